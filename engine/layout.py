@@ -14,7 +14,7 @@ from typing import Literal
 from cinnabar.engine.model import Row
 from cinnabar.schemas.errors import EngineFailure
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.pointers import above, escape
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class _Builder:
         self.layout = Layout(form, ObjectPlace(ObjectNode(0, "", ()), (), False, False), rows)
         self.known, self.used = known, set[str]()
         there = [pointer for pointer, text in known.items() if text is not None]
-        self.prefixes = {pointer[:cut] for pointer in there for cut in _cuts(pointer)}
+        self.prefixes = {place for pointer in there for place in above(pointer.rpartition("/")[0])}
         self.children: dict[tuple[int, int], list[int]] = {}
         for index, row in enumerate(rows):
             self.children.setdefault((row.array, row.parent), []).append(index)
@@ -198,6 +198,7 @@ class _Builder:
                 for column in (layout.slots, layout.row_of, layout.excusable, layout.known):
                     del column[held[0] :]
                 del layout.rows[held[1] :]
+                layout.marks = {at: mark for at, mark in layout.marks.items() if at < held[0]}
             places.append(range(held[0], len(self.layout.slots)))
         if problem is not None and not any(branches):
             raise problem
@@ -269,7 +270,3 @@ class _Builder:
             excusable = at >= demanded
             items.append((child, self.place(node.item, below, child, optional=False, excusable=excusable)))
         return ArrayPlace(node, tuple(items), demanded, optional, known, prefix, tuple(keys))
-
-
-def _cuts(pointer: str) -> list[int]:
-    return [0, *(at for at, letter in enumerate(pointer) if letter == "/" and at)]

@@ -16,21 +16,21 @@ from typing import Any
 FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
-    "schemas": (13, "38fd38580dd7c138"),
-    "engine": (26, "1b103086d0510e93"),
-    "reader": (25, "ec46fd24658bca0f"),
-    "replies": (12, "cff4fbdc76a86856"),
-    "language": (14, "249aeb58fe9f298e"),
+    "schemas": (14, "d380146c31098bd5"),
+    "engine": (27, "b291eb0a495cecac"),
+    "reader": (26, "533852f79a61141b"),
+    "replies": (13, "21cc88edec35acfa"),
+    "language": (15, "f144aeecb5ac41df"),
     "remote": (12, "bc9d6304c983b2b4"),
-    "parsing": (13, "3927b5266348988b"),
-    "merging": (18, "25e371db2de17fcd"),
+    "parsing": (14, "77a352037160f28f"),
+    "merging": (19, "c9436d576f28c76c"),
     "routing": (11, "7a041b54b5141af7"),
-    "plain": (12, "048dbabe378eb349"),
-    "pdf": (14, "fdc9d825ae6b8540"),
+    "plain": (13, "217957a05585cd80"),
+    "pdf": (15, "3072d8253d2e25ee"),
     "ocr": (13, "1900308de73b3cc6"),
-    "mail": (12, "5420ab82b3d58622"),
-    "office": (12, "1e92dc0c01787686"),
-    "web": (12, "f382b8e38927fcdf"),
+    "mail": (13, "9de5bebfb023f492"),
+    "office": (13, "93c32e4fd6921cfa"),
+    "web": (13, "9c1d3fea665028b5"),
     "archives": (12, "cb1ffc94cfbe7fb1"),
 }
 

@@ -138,7 +138,7 @@ class RecordText(Answer):
 
     def accepts(self, text: bytes) -> bool:
         try:
-            return accepted(self.form, parse(text.decode()))
+            return accepted(self.form, parse(text.decode())) is not None
         except ValueError:
             return False
 
@@ -169,7 +169,7 @@ class Call(Answer):
         if call is None:
             return False
         tool, arguments = call
-        return arguments == {} if tool.parameters is None else accepted(tool.parameters.form, arguments)
+        return arguments == {} if tool.parameters is None else accepted(tool.parameters.form, arguments) is not None
 
     def read(self, text: bytes) -> Answered:
         """Returns the name of the tool and the canonical text of its arguments."""

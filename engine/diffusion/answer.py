@@ -130,7 +130,7 @@ def read_written(request: Request, remaining: Remaining, written: Written | None
     weigh = partial(_value, certainty=certainty, decided=decided, pointers=pointers)
     filled = record_of(request, taken, weigh)
     if not isinstance(filled, Filled):
-        if not accepted(request.form, record):
+        if accepted(request.form, record) is None:
             raise EngineFailure("invalid_answer", f"the record breaks a rule of the schema: {'; '.join(filled)}")
         filled = _as_written(request, record, taken, weigh)
     return filled if written is None else replace(filled, steps=written.steps, reopened=written.reopened)
@@ -157,7 +157,8 @@ def _as_written(request: Request, record: Any, taken: Taken, weigh: Callable[[An
     unwritten = {choice.selector.index for choice in form.choices}
     unwritten |= {array.key.index for array in form.arrays if array.key is not None}
     written = {key: pair for key, pair in taken.texts.items() if key[0] not in unwritten}
-    places = Aligner(request.passage.text).place({k: (slot, text) for k, (slot, text) in written.items() if text})
+    aligner = Aligner(request.passage.text, request.passage.locale)
+    places = aligner.place({k: (slot, text) for k, (slot, text) in written.items() if text})
     leaves: dict[str, Leaf] = {}
     rows: dict[str, tuple[int, float]] = {}
     for part in walk_record(form, record):

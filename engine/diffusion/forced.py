@@ -21,7 +21,6 @@ class TokenTexts:
         }
         self._token = {text: token for token, text in reversed(self._texts.items())}
         self._longest = vocabulary.longest
-        self._sorted = sorted(self._texts.values())
 
     def text(self, tokens: Sequence[int]) -> bytes:
         """Returns the bytes of these tokens; tokens without a text have none."""

@@ -133,7 +133,7 @@ class _Whole:
 def _accepted(form: Form, remaining: Remaining, text: bytes) -> bool:
     """Returns whether the schema accepts the record of this text with the frozen values, and can write its numbers."""
     try:
-        return accepted(form, remaining.joined(parse(text.decode())))
+        return accepted(form, remaining.joined(parse(text.decode()))) is not None
     except ValueError:
         return False
 

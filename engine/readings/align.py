@@ -9,14 +9,13 @@ from functools import lru_cache
 
 from cinnabar.engine.readings.codes import names_of
 from cinnabar.engine.readings.locale import Locale
-from cinnabar.engine.readings.readings import Kind, readings
+from cinnabar.engine.readings.readings import Kind, around, readings
 from cinnabar.engine.readings.scan import Mention
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TIME = re.compile(r"\d\d:\d\d(?::\d\d)?")
 _DATETIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d.*")
 _DURATION = re.compile(r"P(?:\d|T).*|\d+(?:\.\d+)? (?:second|minute|hour|day|week|month|year)s?")
-_CONTEXT = 40
 
 
 def find_value(
@@ -53,9 +52,7 @@ def find_value(
 
 
 def _read(text: str, mention: Mention, locale: Locale) -> tuple[tuple[str | bool, Kind], ...]:
-    before = text[max(mention.start - _CONTEXT, 0) : mention.start]
-    after = text[mention.end : mention.end + _CONTEXT]
-    return _pairs(text[mention.start : mention.end], locale, before, after)
+    return _pairs(text[mention.start : mention.end], locale, *around(text, mention.start, mention.end))
 
 
 @lru_cache(maxsize=8192)
@@ -81,10 +78,9 @@ def _find_number(text: str, value: str, locale: Locale, mentions: list[Mention])
     for mention in mentions:
         if mention.kind not in ("number", "duration"):
             continue
-        before = text[max(mention.start - _CONTEXT, 0) : mention.start]
-        after = text[mention.end : mention.end + _CONTEXT]
-        if wanted in _numbers(text[mention.start : mention.end], locale, before, after):
-            exact.add((mention.start, mention.end))
+        start, end = mention.start, mention.end
+        if wanted in _numbers(text[start:end], locale, *around(text, start, end)):
+            exact.add((start, end))
     # A number and its duration ("2" in "2 years") are one place: the shorter span is kept.
     ordered = sorted(exact, key=lambda span: (span[0], -span[1]))
     end = len(text) + 1

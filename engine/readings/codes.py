@@ -295,13 +295,11 @@ def account_at(text: str, start: int = 0) -> tuple[int, str] | None:
         ends = [one for one in ends if "\n" not in text[line : one.start()]]
     for one in ends:
         taken = "" if one is head else begun
-        for at in range(one.start(), one.end()):
-            taken += text[at] if text[at].isalnum() else ""
-            if len(taken) == length:
-                digits = "".join(str(int(sign, 36)) for sign in taken[4:] + taken[:4])
-                if int(digits) % 97 == 1 and not text[at + 1 : at + 2].isalnum():
-                    return at + 1, taken
-                break
+        places = [at for at in range(*one.span()) if text[at].isalnum()][: length - len(taken)]
+        taken, end = taken + "".join(text[at] for at in places), places[-1] + 1
+        digits = "".join(str(int(sign, 36)) for sign in taken[4:] + taken[:4])
+        if len(taken) == length and int(digits) % 97 == 1 and not text[end : end + 1].isalnum():
+            return end, taken
     return None
 
 

@@ -44,7 +44,7 @@ _DATE = re.compile(
     |(?P<mn>{_COMMON})\b\.?[\s-]*(?:the\s+)?
         (?:(?P<md>\d{{1,2}})(?:st|nd|rd|th)?\b(?![:/]\d)|(?P<mdw>{_ORDINAL_WORDS})\b)
         (?:[\s,'’/.-]*(?:of\s+)?(?P<my>{_YEAR}\b|(?<=['’-])\d\d\b(?!:)))?
-    |(?P<pa>\d{{1,2}})\.\s?(?P<pb>\d{{1,2}})\.(?![\d])
+    |(?P<pd>\d{{1,2}})\.\s?(?P<pm>\d{{1,2}})\.(?![\d])
     |(?<![/.-])(?P<qa>\d{{1,2}})/(?P<qb>\d{{2}})(?![\w/%]|[.,-]\d)
     )""",
     re.IGNORECASE | re.VERBOSE,
@@ -116,36 +116,20 @@ def _months(text: str, match: re.Match[str], group: str) -> tuple[int, ...]:
 def _dates(text: str, match: re.Match[str], locale: Locale) -> tuple[str, ...]:
     group = match.groupdict()
     if group["iso_y"]:
-        first = _iso(group["iso_y"], group["iso_m"], group["iso_d"])
-        return first or _iso(group["iso_y"], group["iso_d"], group["iso_m"])
-    if group["cy"]:
-        return _iso(group["cy"], group["cm"], group["cd"])
+        return _either(group["iso_y"], group["iso_m"], group["iso_d"], False, False)
     if group["ra"]:
-        by_day = _iso(group["ry"], group["rb"], group["ra"])
-        by_month = _iso(group["ry"], group["ra"], group["rb"])
-        if locale.day_first is None:
-            return by_day + by_month
-        return (by_day or by_month) if locale.day_first else (by_month or by_day)
+        return _either(group["ry"], group["ra"], group["rb"], locale.day_first, True)
     if group["a"]:
         written, one, two = _year(group["y"]), group["a"], group["b"]
-        by_day, by_month = _iso(written, two, one), _iso(written, one, two)
-        if "." in group["sep"]:
-            return by_day or by_month
-        if locale.day_first is None:
-            both = by_month + by_day if "/" in group["sep"] else by_day + by_month
-            return tuple(dict.fromkeys(both)) or _iso(_year(one), two, group["y"].lstrip("'"))
-        return (by_day or by_month) if locale.day_first else (by_month or by_day)
+        day_first = True if "." in group["sep"] else locale.day_first
+        found = _either(written, one, two, day_first, "/" not in group["sep"])
+        return found or (() if day_first is not None else _iso(_year(one), two, group["y"].lstrip("'")))
     year = None if locale.year is None else str(locale.year)
-    if group["pa"]:
-        return _iso(year, group["pb"], group["pa"])
     if group["qa"]:
-        by_day, by_month = _iso(year, group["qb"], group["qa"]), _iso(year, group["qa"], group["qb"])
-        return (by_day or by_month) if locale.day_first else (by_month or by_day)
-    if group["km"]:
-        return _iso(year, group["km"], group["kd"])
-    for numeric in ("e", "v"):
-        if group[numeric + "y"]:
-            return _iso(group[numeric + "y"], group[numeric + "m"], group[numeric + "d"])
+        return _either(year, group["qa"], group["qb"], bool(locale.day_first), False)
+    for numeric in _NUMERIC:
+        if group[numeric + "m"]:
+            return _iso(group.get(numeric + "y", year), group[numeric + "m"], group[numeric + "d"])
     for name, written, day, word in _NAMED:
         if group[name]:
             number = group[day] or str(english_number(group[word] or ""))
@@ -155,6 +139,8 @@ def _dates(text: str, match: re.Match[str], locale: Locale) -> tuple[str, ...]:
     return ()
 
 
+# The beginnings of the groups of styles with a year, a month and a day in digits; two of them have no year.
+_NUMERIC = ("c", "e", "v", "k", "p")
 # Groups of the styles with a month's name: the name, the year, the day in digits, the day in words.
 _NAMED = (
     ("dyn", "dy", "dyd", "dmw"),
@@ -171,6 +157,13 @@ def _year(text: str) -> str:
     if len(digits) == 2:
         return ("20" if int(digits) < 70 else "19") + digits
     return digits
+
+
+def _either(year: str | None, one: str, two: str, day_first: bool | None, usual: bool) -> tuple[str, ...]:
+    """Returns the date with the day first or not, else in the other order; both if nothing tells, the `usual` first."""
+    by_day, by_month = _iso(year, two, one), _iso(year, one, two)
+    first, second = (by_day, by_month) if (usual if day_first is None else day_first) else (by_month, by_day)
+    return first or second if day_first is not None else tuple(dict.fromkeys(first + second))
 
 
 def _iso(year: str | None, month: str, day: str) -> tuple[str, ...]:

@@ -38,12 +38,14 @@ _DIGITS = r"\d+(?:[.,]\d+)?\s?[¼½¾⅓⅔]?|[¼½¾⅓⅔]"
 _HALF_MORE = r"\sand\sa\shalf(?=\s)"
 _AND_HALF = r"\s(?:and\sa\shalf|et\sdemie?|y\smedia|y\smedio|e\smezz[ao])\b"
 _UNIT = (
-    rf"(?:full\s+|calendar\s+|consecutive\s+)?(?<![^\W\d_])(?:{_UNIT_PATTERN})(?:\(s\))?"
+    rf"(?:full\s+|calendar\s+|consecutive\s+)?(?<![^\W\d_])(?P<unit>{_UNIT_PATTERN})(?:\(s\))?"
     r"(?:\b(?!['’]\w)|(?<=[hm])(?=\d))"
 )
-_PART = (
-    rf"(?:{_HALF}|(?:(?:{_WORDS})(?:\s*\(\s*\d+\s*\))?|{_DIGITS})(?:{_HALF_MORE})?[\s-]*){_UNIT}\.?['’]?(?:{_AND_HALF})?"
+_NAMED_PART = (
+    rf"(?:(?P<half>{_HALF})|(?:(?P<words>{_WORDS})(?:\s*\(\s*(?P<same>\d+)\s*\))?|(?P<digits>{_DIGITS}))"
+    rf"(?P<more>{_HALF_MORE})?[\s-]*){_UNIT}\.?['’]?(?P<and>{_AND_HALF})?"
 )
+_PART = re.sub(r"\?P<\w+>", "?:", _NAMED_PART)
 _CLOCK = (
     r"\d{1,3}(?:\s?h\s?|(?:\sheures?|\sStunden)\s(?=\d\d))[0-5]\d(?!\d|\s?m)"
     r"|\d{1,3}:[0-5]\d(?=\s?(?:h|hrs?|hours?|std|stunden|heures|horas|ore)\b)\s?\w+"
@@ -53,11 +55,7 @@ DURATION = re.compile(
     rf"(?<![\w.,:/])(?:{_CLOCK}|(?>{_PART})(?:(?:,|\s|and\b|und\b|et\b|y\b|e\b){{0,8}}+(?<![.])(?>{_PART})){{0,5}}+)",
     re.IGNORECASE,
 )
-_SPLIT = re.compile(
-    rf"(?:(?P<half>{_HALF})|(?P<words>(?:{_WORDS})\b)?(?:\s*\(?\s*(?P<digits>{_DIGITS})\s*\)?)?(?P<more>{_HALF_MORE})?[\s-]*)"
-    rf"{_UNIT.replace(f'(?:{_UNIT_PATTERN})', f'(?P<unit>{_UNIT_PATTERN})')}\.?(?P<and>{_AND_HALF})?",
-    re.IGNORECASE,
-)
+_SPLIT = re.compile(_NAMED_PART, re.IGNORECASE)
 
 
 def read_duration(text: str, locale: Locale) -> tuple[tuple[str, ...], str | None, tuple[str, ...]]:
@@ -104,11 +102,9 @@ def _count(match: re.Match[str], locale: Locale) -> float | None:
     more = 0.5 if match["more"] or match["and"] else 0.0
     if match["half"] is not None:
         return 0.5
-    if match["digits"] is not None:
-        counts = digits_to_decimals(match["digits"].strip(), locale)
+    if digits := match["digits"] or match["same"]:
+        counts = digits_to_decimals(digits.strip(), locale)
         return float(counts[0]) + more if counts else None
-    if match["words"] is None:
-        return None
     word = match["words"].lower()
     known = _GERMAN_HALVES.get(word) or _FEW.get(word) or (1 if word in ("a", "an") else number_in_words(word))
     return None if known is None else float(known) + more
@@ -128,9 +124,7 @@ def _iso(parts: list[tuple[float, str]]) -> str | None:
     ranks = [order.index(unit) for _, unit in parts]
     if ranks != sorted(set(ranks)):
         return None
-    counts = dict.fromkeys(order, 0.0)
-    for value, unit in parts:
-        counts[unit] += value
+    counts = dict.fromkeys(order, 0.0) | {unit: value for value, unit in parts}
     # A week stands alone in ISO 8601.
     if counts["week"] != sum(counts.values()) or counts["week"] % 1:
         counts["day"] += 7 * counts.pop("week")

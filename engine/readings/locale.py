@@ -115,16 +115,16 @@ def document_locale(text: str, language: str = "") -> Locale:
     order, comma = _majority(orders), max(-6, min(2 * (numbers[True] - numbers[False]), 6))
     # Own numbers of this weight are not outvoted, and a search for signs takes time.
     of_order, of_comma = _weights_of_signs(text) if order is None or abs(comma) < 6 else (0, 0)
-    foreign = months.foreign > months.english_day_first + months.english_month_first
+    foreign = months["foreign"] > months["day"] + months["month"]
     if order is None:
         weight = of_order + 3 * _sign(near) + max(0, min(comma, 4)) // 2
-        weight += 3 * _sign(months.english_day_first - months.english_month_first)
+        weight += 3 * _sign(months["day"] - months["month"])
         weight += 6 * (language not in _NO_ORDER_LANGUAGES if language else foreign)
         order = weight > 0 if abs(weight) > 1 else None
     if language:
         comma += -1 if language in _POINT_LANGUAGES else 3
     else:
-        comma += 3 * (foreign and months.foreign_comma > 0)
+        comma += 3 * (foreign and months["comma"] > 0)
     comma += of_comma
     return Locale(order, comma > 0 if comma else None, years.most_common(1)[0][0] if years else None)
 
@@ -217,19 +217,12 @@ def _votes_of_numeric_dates(
     return day_first, near
 
 
-@dataclass(slots=True)
-class _MonthNames:
-    """The dates with a month name: not English ones, those of them with a decimal comma, and English ones by order."""
+def _votes_of_month_names(text: str, years: Counter[int], headers: Collection[int]) -> Counter[str]:
+    """Returns the counts of dates with a month name, but for those at `headers`; adds their years to `years`.
 
-    foreign: int = 0
-    foreign_comma: int = 0
-    english_day_first: int = 0
-    english_month_first: int = 0
-
-
-def _votes_of_month_names(text: str, years: Counter[int], headers: Collection[int]) -> _MonthNames:
-    """Returns the counts of dates with a month name, but for those at `headers`; adds their years to `years`."""
-    votes = _MonthNames()
+    They are `foreign`, of these `comma` in languages with a decimal comma, and in English `day` or `month` first.
+    """
+    votes = Counter[str]()
     for match in _MONTH_DATE.finditer(marked(text)):
         if match["d"] is None and match["d2"] is None and match["od"] is None:
             continue
@@ -241,13 +234,10 @@ def _votes_of_month_names(text: str, years: Counter[int], headers: Collection[in
         group = "m" if match["m"] is not None else "om"
         name = text[match.start(group) : match.end(group)]
         if not is_english_month(name):
-            votes.foreign += 1
             month = months_of(name)
-            votes.foreign_comma += month is not None and month.decimal_comma
-        elif match["d"] is not None:
-            votes.english_day_first += 1
+            votes.update(foreign=1, comma=month is not None and month.decimal_comma)
         else:
-            votes.english_month_first += 1
+            votes["month" if match["d"] is None else "day"] += 1
     return votes
 
 

@@ -102,10 +102,9 @@ def scaled_numbers(text: str, locale: Locale, before: str, after: str) -> tuple[
         return ()
     scale = scaled["scale"] or (scaled["glued"] or scaled["letter"] or scaled["han"]).strip("s \u00a0")
     values = (Decimal(value).scaleb(_POWERS[scale.lower()]) for value in digits_to_decimals(digits, locale))
-    parts = re.findall(rf"([\d.,]+)({_HAN}|$)", scaled["more"] or "")
     more = sum(
         Decimal(value).scaleb(_POWERS.get(power, 0))
-        for count, power in parts
+        for count, power in re.findall(rf"([\d.,]+)({_HAN}|$)", scaled["more"] or "")
         for value in digits_to_decimals(count, locale)[:1]
     )
     return tuple(_plain(value + more) for value in values)

@@ -35,6 +35,8 @@ from cinnabar.engine.readings.times import (
 from cinnabar.schemas.automata.numbers import canonical_number
 from cinnabar.schemas.automata.strings import canonical_string
 
+#: The characters on each side of a span that its readings may use (a sign, a currency, "pm" after a range).
+_CONTEXT = 40
 Kind = Literal["text", "number", "date", "datetime", "time", "duration", "code", "boolean"]
 
 
@@ -101,13 +103,18 @@ _CODE_LIKE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ./_\-\u00a0]*")
 _MIXED_LETTERS = re.compile(r"[^\W\d_]")
 
 
+def around(text: str, start: int, end: int) -> tuple[str, str]:
+    """Returns what stands before and after the characters [start, end) of a text, as far as readings use it."""
+    return text[max(0, start - _CONTEXT) : start], text[end : end + _CONTEXT]
+
+
 def readings(span: str, locale: Locale, before: str = "", after: str = "") -> tuple[Reading, ...]:
     """Returns the readings of a span, in order of preference, each once; the text as it stands comes first.
 
-    Up to 40 characters on either side (`before`, `after`) only disambiguate: the half of the day after a range, the
-    day of a time, a sign before or after a number. A blank span has no reading.
+    What stands on either side (`around`) only disambiguates: the half of the day after a range, the day of a time, a
+    sign before or after a number. A blank span has no reading.
     """
-    return _readings(span, locale, before[-40:] if before else "", after[:40] if after else "")
+    return _readings(span, locale, before[-_CONTEXT:], after[:_CONTEXT])
 
 
 @lru_cache(maxsize=8192)
@@ -234,9 +241,8 @@ def _add_inner_dates(readings: _Found, core: str, locale: Locale, after: str) ->
     full, local = read_datetimes(core, locale, after) if len(core) >= 10 else ((), ())
     readings.add("datetime", (*full, *local))
     dates = dates_in(core, locale) if len(core) >= 5 else []
-    if len(dates) == 1 or full:
-        values = dates[0][2] if dates else ()
-        readings.add_last("date", values)
+    if dates and (len(dates) == 1 or full):
+        readings.add_last("date", dates[0][2])
     if full and STAMP.search(core) is not None:
         readings.add_last("date", [full[0][:10]])
     if not dates:
@@ -407,7 +413,7 @@ def _variants(core: str, out: dict[Reading, None]) -> None:
 
 def json_readings(span: str, locale: Locale, before: str = "", after: str = "") -> tuple[bytes, ...]:
     """Returns the readings as canonical JSON texts in UTF-8, each once, the likelier first; the text itself leads."""
-    return _json_readings(span, locale, before[-40:] if before else "", after[:40] if after else "")
+    return _json_readings(span, locale, before[-_CONTEXT:], after[:_CONTEXT])
 
 
 @lru_cache(maxsize=8192)

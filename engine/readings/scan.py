@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Literal
 
 from cinnabar.engine.readings.dates import dates_in
@@ -13,7 +13,7 @@ from cinnabar.engine.readings.durations import DURATION
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.numerals import FRACTIONS, NUMBER_WORDS, digits_to_decimals
 from cinnabar.engine.readings.quantities import SCALED, quantity_spans
-from cinnabar.engine.readings.times import RANGE, STAMP, TIME, is_beside, zone_after
+from cinnabar.engine.readings.times import RANGE, STAMP, TIME, is_beside, with_zone
 
 MentionKind = Literal["number", "date", "time", "datetime", "duration", "code"]
 
@@ -67,15 +67,12 @@ def scan(text: str, locale: Locale) -> list[Mention]:
     """
     out: set[Mention] = set()
     covers = _add_covers(text, locale, out)
-    for pattern in (DURATION, RANGE):
-        for match in pattern.finditer(text):
-            # "0.1 M€" is no 0.1 minutes.
-            scaled = SCALED.match(text, match.start())
-            if scaled is None or not scaled["glued"]:
-                out.add(Mention(match.start(), match.end(), "duration"))
-    for match in _TOKEN.finditer(text):
-        if _CODE_TOKEN.fullmatch(match[0]):
-            out.add(Mention(match.start(), match.end(), "code"))
+    for match in chain(DURATION.finditer(text), RANGE.finditer(text)):
+        # "0.1 M€" is no 0.1 minutes.
+        scaled = SCALED.match(text, match.start())
+        if scaled is None or not scaled["glued"]:
+            out.add(Mention(*match.span(), "duration"))
+    out |= {Mention(*token.span(), "code") for token in _TOKEN.finditer(text) if _CODE_TOKEN.fullmatch(token[0])}
     _add_numbers(text, locale, _Cover(covers), out)
     return sorted(out)
 
@@ -88,21 +85,18 @@ def _add_covers(text: str, locale: Locale, out: set[Mention]) -> list[tuple[int,
         end = start + len(text[start:end].rstrip(" \t\r\n,"))
         out.add(Mention(start, end, "date"))
         covers.append((start, end))
-    times = [(match.start(), match.end()) for match in TIME.finditer(text)]
+    times = [match.span() for match in TIME.finditer(text)]
     for start, end in times:
         out.add(Mention(start, end, "time"))
         if ":" in text[start:end]:
             covers.append((start, end))
     for match in STAMP.finditer(text):
-        zone = zone_after(text, match.end())
-        out.add(Mention(match.start(), match.end() if zone is None else zone.end(), "datetime"))
+        out.add(Mention(match.start(), with_zone(text, match.end()), "datetime"))
         covers.append(match.span())
     _pair(text, [(start, end) for start, end, _ in dates], times, out)
-    for pattern in (_ADDRESS, _URL, _IBAN):
-        for match in pattern.finditer(text):
-            out.add(Mention(match.start(), match.end(), "code"))
-            covers.append(match.span())
-    return covers
+    codes = [match.span() for pattern in (_ADDRESS, _URL, _IBAN) for match in pattern.finditer(text)]
+    out |= {Mention(start, end, "code") for start, end in codes}
+    return covers + codes
 
 
 def _add_numbers(text: str, locale: Locale, inside: _Cover, out: set[Mention]) -> None:
@@ -117,8 +111,7 @@ def _add_numbers(text: str, locale: Locale, inside: _Cover, out: set[Mention]) -
                 out.add(Mention(start, end, "number"))
                 if _is_run_together(match[0], locale):
                     # "0003.140607" and "1.2.3" are no numbers; their parts may be.
-                    for part in _DIGITS.finditer(text, start, end):
-                        out.add(Mention(part.start(), part.end(), "number"))
+                    out |= {Mention(*part.span(), "number") for part in _DIGITS.finditer(text, start, end)}
     out |= {Mention(start, end, "number") for start, end, _ in quantities if not inside.strictly(start, end)}
     if _LOOKS_LIKE_WORD.search(text):
         words = (match.span() for match in _WORDS.finditer(text))
@@ -137,8 +130,7 @@ def _pair(text: str, dates: list[tuple[int, int]], times: list[tuple[int, int]],
     order = sorted([*((*day, True) for day in dates), *((*clock, False) for clock in times)])
     pairs = []
     for (start, end, is_date), (begin, until, is_other) in pairwise(order):
-        zone = None if is_date else zone_after(text, end)
-        gap = text[end if zone is None else zone.end() : begin]
+        gap = text[end if is_date else with_zone(text, end) : begin]
         clock, behind = (text[begin:until], text[until : until + 24]) if is_date else (text[start:end], "")
         if is_date != is_other and end <= begin and is_beside(gap, clock, is_date, behind):
             pairs.append((len(gap), start, begin, until))
@@ -146,8 +138,7 @@ def _pair(text: str, dates: list[tuple[int, int]], times: list[tuple[int, int]],
     for _, start, begin, until in sorted(pairs):
         if not taken & {start, begin}:
             taken |= {start, begin}
-            zone = zone_after(text, until)
-            out.add(Mention(start, until if zone is None else zone.end(), "datetime"))
+            out.add(Mention(start, with_zone(text, until), "datetime"))
 
 
 class _Cover:

@@ -56,8 +56,7 @@ TIME = re.compile(
 )
 _BARE = re.compile(r"(?P<h>[01]?\d|2[0-4])(?:[:.h](?P<m>[0-5]\d))?|(?P<mil>(?:[01]\d|2[0-3])[0-5]\d)")
 HALF_AFTER = re.compile(
-    r"\s*(?:-|–|—|to|until|till|and|bis|/)+\s*\d{1,2}(?:[:.]?[0-5]\d)?\s*(?P<half>[ap])\s?\.?\s?m\b"
-    r"|\s*(?P<own>[ap])\s?\.?\s?m\b",
+    r"(?:\s*(?:-|–|—|to|until|till|and|bis|/)+\s*\d{1,2}(?:[:.]?[0-5]\d)?)?\s*(?P<half>[ap])\s?\.?\s?m\b",
     re.IGNORECASE,
 )
 _CLOCK = r"(?:\d{1,2}(?:[:.h][0-5]\d)?(?:\s{0,2}(?:[ap]\.?\s?m\b\.?|Uhr\b|h\b))?|\d{4}|noon|midnight)"
@@ -100,6 +99,12 @@ def zone_after(text: str, end: int) -> re.Match[str] | None:
         return zone
     exact = re.search(r"(?:\d:\d\d:|[Tt]\d\d:?)\d\d(?:[.,]\d+)?$", text[max(0, end - 24) : end])
     return zone if exact or re.match(r"\s[-−]\d{4}", text[end:]) else None
+
+
+def with_zone(text: str, end: int) -> int:
+    """Returns the end of a time with the zone behind it; the time itself ends at this character."""
+    zone = zone_after(text, end)
+    return end if zone is None else zone.end()
 
 
 def is_beside(gap: str, time: str, date_first: bool, behind: str) -> bool:
@@ -159,12 +164,10 @@ def _times(
     if half is not None or certain or second is not None or hour > 12 or hour == 0:
         return (plain,)
     other = f"{hour % 12 + 12:02d}:{tail}" if hour < 12 else f"00:{tail}"
-    context = HALF_AFTER.match(after) if after else None
-    if context is not None and (half_of_day := context["half"] or context["own"]):
-        wanted = hour % 12 + (12 if half_of_day in "pP" else 0)
-        chosen = f"{wanted:02d}:{tail}"
-        return (chosen, other if chosen == plain else plain)
-    return (plain, other)
+    behind = HALF_AFTER.match(after)
+    # As it stands a time is one before noon, but for twelve.
+    turned = behind is not None and (behind["half"] in "pP") == (hour < 12)
+    return (other, plain) if turned else (plain, other)
 
 
 def with_seconds(time: str) -> str:

@@ -14,14 +14,14 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import TypeVar
 
 from cinnabar.engine.readings.align import find_value
 from cinnabar.engine.readings.locale import Locale, document_locale
-from cinnabar.engine.readings.readings import readings
+from cinnabar.engine.readings.readings import around, readings
 from cinnabar.engine.readings.scan import scan
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.form.form import Slot
@@ -40,6 +40,7 @@ LONGEST = 400_000
 
 Span = tuple[int, int]
 _Key = TypeVar("_Key", Decimal, str)
+_Index = tuple[dict[Decimal, list[Span]], dict[str, list[Span]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,12 @@ class _Places:
 
 
 class Aligner:
-    """Finds values in one text."""
+    """Finds values in one text, whose dates and numbers are read by its document's conventions."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._known: dict[tuple[str, bool, str], _Places] = {}
+    def __init__(self, text: str, locale: Locale | None = None) -> None:
+        self.text, self._locale = text, locale or document_locale(text)
+        self._known: dict[tuple[str, bool, bool | None, str], _Places] = {}
+        self._indices: dict[bool | None, _Index] = {}
 
     def place(self, values: Mapping[tuple[int, int], tuple[Slot, str]]) -> dict[tuple[int, int], Found]:
         """Returns the place of each value. `values` has a slot's canonical JSON text by (slot, row), row -1 outside."""
@@ -81,7 +83,7 @@ class Aligner:
         return places_of
 
     def _places(self, slot: Slot, text: str) -> _Places:
-        key = (slot.format or slot.kind, bool(slot.options), text)
+        key = (slot.format or slot.kind, bool(slot.options), slot.day_first, text)
         if key not in self._known:
             self._known[key] = self._search(slot, text)
         return self._known[key]
@@ -90,15 +92,16 @@ class Aligner:
         value = parse(text)
         if value is None or isinstance(value, bool):
             return _Places((), CHOSEN)
+        numbers, texts = self._index(slot.day_first)
         if not isinstance(value, str):
-            spans = self._numbers.get(Decimal(value), [])
+            spans = numbers.get(Decimal(value), [])
             return _Places(spans, READ if spans else CHOSEN if slot.options else NOWHERE)
         spans = find_value(self.text, value, "string", self._locale, [])
         if spans:
             return _Places(spans, STANDS)
-        spans = self._readings.get(value, [])
+        spans = texts.get(value, [])
         if not spans and re.fullmatch(r"[+-]?\d+(\.\d+)?", value):
-            spans = self._numbers.get(Decimal(value), [])
+            spans = numbers.get(Decimal(value), [])
         if spans:
             return _Places(spans, READ)
         if slot.options:
@@ -151,32 +154,20 @@ class Aligner:
     def _lower(self) -> str:
         return self.text.lower()
 
-    @cached_property
-    def _locale(self) -> Locale:
-        return document_locale(self.text)
-
-    @cached_property
-    def _index(self) -> tuple[dict[Decimal, list[Span]], dict[str, list[Span]]]:
-        numbers: dict[Decimal, list[Span]] = defaultdict(list)
-        texts: dict[str, list[Span]] = defaultdict(list)
-        for mention in scan(self.text, self._locale):
-            start, end = span = mention.start, mention.end
-            before, after = self.text[max(0, start - 40) : start], self.text[end : end + 40]
-            for reading in readings(self.text[start:end], self._locale, before, after):
-                if reading.kind == "number":
-                    if mention.kind in ("number", "duration"):
-                        _note(numbers, Decimal(str(reading.value)), span)
-                elif isinstance(reading.value, str):
-                    _note(texts, reading.value, span)
-        return numbers, texts
-
-    @property
-    def _numbers(self) -> dict[Decimal, list[Span]]:
-        return self._index[0]
-
-    @property
-    def _readings(self) -> dict[str, list[Span]]:
-        return self._index[1]
+    def _index(self, day_first: bool | None) -> _Index:
+        """Returns the places of numbers and texts, with this order of day and month, else that of the locale."""
+        if day_first not in self._indices:
+            locale = self._locale if day_first is None else replace(self._locale, day_first=day_first)
+            numbers, texts = self._indices[day_first] = defaultdict(list), defaultdict(list)
+            for mention in scan(self.text, locale):
+                start, end = span = mention.start, mention.end
+                for reading in readings(self.text[start:end], locale, *around(self.text, start, end)):
+                    if reading.kind == "number":
+                        if mention.kind in ("number", "duration"):
+                            _note(numbers, Decimal(str(reading.value)), span)
+                    elif isinstance(reading.value, str):
+                        _note(texts, reading.value, span)
+        return self._indices[day_first]
 
 
 def _note(index: dict[_Key, list[Span]], key: _Key, span: Span) -> None:

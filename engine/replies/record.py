@@ -105,7 +105,7 @@ def record_of(
         for key, (slot, text) in taken.texts.items()
         if text is not None and slot.index not in selectors
     }
-    places = Aligner(request.passage.text).place(sought)
+    places = Aligner(request.passage.text, request.passage.locale).place(sought)
     asked = form_questions(form).slots
     values: list[Value] = []
     for at, slot in enumerate(layout.slots):

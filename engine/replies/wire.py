@@ -16,7 +16,7 @@ from typing import Any
 from cinnabar.schemas.automata.canonical import json_text
 from cinnabar.schemas.form.fitting import branch_of, group_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.pointers import above, escape
 
 #: The limits of strict modes: properties, levels, options, and characters of names and options.
 PROPERTIES, LEVELS, OPTIONS, CHARACTERS = 5000, 10, 1000, 120_000
@@ -34,7 +34,7 @@ class Wire:
         self, form: Form, known: Mapping[str, str | None], counted: frozenset[int] = frozenset()
     ) -> None:
         self.form, self.known, self._counted = form, known, counted
-        self._above = {pointer[:cut] for pointer in known for cut in _cuts(pointer)}
+        self._above = {place for pointer in known for place in above(pointer.rpartition("/")[0])}
         self.schema: dict[str, Any] | None = None
         if self.asked(form.root, ""):
             root = self._node(form.root, "", True)
@@ -260,7 +260,3 @@ def _measure(schema: Any) -> tuple[int, int, int, int]:
 def _sum(parts: list[tuple[int, int, int, int]]) -> tuple[int, int, int, int]:
     deepest = max((part[1] for part in parts), default=0)
     return sum(p[0] for p in parts), deepest, sum(p[2] for p in parts), sum(p[3] for p in parts)
-
-
-def _cuts(pointer: str) -> list[int]:
-    return [0, *(at for at, letter in enumerate(pointer) if letter == "/" and at)]

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from cinnabar.engine.tables.heads import Span
+from cinnabar.engine.tables.heads import Span, has_word
 from cinnabar.engine.tables.table import Between, Row, Table
 
 #: The most words of a heading, and of one that is the only one of its kind; the share of the headings of a kind that
@@ -45,7 +45,7 @@ def with_headings(table: Table, text: str, above: int = 0) -> Table:
         leads, parts = _parts([words for _, words in kind], text)
         for lead, cells in zip(leads, parts, strict=True):
             filled = [text[cell[0][0] : cell[-1][1]] for cell in cells if cell]
-            if len(filled) < _FILLED * len(cells) or not any(map(_has_word, filled)):
+            if len(filled) < _FILLED * len(cells) or not any(map(has_word, filled)):
                 continue
             shared = {_text(word, text) for part in leads for word in part}
             if _are_pages(filled, shared) or _are_counts([line.rows for line, _ in kind], filled, len(cells)):
@@ -86,7 +86,7 @@ def _labelled(table: Table, text: str, above: int, spoken: Collection[int]) -> l
             elif colon == end - 1 and at + 1 < len(parts) and labels[at + 1] < 0:
                 found.append(((start, colon), parts[at + 1]))
     return [
-        (label, value) for label, value in found if _has_word(text[slice(*label)]) and _has_word(text[slice(*value)])
+        (label, value) for label, value in found if has_word(text[slice(*label)]) and has_word(text[slice(*value)])
     ][-_PAIRS:]
 
 
@@ -231,7 +231,3 @@ def _are_counts(rows: Sequence[int], values: Sequence[str], lines: int) -> bool:
     since = [two - one for one, two in pairwise([0, *rows])]
     told = [int(value) in (count, whole) for value, count, whole in zip(values, since, rows, strict=True)]
     return sum(told) >= _COUNTED * len(told)
-
-
-def _has_word(value: str) -> bool:
-    return any(map(str.isalnum, value))

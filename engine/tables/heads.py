@@ -35,6 +35,11 @@ def words_of(spans: Sequence[Span], text: str) -> str:
     return " ".join(text[start:end] for start, end in spans)
 
 
+def has_word(text: str) -> bool:
+    """Returns whether a text has a letter or a digit."""
+    return any(map(str.isalnum, text))
+
+
 def is_figure(spans: Sequence[Span], text: str) -> bool:
     """Returns whether a cell has digits, and as many of them as letters."""
     words = words_of(spans, text)

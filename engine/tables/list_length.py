@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from cinnabar.engine.tables.heads import Span
+from cinnabar.engine.tables.heads import Span, has_word
 
 #: Numbers of neighbouring rows that differ by this or more are no numbering; the share of steps that may be no one, but
 #: for a first of them.
@@ -99,7 +99,7 @@ def _numbering(text: str, starts: Sequence[int], end: int) -> tuple[list[Missing
     """
     lines = [_numbers(text, start, _line_end(text, start)) for start in starts]
     both = zip(starts, lines, strict=True)
-    numbers = [own[0][0] for start, own in both if own and not _has_word(text[start : own[0][1][0]])]
+    numbers = [own[0][0] for start, own in both if own and not has_word(text[start : own[0][1][0]])]
     if len(numbers) < max(2, len(starts)):
         return [], False
     odd = [two - one for one, two in pairwise(numbers) if two not in (one + 1, 1)]
@@ -243,10 +243,6 @@ def _whole(counts: Sequence[_Count], found: int, names: Sequence[str], text: str
 def _numbers(text: str, begin: int, end: int) -> list[tuple[int, Span]]:
     """Returns the whole numbers of a line that stand alone: no parts of dates, amounts or codes."""
     return [(int(re.sub(r"\D", "", m[0])), m.span()) for m in _NUMBER.finditer(text, begin, end)]
-
-
-def _has_word(text: str) -> bool:
-    return any(map(str.isalnum, text))
 
 
 def _line_end(text: str, begin: int) -> int:

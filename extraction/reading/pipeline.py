@@ -354,6 +354,12 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
             evidence = replace(evidence, place=" › ".join(filter(None, (evidence.place, column))))
         read = chance_of_reading(document, evidence)
         ambiguous = ambiguities(form, leaf, evidence, locale)
+        flags = _flags(leaf, evidence) | {
+            "ocr": read < 1.0,
+            REFUSED: pointer in facts.refusals,
+            DATA_DIFFERS: _lies_in(evidence, differing),
+            SIGN_DROPPED: drops_sign(form, leaf, evidence, document.text, locale),
+        }
         leaves.append(
             LeafRow(
                 pointer=pointer,
@@ -363,26 +369,14 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
                 missing=leaf.missing,
                 evidence=evidence,
                 page=page_of(document, evidence),
-                flags=(
-                    *_flags(leaf, evidence),
-                    *(("ocr",) if read < 1.0 else ()),
-                    *((REFUSED,) if pointer in facts.refusals else ()),
-                    *((DATA_DIFFERS,) if _lies_in(evidence, differing) else ()),
-                    *((SIGN_DROPPED,) if drops_sign(form, leaf, evidence, document.text, locale) else ()),
-                    *ambiguous,
-                ),
+                flags=(*_holding(flags), *ambiguous),
             )
         )
     rows = {pointer: chance for pointer, (_, chance) in filled.rows.items()}
-    flags = {*document.flags, *(flag for leaf in leaves for flag in leaf.flags)}
-    if facts.refusals:
-        flags.add(REFUSED)
-    if differing:
-        flags.add(DATA_DIFFERS)
-    if is_several(document):
-        flags.add(SEVERAL)
+    own = {REFUSED: bool(facts.refusals), DATA_DIFFERS: bool(differing), SEVERAL: is_several(document)}
+    told = {*document.flags, *(flag for leaf in leaves for flag in leaf.flags), *_holding(own)}
     lengths = {at: note for at, note in notes_of(document, filled, form).items() if not facts.holds(at)}
-    return Record.of(filled.record, leaves, flags, rows, dict(filled.lists), filled.thoughts, lengths)
+    return Record.of(filled.record, leaves, told, rows, dict(filled.lists), filled.thoughts, lengths)
 
 
 def _lies_in(evidence: Evidence | None, spans: Sequence[Span]) -> bool:
@@ -391,16 +385,19 @@ def _lies_in(evidence: Evidence | None, spans: Sequence[Span]) -> bool:
     return any(one.start < span.end and span.start < one.end for one in own for span in spans)
 
 
-def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:
-    """Returns the flags of a value: guessed, generated, the schema's default, or without evidence."""
+def _holding(flags: Mapping[str, bool]) -> tuple[str, ...]:
+    return tuple(name for name, holds in flags.items() if holds)
+
+
+def _flags(leaf: Leaf, evidence: Evidence | None) -> dict[str, bool]:
+    """Returns whether a value is guessed, generated, the schema's default, or without evidence."""
     has_value = leaf.origin not in ("absent", "default", "known", "fact") and leaf.text not in (None, "null", "false")
-    marks = {
+    return {
         "default": leaf.origin == "default",
         "generated": leaf.origin == "generated",
         "guessed": leaf.missing,
         "no_evidence": has_value and evidence is None,
     }
-    return tuple(name for name, holds in marks.items() if holds)
 
 
 def failure_of(

@@ -52,17 +52,20 @@ class TableColumns:
 
     def row_at(self, character: int) -> Mapping[str, tuple[Span, ...]]:
         """Returns the cells of the row in which a character of the document stands, by the names of their columns."""
-        place = bisect_right(self._starts, character - self._offset) - 1
-        inside = place >= 0 and character - self._offset < self._cells[place][1]
-        return self._rows.get(self._starts[place], {}) if inside else {}
+        start, _ = self._cell_at(character)
+        return self._rows.get(start, {})
 
     def at(self, character: int) -> str:
         """Returns the column or heading in which a character of the document stands; empty if it stands in none."""
-        place = bisect_right(self._starts, character - self._offset) - 1
-        if place < 0:
-            return ""
-        _, end, name = self._cells[place]
-        return name if character - self._offset < end else ""
+        _, name = self._cell_at(character)
+        return name
+
+    def _cell_at(self, character: int) -> tuple[int, str]:
+        """Returns where the cell around a character starts, and its column or heading; (-1, "") outside of cells."""
+        at = character - self._offset
+        place = bisect_right(self._starts, at) - 1
+        start, end, name = self._cells[place] if place >= 0 else (-1, at, "")
+        return (start, name) if at < end else (-1, "")
 
 
 def matched_columns(places: Iterable[tuple[str, str]]) -> dict[str, dict[str, str]]:

@@ -67,37 +67,16 @@ def canonical_number(value: Decimal | int | float | str) -> str:
     return "-" + body if sign else body
 
 
-def integer(
-    minimum: Decimal | None = None,
-    maximum: Decimal | None = None,
-    exclusive_minimum: Decimal | None = None,
-    exclusive_maximum: Decimal | None = None,
-    multiple_of: Decimal | None = None,
-) -> Automaton:
-    """All integers within these bounds; raises UnsupportedNumber if the automaton would be too large."""
-    return _within(True, minimum, maximum, exclusive_minimum, exclusive_maximum, multiple_of)
-
-
+@lru_cache(maxsize=1024)
 def number(
     minimum: Decimal | None = None,
     maximum: Decimal | None = None,
     exclusive_minimum: Decimal | None = None,
     exclusive_maximum: Decimal | None = None,
     multiple_of: Decimal | None = None,
+    whole: bool = False,
 ) -> Automaton:
-    """All numbers within these bounds; raises UnsupportedNumber if the automaton would be too large."""
-    return _within(False, minimum, maximum, exclusive_minimum, exclusive_maximum, multiple_of)
-
-
-@lru_cache(maxsize=1024)
-def _within(
-    whole: bool,
-    minimum: Decimal | None,
-    maximum: Decimal | None,
-    exclusive_minimum: Decimal | None,
-    exclusive_maximum: Decimal | None,
-    multiple_of: Decimal | None,
-) -> Automaton:
+    """All numbers, or integers, within these bounds; raises UnsupportedNumber if the automaton would be too large."""
     positive = negative = _unsigned(whole)
     if multiple_of is not None:
         positive = negative = intersect(positive, _multiples(multiple_of))
@@ -132,8 +111,9 @@ def spelled_numbers(canonical: Automaton) -> Automaton:
     exponent and place of the point. Raises TooLarge if the automaton would be too large.
     """
     plain, zero = _spelled_plainly(canonical), Decimal(0)
-    for kind, signs in ((number, ("", "+", "-")), (integer, ("", "+"))):
-        parts = kind(exclusive_maximum=zero), kind(zero, zero), kind(exclusive_minimum=zero)
+    for whole, signs in ((False, ("", "+", "-")), (True, ("", "+"))):
+        below, above = number(exclusive_maximum=zero, whole=whole), number(exclusive_minimum=zero, whole=whole)
+        parts = below, number(zero, zero), above
         held = [part for part in parts if not intersect(part, canonical).is_empty]
         if held and union(*held).fingerprint == canonical.fingerprint:
             powers = [*map(str, range(10)), *(f"{power:02}" for power in range(100))]
@@ -142,36 +122,14 @@ def spelled_numbers(canonical: Automaton) -> Automaton:
     return plain
 
 
-#: The parts of a number that may have come last: none, its sign, the whole part, the point, the fraction.
-_BEGIN, _SIGN, _WHOLE, _BEHIND, _FRACTION = range(5)
-
-
 def _spelled_plainly(canonical: Automaton) -> Automaton:
-    """The spellings of these numbers without an exponent.
-
-    A state is that of the canonical digits so far (-1 if none go on so), whether these are accepted without the zeros
-    at the end of their fraction, and the part of the number that came last.
-    """
-    states, table = [(0, False, _BEGIN)], list[list[int]]()
-    seen = {states[0]: 0}
-    for at, accepted, part in states:
-        table.append([-1] * _CLASSES)
-        for column, byte in enumerate(b"0123456789.-"):
-            after = -1 if at < 0 else canonical.run(bytes((byte,)), at)
-            taken = after >= 0 and bool(canonical.accepting[after])
-            if column > _POINT:
-                onward, there = _SIGN, part == _BEGIN
-            elif column == _POINT:
-                onward, there, taken = _BEHIND, part == _WHOLE, accepted
-            else:
-                onward, there = _FRACTION if part >= _BEHIND else _WHOLE, True
-                if column == 0 and part != _WHOLE:
-                    taken = accepted if part >= _BEHIND else canonical.accepts(b"0")
-            if there and (after >= 0 or taken or onward == _SIGN):
-                state = after, taken, onward
-                table[-1][column] = seen.setdefault(state, len(seen))
-                states += [state] * (len(seen) - len(states))
-    return from_dfa(table, _BYTES, [accepted and part in (_WHOLE, _FRACTION) for _, accepted, part in states])
+    """The spellings of these numbers without an exponent."""
+    whole = intersect(canonical, number(whole=True))
+    fraction = difference(canonical, whole)
+    if whole.accepts(b"0"):
+        whole = union(whole, literal(b"-0"))
+    zeros = from_dfa([[0] + [-1] * (_CLASSES - 1)], _BYTES, [True])
+    return union(whole, concat(union(fraction, concat(whole, literal(b".0"))), zeros))
 
 
 def _spell(bound: Decimal) -> str:

@@ -37,13 +37,13 @@ def fit(form: Form, value: Any) -> Fitted:
     return Fitted(text, fitter.rows, fitter.texts)
 
 
-def accepted(form: Form, value: Any) -> bool:
-    """Whether the form can hold a value, parsed JSON in any spelling, and its schema allows the canonical record."""
+def accepted(form: Form, value: Any) -> str | None:
+    """The canonical record of a value, parsed JSON in any spelling; None if form or schema do not allow it."""
     try:
         text = fit(form, value).text
     except (NotAccepted, ValueError):
-        return False
-    return form.judge is None or form.judge.accepts(parse(text))
+        return None
+    return text if form.judge is None or form.judge.accepts(parse(text)) else None
 
 
 def branch_of(choice: ChoiceNode, value: Any) -> int | None:

@@ -152,9 +152,9 @@ class Layout:
 
 def lay_out(shape: Shape) -> Form:
     """The form of a shape."""
-    layout = Layout(notes_of(shape).day_first)
-    root = layout.node(shape, "")
     notes = notes_of(shape)
+    layout = Layout(notes.day_first)
+    root = layout.node(shape, "")
     return Form(
         root,
         tuple(s for s in layout.slots if s is not None),

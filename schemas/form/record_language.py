@@ -96,15 +96,12 @@ def _composed(form: Form) -> tuple[Automaton, tuple[str, ...]]:
             break
     if size > MAX_RAW_STATES:
         raise _too_large(form, plan, size)
-    try:
-        automaton = _Composer(plan).compose(form.root)
-    except TooLarge:
-        plan = _Plan(replace(limits, spelled=False))
+    for tried in (plan, _Plan(replace(limits, spelled=False))):
         try:
-            automaton = _Composer(plan).compose(form.root)
+            return _Composer(tried).compose(form.root), tuple(_left_out(form, tried))
         except TooLarge as too_large:
-            raise _too_large(form, plan, too_large.states) from None
-    return automaton, tuple(_left_out(form, plan))
+            size = too_large.states
+    raise _too_large(form, tried, size)
 
 
 def _too_large(form: Form, plan: _Plan, states: int) -> TooLarge:

@@ -157,22 +157,13 @@ def _number(
     exclusive_maximum: Decimal | None,
     multiples: tuple[Decimal, ...],
 ) -> Automaton:
-    make = numbers.integer if integer else numbers.number
+    bounds = minimum, maximum, exclusive_minimum, exclusive_maximum
 
     def build() -> Automaton:
-        parts = [
-            make(
-                minimum=minimum,
-                maximum=maximum,
-                exclusive_minimum=exclusive_minimum,
-                exclusive_maximum=exclusive_maximum,
-                multiple_of=multiple,
-            )
-            for multiple in multiples or (None,)
-        ]
+        parts = [numbers.number(*bounds, multiple, integer) for multiple in multiples or (None,)]
         return reduce(intersect, parts)
 
-    key = ("number", integer, minimum, maximum, exclusive_minimum, exclusive_maximum, multiples)
+    key = ("number", integer, *bounds, multiples)
     return intern(remembered(key, build))
 
 

@@ -46,6 +46,7 @@ class Failing(RandomModel):
         return super().score(forms, memories, rows, canvas)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", ["encode", "find_rows", "score"])
 @pytest.mark.parametrize(
     ("error", "code"),

@@ -163,3 +163,14 @@ def test_a_known_value_does_not_count_for_a_property_whose_name_is_its_prefix() 
     layout = lay_out(compile_schema(schema).form, [], {"/ab": '"v"', "/abc/d/0": '"w"'})
     values = [Value(text or b'"?"', absent=text is None) for text in layout.known]
     assert Writer(layout, values, 0).record == '{"ab":"v","abc":{"d":["w"]}}'
+
+
+def test_a_branch_that_a_known_value_rules_out_leaves_no_marks() -> None:
+    number, text = {"type": "integer"}, obj(["x"], n=TEXT, m=TEXT, x=TEXT)
+    inner = [obj(["k", part], k={"const": part}, **{part: TEXT}) for part in ("u", "v")]
+    choice = {"anyOf": [obj(["inner", "x"], inner={"anyOf": inner}, x=number), text]}
+    layout = lay_out(compile_schema(obj(["p"], p=choice, last=TEXT)).form, [], {"/p/x": '"t"'})
+    assert not layout.marks
+    values = [Value(text or b'"?"', absent=text is None) for text in layout.known]
+    values[0] = Value(layout.slots[0].options[1].encode(), absent=False)
+    assert Writer(layout, values).record == '{"p":{"x":"t"}}'

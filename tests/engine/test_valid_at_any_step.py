@@ -54,6 +54,7 @@ def test_nearly_all_schemas_have_a_form() -> None:
     assert sum(writable(random_schema(draw)) for _ in range(300)) > 290
 
 
+@pytest.mark.slow
 def test_random_scores_reach_every_way_of_filling_a_slot() -> None:
     """The other tests rely on these: reopening, and every origin of a value do occur."""
     origins, reopened, changed, missing = set(), 0, 0, 0
@@ -98,6 +99,7 @@ def test_every_way_to_write_absence_counts_the_same() -> None:
     assert present([None, 1]) == [1]
 
 
+@pytest.mark.slow
 def test_scores_peaked_on_refused_records_give_allowed_ones_near_them() -> None:
     """Each value fits its slot, but they do not go together: the engine finds another record near them."""
     tried = given_up = 0

@@ -31,6 +31,7 @@ def interpreted(script: str, *arguments: str) -> str:
     return done.stdout.splitlines()[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("examples", [3, pytest.param(60, marks=pytest.mark.slow)])
 def test_blocks_and_classes_have_the_results_of_their_definitions(examples: int) -> None:
     assert interpreted("compare_blocks.py", str(examples)) == "the blocks agree"

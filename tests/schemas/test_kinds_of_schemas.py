@@ -49,6 +49,7 @@ def test_the_independent_validator_says_the_same() -> None:
         assert [not other.check(text) for text, _ in kind.texts] == [ok for _, ok in kind.texts], kind.name
 
 
+@pytest.mark.slow
 def test_every_kind_has_a_form_that_writes_its_values_unchanged() -> None:
     held = tried = 0
     for kind in KINDS:

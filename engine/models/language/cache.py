@@ -155,11 +155,6 @@ class PagedCache:
             read.append(whole.view(rows, many * self.size, *held.shape[1:]).transpose(1, 2))
         return read[0], read[1]
 
-    @property
-    def held_pages(self) -> int:
-        """The pages that there is memory for now, page 0 among them."""
-        return self._held.shape[2] // self.size
-
     def bytes(self) -> int:
         """The bytes of memory that keys and values take now."""
         return self._held.numel() * self._held.element_size()

@@ -226,9 +226,6 @@ class _Text:
     def line_of(self, character: int) -> int:
         return bisect_right(self._starts, character) - 1
 
-    def start_of(self, line: int) -> int:
-        return self._starts[line]
-
     def line(self, line: int) -> str:
         end = self._starts[line + 1] if line + 1 < len(self._starts) else len(self.text)
         return self.text[self._starts[line] : end]

@@ -53,6 +53,12 @@ class Reading:
         else:
             self.builder.write(text)
 
+    def leaves_out(self, hidden: bool = True) -> bool:
+        """Returns True for hidden text unless the settings ask for it; it is flagged in any case."""
+        if hidden:
+            self.builder.flags.add("hidden_text")
+        return hidden and not self.settings.hidden
+
     def read(self, reader: Reader, data: bytes) -> None:
         """Appends a file by the reader of its format. Raises the errors of the reader."""
         self.note(reader)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean
+from cinnabar.extraction.documents.content.document import PartKind
 from cinnabar.extraction.documents.content.document_in_making import Reading
 
 # Characters that are appended at once: an append costs some 20 µs, whatever its length.
@@ -63,11 +64,15 @@ class MarkedText:
 
 
 @contextmanager
-def body_text(reading: Reading, media_type: str = "text/plain") -> Iterator[MarkedText]:
-    """Gives the lines of a file's body: a part of its own, or within another file the part of that file."""
-    builder = reading.builder
-    if reading.is_top:
-        builder.open("body", media_type=media_type)
+def part_text(
+    reading: Reading, kind: PartKind = "body", name: str = "", media_type: str = "text/plain"
+) -> Iterator[MarkedText]:
+    """Gives the lines of a part; the body of a file within another belongs to the part of that file."""
+    builder, own = reading.builder, reading.is_top or kind != "body"
+    if own:
+        # The place of the line before ends there.
+        builder.mark("")
+        builder.open(kind, name, media_type=media_type)
     text = MarkedText(builder)
     try:
         yield text
@@ -75,19 +80,14 @@ def body_text(reading: Reading, media_type: str = "text/plain") -> Iterator[Mark
         # The lines before a fault count, if it is that of a file within another.
         text.flush()
         builder.mark("")
-    if reading.is_top:
-        builder.close()
+        if own:
+            builder.close()
 
 
 def add_notes(reading: Reading, name: str, notes: Sequence[tuple[str, str]]) -> None:
     """Appends a part of notes, each with its place; nothing if there are none."""
     printed = [(label, text) for label, text in notes if text.strip()]
-    if not printed:
-        return
-    reading.builder.open("notes", name)
-    text = MarkedText(reading.builder)
-    for label, note in printed:
-        text.line(note, label)
-    text.flush()
-    reading.builder.mark("")
-    reading.builder.close()
+    if printed:
+        with part_text(reading, "notes", name) as text:
+            for label, note in printed:
+                text.line(note, label)

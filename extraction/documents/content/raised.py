@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import groupby
 
 _MONEY = (
     r"(?:[A-Z]{0,2}[$€£¥₹₩₽₴₺₪₫฿₱]|\b(?:EUR|USD|GBP|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|Euro|Fr\.|kr\.?"
@@ -12,8 +14,10 @@ _WHOLE = r"(?:\d{1,3}(?:[.,'’ \xa0\u202f]\d{3})+|\d+)"
 _PRICE = re.compile(rf"{_MONEY}\s?{_WHOLE}[.,]?\Z")
 _NUMBER = re.compile(rf"(?<![\w.,]){_WHOLE}[.,]?\Z")
 _MONEY_AFTER = re.compile(rf"\s?{_MONEY}")
-# "$45" with a raised "12" before "million" has a note.
-_SCALE_AFTER = re.compile(r"\s?(?:(?:thousand|million|billion|bn|mn|mio|mrd|tsd)\b|[km]\b)", re.IGNORECASE)
+# "$45" with a raised "12" before "million", "USD million" or "(in millions)" has a note.
+_SCALE_AFTER = re.compile(
+    rf"\s?(?:\(\s*in\s+)?(?:{_MONEY}\s?)?(?i:(?:thousand|million|billion)s?\b|(?:bn|mn|mio|mrd|tsd)\b|[km]\b)"
+)
 _CENTS = re.compile(r"\d\d(?!\d)")
 _MARK = re.compile(r"[\d*†‡§¶#()\[\],;+\u2212– -]{1,12}")
 _LETTER_MARK = re.compile(r"[(\[]?[a-z][)\]]?")
@@ -22,7 +26,9 @@ _HIGH = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻�
 _JOINS = " \t\n\xa0⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉"
 _LOW = str.maketrans("0123456789+-−–", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋")
 # Letters that go on with the word or number before them, as in "1st", "No" and "Mme", are few.
-_LONGEST_ENDING, _BEFORE = 5, 40
+_LONGEST_ENDING = 5
+#: A raised text is read with this much of the text before it.
+BEFORE = 40
 
 
 def raised_text(before: str, raised: str, after: str = "", lowered: bool = False) -> str:
@@ -32,7 +38,7 @@ def raised_text(before: str, raised: str, after: str = "", lowered: bool = False
     unless they are a power ("m²", "10³"); letters that end a word stay as they are ("1st"). `after` is the text behind
     the raised one, as far as it is known; with `lowered` the text is lowered ("CO2" stays).
     """
-    before, mark = before[-_BEFORE:], raised.strip()
+    before, mark = before[-BEFORE:], raised.strip()
     if not mark or not before.strip():
         return raised
     at_digit, apart = before[-1].isdecimal(), "" if before[-1] in _JOINS or raised[0].isspace() else " "
@@ -52,3 +58,15 @@ def raised_text(before: str, raised: str, after: str = "", lowered: bool = False
     if before[-1].isalnum() and (len(mark) > _LONGEST_ENDING or (mark[0].isdecimal() and at_digit)):
         return f"{apart}{raised}"
     return raised
+
+
+def joined(runs: Iterable[tuple[str, int]]) -> str:
+    """Returns the text of runs, each with its level: 0, or 1 if it is raised, or -1 if it is lowered."""
+    pieces = [("".join(text for text, _ in group), level) for level, group in groupby(runs, key=lambda run: run[1])]
+    out: list[str] = []
+    before = ""
+    for at, (text, level) in enumerate(pieces):
+        after = pieces[at + 1][0] if at + 1 < len(pieces) else ""
+        out.append(raised_text(before, text, after, level < 0) if level else text)
+        before = (before + out[-1])[-BEFORE:]
+    return "".join(out)

@@ -22,6 +22,8 @@ from cinnabar.extraction.documents.plain.charsets import decode, is_undeclared, 
 
 #: Mails and multiparts within each other, and the parts of a mail.
 MAX_MAIL_DEPTH, MAX_PARTS = 50, 2_000
+#: Media types of a mail within another.
+MESSAGES = ("message/rfc822", "message/global", "message/news")
 _MAX_HEADER_BYTES = 1 << 20
 # Lines, not fields: a mail that passed many servers has some fifty fields with some three lines each.
 _MAX_HEADERS = 10_000
@@ -180,7 +182,7 @@ def split(data: bytes) -> Entity:
     while open_:
         entity, depth = open_.pop()
         media_type = entity.media_type
-        if media_type in ("message/rfc822", "message/global", "message/news"):
+        if media_type in MESSAGES:
             bodies, read = [entity.content()], _whole_mail
         elif media_type.startswith("multipart/"):
             boundary, read = entity.boundary, _entity

@@ -15,7 +15,7 @@ from cinnabar.extraction.documents.content.inner_files import add_content
 from cinnabar.extraction.documents.mail.expansion import expand_content
 from cinnabar.extraction.documents.mail.facts import mail_facts
 from cinnabar.extraction.documents.mail.flowed import joined_lines
-from cinnabar.extraction.documents.mail.mime import MAX_PARTS, Entity, split, unbase64, walk_flags
+from cinnabar.extraction.documents.mail.mime import MAX_PARTS, MESSAGES, Entity, split, unbase64, walk_flags
 from cinnabar.extraction.documents.mail.quoting import marks
 from cinnabar.extraction.documents.mail.rtf import rtf_body
 from cinnabar.extraction.documents.mail.secured import SEALS, sealing, sealings_in
@@ -42,7 +42,6 @@ _HEADERS = (
     "X-Failed-Recipients",
 )
 _ONCE = ("From", "Subject", "Date", "To", "Message-ID", "Sender", "Reply-To")
-_MESSAGES = ("message/rfc822", "message/global", "message/news")
 _BODIES = ("text/plain", "text/html", "text/enriched")
 # Bodies that stand for each other, from the one that is read first; the last two are for a few mail programs.
 _ALTERNATIVES = (
@@ -115,7 +114,7 @@ def _message(reading: Reading, root: Entity, names: list[str]) -> _Headers:
             builder.close()
         elif count > 2 * MAX_PARTS or builder.full:
             builder.flags.add("truncated")
-        elif entity.media_type in _MESSAGES:
+        elif entity.media_type in MESSAGES:
             nested = entity.children[0] if entity.children else None
             name = entity.name or (nested.values("Subject")[:1] or [""])[0] if nested else entity.name
             builder.open("message", name[:1024], media_type=entity.media_type)

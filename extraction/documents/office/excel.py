@@ -13,29 +13,26 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes
-from cinnabar.extraction.documents.content.runs import joined
+from cinnabar.extraction.documents.content.raised import joined
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.number_formats import GENERAL, NumberFormat, number_format
 from cinnabar.extraction.documents.office.package import Package, below, child, level_of, local, value_of, xml_tree
-from cinnabar.extraction.documents.office.sheet_text import WIDEST, CellCount, SheetText
-from cinnabar.schemas.errors import DocumentError
+from cinnabar.extraction.documents.office.sheet_text import WIDEST, CellCount, sheet_rows
 
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 # Codes in page headers: fonts, sizes, colours, sides, and what is filled in.
 _PAGE_CODE = re.compile(r"&(\"[^\"]*\"|K(?:[0-9A-Fa-f]{6}|\d\d[+-]\d{3})|\d{1,3}|.)", re.DOTALL)
 _PRINTED = {"&": "&", **dict.fromkeys("LCR", "\n"), **dict.fromkeys("PNDTAFZ", "\0")}
-_DIFFERENT, _MAX_HEADER = {"first": "differentFirst", "even": "differentOddEven"}, 100_000
+_PAGE_LINES = re.compile(rb"<headerFooter\b.{0,100000}?</headerFooter>", re.DOTALL)
+# Pages that differ have headers of their own.
+_DIFFERENT = {"first": "differentFirst", "even": "differentOddEven"}
 _MAX_SHEETS, _MAX_STRINGS, _MAX_FORMATS = 2000, 4_000_000, 70_000
 
 
 def add_excel(reading: Reading, data: bytes) -> None:
     """Appends a workbook. Raises DocumentError: broken if it names no sheets."""
     package = Package(reading, data)
-    package.add_properties()
-    main = package.main("xl/workbook.xml")
-    root = package.tree(main)
-    if root is None:
-        raise DocumentError("broken", "the Excel file has no workbook part")
+    main, root = package.main("xl/workbook.xml", "the Excel file has no workbook part")
     workbook = _Workbook(reading, package, root, main)
     relations = package.relations(main)
     for number, sheet in enumerate(below(root, "sheet")):
@@ -74,47 +71,35 @@ class _Workbook:
 
     def add(self, member: str, name: str, hidden: bool) -> None:
         """Appends a sheet; a hidden one only if the settings ask for it."""
-        builder = self._reading.builder
-        if hidden:
-            builder.flags.add("hidden_text")
-            if not self._reading.settings.hidden:
-                return
+        if self._reading.leaves_out(hidden):
+            return
         relations = self._package.relations(member)
-        builder.open("hidden" if hidden else "sheet", name)
-        text = MarkedText(builder)
-        rows = SheetText(text, self._count)
-        data = self._package.read(member)
-        headers, footers = _page_lines(data)
-        for line in headers:
-            text.line(line, "page header")
-        text.blank()
-        try:
-            for number, cells in self._rows(data):
-                if not rows.row(number, cells):
-                    break
-        except etree.LxmlError:
-            builder.flags.add("repaired")
-        rows.flush()
-        text.blank()
-        for line in footers:
-            text.line(line, "page footer")
-        notes: list[tuple[str, str]] = []
-        for relation in relations.values():
-            if relation.outside or relation.target not in self._package:
-                continue
-            if relation.kind == "drawing":
-                self._drawing(relation.target, text)
-            elif relation.kind in ("comments", "threadedComment"):
-                notes += self._comments(relation.target)
-            elif relation.kind in ("package", "oleObject"):
-                self.inner.mention(relation)
-        text.flush()
-        builder.mark("")
-        # A threaded comment also stands among the plain ones, after an explanation.
-        threaded = {label for label, _ in notes if label.startswith("comment at ")}
-        notes = [one for one in notes if f"comment at {one[0]}" not in threaded]
-        add_notes(self._reading, f"Comments of {name}", notes)
-        builder.close()
+        with sheet_rows(self._count, name, hidden) as rows:
+            data = self._package.read(member)
+            headers, footers = _page_lines(data)
+            rows.page_lines(headers, "header")
+            try:
+                for number, cells in self._rows(data):
+                    if not rows.row(number, cells):
+                        break
+            except etree.LxmlError:
+                self._reading.builder.flags.add("repaired")
+            rows.page_lines(footers, "footer")
+            notes: list[tuple[str, str]] = []
+            for relation in relations.values():
+                if relation.outside or relation.target not in self._package:
+                    continue
+                if relation.kind == "drawing":
+                    self._drawing(relation.target, rows.text)
+                elif relation.kind in ("comments", "threadedComment"):
+                    notes += self._comments(relation.target)
+                elif relation.kind in ("package", "oleObject"):
+                    self.inner.mention(relation)
+            rows.text.flush()
+            # A threaded comment also stands among the plain ones, after an explanation.
+            threaded = {label for label, _ in notes if label.startswith("comment at ")}
+            notes = [one for one in notes if f"comment at {one[0]}" not in threaded]
+            add_notes(self._reading, f"Comments of {name}", notes)
 
     def _shared(self, name: str) -> Iterator[str]:
         for at, item in enumerate(self._elements(self._package.read(name), "si")):
@@ -153,7 +138,6 @@ class _Workbook:
         """Yields the number and the cells of each row that has any."""
         number = 0
         hidden: set[int] = set()
-        show = self._reading.settings.hidden
         for element in self._elements(data, "row", "col"):
             if local(element) == "col":
                 if element.get("hidden") in ("1", "true"):
@@ -168,10 +152,8 @@ class _Workbook:
                 shown = self._value(cell)
                 if not shown:
                     continue
-                if out_of_sight or column in hidden:
-                    self._reading.builder.flags.add("hidden_text")
-                    if not show:
-                        continue
+                if (out_of_sight or column in hidden) and self._reading.leaves_out():
+                    continue
                 cells.append((column, shown))
             if cells:
                 yield number, cells
@@ -213,8 +195,7 @@ class _Workbook:
         shown = form.write_text(value) if isinstance(value, str) else form.write(value, self._from_1904)
         if shown or not value:
             return shown
-        self._reading.builder.flags.add("hidden_text")
-        if not self._reading.settings.hidden:
+        if self._reading.leaves_out():
             return ""
         return value if isinstance(value, str) else GENERAL.write(value)
 
@@ -258,14 +239,12 @@ def _page_lines(sheet: bytes) -> tuple[list[str], list[str]]:
     A line of which a page number, a date or a name is the most is left out.
     """
     rest = re.sub(rb"<(/?)\w{1,20}:", rb"<\1", sheet[sheet.rfind(b"sheetData") :])
-    begin, end = rest.find(b"<headerFooter"), rest.find(b"</headerFooter>")
-    root = xml_tree(rest[begin:end] + b"</headerFooter>")[0] if 0 <= begin < end < begin + _MAX_HEADER else None
+    found = _PAGE_LINES.search(rest)
+    root = xml_tree(found[0])[0] if found else None
     lines: dict[str, list[str]] = {"Header": [], "Footer": []}
-    # Pages that differ have headers of their own.
-    given = {} if root is None else root.attrib
     for one in () if root is None else root:
         place, kind = local(one)[:-6], local(one)[-6:]
-        if kind not in lines or (place in _DIFFERENT and given.get(_DIFFERENT[place]) not in ("1", "true")):
+        if kind not in lines or (place in _DIFFERENT and one.getparent().get(_DIFFERENT[place]) not in ("1", "true")):
             continue
         for line in _PAGE_CODE.sub(lambda code: _PRINTED.get(code[1], ""), one.text or "").split("\n"):
             bare = " ".join(line.replace("\0", " ").split())

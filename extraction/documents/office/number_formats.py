@@ -6,7 +6,6 @@ A number has a point and no grouping, because the file tells no locale; a date i
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -25,8 +24,8 @@ _BUILT_IN = {
 _BUILT_IN |= dict.fromkeys((*range(27, 32), 36, *range(50, 59)), "yyyy-mm-dd")
 _BUILT_IN |= dict.fromkeys(range(32, 36), "h:mm:ss")
 _TOKEN = re.compile(
-    r"\"([^\"]*)\"?|\\(.)|\[\$([^\]-]*)(?:-[^\]]*)?\]|\[(h+|m+|s+)\]|\[([<>=]{1,2})(-?[\d.]+)\]|\[[^\]]*\]|[_*].|(General)"
-    r"|(E[+-][0#?]*)|(AM/PM|A/P)|([ymdhsegb]+)|([0#?]+(?:,+[0#?]+)*(?:\.[0#?]*)?,*|\.[0#?]+,*)|([@/])|(.)",
+    r"\"([^\"]*)\"?|\\(.)|\[\$([^\]-]*)(?:-[^\]]*)?\]|\[(h+|m+|s+)\]|\[([<>]=?|=|<>)(-?\d+\.?\d*)\]|\[[^\]]*\]|[_*]."
+    r"|(General)|(E[+-][0#?]*)|(AM/PM|A/P)|([ymdhsegb]+)|([0#?]+(?:,+[0#?]+)*(?:\.[0#?]*)?,*|\.[0#?]+,*)|([@/])|(.)",
     re.IGNORECASE | re.DOTALL,
 )
 _TESTS = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "<>": ne}
@@ -92,8 +91,7 @@ class Section:
         at = _EPOCH[from_1904] + timedelta(seconds=seconds + early)
         clock = at.strftime("%H:%M:%S" if at.second else "%H:%M")
         if self.date and (number >= 1 or not self.time):
-            day = f"{at.year:04}-{at.month:02}-{at.day:02}"
-            return f"{day} {clock}" if self.time or seconds % 86400 else day
+            return f"{at.date()} {clock}" if self.time or seconds % 86400 else f"{at.date()}"
         return clock
 
 
@@ -106,10 +104,9 @@ class NumberFormat:
 
     def write(self, number: float, from_1904: bool = False) -> str:
         """Returns the number as text, empty if it is not shown; days count from 1900, or from 1904."""
-        first = section = self.sections[0]
-        if len(self.sections) > 1:
-            fitting = (one for one in self.sections if one.test is None or _TESTS[one.test[0]](number, one.test[1]))
-            section = next(fitting, first)
+        first = self.sections[0]
+        fitting = (one for one in self.sections if one.test is None or _TESTS[one.test[0]](number, one.test[1]))
+        section = next(fitting, first)
         told = section.words
         if not told and section.slots[0][1].strip("?") == "":
             # A sign without a word, such as a dash for zero, would hide the number from who reads words.
@@ -161,9 +158,8 @@ def _section(code: str) -> Section:
         quoted, escaped, currency, long, sign, limit, general, power, half, letters, digits, part, char = match.groups()
         if long:
             elapsed = True
-        elif sign in _TESTS:
-            with suppress(ValueError):
-                test = sign, float(limit)
+        elif sign:
+            test = sign, float(limit)
         elif half:
             time = True
         elif letters:
@@ -230,8 +226,7 @@ def _digits(number: float, places: tuple[int, int] | None) -> str:
         return text
     least, most = places
     # Office programs round halves away from zero.
-    text = f"{float(f'{number:.15g}') * (1 + 2**-52):.{min(most, _PLACES)}f}"
+    text = f"{float(f'{number:.15g}') * (1 + 2**-52):z.{min(most, _PLACES)}f}"
     while most > least and text[-1] == "0":
         text, most = text[:-1], most - 1
-    text = text.removesuffix(".")
-    return text[1:] if text.startswith("-") and not text.strip("-0.") else text
+    return text.removesuffix(".")

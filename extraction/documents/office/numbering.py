@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from cinnabar.extraction.documents.office.package import child, local, value_of
+from cinnabar.extraction.documents.office.package import local, value_at, value_of
 
 _LEVELS, _MAX_LISTS, _MAX_STYLES = 9, 10_000, 20
 _PLACE = re.compile(r"%([1-9])")
@@ -45,25 +45,20 @@ class Numbering:
             if local(one) == "abstractNum" and len(lists) < _MAX_LISTS:
                 lists[value_of(one, "abstractNumId") or ""] = _List(_levels(one))
             elif local(one) == "num" and len(self._instances) < _MAX_LISTS:
-                link = child(one, "abstractNumId")
-                known = lists.get(value_of(link) or "") if link is not None else None
+                known = lists.get(value_at(one, "abstractNumId"))
                 if known is not None:
                     self._instances[value_of(one, "numId") or ""] = known, _overrides(one)
         self._styles: dict[str, tuple[str, str, str]] = {}
         for one in () if styles is None or not self._instances else styles:
             if local(one) == "style":
-                based = child(one, "basedOn")
-                above = (value_of(based) or "") if based is not None else ""
-                self._styles[value_of(one, "styleId") or ""] = (*_reference(child(one, "pPr")), above)
+                self._styles[value_of(one, "styleId") or ""] = (*_reference(one), value_at(one, "basedOn"))
 
     def label(self, paragraph: Any) -> str:
         """Returns the number or bullet of the next paragraph with a blank behind it, "" if it has none."""
-        properties = child(paragraph, "pPr") if self._instances else None
-        if properties is None:
+        if not self._instances:
             return ""
-        number, level = _reference(properties)
-        style = child(properties, "pStyle")
-        name = (value_of(style) or "") if style is not None else ""
+        number, level = _reference(paragraph)
+        name = value_at(paragraph, "pPr", "pStyle")
         for _ in range(_MAX_STYLES):
             if (number and level) or name not in self._styles:
                 break
@@ -118,12 +113,8 @@ def _levels(abstract: Any) -> list[_Level]:
     for one in abstract:
         at = value_of(one, "ilvl") or ""
         if local(one) == "lvl" and at.isdecimal() and int(at) < _LEVELS:
-            start, form, text = (child(one, name) for name in ("start", "numFmt", "lvlText"))
-            levels[int(at)] = _Level(
-                _number(start, 1),
-                (value_of(form) or "decimal") if form is not None else "decimal",
-                (value_of(text) or "")[:100] if text is not None else "",
-            )
+            start, form, text = (value_at(one, name) for name in ("start", "numFmt", "lvlText"))
+            levels[int(at)] = _Level(_number(start, 1), form or "decimal", text[:100])
     return levels
 
 
@@ -131,22 +122,16 @@ def _overrides(instance: Any) -> dict[int, int]:
     starts: dict[int, int] = {}
     for one in instance:
         at = value_of(one, "ilvl") or ""
-        if local(one) == "lvlOverride" and at.isdecimal() and int(at) < _LEVELS:
-            start = child(one, "startOverride")
-            if start is not None:
-                starts[int(at)] = _number(start, 1)
+        start = value_at(one, "startOverride")
+        if local(one) == "lvlOverride" and at.isdecimal() and int(at) < _LEVELS and start:
+            starts[int(at)] = _number(start, 1)
     return starts
 
 
-def _reference(properties: Any) -> tuple[str, str]:
-    """Returns the instance and level that properties of a paragraph refer to, "" for each that they do not tell."""
-    number_properties = child(properties, "numPr") if properties is not None else None
-    if number_properties is None:
-        return "", ""
-    number, level = child(number_properties, "numId"), child(number_properties, "ilvl")
-    return (value_of(number) or "") if number is not None else "", (value_of(level) or "") if level is not None else ""
+def _reference(element: Any) -> tuple[str, str]:
+    """Returns the instance and level that a paragraph or a style refers to, "" for each that it does not tell."""
+    return value_at(element, "pPr", "numPr", "numId"), value_at(element, "pPr", "numPr", "ilvl")
 
 
-def _number(element: Any, default: int) -> int:
-    shown = value_of(element) if element is not None else None
-    return int(shown) if shown is not None and shown.isdecimal() and len(shown) < 8 else default
+def _number(shown: str, default: int) -> int:
+    return int(shown) if shown.isdecimal() and len(shown) < 8 else default

@@ -11,11 +11,10 @@ import olefile
 import python_calamine
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
-from cinnabar.extraction.documents.content.marked_text import MarkedText
 from cinnabar.extraction.documents.content.zipped import open_zip, read_member
 from cinnabar.extraction.documents.office.encrypted import decrypted
 from cinnabar.extraction.documents.office.number_formats import GENERAL
-from cinnabar.extraction.documents.office.sheet_text import CellCount, SheetText
+from cinnabar.extraction.documents.office.sheet_text import CellCount, sheet_rows
 from cinnabar.schemas.errors import DocumentError
 
 _MAX_SHEETS = 2000
@@ -53,27 +52,19 @@ def add_old_excel(reading: Reading, data: bytes) -> None:
         if str(sheet.typ).rpartition(".")[2] != "WorkSheet":
             continue
         hidden = str(sheet.visible).rpartition(".")[2] != "Visible"
-        if hidden:
-            reading.builder.flags.add("hidden_text")
-            if not reading.settings.hidden:
-                continue
-        reading.builder.open("hidden" if hidden else "sheet", sheet.name)
-        text = MarkedText(reading.builder)
-        rows = SheetText(text, count)
-        try:
-            held = workbook.get_sheet_by_name(sheet.name)
-            start = held.start or (0, 0)
-            for number, row in enumerate(held.iter_rows(), 1 if held.start is None else start[0] + 1):
-                cells = [(start[1] + at, _cell_text(value)) for at, value in enumerate(row, 1) if value != ""]
-                if not rows.row(number, cells):
-                    break
-        except BaseException as error:
-            if _fault(error):
-                reading.builder.flags.add("repaired")
-        rows.flush()
-        text.flush()
-        reading.builder.mark("")
-        reading.builder.close()
+        if reading.leaves_out(hidden):
+            continue
+        with sheet_rows(count, sheet.name, hidden) as rows:
+            try:
+                held = workbook.get_sheet_by_name(sheet.name)
+                start = held.start or (0, 0)
+                for number, row in enumerate(held.iter_rows(), start[0] + 1):
+                    cells = [(start[1] + at, _cell_text(value)) for at, value in enumerate(row, 1) if value != ""]
+                    if not rows.row(number, cells):
+                        break
+            except BaseException as error:
+                if _fault(error):
+                    reading.builder.flags.add("repaired")
 
 
 def _check_extent(data: bytes) -> bool:

@@ -7,11 +7,11 @@ from itertools import chain, islice
 from typing import Any
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
-from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, body_text
-from cinnabar.extraction.documents.content.runs import joined
+from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, part_text
+from cinnabar.extraction.documents.content.raised import joined
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.package import Package, below, child, local, value_of
-from cinnabar.extraction.documents.office.sheet_text import CellCount, SheetText, column_name
+from cinnabar.extraction.documents.office.sheet_text import CellCount, column_name, sheet_rows
 from cinnabar.extraction.documents.plain.rows import table_lines
 from cinnabar.schemas.errors import DocumentError
 
@@ -41,7 +41,8 @@ def add_open_document(reading: Reading, data: bytes) -> None:
     body = None if root is None else child(root, "body")
     if root is None or body is None:
         raise DocumentError("broken", "the OpenDocument file has no content")
-    document = _OpenDocument(reading, package, root, package.tree("styles.xml"))
+    styles = package.tree("styles.xml")
+    document = _OpenDocument(reading, package, root, root.makeelement("none") if styles is None else styles)
     for content in body:
         kind = local(content)
         if kind == "spreadsheet":
@@ -76,12 +77,11 @@ def _told_by_styles(roots: Sequence[Any], *properties: str) -> dict[tuple[str, s
 class _OpenDocument:
     """The content of an OpenDocument file."""
 
-    def __init__(self, reading: Reading, package: Package, root: Any, styles: Any | None) -> None:
+    def __init__(self, reading: Reading, package: Package, root: Any, styles: Any) -> None:
         self._reading, self._styles, self._package = reading, styles, package
-        roots = [one for one in (styles, root) if one is not None]
-        shown = _told_by_styles(roots, "visibility", "display")
+        shown = _told_by_styles((styles, root), "visibility", "display")
         self._hidden = {key for key, value in shown.items() if value in ("none", "false", "hidden")}
-        shifts = _told_by_styles(roots, "text-position").items()
+        shifts = _told_by_styles((styles, root), "text-position").items()
         self._levels = {key: -1 if one.startswith(("sub", "-")) else int(one[:1] != "0") for key, one in shifts}
         self._paragraphs = self._tables = 0
         self._label = ""
@@ -91,15 +91,14 @@ class _OpenDocument:
 
     def add_text(self, content: Any) -> None:
         """Appends a text with the headers and footers of its pages."""
-        pages = None if self._styles is None else child(self._styles, "master-styles")
-        with body_text(self._reading) as text:
+        with part_text(self._reading) as text:
             for kind in ("header", "footer"):
                 if kind == "footer":
                     text.blank()
                     self._blocks(content, text)
                 text.blank()
                 printed: set[str] = set()
-                for one in () if pages is None else below(pages, kind):
+                for one in below(self._styles, kind):
                     whole = " ".join("".join(one.itertext()).split())
                     if whole and whole not in printed:
                         printed.add(whole)
@@ -121,33 +120,24 @@ class _OpenDocument:
             if number > _MAX_PARTS:
                 self._reading.builder.flags.add("truncated")
                 return
-            builder = self._reading.builder
             hidden = ("drawing-page", value_of(page, "style-name")) in self._hidden
-            if self._left_out(hidden):
+            if self._reading.leaves_out(hidden):
                 continue
             # The title stands first, wherever its frame is.
             frames = sorted(page, key=lambda one: value_of(one, "class") != "title")
             title = "".join(frames[0].itertext()) if frames and value_of(frames[0], "class") == "title" else ""
-            builder.open("hidden" if hidden else "slide", " ".join(title.split())[:200])
-            text = MarkedText(builder)
             self._label = f"slide {number}"
-            for frame in frames:
-                if local(frame) != "notes":
-                    text.blank()
-                    self._blocks([frame], text)
-            text.flush()
-            builder.mark("")
-            for one in below(page, "notes"):
-                lines = [line for line in self._lines(one) if line.strip() and line.strip() != "<number>"]
-                self._notes.append((self._label, "\n".join(lines)))
-            self._add_notes("Notes")
-            builder.close()
+            with part_text(self._reading, "hidden" if hidden else "slide", " ".join(title.split())[:200]) as text:
+                for frame in frames:
+                    if local(frame) != "notes":
+                        text.blank()
+                        self._blocks([frame], text)
+                text.flush()
+                for one in below(page, "notes"):
+                    lines = [line for line in self._lines(one) if line.strip() and line.strip() != "<number>"]
+                    self._notes.append((self._label, "\n".join(lines)))
+                self._add_notes("Notes")
         self._label = ""
-
-    def _left_out(self, hidden: bool) -> bool:
-        if hidden:
-            self._reading.builder.flags.add("hidden_text")
-        return hidden and not self._reading.settings.hidden
 
     def _unseen(self, element: Any, name: str) -> bool:
         """Returns True for text that is not displayed, and flags it, unless the settings ask for it."""
@@ -159,54 +149,43 @@ class _OpenDocument:
             or (_FAMILIES.get(name), told.get("style-name")) in self._hidden
             or (name in ("p", "h") and any(map(_hides, (*element, *chain.from_iterable(element)))))
         )
-        return self._left_out(hidden and bool("".join(element.itertext()).strip()))
+        return self._reading.leaves_out(hidden and bool("".join(element.itertext()).strip()))
 
     def _add_notes(self, name: str) -> None:
         add_notes(self._reading, name, self._notes)
         self._notes = []
 
     def _sheet(self, table: Any, count: CellCount) -> None:
-        builder = self._reading.builder
         hidden = ("table", value_of(table, "style-name")) in self._hidden
-        if self._left_out(hidden):
+        if self._reading.leaves_out(hidden):
             return
         name = value_of(table, "name") or ""
-        builder.open("hidden" if hidden else "sheet", name)
-        text = MarkedText(builder)
-        rows = SheetText(text, count)
         columns = (
             value_of(one, "visibility") in ("collapse", "filter")
             for one in below(table, "table-column")
             for _ in range(_repeated(one, "number-columns-repeated"))
         )
         unseen_columns = {at for at, hidden in enumerate(islice(columns, _MAX_REPEATED), 1) if hidden}
-        number = 1
-        for line in self._page_lines("header"):
-            text.line(line, "page header")
-        text.blank()
-        for row in _rows(table):
-            repeated = _repeated(row, "number-rows-repeated")
-            unseen = value_of(row, "visibility") in ("collapse", "filter")
-            cells = [] if unseen and not self._reading.settings.hidden else self._row(row, number, unseen_columns)
-            if unseen and "".join(row.itertext()).strip():
-                builder.flags.add("hidden_text")
-            if not all(rows.row(number + at, cells) for at in range(repeated if cells else 0)):
-                break
-            number += repeated
-        rows.flush()
-        text.blank()
-        for line in self._page_lines("footer"):
-            text.line(line, "page footer")
-        text.flush()
-        builder.mark("")
-        self._add_notes(f"Comments of {name}")
-        builder.close()
+        with sheet_rows(count, name, hidden) as rows:
+            number = 1
+            rows.page_lines(self._page_lines("header"), "header")
+            for row in _rows(table):
+                repeated = _repeated(row, "number-rows-repeated")
+                unseen = value_of(row, "visibility") in ("collapse", "filter")
+                cells = [] if unseen and not self._reading.settings.hidden else self._row(row, number, unseen_columns)
+                if unseen and "".join(row.itertext()).strip():
+                    self._reading.builder.flags.add("hidden_text")
+                if not all(rows.row(number + at, cells) for at in range(repeated if cells else 0)):
+                    break
+                number += repeated
+            rows.page_lines(self._page_lines("footer"), "footer")
+            rows.text.flush()
+            self._add_notes(f"Comments of {name}")
 
     def _page_lines(self, kind: str) -> list[str]:
         """Returns the lines of the pages' headers or footers once, but for page numbers, dates and names of files."""
-        pages = None if self._styles is None else child(self._styles, "master-styles")
         lines: dict[str, None] = {}
-        for one in () if pages is None or kind in self._printed else below(pages, kind):
+        for one in () if kind in self._printed else below(self._styles, kind):
             for paragraph in () if self._unseen(one, kind) else below(one, "p"):
                 line = " ".join(self._inline(paragraph, []).split())
                 if len(line.split()) > 4 or next(below(paragraph, *_FILLED_IN), None) is None:
@@ -225,9 +204,9 @@ class _OpenDocument:
             text = " ".join(filter(None, (line.strip() for line in self._lines(cell))))
             # Files of other programs may hold the value alone.
             text = text or next(filter(None, ((value_of(cell, key) or "").strip() for key in _VALUES)), "")
-            if text and not (local(cell) == "covered-table-cell" and self._left_out(True)):
+            if text and not (local(cell) == "covered-table-cell" and self._reading.leaves_out()):
                 wanted = range(column, column + min(repeated, _MAX_REPEATED))
-                cells += [(at, text) for at in wanted if not (at in unseen and self._left_out(True))]
+                cells += [(at, text) for at in wanted if not (at in unseen and self._reading.leaves_out())]
             column += repeated
             if column > _MAX_REPEATED:
                 break

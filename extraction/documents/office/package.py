@@ -94,14 +94,22 @@ class Package:
         return relations
 
     def related(self, name: str, kind: str) -> list[str]:
-        """Returns the members that this one is related to in this way."""
+        """Returns the members that this one is related to in this way, each once."""
         relations = self.relations(name).values()
-        return [one.target for one in relations if one.kind == kind and not one.outside]
+        return list(dict.fromkeys(one.target for one in relations if one.kind == kind and not one.outside))
 
-    def main(self, otherwise: str) -> str:
-        """Returns the name of the document's own member."""
+    def main(self, otherwise: str, missing: str) -> tuple[str, Any]:
+        """Returns the name and the root element of the document's own member, and adds the document's properties.
+
+        Raises DocumentError("broken", missing) without such a member.
+        """
+        self.add_properties()
         names = self.related("", "officeDocument")
-        return names[0] if names and names[0] in self else otherwise
+        name = names[0] if names and names[0] in self else otherwise
+        root = self.tree(name)
+        if root is None:
+            raise DocumentError("broken", missing)
+        return name, root
 
     def add_properties(self, member: str = "docProps/core.xml") -> None:
         """Adds the properties of the whole document, such as its title and author."""
@@ -161,6 +169,12 @@ def value_of(element: Any, name: str = "val") -> str | None:
     return None if found is None else str(found)
 
 
+def value_at(element: Any, *path: str, name: str = "val") -> str:
+    """Returns an attribute of the first descendant along a path of names, "" if either is missing."""
+    found = child(element, *path)
+    return "" if found is None else value_of(found, name) or ""
+
+
 def is_on(element: Any) -> bool:
     """Returns True if a switch of an office file is on: without a value it is."""
     return value_of(element) not in ("0", "false", "off", "none")
@@ -168,8 +182,7 @@ def is_on(element: Any) -> bool:
 
 def level_of(run: Any) -> int:
     """Returns 1 for a raised run of text, -1 for a lowered one, else 0."""
-    align = child(run, "rPr", "vertAlign")
-    return 0 if align is None else {"superscript": 1, "subscript": -1}.get(value_of(align) or "", 0)
+    return {"superscript": 1, "subscript": -1}.get(value_at(run, "rPr", "vertAlign"), 0)
 
 
 def child(element: Any, *path: str) -> Any | None:

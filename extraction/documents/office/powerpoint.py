@@ -7,12 +7,11 @@ from itertools import chain
 from typing import Any
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
-from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes
-from cinnabar.extraction.documents.content.runs import joined
+from cinnabar.extraction.documents.content.marked_text import add_notes, part_text
+from cinnabar.extraction.documents.content.raised import joined
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
-from cinnabar.extraction.documents.office.package import Package, below, child, chosen, local, value_of
+from cinnabar.extraction.documents.office.package import Package, below, child, chosen, local, value_at, value_of
 from cinnabar.extraction.documents.plain.rows import table_lines
-from cinnabar.schemas.errors import DocumentError
 
 _MAX_SLIDES, _MAX_ROWS = 5000, 10_000
 _TITLES = ("title", "ctrTitle")
@@ -23,11 +22,7 @@ _REPEATED = ("sldNum", "dt", "hdr", "ftr", "sldImg")
 def add_powerpoint(reading: Reading, data: bytes) -> None:
     """Appends a presentation. Raises DocumentError: broken if it has no slides' list."""
     package = Package(reading, data)
-    package.add_properties()
-    main = package.main("ppt/presentation.xml")
-    root = package.tree(main)
-    if root is None:
-        raise DocumentError("broken", "the PowerPoint file has no presentation part")
+    main, root = package.main("ppt/presentation.xml", "the PowerPoint file has no presentation part")
     relations = package.relations(main)
     inner = InnerFiles(reading, package)
     for number, entry in enumerate(below(root, "sldId"), 1):
@@ -41,10 +36,8 @@ def add_powerpoint(reading: Reading, data: bytes) -> None:
             reading.builder.flags.add("repaired")
             continue
         hidden = slide.get("show") in ("0", "false")
-        if hidden:
-            reading.builder.flags.add("hidden_text")
-            if not reading.settings.hidden:
-                continue
+        if reading.leaves_out(hidden):
+            continue
         _Slide(reading, package, inner, relation.target, number).add(slide, hidden)
     inner.add()
 
@@ -56,25 +49,21 @@ class _Slide:
         self._reading, self._package, self._inner, self._number = reading, package, inner, number
         self._member = member
         self._relations = package.relations(member)
-        self._text = MarkedText(reading.builder)
 
     def add(self, root: Any, hidden: bool) -> None:
         """Appends the slide with its notes and comments."""
-        builder = self._reading.builder
         shapes = list(_shapes(root))
         titles = [one for one in shapes if _placeholder(one) in _TITLES]
         title = " ".join(" ".join(_paragraphs(one)) for one in titles).strip()
-        builder.open("hidden" if hidden else "slide", title[:200])
-        for shape in [*titles, *(one for one in shapes if one not in titles)]:
-            self._shape(shape)
-        self._text.flush()
-        builder.mark("")
-        notes: list[tuple[str, str]] = []
-        for relation in self._relations.values():
-            if not relation.outside and relation.kind in ("notesSlide", "comments"):
-                notes += self._notes(relation.target)
-        add_notes(self._reading, "Notes", notes)
-        builder.close()
+        with part_text(self._reading, "hidden" if hidden else "slide", title[:200]) as self._text:
+            for shape in [*titles, *(one for one in shapes if one not in titles)]:
+                self._shape(shape)
+            self._text.flush()
+            notes: list[tuple[str, str]] = []
+            for relation in self._relations.values():
+                if not relation.outside and relation.kind in ("notesSlide", "comments"):
+                    notes += self._notes(relation.target)
+            add_notes(self._reading, "Notes", notes)
 
     def _line(self, text: str) -> None:
         if text.strip():
@@ -148,8 +137,7 @@ def _paragraphs(element: Any) -> Iterator[str]:
         for one in paragraph.iter():
             name = local(one)
             if name == "t":
-                properties = child(one.getparent(), "rPr")
-                shift = "" if properties is None else properties.get("baseline") or ""
+                shift = value_at(one.getparent(), "rPr", name="baseline")
                 pieces.append((one.text or "", -1 if shift[:1] == "-" else int(shift.strip("0%") != "")))
             elif name in ("br", "tab"):
                 pieces.append(("\n" if name == "br" else "\t", 0))

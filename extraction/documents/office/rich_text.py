@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
-from cinnabar.extraction.documents.content.marked_text import body_text
+from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.mail.rtf import rtf_body
 from cinnabar.extraction.documents.plain.html import html_to_text
 from cinnabar.extraction.documents.plain.rows import table_lines
@@ -22,7 +22,7 @@ def add_rich_text(reading: Reading, data: bytes) -> None:
     if html:
         plain, flags = html_to_text(html, reading.settings.hidden)
         reading.builder.flags |= flags
-    with body_text(reading) as text:
+    with part_text(reading) as text:
         paragraphs = 0
         table: list[list[str]] = []
         # A cell ends with a tab, and so does a row then.

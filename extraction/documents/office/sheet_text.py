@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.document_in_making import Reading
-from cinnabar.extraction.documents.content.marked_text import MarkedText
+from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
 from cinnabar.extraction.documents.plain.rows import marked_row, widths
 
 #: Cells with content that are read of a workbook; two busy cores read 60,000 a second.
@@ -24,14 +25,14 @@ class CellCount:
     """The number of cells that were read from all sheets of a workbook."""
 
     def __init__(self, reading: Reading) -> None:
-        self._reading = reading
+        self.reading = reading
         self.cells = 0
 
     def add(self, cells: int) -> bool:
         """Counts cells with content; returns False, and flags the document `truncated`, beyond the bound."""
         self.cells += cells
-        if self.cells > MAX_CELLS or self._reading.builder.full:
-            self._reading.builder.flags.add("truncated")
+        if self.cells > MAX_CELLS or self.reading.builder.full:
+            self.reading.builder.flags.add("truncated")
             return False
         return True
 
@@ -40,9 +41,9 @@ class SheetText:
     """Appends the rows of one sheet, which begin at any column and come in their order."""
 
     def __init__(self, text: MarkedText, count: CellCount) -> None:
-        self._text, self._count = text, count
+        self.text, self._count = text, count
         self._rows: list[tuple[int, list[str]]] = []
-        self._last = 0
+        self._last = -1
 
     def row(self, number: int, cells: Sequence[tuple[int, str]]) -> bool:
         """Appends a row of cells, each with its column from 1; returns False if the sheet takes no more."""
@@ -62,6 +63,13 @@ class SheetText:
             self.flush()
         return self._count.add(filled)
 
+    def page_lines(self, lines: Iterable[str], kind: str) -> None:
+        """Appends the lines of page headers or footers ("header", "footer"), apart from the rows."""
+        self.flush()
+        self.text.blank()
+        for line in lines:
+            self.text.line(line, f"page {kind}")
+
     def flush(self) -> None:
         """Writes the rows that were collected as a table whose columns are aligned; empty columns are left out."""
         # Columns that are empty in the whole block are no columns.
@@ -69,8 +77,8 @@ class SheetText:
         packed = [[cells[at] if at < len(cells) else "" for at in used] for _, cells in self._rows]
         columns = widths(packed)
         for (number, _), cells in zip(self._rows, packed, strict=True):
-            if self._last and number > self._last + 1:
-                self._text.blank()
+            if number > self._last + 1:
+                self.text.blank()
             self._last = number
             line, begins = marked_row(cells, columns)
             if self._count.cells <= _MAX_ADDRESSES:
@@ -79,10 +87,19 @@ class SheetText:
                     for at, begin, cell in zip(used, begins, cells, strict=True)
                     if cell
                 ]
-                self._text.line(line, marks=marks)
+                self.text.line(line, marks=marks)
             else:
-                self._text.line(line, f"row {number}")
+                self.text.line(line, f"row {number}")
         self._rows.clear()
+
+
+@contextmanager
+def sheet_rows(count: CellCount, name: str, hidden: bool) -> Iterator[SheetText]:
+    """Gives the rows of a sheet, a part of its own."""
+    with part_text(count.reading, "hidden" if hidden else "sheet", name) as text:
+        rows = SheetText(text, count)
+        yield rows
+        rows.flush()
 
 
 def column_name(number: int) -> str:

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
-from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, body_text
-from cinnabar.extraction.documents.content.runs import joined
+from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, part_text
+from cinnabar.extraction.documents.content.raised import joined
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.numbering import Numbering
 from cinnabar.extraction.documents.office.package import Package, below, child, chosen, is_on, level_of, local, value_of
 from cinnabar.extraction.documents.plain.rows import table_lines
-from cinnabar.schemas.errors import DocumentError
 
 # Elements without text of the document: properties, deleted and moved text, the codes of fields, ruby.
 _SILENT_NAMES = """
@@ -32,19 +31,15 @@ _MAX_ROWS = 100_000
 def add_word(reading: Reading, data: bytes) -> None:
     """Appends a Word document. Raises DocumentError: broken if it has no body."""
     package = Package(reading, data)
-    package.add_properties()
-    main = package.main("word/document.xml")
-    root = package.tree(main)
-    if root is None:
-        raise DocumentError("broken", "the Word file has no document part")
-    with body_text(reading) as text:
+    main, root = package.main("word/document.xml", "the Word file has no document part")
+    with part_text(reading) as text:
         word = _Word(reading, package, text, _numbering(package, main))
-        for name in _distinct(package, main, "header"):
+        for name in package.related(main, "header"):
             word.add_member(name)
         text.blank()
         word.add(root, main)
         text.blank()
-        for name in _distinct(package, main, "footer"):
+        for name in package.related(main, "footer"):
             word.add_member(name)
     for kind, title in (("footnotes", "Footnotes"), ("endnotes", "Endnotes"), ("comments", "Comments")):
         add_notes(reading, title, [note for name in package.related(main, kind) for note in word.notes(name)])
@@ -58,10 +53,6 @@ def _numbering(package: Package, main: str) -> Numbering:
         name = next(iter(package.related(main, kind)), "")
         trees.append(package.tree(name) if name and None not in trees else None)
     return Numbering(*trees)
-
-
-def _distinct(package: Package, main: str, kind: str) -> list[str]:
-    return list(dict.fromkeys(package.related(main, kind)))
 
 
 class _Word:
@@ -198,8 +189,7 @@ class _Word:
         vanish = child(run, "rPr", "vanish")
         if vanish is None or not is_on(vanish) or child(run, "t") is None:
             return False
-        self._reading.builder.flags.add("hidden_text")
-        return not self._reading.settings.hidden
+        return self._reading.leaves_out()
 
     def _table(self, element: Any) -> None:
         self._tables += 1

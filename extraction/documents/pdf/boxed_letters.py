@@ -35,10 +35,12 @@ def in_fields(letters: Sequence[int], words: PageWords, fields: Iterable[tuple[_
     fields: boxes as displayed, and values.
     """
     groups: list[list[int]] = []
-    middle = (words.box[:, :2] + words.box[:, 2:]) / 2
+    boxes = words.box[letters]
+    middle = (boxes[:, :2] + boxes[:, 2:]) / 2
+    order = np.argsort(middle[:, 0], kind="stable")
     for box, value in fields if letters else ():
-        inside = [at for at in letters if (middle[at] > box[:2]).all() and (middle[at] < box[2:]).all()]
-        inside.sort(key=lambda at: float(middle[at, 0]))
+        within = np.all((middle > box[:2]) & (middle < box[2:]), axis=1)
+        inside = [letters[at] for at in order.tolist() if within[at]]
         if len(inside) >= _LEAST and "".join(words.text[at] for at in inside) == "".join(value.split()):
             drawn = iter(inside)
             groups += [list(islice(drawn, len(word))) for word in value.split()]

@@ -166,7 +166,7 @@ def page_content(page: Any, entries: PageEntries, settings: ParserSettings, spen
     scan = _is_scan(page, frame)
     words, hidden, nonsense = _words(content, page, frame, settings, spent, scan)
     always = settings.ocr == "always"
-    if always or (settings.ocr == "auto" and _needs_ocr(page, frame, words, nonsense)):
+    if always or (settings.ocr == "auto" and _needs_ocr(page, frame, words, nonsense, scan)):
         content.picture = _picture(content, page, frame, spent)
     if not (always and content.picture):
         content.words = Lines.of(*_marked(content, page, entries, frame, words, spent, scan), scan)
@@ -202,7 +202,7 @@ def _add_entries(
         if len(seen) < len(listed):
             content.flags.add("hidden_text")
         for one in seen:
-            box = frame.displayed(np.array([one.box], np.float64))[0]
+            box = frame.displayed([one.box])[0]
             placed = replace(one, box=(float(box[0]), float(box[1]), float(box[2]), float(box[3])))
             if not (one.drawn and shown(placed)):
                 kept.append(placed)
@@ -277,7 +277,7 @@ def _words(
     return words.only(~unseen), words.only(unseen), False
 
 
-def _needs_ocr(page: Any, frame: Frame, words: PageWords, nonsense: bool) -> bool:
+def _needs_ocr(page: Any, frame: Frame, words: PageWords, nonsense: bool, scan: bool) -> bool:
     """Returns True if a page may show text that is not among its words."""
     if nonsense:
         return True
@@ -285,7 +285,7 @@ def _needs_ocr(page: Any, frame: Frame, words: PageWords, nonsense: bool) -> boo
         # A stamp on a scan, such as the line of a fax or the number of a file.
         height = frame.size[1]
         stamp = (words.box[:, 3] < _MARGIN * height) | (words.box[:, 1] > (1 - _MARGIN) * height)
-        return bool(stamp.all()) and _is_scan(page, frame)
+        return bool(stamp.all()) and scan
     return _has_image(page, _OUTLINES)
 
 
@@ -299,17 +299,15 @@ def _marked(
         content.flags.add("marks_unsearched")
         return words, []
     begun = time.process_time()
-    pressed = frame.displayed(np.array([box for box, _ in entries.buttons], np.float64).reshape(-1, 4))
+    pressed = frame.displayed([box for box, _ in entries.buttons])
     if scan:
         marks = scanned_page_marks(page, frame, words, pressed)
     else:
-        buttons = frame.displayed(np.array(entries.widgets, np.float64).reshape(-1, 4))
         shapes = drawn_shapes(page, frame)
-        marks = drawn_marks(page, frame, words, buttons, shapes)
+        marks = drawn_marks(page, frame, words, frame.displayed(entries.widgets), shapes)
         if letters := single_letters(words):
-            values = np.array([one.box for one in entries.fields], np.float64).reshape(-1, 4)
-            fields = zip(frame.displayed(values).tolist(), (one.text for one in entries.fields), strict=True)
-            groups = in_fields(letters, words, fields)
+            boxes = frame.displayed([one.box for one in entries.fields]).tolist()
+            groups = in_fields(letters, words, zip(boxes, (one.text for one in entries.fields), strict=True))
             known = {at for group in groups for at in group}
             groups += in_boxes([at for at in letters if at not in known], words, shapes)
             boxed = words.box[[at for group in groups for at in group]]

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.extraction.documents.content.raised import raised_text
-from cinnabar.extraction.documents.pdf.glyphs import HIGHER, SMALLER
+from cinnabar.extraction.documents.pdf.glyphs import raised_pairs
 
 # A raised word stands as close to its neighbour as letters do, in shares of the neighbour's height.
 _CLOSE = 0.12
@@ -20,9 +20,8 @@ def set_raised_apart(text: list[str], gaps: list[str], box: npt.NDArray[np.float
     text, gaps: words in reading order and the blanks before each; box: [W, 4] their boxes as displayed.
     """
     high = box[:, 3] - box[:, 1]
-    lift, gap = box[:-1, 3] - box[1:, 3], np.abs(box[1:, 0] - box[:-1, 2])
-    behind = (high[1:] < SMALLER * high[:-1]) & (lift > HIGHER * high[:-1]) & (gap < _CLOSE * high[:-1])
-    ahead = (high[:-1] < SMALLER * high[1:]) & (-lift > HIGHER * high[1:]) & (gap < _CLOSE * high[1:])
+    close = np.abs(box[1:, 0] - box[:-1, 2]) < _CLOSE * np.maximum(high[:-1], high[1:])
+    behind, ahead = (pairs & close for pairs in raised_pairs(box))
     for at in (np.flatnonzero(behind) + 1).tolist():
         if "\n" not in gaps[at] and any(map(str.isdecimal, text[at][:2])):
             parts = zip(gaps[max(at - _TELLING, 0) : at], text[max(at - _TELLING, 0) : at], strict=True)

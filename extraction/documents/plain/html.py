@@ -51,14 +51,12 @@ def html_to_text(markup: str, hidden: bool = False) -> tuple[str, set[str]]:
         parser = lxml_html.HTMLParser(no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8")
         tree = lxml_html.fromstring(markup.encode("utf-8", "replace"), parser=parser)
         deep = any("depth" in entry.message for entry in parser.error_log)
-        text = ""
         if not deep:
             flags |= hide(tree, show=hidden)
             Layout().arrange(tree)
             text = clean(str(Inscriptis(tree, _HTML_CONFIG).get_text()))
             text = text if any(map(str.isalnum, text)) else data_of(tree) or text
     except (etree.LxmlError, ValueError, RecursionError, AttributeError, KeyError, IndexError):
-        text = ""
         deep = True
     if deep:
         flags -= {"hidden_text", "struck_text"}

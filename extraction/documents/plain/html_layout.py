@@ -15,31 +15,31 @@ from inscriptis.css_profiles import STRICT_CSS_PROFILE
 from inscriptis.html_properties import Display
 from inscriptis.model.html_element import HtmlElement
 from lxml import html as lxml_html  # type: ignore[import-untyped]
+from lxml.html.defs import table_tags  # type: ignore[import-untyped]
 
-from cinnabar.extraction.documents.content.raised import raised_text
+from cinnabar.extraction.documents.content.raised import BEFORE, raised_text
 from cinnabar.extraction.documents.plain.html_hidden import points, style_of
 
+# Elements that begin a line of their own, beside those that the renderer knows as such.
 _BLOCKS = (
-    "address", "article", "aside", "blockquote", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt",
-    "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr",
-    "legend", "li", "main", "menu", "nav", "ol", "optgroup", "option", "p", "pre", "search", "section", "summary", "ul",
+    "center", "dd", "details", "dialog", "dir", "dl", "dt", "fieldset", "form", "hr", "legend", "menu", "optgroup",
+    "option", "search", "section", "summary",
 )  # fmt: skip
-_OF_TABLES = frozenset(("caption", "col", "colgroup", "table", "tbody", "td", "tfoot", "th", "thead", "tr"))
-_OWN_LINES = frozenset((*_BLOCKS, *_OF_TABLES, "br"))
 #: What the renderer knows of elements: which begin a line of their own, and which are not shown.
 CSS: dict[str, HtmlElement] = {
-    **{name: HtmlElement(display=Display.block) for name in _BLOCKS},
     **STRICT_CSS_PROFILE,
+    **{name: HtmlElement(display=Display.block) for name in _BLOCKS},
     **{name: HtmlElement(display=Display.none) for name in ("template", "datalist")},
 }
+_OWN_LINES = table_tags | {"br", *(name for name, look in CSS.items() if look.display is Display.block)}
 _FIELDS = frozenset(("input", "select", "textarea", "button", "output"))
 # Kinds of inputs that show no value, or a secret.
 _NO_VALUES = frozenset(("hidden", "password", "submit", "reset", "button", "image", "file", "range", "color"))
 _INLINE = ("none", "inline", "contents", "table-cell", "initial", "inherit", "unset", "revert")
 # A narrower space, in points, is one between letters.
 _LEAST_GAP = 3.0
-# Characters of a line that tell what a raised text is, the elements of more than that, and how deep data are read.
-_KEPT, _FEW, _MAX_DEPTH = 40, 9, 20
+# Elements of more than a mark or a letter; how deep data are read, and the characters of a label, which is repeated.
+_FEW, _MAX_DEPTH, _LONGEST_LABEL = 9, 20, 200
 
 
 class Layout:
@@ -50,8 +50,6 @@ class Layout:
 
     def arrange(self, element: lxml_html.HtmlElement, apart: bool = False) -> None:
         """Arranges an element and its children; `apart`: it stands beside its siblings as a box."""
-        if not isinstance(element.tag, str):
-            return
         style = style_of(element)
         display = style.get("display", "")
         if display == "table-cell" and (parent := element.getparent()) is not None and parent.tag == "table":
@@ -62,16 +60,16 @@ class Layout:
         elif (state := element.get("aria-checked")) in ("true", "false"):
             element.text = f"{'☒' if state == 'true' else '☐'} {element.text or ''}"
         inline = display in _INLINE or display.startswith("inline-")
-        if own_line := element.tag in _OF_TABLES or (not inline and (bool(display) or element.tag in _OWN_LINES)):
+        if own_line := element.tag in table_tags or (not inline and (bool(display) or element.tag in _OWN_LINES)):
             self._line = ""
-            if element.tag not in _OF_TABLES:
+            if element.tag not in table_tags:
                 _begin_line(element, bool(display))
         elif style or apart or element.tag in ("sup", "sub"):
             self._set_apart(element, style, apart)
-        self._line = (self._line + (element.text or ""))[-_KEPT:]
+        self._line = (self._line + (element.text or ""))[-BEFORE:]
         for child in element:
             self.arrange(child, "flex" in display or "grid" in display)
-            self._line = (self._line + (child.tail or ""))[-_KEPT:]
+            self._line = (self._line + (child.tail or ""))[-BEFORE:]
         if own_line:
             self._line = ""
 
@@ -125,7 +123,7 @@ def _is_one_letter(one: lxml_html.HtmlElement | None, other: lxml_html.HtmlEleme
 def _text_of(element: lxml_html.HtmlElement) -> str:
     """Returns the beginning of the text in an element; empty for one of many elements, which is no mark or letter."""
     few = sum(1 for _ in islice(element.iter(), _FEW)) < _FEW
-    return "".join(element.itertext())[:_KEPT] if few else ""
+    return "".join(element.itertext())[:BEFORE] if few else ""
 
 
 def _rise(tag: str, style: dict[str, str]) -> int:
@@ -154,8 +152,7 @@ def _fill(element: lxml_html.HtmlElement) -> None:
         if element.get("multiple") is None:
             chosen = chosen[-1:] or (options[:1] if element.get("size", "1") == "1" else [])
         element.text = ", ".join(" ".join("".join(one.itertext()).split()) for one in chosen)
-        for child in list(element):
-            element.remove(child)
+        del element[:]
 
 
 def data_of(tree: lxml_html.HtmlElement) -> str:
@@ -178,7 +175,7 @@ def _values(value: Any, label: str, depth: int) -> Iterator[str]:
     if isinstance(value, dict):
         for name, one in value.items():
             if not name.startswith("@"):
-                yield from _values(one, f"{label} {name}".lstrip(), depth + 1)
+                yield from _values(one, f"{label} {name}".lstrip()[:_LONGEST_LABEL], depth + 1)
     elif isinstance(value, list):
         for one in value:
             yield from _values(one, label, depth + 1)

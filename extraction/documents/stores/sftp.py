@@ -164,7 +164,7 @@ def _opened(client: paramiko.SSHClient) -> paramiko.SFTPClient:
         answer.get_text = lambda: os.fsdecode(answer.get_string())
         return kind, answer
 
-    channel._request = request  # type: ignore[method-assign]
+    channel._request = request
     return channel
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import PurePath
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
-from cinnabar.extraction.documents.content.marked_text import body_text
+from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.plain.charsets import decode
 from cinnabar.extraction.documents.plain.rows import table_lines
 from cinnabar.extraction.documents.plain.text import add_text
@@ -35,7 +35,7 @@ def add_delimited(reading: Reading, data: bytes) -> None:
     if guessed:
         reading.builder.flags.add("charset_guess")
     csv.field_size_limit(_MAX_CELL)
-    with body_text(reading) as lines:
+    with part_text(reading) as lines:
         number, ended = 1, False
         reader = csv.reader(_bounded(reading, text, delimiter), delimiter=delimiter)
         while not (ended or lines.full):

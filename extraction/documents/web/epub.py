@@ -6,7 +6,7 @@ import posixpath
 from urllib.parse import unquote
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
-from cinnabar.extraction.documents.content.marked_text import body_text
+from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.office.package import Package, below, child, local, value_of
 from cinnabar.extraction.documents.plain.charsets import decode
 from cinnabar.extraction.documents.plain.html import html_to_text
@@ -33,7 +33,7 @@ def add_epub(reading: Reading, data: bytes) -> None:
                 reading.builder.metadata.setdefault(local(element), element.text.strip()[:1000])
     items = {} if manifest is None else {one.get("id"): one.get("href") or "" for one in manifest if local(one)}
     wanted = [items.get(one.get("idref"), "") for one in (() if spine is None else spine) if local(one)]
-    with body_text(reading, "text/html") as text:
+    with part_text(reading, media_type="text/html") as text:
         for number, target in enumerate(wanted, 1):
             if number > _MAX_CHAPTERS or text.full:
                 reading.builder.flags.add("truncated")

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
-from cinnabar.extraction.documents.content.marked_text import MarkedText
+from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
 from cinnabar.extraction.documents.office.package import MAX_TREE, local, xml_tree
 from cinnabar.extraction.documents.plain.rows import table_lines
 from cinnabar.extraction.documents.web.invoice_terms import BLOCKS, LINES, TAXES, TOTALS, Group, Syntax, Term
@@ -51,19 +51,12 @@ def is_invoice(data: bytes) -> bool:
 
 def add_invoice(reading: Reading, root: Any, syntax: Syntax) -> None:
     """Appends the terms of an invoice as a part of its own; the places of its values are their terms (BT-1)."""
-    builder = reading.builder
-    builder.open("invoice", media_type="application/xml")
-    lines = MarkedText(builder)
-    try:
+    with part_text(reading, "invoice", media_type="application/xml") as lines:
         for block in BLOCKS:
             _add_terms(lines, root, syntax, block)
         _add_group(reading, lines, root, syntax, LINES)
         _add_group(reading, lines, root, syntax, TAXES)
         _add_terms(lines, root, syntax, TOTALS)
-    finally:
-        lines.flush()
-        builder.mark("")
-        builder.close()
 
 
 def _add_terms(lines: MarkedText, root: Any, syntax: Syntax, terms: Sequence[Term]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
-from cinnabar.extraction.documents.content.marked_text import MarkedText, body_text
+from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
 from cinnabar.extraction.documents.plain.charsets import decode
 from cinnabar.extraction.documents.plain.rows import table_lines
 from cinnabar.extraction.documents.plain.text import add_text
@@ -33,7 +33,7 @@ def add_json(reading: Reading, data: bytes) -> None:
     if value is None:
         add_text(reading, data)
         return
-    with body_text(reading) as lines:
+    with part_text(reading) as lines:
         _Outline(reading, lines).add(value, "", "", 0)
 
 
@@ -49,7 +49,7 @@ def add_json_lines(reading: Reading, data: bytes) -> None:
         add_text(reading, data)
         return
     whole = [line if value is None else value for line, value in zip(lines, values, strict=True)]
-    with body_text(reading) as text_lines:
+    with part_text(reading) as text_lines:
         _Outline(reading, text_lines).add(whole, "", "", 0)
 
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
-from cinnabar.extraction.documents.content.marked_text import MarkedText, body_text
+from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
 from cinnabar.extraction.documents.office.package import MAX_TREE, local, xml_tree
-from cinnabar.extraction.documents.office.sheet_text import CellCount, SheetText
+from cinnabar.extraction.documents.office.sheet_text import CellCount, sheet_rows
 from cinnabar.extraction.documents.plain.html import add_html
 from cinnabar.extraction.documents.plain.rows import table_lines
 from cinnabar.extraction.documents.plain.text import add_text
@@ -42,7 +42,7 @@ def add_xml(reading: Reading, data: bytes) -> None:
     if root.tag == f"{_SHEETS}Workbook":
         _add_workbook(reading, root)
         return
-    with body_text(reading) as lines:
+    with part_text(reading) as lines:
         _Elements(reading, lines).add(root, f"/{local(root)}", 0)
 
 
@@ -51,28 +51,22 @@ def _add_workbook(reading: Reading, root: Any) -> None:
     count = CellCount(reading)
     for sheet in root.iterfind(f"{_SHEETS}Worksheet"):
         hidden = sheet.findtext("{*}WorksheetOptions/{*}Visible", "").startswith("Sheet")
-        if hidden or sheet.find(f"{{*}}Table/{{*}}Row[@{_SHEETS}Hidden='1']") is not None:
-            reading.builder.flags.add("hidden_text")
-        if hidden and not reading.settings.hidden:
+        if reading.leaves_out(hidden):
             continue
-        reading.builder.open("hidden" if hidden else "sheet", sheet.get(f"{_SHEETS}Name", ""))
-        text = MarkedText(reading.builder)
-        rows, number = SheetText(text, count), 0
-        for row in sheet.iterfind("{*}Table/{*}Row"):
-            number, column = _number(row, "Index", number + 1), 0
-            cells: list[tuple[int, str]] = []
-            for cell in row.iterfind("{*}Cell"):
-                column = _number(cell, "Index", column + 1)
-                text_of = "".join(piece for data in cell.iterfind("{*}Data") for piece in data.itertext())
-                cells.append((column, text_of.removesuffix("T00:00:00.000")))
-                column += _number(cell, "MergeAcross", 0)
-            shown = reading.settings.hidden or row.get(f"{_SHEETS}Hidden") != "1"
-            if shown and not rows.row(number, cells):
-                break
-        rows.flush()
-        text.flush()
-        reading.builder.mark("")
-        reading.builder.close()
+        with sheet_rows(count, sheet.get(f"{_SHEETS}Name", ""), hidden) as rows:
+            number = 0
+            for row in sheet.iterfind("{*}Table/{*}Row"):
+                number, column = _number(row, "Index", number + 1), 0
+                if reading.leaves_out(row.get(f"{_SHEETS}Hidden") == "1"):
+                    continue
+                cells: list[tuple[int, str]] = []
+                for cell in row.iterfind("{*}Cell"):
+                    column = _number(cell, "Index", column + 1)
+                    text = "".join(piece for data in cell.iterfind("{*}Data") for piece in data.itertext())
+                    cells.append((column, text.removesuffix("T00:00:00.000")))
+                    column += _number(cell, "MergeAcross", 0)
+                if not rows.row(number, cells):
+                    break
 
 
 def _number(element: Any, name: str, otherwise: int) -> int:

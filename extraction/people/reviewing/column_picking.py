@@ -41,7 +41,7 @@ def column_change(document: Document, record: Record, place: Mapping[str, Any], 
         raise UsageError(f"{asked.pointer}: expected {known}, as a JSON array, got {asked.after}")
     parts = []
     for row, cells in rows.items():
-        values = picked_values(fields[field], document.text, cells[head]) if cells.get(head) else []
+        values = picked_values(fields[field], document, cells[head]) if cells.get(head) else []
         value = values[0] if values else "null"
         parts.append(Change(Action.VALUE, f"{row}/{escape(field)}", value, cells.get(head, ())))
     return Change(Action.COLUMN, asked.pointer, head, seen=asked.seen, parts=tuple(parts))

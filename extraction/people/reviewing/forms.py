@@ -11,6 +11,7 @@ from typing import Any
 
 from cinnabar.schemas.automata.canonical import json_text
 from cinnabar.schemas.pointers import unescape
+from cinnabar.schemas.reading.schema_object import DAY_FIRST
 
 #: A form of a recursive schema ends at this depth, and a place below it is edited as JSON.
 _DEPTH = 12
@@ -25,7 +26,8 @@ def form_of(schema: dict[str, Any] | bool) -> dict[str, Any]:
 
     Each place has `kind` (`object`, `list`, `value`, or `any` for JSON), `title`, `description` and `nullable`. An
     object has `properties`: pairs of a name and a place, with `required`. A list has `items`. A value has `types`
-    (names of JSON Schema), `format`, and `options`: the JSON texts of its enumeration.
+    (names of JSON Schema), `format`, `day_first` (None if the schema says nothing of it), and `options`: the JSON texts
+    of its enumeration.
     """
     return _Form(schema).place(schema, 0)
 
@@ -33,6 +35,7 @@ def form_of(schema: dict[str, Any] | bool) -> dict[str, Any]:
 class _Form:
     def __init__(self, root: dict[str, Any] | bool) -> None:
         self._root, self._left = root, _PLACES
+        self._day_first = root.get(DAY_FIRST) if isinstance(root, dict) else None
 
     def place(self, schema: Any, depth: int) -> dict[str, Any]:
         self._left -= 1
@@ -61,6 +64,7 @@ class _Form:
             form["kind"] = "value"
             form["types"] = types
             form["format"] = str(merged.get("format") or "")
+            form["day_first"] = merged.get(DAY_FIRST, self._day_first)
             options = [merged["const"]] if "const" in merged else merged.get("enum")
             if isinstance(options, list):
                 form["options"] = [json_text(one) for one in options if one is not None]

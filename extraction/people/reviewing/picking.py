@@ -4,31 +4,38 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from cinnabar.engine.readings.locale import document_locale
-from cinnabar.engine.readings.readings import readings
-from cinnabar.extraction.documents.content.document import Span
+from cinnabar.engine.readings.readings import around, readings
+from cinnabar.extraction.documents.content.document import Document, Span
+from cinnabar.extraction.reading.planning import locale_of
 from cinnabar.schemas.automata.canonical import json_text
 
 _MOST = 8
 _KINDS = {"date": ("date",), "date-time": ("datetime",), "time": ("time",), "duration": ("duration",)}
 
 
-def picked_values(place: Mapping[str, Any], text: str, spans: Sequence[Span]) -> list[str]:
-    """Returns the values that these spans of a document's text may stand for at a place, the likeliest first.
+def picked_values(place: Mapping[str, Any], document: Document, spans: Sequence[Span]) -> list[str]:
+    """Returns the values that these spans of a document may stand for at a place, the likeliest first.
 
-    Values are JSON texts. The list is empty if no value of the place's types stands there.
+    Values are JSON texts; a date is read with both orders of day and month. The list is empty if no value of the
+    place's types stands there.
     """
+    text = document.text
     picked = " ".join(" ".join(text[span.start : span.end].split()) for span in spans).strip()
     if not picked:
         return []
     if place["kind"] != "value":
         return [json_text(picked)]
-    before = text[max(0, spans[0].start - 40) : spans[0].start]
-    after = text[spans[-1].end : spans[-1].end + 40]
-    read = readings(picked, document_locale(text), before, after)
+    locale = locale_of(document, spans[0].start, spans[-1].end)
+    likely = place["day_first"] if place["day_first"] is not None else locale.day_first
+    read = [
+        one
+        for day_first in (likely, not likely)
+        for one in readings(picked, replace(locale, day_first=day_first), *around(text, spans[0].start, spans[-1].end))
+    ]
     types, texts = place["types"], dict[str, None]()
     if options := place.get("options"):
         meant = {picked.casefold(), *(str(one.value).casefold() for one in read)}

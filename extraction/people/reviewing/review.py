@@ -156,7 +156,7 @@ class Review:
         """Returns the values, as JSON texts, that these words may stand for at this place, the likeliest first."""
         row = self._listing.row(document, schema)
         content = self._document(row)
-        return picked_values(place_at(self._form(row), pointer), content.text, _spans_of(content, asked))
+        return picked_values(place_at(self._form(row), pointer), content, _spans_of(content, asked))
 
     def columns(self, document: str, schema: str, pointer: str) -> list[str]:
         """Returns the names of the columns of the tables in which the rows of a list stand."""

@@ -140,15 +140,13 @@ def _goes_on(before: PageSigns, page: PageSigns) -> bool:
 
 def is_several(document: Document) -> bool:
     """Returns whether a page that is the first of some follows one that is the last of some, by their numbers."""
-    last = False
-    for part in document.parts if sum(part.kind == "page" for part in document.parts) > 1 else ():
-        if part.kind == "page":
-            lines = document.text[part.start : part.end].split("\n")
-            of = [mark for line in lines for mark in Line(line.strip()).marks() if mark.total and mark.alone]
-            if last and any(mark.number == 1 for mark in of):
-                return True
-            last = any(mark.number == mark.total for mark in of)
-    return False
+    texts = (document.text[part.start : part.end] for part in document.parts if part.kind == "page")
+    lines = ((Line(line.strip()) for line in text.split("\n")) for text in texts)
+    pages = ([mark for line in own for mark in line.marks() if mark.total and mark.alone] for own in lines)
+    return any(
+        any(mark.number == mark.total for mark in before) and any(mark.number == 1 for mark in page)
+        for before, page in pairwise(pages)
+    )
 
 
 def features(before: PageSigns, page: PageSigns, alike: float, blank: bool, separator: bool) -> dict[str, float]:

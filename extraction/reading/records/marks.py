@@ -22,8 +22,7 @@ from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.records.facts import put_value
 from cinnabar.schemas.automata.canonical import json_text, parse
-from cinnabar.schemas.errors import NotAccepted
-from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.form.fitting import accepted
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within
 
@@ -120,12 +119,8 @@ def _written(
         elif (leaf := leaves.get(pointer)) is not None:
             leaves[pointer] = new = _leaf(one, own, leaf)
             put_value(record, pointer, *([] if new.text is None else [parse(new.text)]))
-    try:
-        text = fit(form, record).text
-    except NotAccepted:
-        return None
-    allowed = form.judge is None or form.judge.accepts(parse(text))
-    return replace(filled, record=text, leaves=leaves, rows=rows, lists=lists) if allowed else None
+    fitting = accepted(form, record)
+    return None if fitting is None else replace(filled, record=fitting, leaves=leaves, rows=rows, lists=lists)
 
 
 def _leaf(asked: _Asked, told: _Told, own: Leaf) -> Leaf:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cinnabar.engine.readings.locale import Locale
-from cinnabar.engine.readings.readings import json_readings
+from cinnabar.engine.readings.readings import around, json_readings
 from cinnabar.engine.readings.unsigned import asks_unsigned
 from cinnabar.engine.request import Leaf
 from cinnabar.extraction.documents.content.document import Evidence
@@ -13,8 +13,6 @@ from cinnabar.schemas.form.form import Form
 SIGN_DROPPED = "sign_dropped"
 #: The characters on each side of a number that may make it negative, and those of them that do.
 _BESIDE, _MARKS = 8, frozenset("-−–()DR")
-#: The characters on each side that a reading gets.
-_CONTEXT = 40
 
 
 def drops_sign(form: Form, leaf: Leaf, evidence: Evidence | None, text: str, locale: Locale) -> bool:
@@ -30,7 +28,6 @@ def drops_sign(form: Form, leaf: Leaf, evidence: Evidence | None, text: str, loc
     start, end = evidence.spans[0].start, evidence.spans[-1].end
     if not _MARKS & {*text[max(0, start - _BESIDE) : end + _BESIDE]}:
         return False
-    before, after = text[max(0, start - _CONTEXT) : start], text[end : end + _CONTEXT]
-    read = json_readings(evidence.text, locale, before, after)
+    read = json_readings(evidence.text, locale, *around(text, start, end))
     first = next((reading for reading in read if reading[:1].isdigit() or reading[:1] == b"-"), b"")
     return first == b"-" + value.encode()

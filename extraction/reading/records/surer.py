@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.errors import NotAccepted
-from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.form.fitting import accepted
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within
 
@@ -28,15 +27,10 @@ def surer_record(form: Form, one: Filled, other: Filled, kept: Collection[str] =
     reading that is surer on the whole.
     """
     chosen = _Chosen(one, other, kept)
-    value = chosen.place(form.root, parse(one.record), parse(other.record), "")
-    try:
-        record = fit(form, value).text
-        allowed = form.judge is None or form.judge.accepts(parse(record))
-    except NotAccepted:
-        allowed = False
-    if not allowed and kept:
+    record = accepted(form, chosen.place(form.root, parse(one.record), parse(other.record), ""))
+    if record is None and kept:
         return one
-    if not allowed:
+    if record is None:
         return max(one, other, key=lambda filled: _mean(list(filled.leaves.values())))
     return replace(other, record=record, leaves=chosen.leaves, rows=chosen.rows, lists=chosen.lists)
 

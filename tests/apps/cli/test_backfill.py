@@ -89,6 +89,7 @@ def test_a_schema_that_the_folder_holds_is_named_as_it_is_there(
     assert "3 documents" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_work_is_estimated_first_and_then_done(
     base: Path, tiny_model: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,6 +51,7 @@ def asked(tmp_path: Path, request: pytest.FixtureRequest) -> list[str]:
     return ["extract", str(tmp_path / request.param), "--schema", str(tmp_path / "stock.json"), "--out", out]
 
 
+@pytest.mark.slow
 def test_the_column_of_a_field_is_told_and_corrected_once_for_all_rows(
     asked: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -50,6 +50,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(one, marks=[] if one in QUICK else pytest.mark.slow) for one in CORPUS]
 )

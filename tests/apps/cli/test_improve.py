@@ -96,6 +96,7 @@ def test_only_documents_that_somebody_looked_at_as_a_whole_are_taken(out: Path) 
     assert json.loads(json.dumps(truth)) == {"number": "10", "total": 13.5, "lines": [{"item": "chair", "price": 12}]}
 
 
+@pytest.mark.slow
 def test_a_document_that_is_gone_is_told_and_left_out(out: Path, capsys: CaptureResult) -> None:
     (out.parent / "0.txt").unlink()
     assert run(["improve", "bill", "--out", str(out), *TRAIN]) == 2

@@ -54,6 +54,7 @@ def test_a_folder_reads_documents_and_brings_them_to_a_new_version(model: str, c
     assert said["estimate"]["asked"] == ["/kind"] and said["summary"]["written"] == 3
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("place")
 def test_unsure_fields_are_escalated_to_a_folder(model: str, tiny_model: Path, capsys: Captured) -> None:
     more = ["--escalate-to", model, "--below", "1"]

@@ -487,6 +487,7 @@ def test_letters_that_a_stream_cannot_show_are_escaped(tmp_path: Path, encoding:
     assert text in [one["text"].strip() for one in objects]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_a_closed_stream_is_no_failure(tmp_path: Path, closed: str) -> None:
     (tmp_path / "a.txt").write_text("a text")

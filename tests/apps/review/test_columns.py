@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from review_server import review_of
 
 from cinnabar.apps.cli.main import run
 
 
+@pytest.mark.slow
 def test_another_column_is_chosen_for_all_rows(chromium: Any, tmp_path: Path) -> None:
     fields = {"part": {"type": "string"}, "quantity": {"type": ["integer", "null"]}}
     item = {"type": "object", "properties": fields, "required": [*fields]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from split_packet import split_folder
 from starlette.testclient import TestClient
 
@@ -13,6 +14,7 @@ from cinnabar.extraction.people.reviewing.review import Review
 from cinnabar.extraction.store.reading import query
 
 
+@pytest.mark.slow
 def test_a_document_is_joined_with_the_next_and_its_pages_are_shown(tmp_path: Path) -> None:
     out = split_folder(tmp_path)
     digest = query(out, "select document from note where name = 'B'").rows[0][0]

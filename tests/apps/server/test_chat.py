@@ -43,6 +43,7 @@ def events(served: ServerProcess, **more: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
+@pytest.mark.slow
 def test_the_text_of_the_user_is_read_into_a_record_of_the_schema(served: ServerProcess) -> None:
     answer = served.chat()
     record = json.loads(content(answer))

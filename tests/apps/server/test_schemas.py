@@ -63,6 +63,7 @@ KINDS: dict[str, Callable[[int, int], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_not_kept_any_more_leaves_no_automaton_behind(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     most = 1 << 20

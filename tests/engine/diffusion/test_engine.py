@@ -63,6 +63,7 @@ def whole(result: Any) -> Filled:
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effort", ["instant", "low", "medium"])
 def test_every_request_gets_a_valid_record_in_its_order(model: LanguageModel, effort: str) -> None:
     requests = [asked(f"r{at}", TEXT * at) for at in range(4)]

@@ -93,6 +93,7 @@ def test_the_noise_is_of_the_seed_and_the_place_alone() -> None:
     assert not torch.equal(rows[1], rows[3]) and not torch.equal(rows[1], Sampling(1.0, seed=2).drawn(LOGITS, 5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effort", some(("low",), EFFORTS))
 @pytest.mark.parametrize("kind", some(FEW_KINDS, KINDS))
 def test_drawn_answers_are_records_that_depend_on_no_other_request(kind: str, effort: str) -> None:

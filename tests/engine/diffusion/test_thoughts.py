@@ -108,6 +108,7 @@ def test_thoughts_end_with_their_mark_within_their_bound_whatever_the_weights(ki
         assert isinstance(found, Decoded) and after.judge is not None and after.judge(found.text)
 
 
+@pytest.mark.slow
 def test_records_after_thoughts_are_valid_at_every_step_and_do_not_depend_on_the_batch(model: LanguageModel) -> None:
     requests = [asked("a"), asked("b", "pears\n" * 9), asked("c", day='"2026-03-14"', lines__0__what='"apples"')]
     engine = DiffusionEngine(model, "high")

@@ -118,6 +118,7 @@ def test_scores_that_are_sure_of_a_record_give_its_text(effort: str) -> None:
     assert tried > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", first(1, range(4)))
 def test_scores_that_are_sure_of_refused_records_give_allowed_ones(chunk: int) -> None:
     """Each value fits the graph, but they do not go together: the loop finds another record."""

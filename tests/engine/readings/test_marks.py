@@ -92,6 +92,7 @@ def test_any_text_is_read_and_spans_lie_in_it(text: str) -> None:
         assert mark.spans and all(0 <= start < end <= len(text) for start, end in mark.spans)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["_", "☐", "☐ Yes ", "[", "/s/ ", "a  ", "\n☐"])
 def test_hostile_texts_take_no_more_time_than_their_length(piece: str) -> None:
     begun = time.process_time()

@@ -227,3 +227,13 @@ def test_alternatives_open_properties_and_first_items_are_read() -> None:
         "rates": {"day": 2.5, "night": 1},
         "pair": ["x", 4],
     }
+
+
+@pytest.mark.parametrize("day_first", [True, False])
+def test_a_date_is_found_in_the_order_that_the_schema_tells(day_first: bool) -> None:
+    text = "Acme Inc, 1 Main St, Austin, TX 78701\nDue date: 05/06/2026\n"
+    due = {"type": "string", "format": "date", "x-cinnabar-day-first": day_first}
+    schema = {"type": "object", "properties": {"due": due}, "required": ["due"]}
+    right, wrong = ("2026-06-05", "2026-05-06") if day_first else ("2026-05-06", "2026-06-05")
+    assert answered(schema, {"due": right}, text).leaves["/due"].spans == ((text.index("05/"), len(text) - 1),)
+    assert answered(schema, {"due": wrong}, text).leaves["/due"].spans == ()

@@ -42,6 +42,7 @@ def kept(folder: Path) -> dict[str, Any]:
     return dict(torch.load(folder / "checkpoint.pt", weights_only=True))
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes_from_its_checkpoint(tmp_path: Path) -> None:
     assert killed(tiny_network(), tmp_path) == [20]
     first = kept(tmp_path)

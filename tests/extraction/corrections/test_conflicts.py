@@ -37,6 +37,7 @@ def value(state: Reviewed) -> dict[str, object]:
     return dict(json.loads(state.record.text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("action", "pointer", "after", "place"),
     [

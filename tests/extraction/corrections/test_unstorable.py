@@ -203,6 +203,7 @@ def test_damaged_entries_stop_nobody_and_are_told(out):
     assert query(out, f"SELECT count FROM bill WHERE document = '{A}'").rows == [(7,)]
 
 
+@pytest.mark.slow
 def test_a_correction_that_a_new_column_does_not_hold_puts_that_record_alone_into_quarantine(out):
     text = {**WIDE, "properties": {**WIDE["properties"], "count": {"type": ["integer", "string"]}}}
     made = [outcome_of(p, "e1", PLAIN, schema=text) for p in ("a.txt", "b.txt", "c.txt")]

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from corrected_folder import digest_of, outcome_of, run
 from effort import QUICK
 from hypothesis import Phase, given, settings
@@ -88,6 +89,7 @@ def cases(draw):
     return {"title": "bill", "type": "object", "properties": {"n": {"type": "string"}} | properties}, asked
 
 
+@pytest.mark.slow
 @given(cases())
 @settings(max_examples=int(os.environ.get("WIDE_EXAMPLES", "1" if QUICK else "50")), phases=[Phase.generate])
 def test_a_correction_that_the_schema_allows_is_stored_and_readable_or_refused_with_nothing_durable(case):

@@ -81,6 +81,7 @@ def better(base: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, 
     return folder, fine_tune([letters], base, folder / "own", SETTINGS, "cpu", reported.append), reported
 
 
+@pytest.mark.slow
 def test_a_model_that_measures_better_is_written_and_can_be_used(base: Path, better: Any) -> None:
     folder, done, reported = better
     (result,) = done.sets

@@ -232,6 +232,7 @@ def test_a_discarded_candidate_leaves_the_model_in_use(tmp_path: Path, wanted: s
         discard(tmp_path, "post")
 
 
+@pytest.mark.slow
 def test_a_keeping_that_was_cut_leaves_a_model_in_use(tmp_path: Path, wanted: str) -> None:
     improve(corrected(tmp_path, wanted), tmp_path, steps=1)
     current = keep(tmp_path, "post")

@@ -76,6 +76,7 @@ def test_a_broken_file_is_named_and_set_aside_and_its_documents_are_filled_again
     assert query(out, "SELECT count(*), count(DISTINCT document) FROM records").rows == [(5, 5)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("since", first(1, ["nothing", "the snapshot was lost", "a run failed"]))
 @pytest.mark.parametrize("way", first(2, ["scrambled", "gone", "emptied"]))
 def test_an_unreadable_file_is_set_aside_after_any_later_event(out, workload, way, since):
@@ -105,6 +106,7 @@ def fail_a_run(out, workload):
         workload.begin(store).finish()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "way"),
     [(0, "cut"), (2, "emptied"), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((1, "emptied"), (3, "cut")))],
@@ -125,6 +127,7 @@ def test_a_broken_manifest_stops_a_run_until_it_is_set_aside(out, workload, way,
     assert verify(out).problems == []
 
 
+@pytest.mark.slow
 def test_a_broken_manifest_of_a_merge_does_not_bring_rows_back_twice(out, workload, monkeypatch):
     monkeypatch.setattr("cinnabar.extraction.store.compaction.FAN", 4)
     names = [f"{i}.txt" for i in range(20)]

@@ -84,6 +84,7 @@ def records(out: Path, where: str = "true") -> dict[str, Any]:
     return {Path(path).name: json.loads(text) for path, text in rows}
 
 
+@pytest.mark.slow
 def test_every_document_has_a_valid_record_or_a_reason_and_a_second_run_does_nothing(
     checkpoint: Path, docs: Path, tmp_path: Path
 ) -> None:

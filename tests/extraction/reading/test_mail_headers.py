@@ -78,6 +78,7 @@ def outcomes(engine: Engine, properties: dict[str, Any], mails: list[bytes]) -> 
     return run_batch([Read(one.path, one.digest, one) for one in documents], job).outcomes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SCHEMAS)
 def test_a_mail_whose_text_says_nothing_of_the_fields_is_empty(engine: Engine, kind: str) -> None:
     chance = random.Random(kind)

@@ -88,6 +88,7 @@ MORE_PARTS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part, again",
     [

@@ -167,6 +167,7 @@ def test_the_format_is_named_or_known_by_the_ending(tmp_path):
         format_of(tmp_path / "x.txt", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", some(("xlsx",), exporting.FORMATS))
 def test_every_view_can_be_exported(rich, form):
     views = [row[0] for row in query(rich, "SHOW TABLES").rows if not row[0].startswith("_")]
@@ -183,6 +184,7 @@ def test_json_is_one_array_of_the_same_objects_as_json_lines(rich):
     assert json.loads(stream.getvalue()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "xlsx"])
 def test_a_table_of_records_repeats_none_as_json_unless_asked(rich, form):
     def headings(what, **more):

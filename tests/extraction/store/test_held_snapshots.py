@@ -54,6 +54,7 @@ def counting(store):
     return {file.path for entry in store.committed() for file in entry.files}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("last", [22, pytest.param(60, marks=pytest.mark.slow)])
 def test_without_readers_a_run_keeps_nothing_that_it_replaced(out, workload, last):
     with Store.open(out) as store:

@@ -218,6 +218,7 @@ def test_a_snapshot_of_a_stranger_is_never_computed(out, workload):
     assert snapshot(out, "SELECT count(*) FROM note") == [(5,)]
 
 
+@pytest.mark.slow
 def test_one_view_unites_the_versions_of_a_schema(out, workload):
     properties = workload.SCHEMA["properties"]
     cents = {**properties, "price": {"type": "number", "multipleOf": 0.01}}
@@ -383,6 +384,7 @@ def test_a_path_that_was_read_with_other_bytes_counts_once(out, workload):
     assert snapshot(out, "SELECT count(DISTINCT document) FROM fields") == [(3,)]
 
 
+@pytest.mark.slow
 def test_bytes_that_lie_at_another_path_or_come_back_keep_their_row(out, workload):
     with Store.open(out) as store:
         run_over(store, workload, ("a.txt", "one"), ("copy.txt", "one"))

@@ -201,6 +201,8 @@ def test_a_missing_committed_file_is_an_error(out, workload):
 
 def test_many_batches_are_merged_and_nothing_changes(out, workload, monkeypatch):
     monkeypatch.setattr("cinnabar.extraction.store.compaction.FAN", 4)
+    # On a busy machine the clock would merge before the run has ended.
+    monkeypatch.setattr("cinnabar.extraction.run.stored_run.PUBLISH_EVERY", 3600.0)
     names = [f"{i}.txt" for i in range(20)]
     with Store.open(out) as store:
         run = workload.begin(store)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import ROUND_DOWN, Decimal
+from functools import partial
 
 import pytest
 from effort import examples
@@ -11,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.automata.numbers import canonical_number, integer, number, spelled_numbers
+from cinnabar.schemas.automata.numbers import canonical_number, number, spelled_numbers
 from cinnabar.schemas.errors import UnsupportedNumber
 
+integer = partial(number, whole=True)
 SHAPE = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?")
 
 near = st.sampled_from(

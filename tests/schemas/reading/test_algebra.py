@@ -131,6 +131,7 @@ def test_too_many_alternatives_keep_the_first_ones() -> None:
     assert found.left_out == ((f"/oneOf/{MAX_SHAPES - 1}", "left out, because the form has reached its largest size"),)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("schema", "pointer", "keyword"),
     [

@@ -116,6 +116,7 @@ def test_a_property_without_a_value_counts_as_declared_in_the_other_parts() -> N
 LARGE = [{**TEXT, "pattern": pattern} for pattern in ("a[^x]{8}b[^y]{3}$", "c[^a]{9}d[^z]{2}$")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("schema", "pointer"),
     [

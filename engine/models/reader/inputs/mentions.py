@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from operator import attrgetter, itemgetter
@@ -17,12 +18,10 @@ import numpy.typing as npt
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.readings.locale import Locale, document_locale
 from cinnabar.engine.readings.quantities import COUNTED_IN, SCALED
-from cinnabar.engine.readings.readings import is_amount, json_readings
+from cinnabar.engine.readings.readings import around, is_amount, json_readings
 from cinnabar.engine.readings.scan import Mention, scan
 from cinnabar.schemas.form.form import Slot
 
-#: The characters on each side that a reading may use (a sign, a currency, "pm" after a range).
-_CONTEXT = 40
 # The formats of which a part may read as a value too ("3:30" of "3:30 pm", "2 hours" of "2 hours 30 minutes").
 _WHOLE = ("date-time", "time", "duration")
 # A percentage is no amount of money, unless the field's words are about shares too.
@@ -41,7 +40,7 @@ _START = attrgetter("start")
 
 Typed = tuple[int, int, bytes]
 _Key = tuple[str, int | None, bool | None, bool, bool]
-_Known = dict[tuple[bool | None, tuple[tuple[int, int], ...]], tuple[bytes, ...]]
+_Known = dict[tuple[bool, bool | None, tuple[tuple[int, int], ...]], tuple[bytes, ...]]
 
 
 class MentionReader:
@@ -50,18 +49,14 @@ class MentionReader:
     def __init__(self, text: str, locale: Locale | None = None) -> None:
         self.text = text
         self.locale: Locale = locale or document_locale(text)
-        self._mentions: list[Mention] | None = None
         self._readings: _Known = {}
-        self._cells: _Known = {}
         self._typed: dict[_Key, dict[int, bytes | None]] = {}
         self._pieces: npt.NDArray[np.int64] | None = None
 
-    @property
+    @cached_property
     def mentions(self) -> list[Mention]:
-        """All stretches that look like a number, a date, a time or a code."""
-        if self._mentions is None:
-            self._mentions = sorted(scan(self.text, self.locale), key=_START)
-        return self._mentions
+        """All stretches that look like a number, a date, a time or a code, in order."""
+        return scan(self.text, self.locale)
 
     def readings(
         self, *spans: tuple[int, int], alone: bool = False, day_first: bool | None = None
@@ -71,14 +66,13 @@ class MentionReader:
         alone: what stands beside the spans is none of their business, as in the cell of a table. day_first: the order
         of day and month in place of the locale's.
         """
-        known, key = self._cells if alone else self._readings, (day_first, spans)
-        if key not in known:
+        key = alone, day_first, spans
+        if key not in self._readings:
             locale = self.locale if day_first is None else replace(self.locale, day_first=day_first)
-            start, end = spans[0][0], spans[-1][1]
-            before, after = self.text[max(0, start - _CONTEXT) : start], self.text[end : end + _CONTEXT]
+            beside = ("", "") if alone else around(self.text, spans[0][0], spans[-1][1])
             read = " ".join(self.text[a:b] for a, b in spans)
-            known[key] = json_readings(read, locale, *(("", "") if alone else (before, after)))
-        return known[key]
+            self._readings[key] = json_readings(read, locale, *beside)
+        return self._readings[key]
 
     def read(self, slot: Slot, *spans: tuple[int, int], alone: bool = False) -> bytes | None:
         """Returns the first reading of these spans that the slot accepts, or None (`readings`).
@@ -96,12 +90,7 @@ class MentionReader:
 
     def typed(self, slot: Slot) -> list[Typed]:
         """Returns all mentions that the slot accepts in some reading: (start, end, canonical text), in order."""
-        found = []
-        for at, mention in enumerate(self.mentions):
-            text = self._accepted(slot, at)
-            if text is not None:
-                found.append((mention.start, mention.end, text))
-        return found
+        return self._taken(slot, range(len(self.mentions)))
 
     def starting(self, slot: Slot, start: int) -> list[Typed]:
         """Returns the accepted mentions that start at this character: (start, end, canonical text).
@@ -112,15 +101,13 @@ class MentionReader:
         for begin in (start, start + 1, start - 1):
             first = bisect_left(self.mentions, begin, key=_START)
             last = bisect_right(self.mentions, begin, first, key=_START)
-            around = self._around.get(begin, ()) if slot.format == "date-time" else ()
-            here = (*range(first, last), *around)
-            accepted = ((self.mentions[at], self._accepted(slot, at)) for at in here)
-            if found := [(mention.start, mention.end, text) for mention, text in accepted if text is not None]:
+            behind = self._days_behind.get(begin, ()) if slot.format == "date-time" else ()
+            if found := self._taken(slot, (*range(first, last), *behind)):
                 return [max(found, key=itemgetter(1))] if slot.format in _WHOLE else found
         return []
 
     @cached_property
-    def _around(self) -> dict[int, list[int]]:
+    def _days_behind(self) -> dict[int, list[int]]:
         """The places among the mentions of those that have a date as their second part, by where the date starts."""
         days = {mention.start for mention in self.mentions if mention.kind == "date"}
         found: dict[int, list[int]] = {}
@@ -142,6 +129,11 @@ class MentionReader:
         day, mentions = "date" if slot.format == "date-time" else "", self.mentions
         taken = [at for at in range(begin, end) if mentions[at].kind == day or self._accepted(slot, at) is not None]
         return np.unique(self._pieces[taken])
+
+    def _taken(self, slot: Slot, places: Iterable[int]) -> list[Typed]:
+        """Returns what the slot accepts of the mentions at these places among them."""
+        accepted = ((self.mentions[at], self._accepted(slot, at)) for at in places)
+        return [(mention.start, mention.end, text) for mention, text in accepted if text is not None]
 
     def _accepted(self, slot: Slot, at: int) -> bytes | None:
         """Returns what the slot accepts of a mention. A long text has many that nobody asks for."""

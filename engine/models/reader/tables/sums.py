@@ -70,28 +70,29 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
     whole, part, since_end = (_Sum(len(columns)) for _ in range(3))
     found: set[int] = set()
     carried: set[tuple[str, ...]] = set()
+    words = [_words(row, reader.text) for row in table.rows]
     edges = [at for at in range(len(table.rows)) if not table.repeated.isdisjoint((at, at + 1))]
-    said = Counter(_words(table.rows[at], reader.text) for at in edges)
+    said = Counter(words[at] for at in edges)
     last = -1
     for at, own in enumerate(numbers):
         if at in ends:
             since_end = _Sum(len(columns))
         # A sum of one row repeats it, and lacks what is no number that one can sum.
         fewer = last >= 0 and filled[at] < filled[last if at - len(found) > 1 else at - 1]
-        is_edge, words = at in edges, _words(table.rows[at], reader.text)
+        is_edge = at in edges
         # A booking without an amount has no other balance, and lacks one cell.
-        few = fewer and (filled[at] + 1 < filled[last] or said[words] > 1)
+        few = fewer and (filled[at] + 1 < filled[last] or said[words[at]] > 1)
         again = few and (is_edge or at - 1 in found) and _says_again(own, numbers[at - 1])
         again |= few and is_edge and whole.ends(own)
         if again or any(one.is_met(own, fewer) for one in (whole, part, since_end)):
             found.add(at)
-            carried |= {words} if is_edge else set()
+            carried |= {words[at]} if is_edge else set()
             part, since_end = _Sum(len(columns)), _Sum(len(columns))
             continue
         last = at
         for one in (whole, part, since_end):
             one.add(own)
-    return found | ({0} if _words(table.rows[0], reader.text) in carried else set())
+    return found | ({0} if words[0] in carried else set())
 
 
 def total_columns(table: Table, rows: Sequence[Row], reader: MentionReader) -> npt.NDArray[np.bool_]:

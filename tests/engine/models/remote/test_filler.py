@@ -83,6 +83,7 @@ def test_an_answer_that_takes_too_long_is_given_up(fault: str) -> None:
     assert asked.ledger.unanswered == 1 and asked.ledger.unanswered_cost > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["endless", *mercury.BOMBS])
 def test_an_answer_that_is_larger_than_any_is_given_up_within_a_bound_of_memory(fault: str) -> None:
     with mercury.running(mercury.Server(fault=lambda _n, _b: fault)) as server:

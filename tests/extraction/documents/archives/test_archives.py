@@ -151,6 +151,7 @@ def test_links_and_devices_of_tar_are_not_followed() -> None:
     assert contents(made.getvalue(), "a.tar") == {f"{number}": "not_a_file" for number in range(4)}
 
 
+@pytest.mark.slow
 def test_bombs_end_at_the_bound() -> None:
     zeros = zipped(("zeros.txt", bytes(64 << 20)))
     assert code_of(lambda: listed(zeros)) == "unpacked"

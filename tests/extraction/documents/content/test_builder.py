@@ -12,7 +12,7 @@ from cinnabar.extraction.documents.content import inner_files as contents
 from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean, word_bounds
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.document_in_making import Reading
-from cinnabar.extraction.documents.content.marked_text import body_text
+from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.processes.wire import HEADER, BadFrame, lengths, pack, unpack
 from cinnabar.schemas.errors import DocumentError
 
@@ -240,7 +240,7 @@ def test_a_document_of_very_many_parts_is_full(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_place_of_a_failed_content_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(reading: Reading, _: bytes) -> None:
-        with body_text(reading) as text:
+        with part_text(reading) as text:
             text.line("kept", "row 1")
             raise DocumentError("broken", "in the middle")
 

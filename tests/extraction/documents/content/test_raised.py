@@ -58,6 +58,8 @@ def test_a_raised_mark_leaves_the_number_before_it_as_it_is(seed: int) -> None:
         ("4,512 ", "1", "", "¹"),
         ("4,512", "incl. VAT", "", " incl. VAT"),
         ("$45", "12", " million", " ¹²"),
+        ("Revenue 4,512", "12", " USD million", " ¹²"),
+        ("€45", "12", " (in millions)", " ¹²"),
         ("$19.50", "12", "", " ¹²"),
         ("€ 1.299", "00", "", ",00"),
         ("$19", "99/mo", "", ".99/mo"),

@@ -37,6 +37,7 @@ def outcomes(entries: list[dict[str, Any]], kind: str) -> list[tuple[dict[str, A
     return found
 
 
+@pytest.mark.slow
 def test_hostile_pdfs_come_out_as_expected() -> None:
     found = outcomes(manifest("pdf"), "pdf")
     agree = [outcome in entry["accept"] for entry, outcome, _ in found]

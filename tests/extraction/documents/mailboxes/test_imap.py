@@ -63,6 +63,7 @@ def counts(found: Summary) -> tuple[int, int, int, int]:
     return found.inputs, found.written, found.quarantined, found.skipped
 
 
+@pytest.mark.slow
 def test_new_mails_are_read_and_old_ones_not_even_fetched(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
@@ -111,6 +112,12 @@ def test_a_page_of_nothing_but_data_for_programs_is_read() -> None:
     assert html_to_text(meta)[0] == "orderNumber: PO-1"
     assert html_to_text(f"<p>Hello</p>{script}{meta}")[0] == "Hello"
     assert html_to_text('<script type="application/ld+json">{"a":</script>')[0] == ""
+
+
+def test_a_long_name_before_many_data_does_not_fill_the_memory() -> None:
+    data = json.dumps({"n" * 10_000: [1] * 2_000})
+    text = html_to_text(f'<script type="application/ld+json">{data}</script>')[0]
+    assert text.count(": 1") == 2_000 and len(text) < 1_000_000
 
 
 def test_tables_of_text_with_letters_without_a_width_are_aligned() -> None:

@@ -311,6 +311,7 @@ def test_an_empty_endpoint_counts_as_not_set(bucket: Bucket, monkeypatch: pytest
     assert paths("s3://bucket") == ["a.txt"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["in/dbl//a.txt", "in/tab\t.txt", "in/bell\a.zip", "in/long." + "x" * 250])
 def test_a_key_that_is_no_file_name_is_one_document(bucket: Bucket, tmp_path: Path, key: str) -> None:
     bucket.put_at(key, note("A"))

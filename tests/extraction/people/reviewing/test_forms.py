@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cinnabar.extraction.documents.content.document import Span
+from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.people.reviewing.forms import form_of, place_at
 from cinnabar.extraction.people.reviewing.picking import picked_values
 
@@ -52,6 +53,13 @@ def test_a_recursive_schema_ends_as_json() -> None:
     ],
 )
 def test_marked_words_become_a_value_of_the_place(pointer: str, words: str, first: str | None) -> None:
-    text = f"It says {words} here"
-    found = picked_values(place_at(form_of(SCHEMA), pointer), text, [Span(8, 8 + len(words))])
+    document = parse(f"It says {words} here".encode(), "a.txt")
+    found = picked_values(place_at(form_of(SCHEMA), pointer), document, [Span(8, 8 + len(words))])
     assert (found[0] if found else None) == first
+
+
+def test_both_orders_of_day_and_month_are_offered_and_that_of_the_schema_is_first() -> None:
+    document = parse(b"Acme Inc, 1 Main St, Austin, TX 78701\nDue date: 05/06/2026\n", "a.txt")
+    place, span = place_at(form_of(SCHEMA), "/day"), document.text.index("05/06")
+    found = [picked_values(place | {"day_first": order}, document, [Span(span, span + 10)]) for order in (None, True)]
+    assert found == [['"2026-05-06"', '"2026-06-05"'], ['"2026-06-05"', '"2026-05-06"']]

@@ -204,6 +204,7 @@ def test_an_expression_that_does_more_than_compute_is_refused(expression: str) -
     refusal(expression)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.text(max_size=40) | st.text("netax+-=()*,;'\" 10.<>[]$:|", max_size=40))
 def test_any_text_is_a_check_or_is_refused(expression: str) -> None:

@@ -334,6 +334,7 @@ def test_options_that_choose_records_leave_documents_without_one_alone(inbox: Pa
     assert (gone.inputs, gone.skips) == (1, {"gone": 1})
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("by_first_word")
 def test_a_part_of_a_packet_goes_to_the_schema_that_a_person_chose(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()

@@ -131,6 +131,7 @@ def rows(out: Path, sql: str) -> list[tuple[Any, ...]]:
     return query(out, sql).rows
 
 
+@pytest.mark.slow
 def test_new_fields_are_filled_and_all_else_stays(stored: Path, filled: Path, whole: Path) -> None:
     leaves = "select document, pointer, value_json, confidence, spans from fields order by all"
     before = rows(stored / "out", leaves)
@@ -390,6 +391,7 @@ def corrected(out: Path, path: str, *changes: tuple[str, str]) -> str:
     return document
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "name", "row"), [(RENAMED, "/customer", "/items/1/what"), (ROWS_RENAMED, "/name", "/lines/1/label")]
 )
@@ -411,6 +413,7 @@ def test_a_renamed_place_keeps_its_values_its_corrections_and_their_undoing(
     assert rows(out, of.format(name))[0][0] == "N3" and rows(out, of.format(row))[0][0] == "w1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "place"),
     [

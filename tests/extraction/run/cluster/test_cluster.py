@@ -406,6 +406,7 @@ def test_an_engine_has_a_gpu_or_a_processor_and_its_memory() -> None:
         seats([head])
 
 
+@pytest.mark.slow
 def test_a_users_pydantic_class_is_sent_to_the_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ray import cloudpickle
 

@@ -117,6 +117,7 @@ def test_tables_equal_the_views_after_each_change(out: Path, address: str) -> No
     assert sent[2] < sent[1]
 
 
+@pytest.mark.slow
 def test_a_correction_reaches_the_tables_and_a_forgotten_document_leaves_them(out: Path, address: str) -> None:
     bring(out, address)
     correct(out)
@@ -143,6 +144,7 @@ def test_unusual_columns_and_values_arrive(tmp_path: Path, address: str, workloa
     assert differing(out, address, RENAMED | fitting) == []
 
 
+@pytest.mark.slow
 def test_a_document_leaves_a_table_with_any_name_of_a_column(tmp_path: Path, tables: str, workload: Any) -> None:
     out, name = tmp_path / "odd", "one ` alone"
     schema = {"title": "odd", "type": "object", "properties": {name: {"type": "string"}}}
@@ -153,6 +155,7 @@ def test_a_document_leaves_a_table_with_any_name_of_a_column(tmp_path: Path, tab
     assert differing(out, tables) == [] and len(held_by(tables)["odd"]) == 1
 
 
+@pytest.mark.slow
 def test_columns_in_another_order_arrive(out: Path, address: str) -> None:
     run(out, "e3", LATER)
     bring(out, address)
@@ -161,6 +164,7 @@ def test_columns_in_another_order_arrive(out: Path, address: str) -> None:
     assert differing(out, address) == []
 
 
+@pytest.mark.slow
 def test_views_with_names_of_other_tables_arrive(tmp_path: Path, address: str, workload: Any) -> None:
     out, titles = tmp_path / "odd", ("cinnabar_new", "cinnabar_sink", "jsonb", "pg_class", "pg_description")
     lines = {"type": "array", "items": {"type": "string"}}

@@ -181,6 +181,7 @@ def stock_list(seed: int, rows: int) -> tuple[str, dict[str, Any], list[dict[str
     return text, schema | {"additionalProperties": False}, cells
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [12, 30])
 def test_no_column_that_is_matched_wrongly_is_told_as_sure(rows: int) -> None:
     engine, sure, told = Engine(load_model("default"), "medium"), list[tuple[int, str]](), 0
@@ -268,6 +269,7 @@ def test_a_union_has_the_type_that_its_words_have(count: int) -> None:
     assert limits == [printed[at % 3][1] for at in range(1, count + 1)]
 
 
+@pytest.mark.slow
 def test_windows_of_a_long_list_are_read_only_where_a_field_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[LateStates] = []
 
