@@ -7,9 +7,9 @@ After each failure the folder is read (whole batches, or none) and the same comm
 with those of an undisturbed run, without run ids and times. Then `verify --clean` must find no problem and leave no
 file over.
 
-    make faults                    every case, 20 random kills of a run and 20 of its parsers, two runs at
-                                   once, and a clock that jumps
-    make faults ARGS="--every 9"   every ninth case
+    python -m bench fault_loop             every case, 20 random kills of a run and 20 of its parsers, two runs at once,
+                                           and a clock that jumps
+    python -m bench fault_loop --every 9   every ninth case
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ def main(arguments: Sequence[str]) -> None:
     if said.record:
         named = zip(("PDFs", "mails"), tallies, strict=True)
         rows = [row for kind, tally in named for row in recorded_rows(kind, tally)]
-        record("hostile_files", "hostile files", "make hostile-report", rows, precision="no model")
+        record("hostile_files", "hostile files", "python -m bench hostile_report", rows, precision="no model")
 
 
 if __name__ == "__main__":

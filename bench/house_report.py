@@ -1,6 +1,6 @@
 """Counts the house: lines, statements, rooms, floors, circles, imports within functions, long functions, cold starts.
 
-    make house-report ARGS=--record
+    python -m bench house_report --record
 
 A statement is a node of Python's tree that is one, docstrings apart.
 """
@@ -133,7 +133,7 @@ def main() -> None:
     rows = [*measured()]
     print(table(("what", "wanted", "got"), [(row.what, row.wanted, row.got) for row in rows]))
     if asked.record:
-        record("house", "The house", "make house-report", rows, precision="")
+        record("house", "The house", "python -m bench house_report", rows, precision="")
 
 
 if __name__ == "__main__":

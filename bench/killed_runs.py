@@ -1,6 +1,6 @@
 """Runs in processes of their own: some are killed, some lose their parsers, and two share a folder.
 
-    python -m bench.killed_runs DOCS OUT BATCH     one run, as `make faults` starts it
+    python -m bench.killed_runs DOCS OUT BATCH     one run, as `python -m bench fault_loop` starts it
 """
 
 from __future__ import annotations

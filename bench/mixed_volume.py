@@ -1,6 +1,6 @@
 """Measures a run over mixed sample documents: PDFs, mails and texts of each kind that the library has a schema for.
 
-    make volume-report ARGS="--mixed --engines auto"
+    python -m bench volume_report --mixed --engines auto
 
 Each kind lies in a folder of its own, and one `cinnabar extract` reads each folder into tables of its own, one after
 the other; the sums of their times are the figure. Memory is that of the largest run.

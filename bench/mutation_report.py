@@ -1,8 +1,8 @@
 """Reads mutated files of every kind in real parser processes, and counts the outcomes by code.
 
-    make mutation-report                                        1,000 files of each kind
-    make mutation-report ARGS="--kind pdf --count 20000 --out runs/mutations"
-    make mutation-report ARGS="--kind pdf --show 123 > 123.pdf"
+    python -m bench mutation_report                                        1,000 files of each kind
+    python -m bench mutation_report --kind pdf --count 20000 --out runs/mutations
+    python -m bench mutation_report --kind pdf --show 123 > 123.pdf
 
 The seeds are small files that tests build, and those of a folder (`--seeds`). File N of a kind depends on the seeds,
 `--seed` and N alone. With `--out` each outcome is kept, and the same command goes on after a break. The report fails

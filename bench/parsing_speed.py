@@ -1,6 +1,6 @@
 """Measures pages/s of PDFs on one core, of this tree and of an older commit, in turns.
 
-    make parsing-report SETS="../shared/data/nics_tables ../shared/data/fara_forms" ARGS="--before main --turns 3"
+    python -m bench parsing_speed ../shared/data/nics_tables ../shared/data/fara_forms --before main --turns 3
 
 A set is a folder with PDFs. The seconds are of processor time in one process, the least of all turns; OCR is off.
 """

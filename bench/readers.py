@@ -3,8 +3,8 @@
 Each reader opens the snapshot as an analyst does, asks, and closes. It must see whole batches, never fewer than before,
 and be at most 5 seconds behind the commits. Half-way the folder is compacted during the queries.
 
-    make readers
-    make readers ARGS="--readers 4 --seconds 10"
+    python -m bench readers
+    python -m bench readers --readers 4 --seconds 10
 """
 
 from __future__ import annotations

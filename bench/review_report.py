@@ -1,6 +1,6 @@
 """Measures the review page over many documents: the first page, the next document, a search, a correction.
 
-    make review-report ARGS="--documents 10000"
+    python -m bench review_report --documents 10000
 
 The outcomes are those of `bench/stored_volume.py`, each with a text file of its own. The clock is that of the browser:
 from the request of the page until the list and a record show, and from a key until the next record shows.

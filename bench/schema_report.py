@@ -258,7 +258,7 @@ def measure(suites: Path, sample: int | None = None) -> Report:
     held, same, other = steered(compiled)
     report.add("scores peaked on a valid instance of the form: its canonical text", same)
     report.add("scores peaked on an invalid instance: another text, valid", other)
-    report.say("mutants of automata, cuts and commits that tests catch", "`make mutants`", "90%")
+    report.say("mutants of automata, cuts and commits that tests catch", "`python scripts/mutants.py`", "90%")
     report.add("besides: suite, optional groups exact", exact["optional"], None)
     report.add("besides: groups that refer to something remote, exact", elsewhere, None)
     report.add("besides: real schemas with a form, or without any value", forms, None)
@@ -296,7 +296,7 @@ def main() -> int:
         for what, deviations in report.deviations.items():
             print(f"\n{what}:", *deviations, sep="\n- ")
     if options.record:
-        record("schemas", "any JSON Schema", "make schema-report", report.rows(), precision="no model")
+        record("schemas", "any JSON Schema", "python -m bench schema_report", report.rows(), precision="no model")
     return 0 if report.kept else 1
 
 

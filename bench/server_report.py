@@ -158,7 +158,7 @@ def main() -> None:
     if arguments.record:
         kept = [row for label, *cells in rows for row in recorded_rows(label, arguments.clients, cells)]
         precision = str(reading_precision()) if arguments.model == "default" else ""
-        record("server", "server", "make server-report", kept, precision=precision)
+        record("server", "server", "python -m bench server_report", kept, precision=precision)
 
 
 if __name__ == "__main__":

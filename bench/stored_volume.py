@@ -1,6 +1,6 @@
 """Measures an output folder with many stored outcomes: resume, snapshot, status, a batch's commit, compaction.
 
-    make volume-report ARGS="--stored 1000000"
+    python -m bench volume_report --stored 1000000
 
 The outcomes are synthetic, their way into the folder is that of a run: each batch of `--batch` documents is a commit of
 the store, the store merges batches as it does in a run, and replaced files stay. Two things differ. The rows of a batch

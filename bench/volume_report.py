@@ -1,10 +1,10 @@
 """Measures time and memory for ten thousand documents, one in a hundred poison, and accounts for each.
 
-    make volume-report
-    make volume-report ARGS="--documents 1000 --flow"
-    make volume-report ARGS="--stored 1000000"
-    make volume-report ARGS="--engines auto"
-    make volume-report ARGS="--mixed --engines auto"
+    python -m bench volume_report
+    python -m bench volume_report --documents 1000 --flow
+    python -m bench volume_report --stored 1000000
+    python -m bench volume_report --engines auto
+    python -m bench volume_report --mixed --engines auto
 
 Notes, mails and PDFs of some fifty words are written into a folder, mixed with files made to break a reader.
 `cinnabar extract` reads a tenth of them and then all, in a process of its own that is watched from outside: its memory

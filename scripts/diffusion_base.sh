@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the base of our own diffusion language model in FOLDER/base, from the package that carries its weights, or from
-# weights of ours that FROM names: `FROM=models/diffusion make train-diffusion` goes on with those that ship.
+# weights of ours that FROM names: `FROM=models/diffusion` goes on with those that ship.
 set -eu
 cd "$(dirname "$0")/.."
 run=${1:?expected a folder for the training run}

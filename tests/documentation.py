@@ -72,6 +72,8 @@ def check_make(words: list[str]) -> None:
 def check_module(words: list[str]) -> None:
     if words[1:2] == ["-m"]:
         assert importlib.util.find_spec(words[2]) is not None, f"expected a module, got {words[2]}"
+        if words[2] == "bench" and len(words) > 3:
+            assert importlib.util.find_spec(f"bench.{words[3]}") is not None, f"expected a bench, got {words[3]}"
     else:
         assert (ROOT / words[1]).is_file(), f"expected a script, got {words[1]}"
 

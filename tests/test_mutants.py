@@ -1,4 +1,4 @@
-"""The tools of `make mutants`: which mutants a draw may hold, how a draw repeats, and which tests run first."""
+"""The tools of scripts/mutants.py: which mutants a draw may hold, how a draw repeats, and which tests run first."""
 
 from __future__ import annotations
 

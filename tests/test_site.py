@@ -105,7 +105,7 @@ def test_the_picture_of_the_automaton_is_that_of_its_schema() -> None:
     pictures = script("pictures")
     title = "The automaton of an amount from 0 to 99.99 with at most two decimals"
     drawn = pictures.automaton_picture(pictures.amount(), title)
-    assert (ROOT / "docs" / "pictures" / "automaton.svg").read_text("utf-8") == drawn, "make pictures draws it again"
+    assert (ROOT / "docs" / "pictures" / "automaton.svg").read_text("utf-8") == drawn, "scripts/pictures.py draws it"
 
 
 @pytest.mark.parametrize("name", ["automaton.svg", "steps.svg"])

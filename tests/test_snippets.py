@@ -34,7 +34,7 @@ NOT_RUN = {
     "it needs your corrections": r"\bcinnabar (?:truth|improve|correct)\b",
     "it needs the pages of your packet": r"\bcinnabar packet\b",
     "it changes or asks your shell": r"--(install|show)-completion",
-    "it takes minutes": r"^make |\bpython -m training\b|\bcinnabar (?:eval|train)\b",
+    "it takes minutes": r"^make |\bpython -m (?:training|bench)\b|^(?:python )?scripts/|\bcinnabar (?:eval|train)\b",
     "it names places of your machine": r"/archive/|\bsecrets\b",
 }
 #: The commands of a page that end with another status than 0, since the documents of these tests are few.

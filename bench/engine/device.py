@@ -1,6 +1,6 @@
 """Measures a device in ten minutes: kernels, passes of bodies of several sizes, documents under a schema.
 
-    make bench-gpu
+    python -m bench engine.device --device cuda
     .venv/bin/python -m bench.engine.device [--device cuda] [--shapes sdar-4b] [--json bench_results/device.json]
 
 Kernels are compared with their definitions on the device. A pass reads an open block of each row behind a prompt of

@@ -12,7 +12,7 @@ The scan is five launches a pass, and one copy to the host. Its programs stand b
 that it lasts as long as one of them: position by position, a tile of 1,024 edges in half a microsecond. The graph is
 that of an invoice, 24,552 edges; what more rows than the device holds programs for take comes on top.
 
-`make bench-gpu` prints the roofline beside what it measures.
+`python -m bench engine.device --device cuda` prints the roofline beside what it measures.
 """
 
 from __future__ import annotations

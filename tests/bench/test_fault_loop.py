@@ -1,4 +1,4 @@
-"""Some cases of `make faults` and `make readers`: they find no fault, and they would find one."""
+"""Some cases of the loop of faults and of the readers: they find no fault, and they would find one."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_readers_beside_a_writer_see_no_error_and_no_stale_data(tmp_path: Path):
     readers = importlib.import_module("bench.readers")
     found = readers.measure(tmp_path, readers=2, seconds=5)
     assert (found["errors"], found["queries"] > 4, found["commits"] > 2) == ([], True, True)
-    # We promise 5 s on a machine that is not busy with other tests; `make readers` measures it.
+    # We promise 5 s on a machine that is not busy with other tests; `python -m bench readers` measures it.
     assert found["oldest"] < 60
 
 

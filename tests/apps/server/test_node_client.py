@@ -1,4 +1,4 @@
-"""The official client for Node over the documented contract; `make client-check` fetches it."""
+"""The official client for Node over the documented contract, if npm has fetched it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from server_process import NAME, ServerProcess, running
 from tiny_checkpoint import write_checkpoint
 
 CONTRACT = Path(__file__).with_name("contract.cjs")
-#: Where `make client-check` puts the package; git ignores it.
+#: Where `npm install --prefix build/node_client openai@7` puts the package; git ignores it.
 FOLDER = Path(__file__).resolve().parents[3] / "build" / "node_client"
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("node") is None, reason="needs node, which is not here"),
     pytest.mark.skipif(
         not (FOLDER / "node_modules" / "openai").is_dir(),
-        reason="needs the npm package openai; `make client-check` fetches it",
+        reason="needs the npm package openai: npm install --prefix build/node_client openai@7",
     ),
 ]
 

@@ -251,7 +251,7 @@ class PrintedOptionsConfig:
 class DescribedOptionsConfig:
     """Options that the document does not print are compared with its passages (answers/described_options.py).
 
-    `make class-fit` fits the weights of choices and writes them here (training/class_fit.py). Those of lists were
+    training/class_fit.py fits the weights of choices and writes them here. Those of lists were
     fitted on two training sets whose documents were joined by twos and threes.
     """
 

@@ -26,7 +26,7 @@ def manifest(kind: str) -> list[dict[str, Any]]:
 def outcomes(entries: list[dict[str, Any]], kind: str) -> list[tuple[dict[str, Any], str, str]]:
     """Entry, outcome and text of each file."""
     paths = [HOSTILE / kind / entry["file"] for entry in entries]
-    # What OCR would read is measured by `make hostile-report`.
+    # What OCR would read is measured by `python -m bench hostile_report`.
     with ParserPool(2, time_limit=20, settings=ParserSettings(ocr="never")) as pool:
         got = list(pool.parse_many(paths))
     assert [path for path, _ in got] == paths
