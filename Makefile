@@ -19,7 +19,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow wheel-check container lint calibrate results version clean
+.PHONY: help setup demo test test-slow wheel-check lint calibrate results version clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -38,9 +38,6 @@ test-slow: setup  ## the tests that take long: all draws of properties, killed p
 
 wheel-check:  ## install the wheel without extras, newest and lowest versions, and run the README's example (ARGS=newest)
 	@scripts/check_wheel.sh $(ARGS)
-
-container:  ## build the image of this checkout with podman, docker or buildah (ARGS="--build-arg TORCH=cuda" …)
-	@scripts/container.sh $(ARGS)
 
 lint: setup  ## ruff and mypy --strict
 	@$(PY) -m ruff check .

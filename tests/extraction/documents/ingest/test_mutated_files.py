@@ -1,4 +1,4 @@
-"""Damaged files of every kind end as a document or with a code, whatever the damage (bench/mutation_report.py: more)."""
+"""Damaged files of every kind end as a document or with a code, whatever the damage (bench/mutation_report.py)."""
 
 from __future__ import annotations
 
