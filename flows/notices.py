@@ -15,7 +15,6 @@ from uuid import UUID
 
 # First, because it sets the environment that Prefect reads on import.
 import cinnabar.flows.tasks  # noqa: F401
-from cinnabar.extraction.run.events.run_events import TYPE
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.schemas.errors import UsageError
 
@@ -42,9 +41,6 @@ LATE = 900.0
 _BEGINNING = 30.0
 # The names of the block and of the automations in Prefect.
 _BLOCK, _KILLED, _FAILED, _LATE = "cinnabar", "cinnabar: killed runs", "cinnabar: failed runs", "cinnabar: late runs"
-_EVENTS = "cinnabar: events of runs"
-# The kinds of events of runs that are told; flows emit all. With --max-error-rate a flow fails, and is told so.
-_TOLD = ("drift", "list_incomplete")
 _OURS = ResourceSpecification.model_validate(
     {"prefect.resource.role": "flow", "prefect.resource.name": ["extract-folder", "backfill-folder"]}
 )
@@ -88,7 +84,7 @@ def end_dead_runs(name: str) -> None:
 def alert(address: str) -> None:
     """Has the server send a message to this address if a run fails or crashes, or is due and does not begin.
 
-    It also sends the events of runs that are in `_TOLD`. The address is one of Apprise, such as
+    What a run tells of itself goes to `--tell` (extraction/run/events). The address is one of Apprise, such as
     mailtos://USER:PASSWORD@HOST?to=NAME@HOST or jsons://HOST/PATH; the server keeps it in a block. Raises UsageError
     if it is none.
     """
@@ -107,8 +103,6 @@ def alert(address: str) -> None:
     begun = {f"{_RUN}{state}" for state in ("Pending", "Running", "Scheduled")} | _ENDED
     due = f"It was due, and has not begun for {LATE:g} seconds: is a worker, or the service, running?"
     _put(_LATE, _silence({f"{_RUN}Late"}, begun, LATE), message(f"{_SUBJECT}late", due + _WHERE))
-    told = message("{{ event.payload.title }}", "{{ event.payload.text }}")
-    _put(_EVENTS, _happening({TYPE + kind for kind in _TOLD}), told)
 
 
 def check_address(address: str) -> None:
