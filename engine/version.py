@@ -17,7 +17,7 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (14, "d380146c31098bd5"),
-    "engine": (27, "b291eb0a495cecac"),
+    "engine": (28, "7f3bd245d3496d68"),
     "reader": (26, "533852f79a61141b"),
     "replies": (13, "21cc88edec35acfa"),
     "language": (15, "f144aeecb5ac41df"),

@@ -44,6 +44,7 @@ _MONTH_DATE = re.compile(
 )
 _DECIMAL = re.compile(r"(?<![\d.,:/-])\d{1,3}(?:([.,'’])\d{3})*([.,])(\d{1,2}|\d{4,})(?![\d:/-]|[.,]\d)")
 _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:([.,])\d{3}){2,}(?![\d]|[.,]\d)")
+_BELOW_ONE = re.compile(r"(?<![\d.,:/-])0([.,])\d{3}(?![\d:/-]|[.,]\d)")
 
 
 # The line of a mail's header (RFC 5322), in which no writer chooses the order.
@@ -102,7 +103,8 @@ def document_locale(text: str, language: str = "") -> Locale:
     """Returns the conventions of a whole document, None where its signs tell nothing or are at odds.
 
     The majority of the unambiguous dates decides: those with a part above twelve. A number votes if it has two kinds of
-    separators, repeated groups, or not three digits after its only separator; the weights of other signs are added.
+    separators, repeated groups, not three digits after its only separator, or a mere zero before it; the weights of
+    other signs are added.
     `language` is that of the text (ISO 639), "" if it is not known: then month names tell it.
     """
     years: Counter[int] = Counter()
@@ -254,6 +256,8 @@ def _votes_of_numbers(text: str, dates: Collection[int]) -> Counter[bool]:
         decimal_comma[point == ","] += 2 if group or (point == "," and len(match[3]) == 2) else 1
     for match in _GROUPED.finditer(text):
         decimal_comma[match[1] == "."] += 1
+    for match in _BELOW_ONE.finditer(text):
+        decimal_comma[match[1] == ","] += 2
     return decimal_comma
 
 

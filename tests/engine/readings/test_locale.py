@@ -93,6 +93,8 @@ def test_signs_of_a_country_decide_the_order_of_dates(language: str, text: str, 
         ("", "Total: 1.234", None),
         ("de", "Betrag: 1.234 CHF", None),
         ("de", "Betrag 12.34, dazu 1.50 und 7.25", False),
+        ("de", "3  a.example.de  0.967 ms  0.961 ms  1.085 ms", False),
+        ("en", "Weights: 0,125 kg, 0,250 kg, 1,500 kg", True),
     ],
 )
 def test_signs_of_a_country_decide_the_decimal_mark(language: str, text: str, decimal_comma: bool | None) -> None:
