@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 from collections.abc import Iterator
-from dataclasses import astuple
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -241,15 +239,6 @@ def test_a_part_uses_all_parts_that_its_code_imports() -> None:
 def test_the_reader_of_each_format_is_in_a_family() -> None:
     for one in INPUT_FORMATS:
         assert part_with(one.reader()) in FAMILIES, one.name
-
-
-@pytest.mark.parametrize("filler", ["reader", "language", "remote"])
-def test_keys_of_the_time_before_parts_had_versions_stay(monkeypatch: pytest.MonkeyPatch, filler: str) -> None:
-    monkeypatch.setattr(version, "VERSIONS", dict.fromkeys(VERSIONS, (11, "")))
-    effort = EFFORTS["medium"]
-    then = hashlib.sha256(repr((11, "model", astuple(effort)[1:])).encode()).hexdigest()[:16]
-    assert engine_fingerprint("model", effort, filler) == then
-    assert {read_by(then, parsers) for parsers in ((), ("pdf",), ("mail", "pdf"))} == {then}
 
 
 def test_a_key_depends_on_the_parts_that_read_and_on_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
