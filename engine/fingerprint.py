@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import astuple
 
 from cinnabar.engine.effort import Effort
-from cinnabar.engine.version import FAMILIES, FIRST, values_version
+from cinnabar.engine.version import FAMILIES, values_version
 
 
 def engine_fingerprint(model: str, effort: Effort, *fillers: str) -> str:
@@ -19,13 +19,12 @@ def engine_fingerprint(model: str, effort: Effort, *fillers: str) -> str:
 
 
 def read_by(engine: str, parsers: Collection[str]) -> str:
-    """Returns what the key of a document says that these families of formats read; without any it may be all of them.
+    """Returns what the key of a document says that these families of formats read.
 
-    It is what the run's keys say as long as all of them have their first version.
+    Without any it may be all of them.
     """
     known = sorted(parsers) if parsers and set(parsers) <= set(FAMILIES) else sorted(FAMILIES)
-    version = values_version(*known)
-    return engine if version == FIRST else _hashed((engine, known, version))
+    return _hashed((engine, known, values_version(*known)))
 
 
 def _hashed(parts: tuple[object, ...]) -> str:

@@ -22,8 +22,6 @@ from cinnabar.schemas.errors import UsageError
 Precision = Literal["int8", "float32", "bfloat16", "w8a16", "w4a16", "fp8"]
 #: The precision of the reader without any setting.
 DEFAULT: Precision = "int8"
-#: The environment variable with which keys outside of an open block are kept (engine/diffusion/block_cache.py).
-BLOCK_CACHE = "CINNABAR_BLOCK_CACHE"
 #: The environment variable that sets another one.
 VARIABLE = "CINNABAR_PRECISION"
 
@@ -49,11 +47,3 @@ def in_precision(model: str, precision: Precision, same: Precision = "int8") -> 
     if precision in (same, "float32"):
         return model
     return hashlib.sha256(f"{model} {precision}".encode()).hexdigest()[:16]
-
-
-def block_cache_asked() -> bool:
-    """Returns whether models with full attention keep keys between passes. Raises UsageError for an odd value."""
-    named = os.environ.get(BLOCK_CACHE, "")
-    if named not in ("", "0", "1"):
-        raise UsageError(f"{BLOCK_CACHE}={named}: expected 1, or 0 for exact passes")
-    return named == "1"

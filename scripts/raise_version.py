@@ -14,7 +14,8 @@ import argparse
 import re
 from pathlib import Path
 
-from cinnabar.engine.code_hash import code_hashes
+from code_hash import code_hashes
+
 from cinnabar.engine.version import VERSIONS
 
 ROOT = Path(__file__).resolve().parents[1]

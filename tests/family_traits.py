@@ -10,10 +10,9 @@ from cinnabar.engine.models.language.traits import ExpertTraits, LocalTraits, Tr
 
 EXPERTS = ExpertTraits(count=8, chosen=3, inner=24, shared=24, groups=4, chosen_groups=2, scale=2.5, dense=1)
 LLADA2 = replace(TRAITS, family="llada2_moe", layers=3, block=8, mask=303, rotary_width=4, experts=EXPERTS)
-DREAM = replace(
-    TRAITS, family="Dream", visibility="full", block=32, mask=303, shift=True, qk_norm=False, qkv_bias=True
+FAST_DLLM = replace(
+    TRAITS, family="Fast_dLLM_Qwen", block=8, mask=303, shift=True, qk_norm=False, qkv_bias=True
 )
-FAST_DLLM = replace(DREAM, family="Fast_dLLM_Qwen", visibility="block_causal", block=8)
 #: With one window of the first training in 16 tokens, so that small texts reach beyond it.
 NEMOTRON = replace(
     TRAITS,
@@ -62,16 +61,11 @@ DIFFUSION_GEMMA = Traits(
 
 SOFTMAX = ExpertTraits(count=6, chosen=2, inner=24, softmax=True)
 SDAR_MOE = replace(TRAITS, family="sdar_moe", mask=303, experts=SOFTMAX)
-LLADA_MOE = replace(
-    TRAITS, family="llada_moe", visibility="full", block=32, mask=303, inner=24, experts=replace(SOFTMAX, normed=False)
-)
 
 FAMILY_TRAITS: dict[str, Traits] = {
     "llada2": LLADA2,
-    "dream": DREAM,
     "fast-dllm": FAST_DLLM,
     "nemotron": NEMOTRON,
     "sdar-moe": SDAR_MOE,
-    "llada-moe": LLADA_MOE,
     "diffusion-gemma": DIFFUSION_GEMMA,
 }

@@ -146,11 +146,6 @@ def _body(
     return files.logits(files.norm(x, f"{body}.norm.weight"), f"{head}.weight", f"{body}.embed_tokens.weight")
 
 
-def dream(folder: Path, tokens: Array) -> Array:
-    """The logits [T, V] of Dream: every position sees every other one."""
-    return qwen2(folder, tokens, np.ones((len(tokens), len(tokens)), np.bool_))
-
-
 def fast_dllm(folder: Path, tokens: Array) -> Array:
     """The logits [T, V] of Fast-dLLM v2: block-causal."""
     return qwen2(folder, tokens, blocks(len(tokens), Files(folder).config["bd_size"]))
@@ -176,7 +171,6 @@ def nemotron(folder: Path, tokens: Array) -> Array:
 #: By `model_type`.
 PLAIN: dict[str, Callable[[Path, Array], Array]] = {
     "llada2_moe": llada2,
-    "Dream": dream,
     "Fast_dLLM_Qwen": fast_dllm,
     "nemotron_labs_diffusion": nemotron,
 }

@@ -18,7 +18,7 @@ from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.networks import network_of
 from cinnabar.engine.models.language.traits import Traits
 
-#: Templates in the form of published ones: Qwen's and SDAR's, and that of Llama 3 and LLaDA.
+#: Templates in the form of published ones: Qwen's and SDAR's, and that of Llama 3.
 CHATML = """\
 {%- if messages[0].role == 'system' %}
     {{- '<|im_start|>system\\n' + messages[0].content + '<|im_end|>\\n' }}

@@ -48,7 +48,7 @@ class Release:
         cells = [self.name, f"{self.parameters / 1e9:.1f}B", *(f"{size / 1e9:.1f} GB" for size in self.sizes)]
         window = self.traits.window
         said = f"{window // 1024}K" if window % 1024 == 0 else str(window)
-        return [*cells, f"{kept / 1e6:.0f} MB" if kept else "none kept", str(self.traits.block), said]
+        return [*cells, f"{kept / 1e6:.0f} MB", str(self.traits.block), said]
 
 
 def published() -> dict[str, dict[str, Any]]:

@@ -1,7 +1,6 @@
-"""The forward passes of a batch of sequences: with a cache of keys for causal families, without one for the others.
+"""The forward passes of a batch of sequences, with a cache of keys.
 
-In causal and block-causal families the keys and values of finished blocks depend on nothing behind them, so they are
-read once. With full attention those of the prompt depend on the answer, so each pass reads everything: exact, and slow.
+The keys and values of finished blocks depend on nothing behind them, so they are read once.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ import torch
 
 from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.sequences import OpenSequence
-from cinnabar.engine.models.language.attention import Attend
-from cinnabar.engine.models.language.cache import NOWHERE, PAGE, CacheRow, PagedCache, page_bytes, page_size
+from cinnabar.engine.models.language.cache import PAGE, CacheRow, PagedCache, page_bytes, page_size
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.memory import cache_budget, free_memory, prefill_tokens
 from cinnabar.engine.models.language.passes import Passes, Piece
@@ -65,62 +63,6 @@ class Context(Protocol):
     def clear(self) -> None:
         """Drops all sequences and all that is kept, as after an error within a pass."""
         ...
-
-
-class FullContext:
-    """Full attention: each pass reads prompt, answer and masks anew.
-
-    canvas: how many positions of the answer are shown at least; the open ones hold masks.
-    """
-
-    def __init__(self, decoder: Decoder, canvas: int) -> None:
-        self._decoder, self._canvas = decoder, canvas
-
-    def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> tuple[list[int], torch.Tensor]:
-        """Reads each sequence whole in one pass, and returns the wanted hidden states of all of them."""
-        return [*range(len(sequences))], self._read(sequences, wanted)
-
-    def _read(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> torch.Tensor:
-        ends = [last_position(s, self._canvas) for s in sequences]
-        tokens = np.zeros((len(sequences), max(ends)), np.int64)
-        positions = np.full_like(tokens, NOWHERE)
-        for row, (sequence, end) in enumerate(zip(sequences, ends, strict=True)):
-            tokens[row, :end] = shown_tokens(sequence.tokens[:end], self._decoder.traits)
-            positions[row, :end] = np.arange(end)
-        device = self._decoder.device
-        at = torch.from_numpy(positions).to(device)
-        made = self._decoder(torch.from_numpy(tokens).to(device), at, self._attend(sequences, ends, at))
-        shift = int(self._decoder.traits.shift)
-        return _picked(made, [at - shift for at in wanted])
-
-    def _attend(self, _: Sequence[OpenSequence], __: Sequence[int], ___: torch.Tensor) -> Attend | None:
-        """Returns the attention of a pass, None for the decoder's own."""
-        return None
-
-    def refusal(self, _: int) -> str | None:
-        """Returns None: nothing is kept, so a sequence of any length can be read."""
-        return None
-
-    def join(self, _: OpenSequence) -> bool:
-        """Returns True: nothing is kept, so there is always room."""
-        return True
-
-    def leave(self, sequence: OpenSequence, spoilt: bool = False) -> None:
-        """Does nothing, for no keys are kept."""
-
-    def rewind(self, sequence: OpenSequence, begin: int) -> None:
-        """Does nothing, for no keys are kept."""
-
-    def parts(self, _: Sequence[OpenSequence]) -> int:
-        """Returns 1: a pass that reads everything takes far longer than the host does."""
-        return 1
-
-    def cached(self, _: OpenSequence) -> int:
-        """Returns 0, for each pass reads the prompt anew."""
-        return 0
-
-    def clear(self) -> None:
-        """Does nothing, for no keys are kept."""
 
 
 @dataclass(slots=True)
@@ -320,21 +262,6 @@ def _border(sequence: OpenSequence) -> int:
     return sequence.checked.end
 
 
-def last_position(sequence: OpenSequence, canvas: int) -> int:
-    """Returns the end of what a full pass shows of a sequence."""
-    block = sequence.block or sequence.checked
-    assert block is not None
-    return min(sequence.limit, max(sequence.begin + canvas, block.stop))
-
-
 def shown_tokens(tokens: Ints, traits: Traits) -> Ints:
     """Returns the tokens with the mask token in open positions."""
     return np.where(tokens < 0, traits.mask or 0, tokens)
-
-
-def _picked(hidden: torch.Tensor, wanted: Sequence[Ints]) -> torch.Tensor:
-    """[N, D], the hidden states at these places of each row."""
-    rows = np.repeat(np.arange(len(wanted)), [len(at) for at in wanted])
-    places = np.concatenate(wanted) if len(wanted) else rows
-    device = hidden.device
-    return hidden[torch.from_numpy(rows).to(device), torch.from_numpy(places).to(device)]

@@ -19,10 +19,9 @@ import torch
 
 from cinnabar.engine.denoising import GRAIN
 from cinnabar.engine.diffusion.arrays import Ints
-from cinnabar.engine.diffusion.block_cache import BlockCacheContext
 from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores
 from cinnabar.engine.diffusion.commitment import Asked, Commitment, grade
-from cinnabar.engine.diffusion.contexts import Context, FullContext, PagedContext
+from cinnabar.engine.diffusion.contexts import Context, PagedContext
 from cinnabar.engine.diffusion.decoded import Decoded, Run, Undecoded
 from cinnabar.engine.diffusion.forced import TokenTexts
 from cinnabar.engine.diffusion.forced_spelling import Spelling
@@ -32,7 +31,6 @@ from cinnabar.engine.diffusion.sequences import Block, OpenSequence, Task
 from cinnabar.engine.diffusion.settings import Settings, settings_of
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
-from cinnabar.engine.precision import block_cache_asked
 from cinnabar.engine.time_limit import check_time
 from cinnabar.schemas.errors import ModelError
 
@@ -125,15 +123,12 @@ class Denoiser:
         self.rows = ROWS
         self.end = tokenizer.end
         self.texts: TokenTexts = TokenTexts(tokenizer.vocabulary) if beside is None else beside.texts
-        self.block = self.settings.block if traits.visibility == "full" else traits.block
+        self.block = traits.block
         self._context: Context
         if beside is not None:
             self._context = beside._context
         elif isinstance(decoder, DiffusionGemma):
             self._context = NoiseContext(decoder, self.end)
-        elif traits.visibility == "full":
-            kind = BlockCacheContext if block_cache_asked() else FullContext
-            self._context = kind(decoder, self.settings.canvas)
         else:
             self._context = PagedContext(decoder, pages, page)
         self._tables = GraphTables(decoder, self.settings.local, constrained)
@@ -271,7 +266,7 @@ class Denoiser:
 
     def _opened(self, task: Task) -> OpenSequence:
         # Blocks are counted from the prompt's end where the prompt was not read in blocks.
-        apart = self.decoder.traits.visibility in ("full", "token_causal")
+        apart = self.decoder.traits.visibility == "token_causal"
         origin, settings = len(task.prompt) if apart else 0, task.settings or self.settings
         return OpenSequence(task, self.block, origin, self.end, self.constrained, settings)
 

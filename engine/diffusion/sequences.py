@@ -21,7 +21,7 @@ class Task:
     budget: the most tokens of the
     answer, the end token included. judge: whether a record's text fulfils all demands, also those that the graph does
     not know; None if the graph knows all. minimal: the text of a smallest valid record. settings: those of the task,
-    None for the denoiser's; `local`, `block` and `canvas` are always the denoiser's. ends: whether the answer ends
+    None for the denoiser's; `local` is always the denoiser's. ends: whether the answer ends
     with this beginning of it, as at a text before which it shall stop; it is no whole record then.
     sampling: how its tokens are drawn, None for the likeliest ones.
     """

@@ -35,18 +35,13 @@ class Settings:
     local: float = 1.0
     #: The most tokens of the thoughts before a record, marks included; 0 for none (engine/diffusion/thoughts.py).
     thoughts: int = 0
-    #: Positions of a block of a model with full attention.
-    block: int = 32
-    #: Positions of the answer that such a model is shown at least, most of them masked: its recipe.
-    canvas: int = 128
 
     def __post_init__(self) -> None:
         for field in ("threshold", "doubt", "margin", "local"):
             if not 0.0 <= getattr(self, field) <= 1.0:
                 raise UsageError(f"effort {self.name}: expected {field} from 0 to 1, got {getattr(self, field)}")
-        for field in ("passes", "block", "canvas"):
-            if getattr(self, field) < 1:
-                raise UsageError(f"effort {self.name}: expected {field} of 1 or more, got {getattr(self, field)}")
+        if self.passes < 1:
+            raise UsageError(f"effort {self.name}: expected passes of 1 or more, got {self.passes}")
         for field in ("rounds", "thoughts"):
             if getattr(self, field) < 0:
                 raise UsageError(f"effort {self.name}: expected {field} of 0 or more, got {getattr(self, field)}")

@@ -23,9 +23,9 @@ HUMAN: Final = "human"
 LEFT_OUT = "correction_left_out"
 #: Marks a place that a record leaves out.
 OUT: Final = object()
-# Flags of a model's doubt, which a person's word ends. Results of version 0.1 may have `joint_choice`.
+# Flags of a model's doubt, which a person's word ends.
 _DOUBTS = frozenset({
-    *("ambiguous_date", "ambiguous_number", "default", "generated", "guessed", "joint_choice", "no_evidence", "ocr"),
+    *("ambiguous_date", "ambiguous_number", "default", "generated", "guessed", "no_evidence", "ocr"),
     "sign_dropped",
 })  # fmt: skip
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ast
-import hashlib
-import importlib.util
 from collections.abc import Iterator
-from dataclasses import astuple
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cinnabar.engine import version
-from cinnabar.engine.code_hash import code_hashes
 from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.fingerprint import engine_fingerprint, read_by
 from cinnabar.engine.version import FAMILIES, OTHERS, PARTS, VERSIONS, part_of, part_with, values_version
@@ -66,6 +64,17 @@ TAKEN = {
     # It notes the family of the reader that it takes.
     ("extraction/documents/pdf/embedded.py", "web"),
 }
+
+
+@pytest.fixture(autouse=True)
+def _scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+
+
+def code_hashes(root: Path) -> dict[str, str]:
+    """What the script says of a project's code."""
+    found: dict[str, str] = import_module("code_hash").code_hashes(root)
+    return found
 
 
 def hashes(folder: Path, part: str = "pdf", **files: str) -> dict[str, str]:
@@ -232,15 +241,6 @@ def test_the_reader_of_each_format_is_in_a_family() -> None:
         assert part_with(one.reader()) in FAMILIES, one.name
 
 
-@pytest.mark.parametrize("filler", ["reader", "language", "remote"])
-def test_keys_of_the_time_before_parts_had_versions_stay(monkeypatch: pytest.MonkeyPatch, filler: str) -> None:
-    monkeypatch.setattr(version, "VERSIONS", dict.fromkeys(VERSIONS, (11, "")))
-    effort = EFFORTS["medium"]
-    then = hashlib.sha256(repr((11, "model", astuple(effort)[1:])).encode()).hexdigest()[:16]
-    assert engine_fingerprint("model", effort, filler) == then
-    assert {read_by(then, parsers) for parsers in ((), ("pdf",), ("mail", "pdf"))} == {then}
-
-
 def test_a_key_depends_on_the_parts_that_read_and_on_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     def keys() -> dict[str, object]:
         fillers = {name: engine_fingerprint("m", EFFORTS["low"], name) for name in ("reader", "language", "remote")}
@@ -262,18 +262,17 @@ def test_a_key_depends_on_the_parts_that_read_and_on_no_other(monkeypatch: pytes
     assert concerned["plain"] == {"plain", "mail", "office", "web", "unknown"}
 
 
-def test_only_the_versions_of_changed_parts_are_raised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    spec = importlib.util.spec_from_file_location("raise_version", ROOT / "scripts" / "raise_version.py")
-    assert spec is not None and spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+def test_only_the_versions_of_changed_parts_are_raised(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script: Any = import_module("raise_version")
     own = hashes(tmp_path, rule=RULE)
     lines = [f'    "{name}": ({number}, "{own[name]}"),\n' for name, (number, _) in VERSIONS.items()]
     (tmp_path / "engine").mkdir()
     path = tmp_path / "engine" / "version.py"
     path.write_text("".join(lines))
     for name, (number, _) in VERSIONS.items():
-        script.VERSIONS = {**script.VERSIONS, name: (number, own[name])}
+        monkeypatch.setattr(script, "VERSIONS", {**script.VERSIONS, name: (number, own[name])})
     script.main(tmp_path)
     assert path.read_text() == "".join(lines) and "all versions stand" in capsys.readouterr().out
     (tmp_path / PARTS["mail"].places[0]).mkdir(parents=True)

@@ -49,13 +49,11 @@ def sees(traits: Traits, at: torch.Tensor, of: torch.Tensor, opened: torch.Tenso
         return of <= at
     if traits.visibility == "token_causal":
         return of <= at if opened is None else (of <= at) | (at >= opened)
-    if traits.visibility == "block_causal":
-        block = traits.block
-        return of.div(block, rounding_mode="floor") <= at.div(block, rounding_mode="floor")
-    return (of == of) & (at == at)
+    block = traits.block
+    return of.div(block, rounding_mode="floor") <= at.div(block, rounding_mode="floor")
 
 
-def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, seen: torch.Tensor | None) -> torch.Tensor:
+def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
     """Returns [R, H, T, W]; q: [R, H, T, W], k, v: [R, G, S, W], seen: [R, 1, T, S] bool or added numbers."""
     rows, heads, length, width = q.shape
     shared = heads // k.shape[1]
@@ -63,7 +61,7 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, seen: torch.Ten
         return F.scaled_dot_product_attention(q, k, v, attn_mask=seen)
     # Heads with the same keys are more queries of one head, so no key is copied (2,000 places, 16 heads: 3.4 and 9 ms).
     folded = q.reshape(rows, heads // shared, shared * length, width)
-    mask = seen if seen is None or seen.shape[2] == 1 else seen.repeat(1, 1, shared, 1)
+    mask = seen if seen.shape[2] == 1 else seen.repeat(1, 1, shared, 1)
     return F.scaled_dot_product_attention(folded, k, v, attn_mask=mask).view(rows, heads, length, width)
 
 
@@ -148,7 +146,7 @@ class TiledAttention:
     """
 
     def __init__(self, traits: Traits, cache: PagedCache, packed: PackedTokens, attend: PagedKernel) -> None:
-        assert packed.rows is not None and traits.visibility != "full"
+        assert packed.rows is not None
         self._rows, self._places, self._cache, self._attend = packed.rows, packed.places, cache, attend
         self._sight: Sight = traits.visibility
         self._block = traits.block

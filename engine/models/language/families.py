@@ -16,11 +16,8 @@ from typing import Any
 from cinnabar.engine.models.language import tensor_names
 from cinnabar.engine.models.language.configuration import CONFIG, GENERATION, Settings, checkpoint_folder, read_settings
 from cinnabar.engine.models.language.family_traits import (
-    read_dream,
     read_fast_dllm,
-    read_llada,
     read_llada2,
-    read_llada_moe,
     read_llama,
     read_nemotron,
     read_qwen2,
@@ -35,7 +32,9 @@ from cinnabar.engine.models.language.traits import ExpertTraits, Traits
 from cinnabar.schemas.errors import CinnabarError, ModelError
 
 #: The families that always have biases of queries, keys and values.
-_BIASED = ("qwen2", "Dream", "Fast_dLLM_Qwen")
+_BIASED = ("qwen2", "Fast_dLLM_Qwen")
+#: Families with full attention, by their `model_type`: they are slow by nature and refused.
+_FULL = {"llada": "LLaDA or LLaDA-MoE", "llada_moe": "LLaDA-MoE", "Dream": "Dream or DiffuCoder"}
 
 
 @dataclass(frozen=True)
@@ -63,16 +62,13 @@ def read_family(folder: str | Path) -> tuple[Family, Traits]:
     """
     settings = read_settings(checkpoint_folder(folder) / CONFIG)
     named = settings.text("model_type")
-    if named == "llada" and settings.values.get("num_experts") is not None:
-        # LLaDA-MoE has the type of LLaDA, and other keys.
-        named = "llada_moe"
     family = FAMILIES.get(named or "")
     if family is None:
         known = ", ".join(f"{one.title} ({name})" for name, one in FAMILIES.items())
-        raise ModelError(
-            f"{settings.path}: `model_type` is {json.dumps(named)}, a family that this version cannot run; expected one"
-            f" of {known}"
-        )
+        what = ", a family that this version cannot run"
+        if named in _FULL:
+            what = f" ({_FULL[named]}), which cannot be run: each of its steps computes the whole text anew"
+        raise ModelError(f"{settings.path}: `model_type` is {json.dumps(named)}{what}; expected one of {known}")
     if settings.values.get("quantization_config") is not None:
         raise ModelError(f"{settings.path}: quantised weights cannot be run; take the release in bfloat16 or float16")
     as_run = _as_run(settings.path.parent)
@@ -144,8 +140,6 @@ def config_of(traits: Traits) -> dict[str, Any]:
     shared |= {"rope_theta": traits.rope_theta, "vocab_size": traits.vocabulary}
     shared |= {} if traits.mask is None else {"mask_token_id": traits.mask}
     shared |= {} if traits.thinks else {"thinks": False}
-    if traits.family == "llada":
-        return shared | _llada_config(traits)
     own: dict[str, Any] = {} if traits.family in _BIASED else {"attention_bias": traits.qkv_bias}
     if traits.visibility == "token_causal":
         own |= {"block_size": traits.block, "next_position": traits.shift, "revises": traits.revises}
@@ -172,37 +166,14 @@ def config_of(traits: Traits) -> dict[str, Any]:
     )
 
 
-def _llada_config(traits: Traits) -> dict[str, Any]:
-    """Returns the keys of LLaDA, which have names of their own."""
-    return {
-        "activation_type": "silu",
-        "block_type": "llama",
-        "block_length": traits.block,
-        "d_model": traits.width,
-        "embedding_size": traits.vocabulary,
-        "include_bias": False,
-        "include_qkv_bias": traits.qkv_bias,
-        "layer_norm_type": "rms",
-        "max_sequence_length": traits.window,
-        "mlp_hidden_size": traits.inner,
-        "n_heads": traits.heads,
-        "n_kv_heads": traits.key_heads,
-        "n_layers": traits.layers,
-        "rope": True,
-        "weight_tying": traits.tied,
-    }
-
-
 def _expert_config(traits: Traits, experts: ExpertTraits) -> dict[str, Any]:
     """Returns the keys of a model with experts."""
     if experts.softmax:
-        width = "expert_intermediate_size" if traits.family == "llada_moe" else "moe_intermediate_size"
         return {
             "norm_topk_prob": experts.normed,
             "num_experts": experts.count,
             "num_experts_per_tok": experts.chosen,
-            "qk_layernorm": traits.qk_norm,
-            width: experts.inner,
+            "moe_intermediate_size": experts.inner,
         }
     return {
         "first_k_dense_replace": experts.dense,
@@ -223,12 +194,9 @@ def _expert_config(traits: Traits, experts: ExpertTraits) -> dict[str, Any]:
 #: The families by their `model_type`. Qwen3 would otherwise begin its answer with its thoughts.
 FAMILIES: Mapping[str, Family] = {
     "sdar": Family("SDAR", "SDARForCausalLM", read_sdar),
-    "llada": Family("LLaDA", "LLaDAModelLM", read_llada, tensor_names.LLADA),
     "llada2_moe": Family("LLaDA 2", "LLaDA2MoeModelLM", read_llada2, tensor_names.llada2),
     "llada2_moe_veomni": Family("LLaDA 2 (merged experts)", "LLaDA2MoeModelLM", read_llada2, tensor_names.llada2),
-    "llada_moe": Family("LLaDA-MoE", "LLaDAMoEModelLM", read_llada_moe, tensor_names.each_expert),
     "sdar_moe": Family("SDAR-MoE", "SDARMoeForCausalLM", read_sdar_moe, tensor_names.each_expert),
-    "Dream": Family("Dream", "DreamModel", read_dream),
     "Fast_dLLM_Qwen": Family("Fast-dLLM v2", "Fast_dLLM_QwenForCausalLM", read_fast_dllm),
     "nemotron_labs_diffusion": Family(
         "Nemotron-Labs-Diffusion", "NemotronLabsDiffusionModel", read_nemotron, tensor_names.nemotron

@@ -12,15 +12,14 @@ from cinnabar.engine.models.language.traits import ExpertTraits, Traits
 from cinnabar.schemas.errors import ModelError
 
 #: The mask tokens of releases whose config.json names none.
-LLADA2_MASK, DREAM_MASK, FAST_MASK, NEMOTRON_MASK, LLADA_MOE_MASK = 156_895, 151_666, 151_665, 100, 156_895
+LLADA2_MASK, FAST_MASK, NEMOTRON_MASK = 156_895, 151_665, 100
 #: The length of a block of SDAR's first releases, in whose config.json it is missing; others have it in their name.
 SDAR_BLOCK = 4
 _SDAR_NAME = re.compile(r"\b(?:SDAR|TraDo)-[\w.-]*(?:Chat|Instruct|Thinking|Base)\b", re.IGNORECASE)
 _BLOCK_NAME = re.compile(r"[-_]b(?:lock)?[-_]?(\d+)\b", re.IGNORECASE)
 #: Releases that were trained on wrong tokens, and whose config.json does not say so.
 _EDITS = re.compile(r"LLaDA2\.[12]", re.IGNORECASE)
-#: LLaDA and Dream denoise their whole answer; released samplers go through it in parts of this length. LLaDA 2,
-#: Fast-dLLM v2 and Nemotron-Labs-Diffusion were trained with it.
+#: The length of the blocks that LLaDA 2, Fast-dLLM v2 and Nemotron-Labs-Diffusion were trained with.
 BLOCK = 32
 
 
@@ -139,82 +138,14 @@ def _demand_experts_everywhere(settings: Settings) -> None:
     settings.demand("mlp_only_layers", [], None, default=None)
 
 
-def _softmax_experts(settings: Settings, normed: bool, width: str = "moe_intermediate_size") -> ExpertTraits:
-    """Returns the traits of Qwen3's experts; `normed` is what a missing key means, `width` the key of their width."""
+def _softmax_experts(settings: Settings, normed: bool) -> ExpertTraits:
+    """Returns the traits of Qwen3's experts; `normed` is what a missing key means."""
     return ExpertTraits(
         count=settings.whole("num_experts"),
         chosen=settings.whole("num_experts_per_tok"),
-        inner=settings.whole(width),
+        inner=settings.whole("moe_intermediate_size"),
         softmax=True,
         normed=settings.flag("norm_topk_prob", normed),
-    )
-
-
-def read_llada_moe(settings: Settings) -> Traits:
-    """Returns the traits of LLaDA-MoE: full attention, and experts whose weights stay shares of all."""
-    for key, allowed, default in (
-        ("moe_router_score_function", ("softmax",), "softmax"),
-        ("moe_router_enable_expert_bias", (False,), False),
-        ("shared_expert_intermediate_size", (None, 0), None),
-        ("router_num_group", (None, 1), None),
-        ("routed_scaling_factor", (1, 1.0), 1),
-        ("clip_qkv", (None,), None),
-    ):
-        settings.demand(key, *allowed, default=default)
-    often = settings.values.get("moe_layer_freq")
-    if often is not None and set(often if isinstance(often, list) else [often]) != {1}:
-        raise ModelError(f"{settings.path}: expected experts in every layer, found `moe_layer_freq` {often!r}"[:300])
-    # The width of a net that no layer has.
-    sizes = {"intermediate_size": settings.whole("expert_intermediate_size")}
-    body = _with_attention_bias(Settings({**sizes, **settings.values}, settings.path), "llada_moe")
-    return replace(
-        body,
-        visibility="full",
-        noise="mask",
-        block=settings.whole("block_length", default=BLOCK),
-        mask=_mask(settings, body, LLADA_MOE_MASK),
-        shift=False,
-        qk_norm=settings.flag("qk_layernorm", True),
-        experts=_softmax_experts(settings, normed=False, width="expert_intermediate_size"),
-    )
-
-
-def read_llada(settings: Settings) -> Traits:
-    """Returns the traits of LLaDA, whose config.json has keys of its own."""
-    for key, allowed, default in (
-        ("block_type", ("llama",), "llama"),
-        ("activation_type", ("silu",), "silu"),
-        ("layer_norm_type", ("rms",), "rms"),
-        ("layer_norm_with_affine", (True,), True),
-        ("bias_for_layer_norm", (False, None), None),
-        ("attention_layer_norm", (False,), False),
-        ("include_bias", (False,), False),
-        ("input_emb_norm", (False,), False),
-        ("scale_logits", (False,), False),
-        ("alibi", (False,), False),
-        ("rope", (True,), True),
-        ("rope_scaling", (None,), None),
-        ("block_group_size", (1,), 1),
-    ):
-        settings.demand(key, *allowed, default=default)
-    width, heads = settings.whole("d_model"), settings.whole("n_heads")
-    return Traits(
-        family="llada",
-        vocabulary=settings.whole("embedding_size", "vocab_size"),
-        width=width,
-        layers=settings.whole("n_layers"),
-        heads=heads,
-        key_heads=settings.whole("n_kv_heads", default=heads),
-        head_width=width // heads,
-        inner=settings.whole("mlp_hidden_size", default=settings.whole("mlp_ratio", default=4) * width),
-        epsilon=settings.number("rms_norm_eps", default=1e-5),
-        window=settings.whole("max_sequence_length"),
-        visibility="full",
-        block=settings.whole("block_length", default=BLOCK),
-        mask=settings.token("mask_token_id"),
-        qkv_bias=settings.flag("include_qkv_bias"),
-        tied=settings.flag("weight_tying"),
-        rope_theta=settings.number("rope_theta", default=10_000.0),
     )
 
 
@@ -252,16 +183,6 @@ def _mask(settings: Settings, body: Traits, usual: int) -> int | None:
     """Returns the mask token: the one that is named, else the usual one if the vocabulary is so large."""
     named = settings.token("mask_token_id")
     return usual if named is None and usual < body.vocabulary else named
-
-
-def read_dream(settings: Settings) -> Traits:
-    """Returns the traits of Dream."""
-    settings.demand("use_mrope", False, default=False)
-    # Of the same `model_type`, but trained in blocks and without the shift.
-    settings.demand("block_size", None, default=None)
-    body = read_qwen2(settings)
-    mask = _mask(settings, body, DREAM_MASK)
-    return replace(body, family="Dream", visibility="full", noise="mask", block=BLOCK, mask=mask)
 
 
 def read_fast_dllm(settings: Settings) -> Traits:

@@ -46,7 +46,7 @@ class FusedLayers:
         """Returns the hidden states [N, D] of packed tokens in tiles; writes their keys and values."""
         decoder, parts, cache = self._decoder, self._parts, self._cache
         traits, rows = decoder.traits, packed.rows
-        assert rows is not None and traits.visibility != "full"
+        assert rows is not None
         x = decoder.model.embed_tokens(packed.tokens)
         turn = decoder.rotary(packed.positions[None].clamp_min(0), x.dtype)
         scale = None if turn.scale is None else turn.scale.flatten()

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from cinnabar.engine.models.identity import CALIBRATION
 from cinnabar.engine.models.language.configuration import checkpoint_folder
-from cinnabar.engine.models.language.families import read_family, told_elsewhere
+from cinnabar.engine.models.language.families import told_elsewhere
 from cinnabar.engine.models.language.vocabulary_files import MERGES, VOCABULARY
 from cinnabar.engine.models.language.weights_file import stored_tensors
-from cinnabar.engine.precision import BLOCK_CACHE, Precision, block_cache_asked, in_precision
+from cinnabar.engine.precision import Precision, in_precision
 
 #: The files besides the weights that a record may depend on.
 FILES = (
@@ -53,11 +53,8 @@ def model_fingerprint(folder: str | Path) -> str:
 
 
 def precise_fingerprint(folder: str | Path, precision: Precision) -> str:
-    """Returns a record's name of the checkpoint in this precision, and with keys that are kept between passes."""
-    name = in_precision(model_fingerprint(folder), precision, same="float32")
-    if block_cache_asked() and read_family(folder)[1].visibility == "full":
-        name = hashlib.sha256(f"{name} {BLOCK_CACHE}".encode()).hexdigest()[:16]
-    return name
+    """Returns a record's name of the checkpoint in this precision."""
+    return in_precision(model_fingerprint(folder), precision, same="float32")
 
 
 @lru_cache(maxsize=8)

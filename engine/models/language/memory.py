@@ -1,7 +1,7 @@
 """The memory that a language model needs, told by its traits before it is loaded; needs no torch but for a GPU.
 
 Its parts are the weights (`checkpoint.weight_bytes`), the keys and values of each position that is read, and the
-temporaries of one pass. With full attention nothing is kept from pass to pass, and a pass reads the whole request.
+temporaries of one pass.
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ SHARE = 0.5
 
 
 def position_numbers(traits: Traits) -> int:
-    """Returns how many numbers the keys and values of one position are; none with full attention, which keeps none."""
-    if traits.visibility == "full":
-        return 0
+    """Returns how many numbers the keys and values of one position are."""
     # Layers with a window keep little more than what lies in it, however long the request is.
     layers = traits.layers if traits.local is None else traits.local.sliding.count(False)
     return 2 * layers * traits.key_heads * traits.head_width
@@ -45,8 +43,7 @@ def position_bytes(traits: Traits, precision: Precision) -> int:
 
 def positions_within(traits: Traits, precision: Precision, budget: int) -> int:
     """Returns for how many positions this budget in bytes holds keys and values; at least 0."""
-    each = position_bytes(traits, precision)
-    return max(budget, 0) // each if each else traits.window
+    return max(budget, 0) // position_bytes(traits, precision)
 
 
 def prefill_tokens(device: torch.device) -> int:
@@ -58,10 +55,9 @@ def pass_bytes(traits: Traits, precision: Precision, positions: int) -> int:
     """Returns a bound of the bytes of the temporaries of one pass over a request of so many positions.
 
     They are the mask of attention as truth values and as numbers, the hidden states of one layer, the keys and values
-    of one layer once for each head that reads them, and the logits. On a CPU full attention to 4,096 tokens took .8 of
-    it, to 8,192 tokens .5.
+    of one layer once for each head that reads them, and the logits.
     """
-    tokens = positions if traits.visibility == "full" else min(PREFILL, positions)
+    tokens = min(PREFILL, positions)
     size, heads = BYTES[precision], traits.heads * traits.head_width
     # A comparison and its conjunction with another exist beside the mask.
     mask = tokens * positions * (3 + size)
@@ -87,9 +83,6 @@ def requests_within(traits: Traits, precision: Precision, free: int, positions: 
     """Returns how many requests of so many positions run at a time in so many bytes beside the weights."""
     if pass_bytes(traits, precision, positions) > free - cache_budget(free):
         return 0
-    # Where nothing is kept, nothing beside the pass bounds them.
-    if not position_numbers(traits):
-        return 1
     return positions_within(traits, precision, cache_budget(free)) // positions
 
 

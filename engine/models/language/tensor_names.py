@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 
 from cinnabar.engine.models.language.traits import Traits
@@ -30,37 +30,6 @@ def same(name: str, _: Traits) -> tuple[Part, ...]:
     """Returns the tensor of the same name."""
     return (Part(name),)
 
-
-def renamed(names: Mapping[str, str]) -> Parts:
-    """Returns the parts of a family with other names: ours to theirs, with `{}` for the layer's number."""
-
-    def parts(name: str, _: Traits) -> tuple[Part, ...]:
-        number = re.search(r"\.(\d+)\.", name)
-        layer = number[1] if number else ""
-        return (Part(names[re.sub(r"\.\d+\.", ".{}.", name)].format(layer)),)
-
-    return parts
-
-
-LLADA = renamed(
-    {
-        "model.embed_tokens.weight": "model.transformer.wte.weight",
-        "model.norm.weight": "model.transformer.ln_f.weight",
-        "lm_head.weight": "model.transformer.ff_out.weight",
-        "model.layers.{}.input_layernorm.weight": "model.transformer.blocks.{}.attn_norm.weight",
-        "model.layers.{}.post_attention_layernorm.weight": "model.transformer.blocks.{}.ff_norm.weight",
-        "model.layers.{}.self_attn.q_proj.weight": "model.transformer.blocks.{}.q_proj.weight",
-        "model.layers.{}.self_attn.k_proj.weight": "model.transformer.blocks.{}.k_proj.weight",
-        "model.layers.{}.self_attn.v_proj.weight": "model.transformer.blocks.{}.v_proj.weight",
-        "model.layers.{}.self_attn.q_proj.bias": "model.transformer.blocks.{}.q_proj.bias",
-        "model.layers.{}.self_attn.k_proj.bias": "model.transformer.blocks.{}.k_proj.bias",
-        "model.layers.{}.self_attn.v_proj.bias": "model.transformer.blocks.{}.v_proj.bias",
-        "model.layers.{}.self_attn.o_proj.weight": "model.transformer.blocks.{}.attn_out.weight",
-        "model.layers.{}.mlp.gate_proj.weight": "model.transformer.blocks.{}.ff_proj.weight",
-        "model.layers.{}.mlp.up_proj.weight": "model.transformer.blocks.{}.up_proj.weight",
-        "model.layers.{}.mlp.down_proj.weight": "model.transformer.blocks.{}.ff_out.weight",
-    }
-)
 
 #: Where DiffusionGemma has the weights of its decoder, its encoder's, and those that read images and audio.
 GEMMA_DECODER, GEMMA_ENCODER = "model.decoder.", "model.encoder.language_model."

@@ -9,9 +9,9 @@ from typing import Any, Literal
 #: What open positions hold: there are none in an autoregressive model, the mask token, or random tokens of the whole
 #: vocabulary, so that any visible token may be wrong while its block is open.
 Noise = Literal["none", "mask", "uniform"]
-#: Which positions a position sees: those up to itself, those up to the end of its block, or all. With `token_causal` a
+#: Which positions a position sees: those up to itself, or those up to the end of its block. With `token_causal` a
 #: position of the open block sees all up to the block's end, and any other one those up to itself.
-Visibility = Literal["causal", "block_causal", "token_causal", "full"]
+Visibility = Literal["causal", "block_causal", "token_causal"]
 
 
 @dataclass(frozen=True, slots=True)

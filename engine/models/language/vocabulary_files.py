@@ -1,4 +1,4 @@
-"""The content of tokenizer.json made from vocab.json and merges.txt, which Dream's releases ship in its place."""
+"""The content of tokenizer.json made from vocab.json and merges.txt, which some folders have in its place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VOCABULARY, MERGES = "vocab.json", "merges.txt"
 _QWEN2 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-_CLASSES = {"Qwen2": True, "Dream": True, "GPT2": False}
+_CLASSES = {"Qwen2": True, "GPT2": False}
 
 
 def tokenizer_content(folder: Path) -> dict[str, Any]:

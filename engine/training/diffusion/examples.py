@@ -17,7 +17,6 @@ from typing import TypeVar
 import torch
 import torch.nn.functional as F
 
-from cinnabar.engine.models.language.attention import attention
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.language.traits import Traits
 
@@ -62,18 +61,17 @@ class Noise:
 class Batch:
     """R rows of T places.
 
-    For block-causal attention a row has C places of clean text, then 2 * `pairs` noisy copies of N blocks of B places
-    each; for full attention it is one noisy copy behind its prompt. tokens, positions, labels: [R, T] int64; labels are
-    NO_LOSS where there is no loss. corrupted: [R, T] bool, labels at visible tokens. sight: how the places see each
-    other. clean: C, or 0 for full attention.
+    A row has C places of clean text, then 2 * `pairs` noisy copies of N blocks of B places each. tokens, positions,
+    labels: [R, T] int64; labels are NO_LOSS where there is no loss. corrupted: [R, T] bool, labels at visible tokens.
+    sight: how the places see each other. clean: C.
     """
 
     tokens: torch.Tensor
     positions: torch.Tensor
     labels: torch.Tensor
     corrupted: torch.Tensor
-    sight: Sight | FullSight
-    clean: int = 0
+    sight: Sight
+    clean: int
 
     def to(self, device: torch.device) -> Batch:
         """Returns the batch on this device."""
@@ -142,23 +140,6 @@ class Sight:
         return torch.cat([text, noisy], 2)
 
 
-class FullSight:
-    """Attention in which each place sees all places of its row but the padding."""
-
-    def __init__(self, real: torch.Tensor) -> None:
-        """real: [R, T] bool, False for padding."""
-        self._real = real[:, None, None, :]
-
-    def to(self, device: torch.device) -> FullSight:
-        """Moves the mask to this device."""
-        self._real = self._real.to(device)
-        return self
-
-    def __call__(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, _: int) -> torch.Tensor:
-        """q: [R, H, T, W], k, v: [R, G, T, W]; returns the shape of q."""
-        return attention(q, k, v, self._real)
-
-
 def make_batch(examples: Sequence[Example], traits: Traits, end: int, rng: random.Random, noise: Noise) -> Batch:
     """Returns these examples as one batch; after its answer a text goes on with end tokens up to the block's border.
 
@@ -169,10 +150,6 @@ def make_batch(examples: Sequence[Example], traits: Traits, end: int, rng: rando
         raise ValueError(f"{traits.family}: expected a model with a mask token")
     texts = [[*example.prompt, *example.answer] for example in examples]
     begins = [len(example.prompt) for example in examples]
-    if traits.visibility == "full":
-        # Its blocks begin behind the prompt.
-        texts = [text + [end] * (-(len(text) - begin) % block) for text, begin in zip(texts, begins, strict=True)]
-        return _full_batch(texts, begins, block, mask, end, rng, noise, traits.shift)
     apart = traits.visibility == "token_causal"
     # Blocks of an answer begin behind its prompt if the prompt is read token by token.
     origins = begins if apart else [0] * len(texts)
@@ -219,37 +196,6 @@ def _shifted(values: Sequence[_T], block: int, last: _T) -> list[_T]:
     return [last if at % block == 0 else values[at] for at in range(1, len(values) + 1)]
 
 
-def _full_batch(
-    texts: Sequence[list[int]],
-    begins: Sequence[int],
-    block: int,
-    mask: int,
-    end: int,
-    rng: random.Random,
-    noise: Noise,
-    shift: bool,
-) -> Batch:
-    """Returns 2 * `pairs` rows for each text: its prompt and a noisy copy of its answer; the answer is one block."""
-    copies = 2 * noise.pairs
-    shape = (copies * len(texts), max(map(len, texts)))
-    tokens, labels = torch.full(shape, end), torch.full(shape, NO_LOSS)
-    corrupted, real = torch.zeros(shape, dtype=torch.bool), torch.zeros(shape, dtype=torch.bool)
-    for at, (text, begin) in enumerate(zip(texts, begins, strict=True)):
-        hidden: set[int] = set()
-        for row in range(copies * at, copies * (at + 1)):
-            hidden, silent = _hidden(begin, len(text), max(block, len(text)), hidden if row % 2 else None, rng, noise)
-            shown, wanted, wrong = _noisy(text, begin, 0, hidden, silent, mask, rng, noise)
-            if shift:
-                wanted, wrong = [*wanted[1:], NO_LOSS], [*wrong[1:], False]
-            places = slice(0, len(text))
-            tokens[row, places] = torch.tensor(shown)
-            labels[row, places] = torch.tensor(wanted)
-            corrupted[row, places] = torch.tensor(wrong)
-            real[row, places] = True
-    positions = torch.arange(shape[1]).expand(shape)
-    return Batch(tokens, positions, labels, corrupted, FullSight(real))
-
-
 def _noisy(
     text: Sequence[int],
     begin: int,
@@ -285,16 +231,15 @@ def _noisy(
 
 
 def _hidden(
-    begin: int, end: int, block: int, other: set[int] | None, rng: random.Random, noise: Noise, first: int | None = None
+    begin: int, end: int, block: int, other: set[int] | None, rng: random.Random, noise: Noise, first: int
 ) -> tuple[set[int], set[int]]:
     """Returns the hidden positions of a copy, and those of them that have no loss.
 
-    `other` are the hidden positions of the first copy, None for that one. first: where the first block begins, None for
-    the border before `begin`.
+    `other` are the hidden positions of the first copy, None for that one. first: where the first block begins.
     """
     hidden: set[int] = set()
     silent: set[int] = set()
-    for start in range(begin // block * block if first is None else first, end, block):
+    for start in range(first, end, block):
         places = range(max(start, begin), min(start + block, end))
         if rng.random() < noise.tail:
             tail = places[rng.randrange(len(places)) :]

@@ -73,7 +73,7 @@ def train_diffusion(
     report: Callable[[dict[str, float]], None] = lambda _: None,
     device: torch.device | str = "cpu",
 ) -> None:
-    """Trains a block-causal or fully attentive model until the schedule ends; resumes from the checkpoint in `folder`.
+    """Trains a model that denoises blocks until the schedule ends; resumes from the checkpoint in `folder`.
 
     end: the end token. Only parameters that require a gradient are trained and kept in the checkpoint. `folder` also
     holds `progress.csv`: loss and share of right tokens at hidden positions, loss at visible ones. Raises ValueError

@@ -20,15 +20,13 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.engine.version import FIRST, values_version
+from cinnabar.engine.version import values_version
 from cinnabar.extraction.reading.routing.kinds import Kind
 
 Floats = npt.NDArray[np.float32]
 
 _HERE = Path(__file__).parent
 _KINDS, VECTORS, FITTED = _HERE / "common_kinds.toml", _HERE / "common_kinds.safetensors", _HERE / "fit.json"
-#: Names the rules and the data of the choice when its code got a version of its own; keys made before hold it.
-_FIRST = ("2005c9bf90e18231", "4a536e914baef117")
 #: The features of a document and a kind, each 0 to 1. `labels`: how alike the names of fields are to words that the
 #: document prints, on average; `printed`: the share of names that it prints; `title`, `words`: the same for the
 #: title and for the words of title and description (in the beginning of the document); `heading`, `outline`: the cosine
@@ -88,9 +86,6 @@ def _fingerprint() -> str:
     version, data = values_version("routing"), hashlib.sha256()
     for path in (_KINDS, VECTORS, FITTED):
         data.update(path.read_bytes())
-    first, first_data = _FIRST
-    if (version, data.hexdigest()[:16]) == (FIRST, first_data):
-        return first
     return hashlib.sha256(f"{version} {data.hexdigest()}".encode()).hexdigest()[:16]
 
 

@@ -11,9 +11,8 @@ PAGE = Path(__file__).parents[3] / "docs" / "models.md"
 #: Thousands of millions of parameters as the makers tell them, and the block.
 TOLD = {
     "SDAR-1.7B-Chat": (2.0, 4), "SDAR-4B-Chat": (4.4, 4), "SDAR-8B-Chat": (8.2, 4), "SDAR-8B-Chat-b32": (8.2, 32),
-    "SDAR-30B-A3B-Chat": (30.5, 4), "LLaDA-8B-Instruct": (8.0, 32), "LLaDA-MoE-7B-A1B-Instruct": (7.4, 32),
-    "LLaDA2.0-mini": (16.3, 32), "LLaDA2.1-mini": (16.3, 32), "Dream-v0-Instruct-7B": (7.6, 32),
-    "Dream-Coder-v0-Instruct-7B": (7.6, 32), "DiffuCoder-7B-cpGRPO": (7.6, 32), "Fast_dLLM_v2_7B": (7.6, 32),
+    "SDAR-30B-A3B-Chat": (30.5, 4), "LLaDA2.0-mini": (16.3, 32), "LLaDA2.1-mini": (16.3, 32),
+    "Fast_dLLM_v2_7B": (7.6, 32),
     "Nemotron-Labs-Diffusion-8B": (8.5, 32), "DiffusionGemma-26B-A4B-it": (25.3, 256),
 }  # fmt: skip
 

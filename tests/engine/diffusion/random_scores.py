@@ -24,7 +24,7 @@ SCALES = (0.3, 3.0, 30.0, 1e4)
 #: Tokens of an answer beyond its smallest record.
 ROOM = 60
 #: The kinds of models whose passes score several tokens each, and one that scores one.
-DRAWN = ("block", "revising", "full", "uniform noise", "token-causal", "causal")
+DRAWN = ("block", "revising", "uniform noise", "token-causal", "causal")
 
 
 def task_of(compiled: CompiledSchema, prompt: str, budget: int | None = None) -> Task:

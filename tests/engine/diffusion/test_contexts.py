@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 from effort import some
-from tiny_models import BLOCK, CACHED, CAUSAL, END, FULL, TOKENIZER, VOCABULARY, decoder, record
+from tiny_models import CACHED, CAUSAL, END, VOCABULARY, decoder, record
 
-from cinnabar.engine.diffusion.contexts import Context, FullContext, PagedContext
+from cinnabar.engine.diffusion.contexts import Context, PagedContext
 from cinnabar.engine.diffusion.record_graph import graph_of
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.models.language import memory
@@ -135,19 +133,3 @@ def test_a_shared_prefix_changes_nothing(kind: str) -> None:
         assert found[0] >= 24 * times and found[1] >= 24
         for row in rows:
             context.leave(row)
-
-
-@torch.inference_mode()
-@pytest.mark.parametrize("shift", [False, True])
-def test_full_attention_sees_masks_up_to_the_canvas_and_the_budget(shift: bool) -> None:
-    model = decoder(replace(FULL, shift=shift))
-    rows = [sequence(prompt, 8, prompt) for prompt in (5, 23)]
-    wanted = [opened(one) for one in rows]
-    _, got = FullContext(model, 20).hidden(rows, wanted)
-    expected = []
-    for one, at in zip(rows, wanted, strict=True):
-        tokens = np.where(one.tokens < 0, BLOCK.mask or 0, one.tokens)[: one.begin + 20]
-        hidden = model(torch.from_numpy(tokens[None]), torch.arange(len(tokens))[None])
-        expected.append(hidden[0, torch.from_numpy(at - shift)])
-    torch.testing.assert_close(got, torch.cat(expected), atol=2e-5, rtol=1e-4)
-    assert TOKENIZER.end == END

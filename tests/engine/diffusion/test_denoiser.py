@@ -14,7 +14,7 @@ import torch
 from effort import first, some
 from random_schemas import forms
 from scripted_decoder import Script, ScriptedDecoder, favour, scripted
-from tiny_models import BLOCK, CAUSAL, END, FEW_KINDS, FULL, KINDS, REVISING, TOKENIZER, VOCABULARY, decoder
+from tiny_models import BLOCK, CAUSAL, END, FEW_KINDS, KINDS, REVISING, TOKENIZER, VOCABULARY, decoder
 
 from cinnabar.engine.diffusion import denoiser as denoiser_module
 from cinnabar.engine.diffusion import graph_tables
@@ -221,7 +221,7 @@ RECORD = '{"name": "Ann", "date": "2024-05-06", "total": 12.5, "lines": [{"kind"
 def test_a_certain_model_writes_its_answer_in_one_pass_a_block(kind: str) -> None:
     traits, one = KINDS[kind], task(form_of(INVOICE))
     model = certain_of(RECORD, len(one.prompt), traits)
-    (found,) = decoded(Denoiser(model, TOKENIZER, replace(settings_of("medium"), rounds=0, block=8)), one)
+    (found,) = decoded(Denoiser(model, TOKENIZER, replace(settings_of("medium"), rounds=0)), one)
     assert found.text.decode() == RECORD
     begin, answer = len(one.prompt), [*found.tokens, END]
     chosen = [begin + at for at, by_choice in enumerate(found.chosen) if by_choice]
@@ -230,7 +230,7 @@ def test_a_certain_model_writes_its_answer_in_one_pass_a_block(kind: str) -> Non
     elif traits.visibility == "block_causal":
         assert found.passes == len({at // traits.block for at in chosen})
     else:
-        assert found.passes == len({(at - begin) // 8 for at in chosen})
+        assert found.passes == len({(at - begin) // traits.block for at in chosen})
     assert len(answer) - 1 == len(TOKENIZER.encode(RECORD))
 
 
@@ -327,7 +327,7 @@ def test_scores_that_are_no_numbers_fail_their_own_request_alone() -> None:
     def script(_: int, seen: dict[int, int]) -> torch.Tensor:
         return favour(END) * (float("nan") if seen.get(0) == bad.prompt[0] else 1.0)
 
-    found = Denoiser(ScriptedDecoder(FULL, script), TOKENIZER).decode([good, bad, good])
+    found = Denoiser(ScriptedDecoder(BLOCK, script), TOKENIZER).decode([good, bad, good])
     assert isinstance(found[0], Decoded) and isinstance(found[2], Decoded)
     assert isinstance(found[1], Undecoded) and found[1].code == "model"
 
@@ -446,7 +446,7 @@ def test_a_wrong_token_is_mended_while_its_block_is_open() -> None:
     assert steps[1] == steps[0] + 2 < found.passes
 
 
-@pytest.mark.parametrize("kind", ["block", "full"])
+@pytest.mark.parametrize("kind", ["block", "token-causal"])
 def test_an_unsure_model_commits_one_token_a_pass(kind: str) -> None:
     flat = scripted(KINDS[kind], lambda *_: torch.zeros(VOCABULARY.size))
     settings = replace(settings_of("medium"), threshold=1.0, rounds=0)

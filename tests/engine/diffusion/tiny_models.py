@@ -50,8 +50,6 @@ BLOCK = Traits(
 )  # fmt: skip
 REVISING = replace(BLOCK, revises=True)
 CAUSAL = replace(BLOCK, visibility="causal", noise="none", block=1, mask=None, shift=True)
-FULL = replace(BLOCK, visibility="full")
-SHIFTED = replace(FULL, shift=True)
 BLOCK_SHIFTED = replace(BLOCK, shift=True)
 TOKEN_CAUSAL = replace(BLOCK, visibility="token_causal")
 MIXTURE = ExpertTraits(count=6, chosen=2, inner=16, shared=16, groups=2, dense=1)
@@ -69,16 +67,12 @@ KINDS = {
     "token-causal": TOKEN_CAUSAL,
     "experts": EXPERTS,
     "causal": CAUSAL,
-    "full": FULL,
-    "full with shift": SHIFTED,
     "uniform noise": UNIFORM,
 }
 #: One kind of each way of seeing an open block: the quick tests of what does not depend on the kind.
-FEW_KINDS = ("revising", "token-causal", "full with shift")
+FEW_KINDS = ("revising", "token-causal", "block with shift")
 #: The kinds that are read with a cache.
-CACHED = {
-    kind: traits for kind, traits in KINDS.items() if traits.visibility != "full" and traits.noise != "uniform"
-}
+CACHED = {kind: traits for kind, traits in KINDS.items() if traits.noise != "uniform"}
 
 
 def decoder(traits: Traits, seed: int = 0, scale: float = 6.0) -> Decoder:

@@ -38,21 +38,12 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("visibility", "rank"),
-    [
-        ("block_causal", None),
-        pytest.param("block_causal", 4, marks=pytest.mark.slow),
-        pytest.param("full", None, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("rank", [None, pytest.param(4, marks=pytest.mark.slow)])
 def test_training_reads_the_set_better_and_writes_a_folder_that_runs(
-    labelled: Path, tmp_path: Path, visibility: str, rank: int | None
+    labelled: Path, tmp_path: Path, rank: int | None
 ) -> None:
     base, out = tmp_path / "base", tmp_path / "out"
-    family = {"block_causal": "sdar", "full": "llada"}[visibility]
-    normed = family == "sdar"
-    write_checkpoint(base, family=family, visibility=visibility, window=1024, qk_norm=normed)
+    write_checkpoint(base, window=1024)
     settings = DiffusionTuning(steps=40 if rank is None else 200, rate=3e-3, rank=rank)
     rows: list[dict[str, float]] = []
     done = tune_diffusion([labelled], base, out, settings, "cpu", rows.append)
@@ -75,10 +66,8 @@ def test_a_model_without_a_mask_token_is_refused(labelled: Path, tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_a_model_with_full_attention_and_logits_for_the_next_position_is_trained(
-    labelled: Path, tmp_path: Path
-) -> None:
-    write_checkpoint(tmp_path / "base", traits=replace(FAMILY_TRAITS["dream"], window=2048))
+def test_a_model_with_logits_for_the_next_position_is_trained(labelled: Path, tmp_path: Path) -> None:
+    write_checkpoint(tmp_path / "base", traits=replace(FAMILY_TRAITS["fast-dllm"], window=2048))
     losses: list[float] = []
     settings = DiffusionTuning(steps=40, rate=0.01)
     tune_diffusion(

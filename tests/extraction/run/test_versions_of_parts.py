@@ -13,7 +13,7 @@ import pytest
 from reading_model import ReadingModel
 from reportlab.pdfgen import canvas
 
-from cinnabar.engine.version import PARTS, VERSIONS
+from cinnabar.engine.version import VERSIONS
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.reading.model_sources import LanguageSource, ModelSource
@@ -126,18 +126,7 @@ def test_each_change_counts_once_and_a_return_to_an_older_key_is_none(
     }  # fmt: skip
 
 
-def test_a_folder_of_the_time_before_parts_had_versions_is_done(
-    docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "out"
-    monkeypatch.setattr("cinnabar.engine.version.VERSIONS", dict.fromkeys(PARTS, (11, "")))
-    with monkeypatch.context() as before:
-        before.setattr(tables, "OUTCOMES", pa.schema([one for one in tables.OUTCOMES if one.name != "parsers"]))
-        assert read(docs, out) == ALL
-    assert read(docs, out) == set()
-
-
-def test_documents_of_such_a_folder_may_have_been_read_by_any_family(
+def test_documents_of_which_no_reader_is_known_may_have_been_read_by_any_family(
     docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"

@@ -25,7 +25,6 @@ from cinnabar.engine.models.language.weights_file import stored_tensors
 from cinnabar.schemas.errors import ModelError
 
 CPU = torch.device("cpu")
-LLADA = replace(TRAITS, family="llada", visibility="full", qk_norm=False, mask=3)
 
 
 def load(folder: Path, traits: Traits = TRAITS) -> Decoder:
@@ -53,7 +52,7 @@ def split(folder: Path) -> list[Path]:
     return sorted(folder / file for file in set(where.values()))
 
 
-@pytest.mark.parametrize("traits", [TRAITS, replace(TRAITS, tied=True), LLADA], ids=["sdar", "tied", "llada"])
+@pytest.mark.parametrize("traits", [TRAITS, replace(TRAITS, tied=True), LLADA2], ids=["sdar", "tied", "llada2"])
 def test_a_saved_decoder_is_loaded_again(traits: Traits, tmp_path: Path) -> None:
     ours = tiny_decoder(traits)
     save_decoder(tmp_path, ours)
@@ -91,10 +90,10 @@ def test_every_stored_dtype_is_loaded_in_the_precision_asked_for(stored: torch.d
 
 
 def test_a_missing_tensor_is_named(tmp_path: Path) -> None:
-    save_decoder(tmp_path, tiny_decoder(LLADA))
-    rewrite(tmp_path, model__transformer__blocks__1__up_proj__weight=None)
-    with pytest.raises(ModelError, match=r"missing tensors: 1, first model\.transformer\.blocks\.1\.up_proj"):
-        load(tmp_path, LLADA)
+    save_decoder(tmp_path, tiny_decoder(LLADA2))
+    rewrite(tmp_path, model__layers__1__attention__dense__weight=None)
+    with pytest.raises(ModelError, match=r"missing tensors: 1, first model\.layers\.1\.attention\.dense"):
+        load(tmp_path, LLADA2)
 
 
 def test_odd_tensors_are_named_with_the_reason(tmp_path: Path) -> None:

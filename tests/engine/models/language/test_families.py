@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from family_traits import DIFFUSION_GEMMA, DREAM, FAST_DLLM, LLADA2, LLADA_MOE, NEMOTRON, SDAR_MOE
+from family_traits import DIFFUSION_GEMMA, FAST_DLLM, LLADA2, NEMOTRON, SDAR_MOE
 from tiny_checkpoint import TRAITS
 
-from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.families import FAMILIES, config_of, family_of, read_family
-from cinnabar.engine.models.language.traits import ExpertTraits, Traits
+from cinnabar.engine.models.language.families import FAMILIES, config_of, read_family
+from cinnabar.engine.models.language.traits import Traits
 from cinnabar.schemas.errors import ModelError, UsageError
 
-#: As SDAR-4B-Chat and LLaDA-8B-Instruct have them, without keys that say nothing of the network.
+#: As SDAR-4B-Chat has them, without keys that say nothing of the network.
 SDAR_4B = {
     "_name_or_path": "JetLM/SDAR-4B-Chat",
     "architectures": ["SDARForCausalLM"],
@@ -40,40 +39,6 @@ SDAR_4B = {
     "use_sliding_window": False,
     "vocab_size": 151936,
 }
-LLADA_8B = {
-    "activation_type": "silu",
-    "alibi": False,
-    "architectures": ["LLaDAModelLM"],
-    "attention_layer_norm": False,
-    "bias_for_layer_norm": False,
-    "block_group_size": 1,
-    "block_type": "llama",
-    "d_model": 4096,
-    "embedding_size": 126464,
-    "include_bias": False,
-    "include_qkv_bias": False,
-    "input_emb_norm": False,
-    "layer_norm_type": "rms",
-    "layer_norm_with_affine": True,
-    "mask_token_id": 126336,
-    "max_sequence_length": 4096,
-    "mlp_hidden_size": 12288,
-    "mlp_ratio": 4,
-    "model_type": "llada",
-    "multi_query_attention": None,
-    "n_heads": 32,
-    "n_kv_heads": 32,
-    "n_layers": 32,
-    "rms_norm_eps": 1e-05,
-    "rope": True,
-    "rope_full_precision": True,
-    "rope_theta": 500000.0,
-    "scale_logits": False,
-    "vocab_size": 126464,
-    "weight_tying": False,
-}
-
-
 CAUSAL = replace(TRAITS, visibility="causal", noise="none", block=1, shift=True)
 
 
@@ -89,15 +54,6 @@ def test_a_released_config_of_sdar_gives_blocks_of_four_and_no_shift(tmp_path: P
     assert (traits.mask, traits.revises) == (None, False)
     longer = read(tmp_path, SDAR_4B | {"block_size": 32, "mask_token_id": 151669, "revises": True})
     assert (longer.block, longer.mask, longer.revises) == (32, 151669, True)
-
-
-def test_a_released_config_of_llada_gives_full_attention(tmp_path: Path) -> None:
-    traits = read(tmp_path, LLADA_8B)
-    assert (traits.visibility, traits.shift, traits.mask, traits.qk_norm) == ("full", False, 126336, False)
-    assert (traits.width, traits.head_width, traits.inner, traits.vocabulary) == (4096, 128, 12288, 126464)
-    assert traits.window == 4096
-    unsaid = {key: value for key, value in LLADA_8B.items() if key != "mlp_hidden_size"}
-    assert read(tmp_path, unsaid).inner == 16384
 
 
 @pytest.mark.parametrize(
@@ -144,23 +100,6 @@ def test_what_the_authors_say_of_running_a_model_is_taken(tmp_path: Path) -> Non
     assert read(folder, {**SDAR_4B, "vocab_size": 352, "block_size": 4}).block == 4
 
 
-def test_llada_moe_is_told_from_llada_by_its_experts(tmp_path: Path) -> None:
-    released = {
-        "model_type": "llada", "architectures": ["LLaDAMoEModelLM"], "vocab_size": 157184, "hidden_size": 2048,
-        "num_hidden_layers": 16, "num_attention_heads": 16, "num_key_value_heads": 16, "hidden_act": "silu",
-        "max_position_embeddings": 8192, "rms_norm_eps": 1e-5, "dense_intermediate_size": 8192,
-        "expert_intermediate_size": 1024, "num_experts": 64, "num_experts_per_tok": 8, "qk_layernorm": True,
-        "shared_expert_intermediate_size": None, "moe_layer_freq": [1] * 16, "norm_topk_prob": None,
-        "moe_router_score_function": "softmax", "rope_theta": 50000.0, "routed_scaling_factor": 1,
-    }  # fmt: skip
-    traits = read(tmp_path, released)
-    assert (traits.family, traits.visibility, traits.shift, traits.mask) == ("llada_moe", "full", False, 156_895)
-    assert traits.experts == ExpertTraits(count=64, chosen=8, inner=1024, softmax=True, normed=False)
-    for key, value in (("shared_expert_intermediate_size", 512), ("moe_layer_freq", [0, 1]), ("clip_qkv", 8.0)):
-        with pytest.raises(ModelError, match=key):
-            read(tmp_path, released | {key: value})
-
-
 def named(folder: Path, name: str) -> Path:
     (folder / name).mkdir()
     return folder / name
@@ -181,12 +120,9 @@ def test_the_config_of_traits_gives_the_traits(family: str, tmp_path: Path) -> N
         {
             "sdar": replace(TRAITS, mask=3, revises=True, block=16, qkv_bias=True, output_bias=True),
             "llada2_moe": replace(LLADA2, mask=3, revises=True, qkv_bias=True, output_bias=True),
-            "Dream": DREAM,
             "nemotron_labs_diffusion": NEMOTRON,
             "Fast_dLLM_Qwen": FAST_DLLM,
-            "llada": replace(TRAITS, mask=3, visibility="full", block=32, qk_norm=False, qkv_bias=True),
             "diffusion_gemma": DIFFUSION_GEMMA,
-            "llada_moe": LLADA_MOE,
             "sdar_moe": SDAR_MOE,
             "qwen3_moe": replace(CAUSAL, experts=replace(SDAR_MOE.experts, normed=False)),
             # It is written with an expert's tensors apart.
@@ -204,15 +140,8 @@ def test_the_config_of_traits_gives_the_traits(family: str, tmp_path: Path) -> N
     assert read(tmp_path, config_of(traits) | {"model_type": family}) == traits
 
 
-def test_every_tensor_of_llada_has_a_name_of_its_own() -> None:
-    traits = replace(TRAITS, family="llada", qk_norm=False, qkv_bias=True)
-    names = [part.name for name in Decoder(traits).state_dict() for part in family_of(traits).parts(name, traits)]
-    assert len(set(names)) == len(names)
-    assert "model.transformer.blocks.1.ff_proj.weight" in names
-
-
 REFUSED = {
-    "dream": ({"model_type": "dream"}, r"`model_type` is \"dream\", a family that .* SDAR \(sdar\), LLaDA \(llada\)"),
+    "unknown": ({"model_type": "dream"}, r"`model_type` is \"dream\", a family that .* SDAR \(sdar\), LLaDA 2"),
     "none": ({"model_type": None}, "`model_type` is null"),
     "act": ({"hidden_act": "gelu"}, r"`hidden_act` is \"gelu\", which this version cannot run; expected \"silu\""),
     "quantised": ({"quantization_config": {"quant_method": "awq"}}, "quantised weights cannot be run"),
@@ -242,10 +171,18 @@ def test_what_the_decoder_cannot_compute_is_refused_by_name(case: str, tmp_path:
         read(tmp_path, SDAR_4B | changed)
 
 
-@pytest.mark.parametrize("key", ["alibi", "scale_logits", "include_bias", "input_emb_norm", "attention_layer_norm"])
-def test_parts_of_llada_that_no_release_uses_are_refused(key: str, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=f"`{key}` is true, which this version cannot run; expected false"):
-        read(tmp_path, LLADA_8B | {key: True})
+@pytest.mark.parametrize(
+    ("named", "title"),
+    [("llada", "LLaDA or LLaDA-MoE"), ("llada_moe", "LLaDA-MoE"), ("Dream", "Dream or DiffuCoder")],
+)
+def test_a_family_with_full_attention_is_refused_with_the_families_that_are_run(
+    named: str, title: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ModelError) as refused:
+        read(tmp_path, {"model_type": named})
+    begin = f'`model_type` is "{named}" ({title}), which cannot be run: each of its steps computes the whole text anew'
+    assert str(refused.value).startswith(f"{tmp_path / 'config.json'}: {begin}; expected one of SDAR (sdar), ")
+    assert all(f"{family.title} ({name})" in str(refused.value) for name, family in FAMILIES.items())
 
 
 def test_a_broken_config_is_told_in_one_line(tmp_path: Path) -> None:

@@ -101,8 +101,8 @@ def test_a_file_that_arrives_damaged_is_not_kept(hub: Hub, tmp_path: Path) -> No
 
 
 def test_a_family_that_cannot_be_run_is_told_before_its_weights_are_fetched(hub: Hub, tmp_path: Path) -> None:
-    hub.files["config.json"] = b'{"model_type": "dream"}'
-    with pytest.raises(ModelError, match=r"`model_type` is \"dream\", a family that this version cannot run"):
+    hub.files["config.json"] = b'{"model_type": "Dream"}'
+    with pytest.raises(ModelError, match=r"`model_type` is \"Dream\" \(Dream or DiffuCoder\), which cannot be run"):
         fetch_checkpoint("org/tiny", tmp_path / "out")
     assert [name for name, _ in hub.ranges] == ["config.json"]
 

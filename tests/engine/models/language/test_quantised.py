@@ -86,7 +86,7 @@ def test_experts_are_computed_each_with_its_own_matrix() -> None:
 
 
 @pytest.mark.parametrize(("precision", "bits"), BITS)
-@pytest.mark.parametrize("family", some(("sdar", "llada2", "dream"), ALL))
+@pytest.mark.parametrize("family", some(("sdar", "llada2", "fast-dllm"), ALL))
 def test_logits_are_those_of_weights_that_were_rounded_before(
     family: str, precision: Precision, bits: Bits, tmp_path: Path
 ) -> None:

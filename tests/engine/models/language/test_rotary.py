@@ -52,7 +52,6 @@ CASES: dict[str, tuple[str, int, int, float, dict[str, Any], int]] = {
         "sdar", 32_768, 128, 1e6,
         {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32_768}, 131_072,
     ),
-    "dream": ("Dream", 131_072, 128, 1e6, {}, 131_072),
     "fast-dllm": ("Fast_dLLM_Qwen", 32_768, 128, 1e6, {}, 32_768),
     "linear": ("llama", 16_384, 64, 1e5, {"type": "linear", "factor": 4.0}, 16_384),
     "linear-first-window": (

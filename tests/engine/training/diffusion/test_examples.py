@@ -132,33 +132,3 @@ def test_clean_text_that_is_read_token_by_token_is_scored_as_in_decoding() -> No
                 whole = decoder(torch.cat([before, block], 1), places, opened=torch.tensor([start]))
                 torch.testing.assert_close(trained[row, place : place + BLOCK], whole[0, start:], atol=1e-5, rtol=1e-4)
                 torch.testing.assert_close(trained[row, start - 1], whole[0, start - 1], atol=1e-5, rtol=1e-4)
-
-
-def test_with_full_attention_a_copy_sees_its_prompt_and_itself_alone() -> None:
-    torch.manual_seed(0)
-    decoder = Decoder(_traits("full")).eval()
-    examples = [Example((1, 2, 3), (7, 8, END)), Example((3,), (1, 5, 6, 7, 8, END))]
-    batch = make_batch(examples, decoder.traits, END, random.Random(3), Noise())
-    with torch.inference_mode():
-        trained = decoder.hidden(batch.tokens, batch.positions, batch.sight)
-        for row in range(len(batch.tokens)):
-            example = examples[row // (len(batch.tokens) // len(examples))]
-            size = len(example.prompt) + -(-len(example.answer) // BLOCK) * BLOCK
-            alone = decoder(batch.tokens[row : row + 1, :size], torch.arange(size)[None])
-            torch.testing.assert_close(trained[row : row + 1, :size], alone, atol=1e-5, rtol=1e-4)
-
-
-@given(_examples(), st.integers(0, 999))
-def test_with_full_attention_a_label_stands_where_the_logits_for_its_token_are(
-    examples: list[Example], seed: int
-) -> None:
-    for shift in (False, True):
-        batch = make_batch(examples, _traits("full", shift), END, random.Random(seed), Noise(wrong=0.2))
-        for row in range(len(batch.tokens)):
-            example = examples[row // (len(batch.tokens) // len(examples))]
-            text = [*example.prompt, *example.answer]
-            text += [END] * (-(len(text) - len(example.prompt)) % BLOCK)
-            at = (batch.labels[row] != NO_LOSS).nonzero().squeeze(1)
-            assert batch.labels[row, at].tolist() == [text[place + shift] for place in at.tolist()]
-            hidden = at[~batch.corrupted[row, at]] + int(shift)
-            assert bool((batch.tokens[row, hidden] == MASK).all())
