@@ -3,7 +3,7 @@
 A record's key holds the versions of the parts that read it, so that "run it again" makes exactly those records anew
 whose rules have changed. Nobody remembers to raise a number: beside each stands a hash of the part's code and tables,
 recorded when it was raised, and a test compares it with the code (tests/engine/test_version.py). `make version` raises
-the versions of the parts that have changed and records their hashes (engine/code_hash.py).
+the versions of the parts that have changed and records their hashes (scripts/code_hash.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-#: The version of each part when parts got versions of their own. Keys of records made before name this number alone.
+#: The version of each part when parts got versions of their own.
 FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
@@ -90,7 +90,6 @@ PARTS: dict[str, Part] = {
 #: weights have a hash of their own), the library's schemas (part of a schema's fingerprint), and the versions.
 OTHERS = (
     "engine/chat",
-    "engine/code_hash.py",
     "engine/training",
     "engine/version.py",
     "extraction/documents/ingest/page_drawing.py",

@@ -154,6 +154,7 @@ def _connected(address: StoreAddress) -> paramiko.SSHClient:
 
 def _opened(client: paramiko.SSHClient) -> paramiko.SFTPClient:
     """Returns a channel whose names may be any bytes, as `os.fsdecode` has them: paramiko fails for a whole folder."""
+    # Extra: stores.
     from paramiko import Message
 
     channel = client.open_sftp()
