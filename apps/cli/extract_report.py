@@ -70,7 +70,7 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
     runs = [part["run_id"] for part in summary.routed or ()] or [summary.run_id]
     failing = sum(_failing(run_id, out) for run_id in runs)
     if failing:
-        console.print(f"Records that fail a check of the schema: {failing} (cinnabar checks --out {out})")
+        console.print(f"Records that fail a check of the schema: {failing} (cinnabar status checks --out {out})")
     if kept := summary.empty - summary.skips.get(EMPTY_RECORD, 0) - summary.reasons.get(EMPTY_RECORD, 0):
         console.print(f"Written records whose every value is null: {kept} (flag {EMPTY} in records)")
     for path, pointer, sentence in [one for run_id in runs for one in _incomplete(run_id, out)][:_LISTS]:
