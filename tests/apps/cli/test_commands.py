@@ -170,7 +170,7 @@ USES = {
 ELSEWHERE = {
     "serve", "flows serve", "flows alert", "review", "model check", "model fetch", "model merge", "model place",
     "eval",
-    "train", "improve", "login", "packet",
+    "train", "improve", "login",
 }  # fmt: skip
 
 
