@@ -114,7 +114,7 @@ def measure(seconds: float, least: int, seed: int) -> int:
         for _ in range(6):  # some of these are killed, too, while they deliver
             killed += one_run(root, runs, receiver.url, chance)
             runs += 1
-        send = ["events", "--out", str(root / "out"), "--send"]
+        send = ["status", "events", "--out", str(root / "out"), "--send"]
         subprocess.run([sys.executable, "-c", _RUN, "", *send], stdout=subprocess.DEVNULL, check=False)
         rows = query(root / "out", "select run_id, finished is not null from runs").rows
     expected = {(run, "finished" if ended else "failed") for run, ended in rows}

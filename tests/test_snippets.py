@@ -32,7 +32,6 @@ NOT_RUN = {
     "it needs a server": r"\bserve\b|\bflows alert\b|--ray\b|--tell\b|\bcinnabar review\b",
     "it needs a model that you bring": r"\bmodels/|--diffusion|mercury|openai:",
     "it needs your corrections": r"\bcinnabar (?:truth|improve|correct)\b",
-    "it needs the pages of your packet": r"\bcinnabar packet\b",
     "it changes or asks your shell": r"--(install|show)-completion",
     "it takes minutes": r"^make |\bpython -m (?:training|bench)\b|^(?:python )?scripts/|\bcinnabar (?:eval|train)\b",
     "it names places of your machine": r"/archive/|\bsecrets\b",

@@ -1,4 +1,4 @@
-"""`cinnabar correct` corrects, accepts and takes back values of a stored record."""
+"""`cinnabar correct` corrects, accepts and takes back values of a stored record, and the parts of a packet."""
 
 from __future__ import annotations
 
@@ -24,13 +24,16 @@ from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
 
+_Pages = list[int] | None
+_OfPages = list[str] | None
+
 
 def correct(
     document: Annotated[
         str,
         typer.Argument(
             metavar="DOCUMENT",
-            help="Its path, the end of it, or the start of its digest.",
+            help="Its path, the end of it, or the start of its digest; a packet or a part of it.",
             autocompletion=completion.documents,
         ),
     ],
@@ -63,6 +66,13 @@ def correct(
         list[str] | None, typer.Option("--undo", metavar="ID", help="Take back this correction, or `all` of them.")
     ] = None,
     list_them: Annotated[bool, typer.Option("--list", help="Only list the corrections.")] = False,
+    parts: Annotated[bool, typer.Option("--parts", help="Only show where the documents of a packet begin.")] = False,
+    split: Annotated[_Pages, typer.Option(metavar="PAGE", help="Of a packet: a document begins on this page.")] = None,
+    join: Annotated[_Pages, typer.Option(metavar="PAGE", help="Of a packet: no document begins there.")] = None,
+    turn: Annotated[_OfPages, typer.Option(metavar="PAGE:DEGREES", help="Of a packet: turn it clockwise.")] = None,
+    kind: Annotated[
+        _OfPages, typer.Option(metavar="PAGE:SCHEMA", help="Of a packet: the schema of the document that begins there.")
+    ] = None,
     who: Annotated[str | None, typer.Option(metavar="NAME", help="Who corrects; by default the user's name.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -72,16 +82,30 @@ def correct(
     break its schema is refused. While a run is going, the correction waits for its next batch. With --saw a value that
     somebody else has changed meanwhile is told, and stays.
 
+    --split, --join, --turn and --kind correct where the documents of a packet begin, and may be given several times,
+    too; the next `extract --split` reads what is new. Records of parts that are no documents any more leave the tables.
+
     \b
     Examples:
       cinnabar correct mails/1042.txt --out tables --set '/number="R-17"' --absent /due_date
       cinnabar correct 9f86d081 --out tables --schema invoice --accept /
       cinnabar correct mails/1042.txt --out tables --list
       cinnabar correct mails/1042.txt --out tables --undo all
+      cinnabar correct scans/monday.pdf --out tables --parts
+      cinnabar correct scans/monday.pdf --out tables --split 4 --join 9 --turn 5:180 --kind 4:receipt
     """
     changes = _changes(values or (), absent or (), accept or (), other_kind, saw or ())
-    if bool(changes) + bool(undo) + list_them != 1:
-        raise UsageError("correct: expected changes (--set, --absent, --accept, --other-kind), --undo, or --list")
+    of_packet = parts or bool(split or join or turn or kind)
+    if bool(changes) + bool(undo) + list_them + of_packet != 1:
+        raise UsageError(
+            "correct: expected changes (--set, --absent, --accept, --other-kind), --undo, --list, or of a packet "
+            "--parts, --split, --join, --turn or --kind"
+        )
+    if of_packet:
+        if schema is not None:
+            raise UsageError("--schema: expected --kind PAGE:SCHEMA in its place, for a document of a packet")
+        _correct_packet(out, document, split, join, turn, kind, who, as_json)
+        return
     warn_of_unread(out)
     digest, name = _digest_and_schema(out, document, schema)
     corrector = Corrector(out)
@@ -98,6 +122,31 @@ def correct(
     _print(reviewed)
     if left := len(waiting(out)):
         print(f"{counted(left, 'change')} kept in the folder; the next run or correction brings them into the tables")
+
+
+def _correct_packet(
+    out: Path, packet: str, split: _Pages, join: _Pages, turn: _OfPages, kind: _OfPages, who: str | None, as_json: bool
+) -> None:
+    """Corrects where the documents of a packet begin, if anything is said, and shows it."""
+    # Cold start: modules of models take .2 s.
+    from cinnabar.extraction.people.packets import amend, packet_around
+    from cinnabar.extraction.store.packets import Said
+
+    shown = packet_around(out, packet)
+    if split or join or turn or kind:
+        try:
+            turns, kinds = (dict(one.split(":", 1) for one in given or ()) for given in (turn, kind))
+            said = Said.model_validate({"split": split or [], "join": join or [], "turns": turns, "kinds": kinds})
+        except ValueError as error:
+            raise UsageError("--turn, --kind: expected a page, a colon, and degrees or a schema") from error
+        shown = amend(out, shown, said, who or getpass.getuser())
+    if as_json:
+        print(json.dumps(shown.as_json()))
+        return
+    rows = [(str(part).removeprefix("pages="), f"{sure:.2f}") for part, sure in shown.parts()]
+    standard_output().print(table(("pages", "probability"), rows))
+    if shown.sheets:
+        print(f"separator sheets, left out: {', '.join(map(str, shown.sheets))}")
 
 
 def _changes(

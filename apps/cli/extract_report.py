@@ -1,16 +1,15 @@
-"""The report of `cinnabar extract`: the outcomes of the documents, and a preview of the records."""
+"""The report of `cinnabar extract`: the outcomes of the documents, the cost of a server, a preview of the records."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 from cinnabar.apps.cli.console import short, speed, standard_output, table
-from cinnabar.apps.cli.remote import spent
 from cinnabar.extraction.documents.content.codes import CODES
 from cinnabar.extraction.documents.system_files import SYSTEM_FILE
 from cinnabar.extraction.run.batched_run import Summary
@@ -70,7 +69,7 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
     runs = [part["run_id"] for part in summary.routed or ()] or [summary.run_id]
     failing = sum(_failing(run_id, out) for run_id in runs)
     if failing:
-        console.print(f"Records that fail a check of the schema: {failing} (cinnabar checks --out {out})")
+        console.print(f"Records that fail a check of the schema: {failing} (cinnabar status checks --out {out})")
     if kept := summary.empty - summary.skips.get(EMPTY_RECORD, 0) - summary.reasons.get(EMPTY_RECORD, 0):
         console.print(f"Written records whose every value is null: {kept} (flag {EMPTY} in records)")
     for path, pointer, sentence in [one for run_id in runs for one in _incomplete(run_id, out)][:_LISTS]:
@@ -87,6 +86,37 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
         console.print(f"Drift: {harmless(sentences)}", markup=False)
     if summary.report is not None:
         console.print(f"Report: {summary.report}", markup=False)
+
+
+def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
+    """Returns the usage of a model behind a server, and the escalated fields, as rows of the report."""
+    if "cost" not in usage:
+        return _escalated(usage)
+    cost = "not known" if usage["cost"] is None else f"${usage['cost']}"
+    tokens = (
+        f"{usage['input_tokens']:,} tokens in ({usage['cached_tokens']:,} cached),"
+        f" {usage['output_tokens']:,} out"
+    )
+    again = f"{usage['retries']} sent again, {usage['asked_again']} asked again"
+    rows: list[tuple[str, Any, str]] = [
+        ("cost", cost, tokens),
+        ("requests", usage["requests"], f"{again}, {usage['from_journal']} paid for by an earlier run"),
+    ]
+    for name, meaning in (
+        ("unmetered", "answers without a reported usage, so their cost is not known"),
+        ("unanswered", "sent, perhaps charged"),
+    ):
+        if usage[name]:
+            most = usage[f"{name}_cost_at_most"]
+            rows.append((name, usage[name], meaning if most is None else f"{meaning}, ${most} at most"))
+    return rows + _escalated(usage)
+
+
+def _escalated(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
+    if "escalated_documents" not in usage:
+        return []
+    fields = f"{counted(usage['escalated_fields'], 'field')} escalated to {usage['model']}"
+    return [("escalated", usage["escalated_documents"], fields)]
 
 
 def _failing(run_id: str, out: Path) -> int:

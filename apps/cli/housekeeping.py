@@ -1,9 +1,10 @@
-"""`cinnabar runs`, `status`, `compact` and `verify` inspect and maintain an output folder."""
+"""The group `cinnabar status`, and `cinnabar verify`: they inspect and maintain an output folder."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,13 +14,63 @@ from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out, warn_of_unread
 from cinnabar.extraction.people.verification import verify as check
+from cinnabar.extraction.reading.checks.listing import check_results
+from cinnabar.extraction.run.events.outbox import deliver, waiting
+from cinnabar.extraction.run.events.telling import keep_promises
 from cinnabar.extraction.run.report.reports import write_report
 from cinnabar.extraction.store.housekeeping import compact as merge
 from cinnabar.extraction.store.housekeeping import runs as stored
 from cinnabar.extraction.store.housekeeping import status as look
 from cinnabar.schemas.wording import counted, harmless
 
+# Seconds of tries to send events.
+_TRIES = 60.0
 
+status_app = typer.Typer()
+
+
+@status_app.callback(invoke_without_command=True)
+def status(
+    context: typer.Context,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder with the results of extract.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the content of a folder, or look after it.
+
+    Without a command: records by schema, quarantine by reason, files, and whether a run is going.
+
+    \b
+    Examples:
+      cinnabar status --out tables
+      cinnabar status --out tables --json
+      cinnabar status runs --out tables
+    """
+    if context.invoked_subcommand is not None:
+        if out is not None or as_json:
+            context.fail(f"expected --out and --json after `{context.invoked_subcommand}`")
+        return
+    if out is None:
+        context.fail("Missing option '--out'.")
+    warn_of_unread(out)
+    content = look(out)
+    if as_json:
+        print(json.dumps(asdict(content)))
+        return
+    rows = [
+        ("runs", content.runs, f"the last is {content.last_run}"),
+        ("documents", content.documents, ""),
+        *((f"records of {name}", count, "") for name, count in content.records.items()),
+        ("quarantine", sum(content.quarantined.values()), _counts(content.quarantined)),
+        ("corrections", content.corrections, f"{content.waiting} to be committed" if content.waiting else ""),
+        ("files", content.files, f"{_size(content.bytes)} in {counted(content.batches, 'batch', 'batches')}"),
+        ("to be removed", "", f"{_size(content.replaced)} of batches that were merged"),
+        ("a run is going", "yes" if content.writing else "no", ""),
+        ("snapshot", "" if content.snapshot else "behind", "" if content.snapshot else "the next run renews it"),
+    ]
+    standard_output().print(table((content.folder, "", ""), [row for row in rows if row[1:] != ("", "")]))
+
+
+@status_app.command("runs")
 def runs(
     out: Out,
     limit: Annotated[int | None, typer.Option(metavar="N", help="The last N runs only.")] = None,
@@ -29,8 +80,8 @@ def runs(
 
     \b
     Examples:
-      cinnabar runs --out tables
-      cinnabar runs --out tables --limit 1 --json
+      cinnabar status runs --out tables
+      cinnabar status runs --out tables --limit 1 --json
     """
     listed = stored(out, limit)
     if as_json:
@@ -55,6 +106,7 @@ def runs(
     standard_output().print(table(columns, rows))
 
 
+@status_app.command()
 def report(
     out: Out,
     run: Annotated[str | None, typer.Argument(metavar="RUN", help="The run's id; by default the last one.")] = None,
@@ -68,8 +120,8 @@ def report(
 
     \b
     Examples:
-      cinnabar report --out tables
-      cinnabar report 20260301T120000000Z-1a2b3c4d --out tables --to report.html
+      cinnabar status report --out tables
+      cinnabar status report 20260301T120000000Z-1a2b3c4d --out tables --to report.html
     """
 
     # A person's corrections are runs, too, but no model took part.
@@ -84,39 +136,38 @@ def report(
     print(harmless(str(written.path)))
 
 
-def status(out: Out, as_json: AsJson = False) -> None:
-    """Show the content of a folder: records by schema, quarantine by reason, files, and whether a run is going.
+@status_app.command("checks")
+def checks(out: Out, as_json: AsJson = False) -> None:
+    """List how often each check of a schema holds, and the documents that fail one, with their values.
+
+    A schema has checks under the keyword x-cinnabar-checks. Records in quarantine count too.
 
     \b
     Examples:
-      cinnabar status --out tables
-      cinnabar status --out tables --json
+      cinnabar status checks --out tables
+      cinnabar status checks --out tables --json
     """
-    warn_of_unread(out)
-    content = look(out)
+    results = check_results(out)
     if as_json:
-        print(json.dumps(asdict(content)))
+        print(json.dumps(asdict(results), ensure_ascii=False, default=_number))
         return
-    rows = [
-        ("runs", content.runs, f"the last is {content.last_run}"),
-        ("documents", content.documents, ""),
-        *((f"records of {name}", count, "") for name, count in content.records.items()),
-        ("quarantine", sum(content.quarantined.values()), _counts(content.quarantined)),
-        ("corrections", content.corrections, f"{content.waiting} to be committed" if content.waiting else ""),
-        ("files", content.files, f"{_size(content.bytes)} in {counted(content.batches, 'batch', 'batches')}"),
-        ("to be removed", "", f"{_size(content.replaced)} of batches that were merged"),
-        ("a run is going", "yes" if content.writing else "no", ""),
-        ("snapshot", "" if content.snapshot else "behind", "" if content.snapshot else "the next run renews it"),
-    ]
-    standard_output().print(table((content.folder, "", ""), [row for row in rows if row[1:] != ("", "")]))
+    console = standard_output()
+    rows = [(one.schema_name, one.check_name, one.holds, one.fails, one.open, one.expression) for one in results.checks]
+    console.print(table(("schema", "check", "holds", "fails", "not applicable", "expression"), rows))
+    failing = [(one.path, one.check_name, one.outcome, _values_in_words(one.values)) for one in results.failing]
+    if failing:
+        console.print(table(("path", "check", "outcome", "values"), failing))
+    documents = len({(one.document, one.schema_name) for one in results.failing})
+    console.print(harmless(f"documents that fail a check: {documents}"), markup=False)
 
 
+@status_app.command()
 def compact(out: Out, as_json: AsJson = False) -> None:
     """Merge small files into large ones. Readers may continue: the old files stay for a day.
 
     \b
     Examples:
-      cinnabar compact --out tables
+      cinnabar status compact --out tables
     """
     warn_of_unread(out)
     merged = merge(out)
@@ -128,6 +179,36 @@ def compact(out: Out, as_json: AsJson = False) -> None:
         return
     print(f"before: {_sizes_in_words(merged.batches_before, merged.files_before, merged.bytes_before)}")
     print(f"now: {_sizes_in_words(merged.batches, merged.files, merged.bytes)}; the old files go after a day")
+
+
+@status_app.command()
+def events(
+    out: Out,
+    send: Annotated[bool, typer.Option("--send", help="Send what waits, and tell of runs that were killed.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """List the events of runs that wait for their receivers, and with --send try for a minute to send them.
+
+    Runs with --tell send their events, and those of earlier runs that wait. Exit status 1 if --send leaves some.
+
+    \b
+    Examples:
+      cinnabar status events --out tables
+      cinnabar status events --out tables --send
+    """
+    notes = list[str]()
+    if send:
+        keep_promises(out, notes.append)
+        notes += deliver(out, None, _TRIES)
+    rows = [{"id": one.id, "to": one.to} for one in waiting(out)]
+    if as_json:
+        print(json.dumps({"events": rows, "notes": notes}))
+    else:
+        if rows:
+            standard_output().print(table(("id", "to"), [[harmless(text) for text in row.values()] for row in rows]))
+        for note in (*notes, f"{counted(len(rows), 'event')} waiting"):
+            print(harmless(note))
+    return 1 if send and rows else 0
 
 
 def verify(
@@ -162,6 +243,21 @@ def verify(
     looked = (counted(checked.batches, "batch", "batches"), counted(checked.files, "file"))
     print(f"{', '.join(looked)}, {counted(checked.records, 'record')}: {broken}")
     return 1 if checked.problems else 0
+
+
+def _number(value: Any) -> float | int:
+    """Returns an exact number as JSON has it."""
+    assert isinstance(value, Decimal)
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
+def _values_in_words(values: dict[str, Any]) -> str:
+    """Returns the values of a check's fields in one line; of a list, the number of its items."""
+    parts = (
+        f"{pointer or '/'} {f'{len(value)} items' if isinstance(value, list) else json.dumps(value, default=_number)}"
+        for pointer, value in values.items()
+    )
+    return ", ".join(parts)
 
 
 def _counts(counts: dict[str, Any]) -> str:

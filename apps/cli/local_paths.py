@@ -21,6 +21,8 @@ def take_local_paths(app: typer.Typer) -> None:
     for info in app.registered_commands:
         if info.callback is not None:
             info.callback = _refusing(info.callback)
+    if app.registered_callback is not None and app.registered_callback.callback is not None:
+        app.registered_callback.callback = _refusing(app.registered_callback.callback)
     for inner in app.registered_groups:
         if inner.typer_instance is not None:
             take_local_paths(inner.typer_instance)

@@ -16,7 +16,7 @@ from cinnabar.schemas.errors import UsageError
 
 #: Commands that only show something; the name of a command in a group follows that of the group.
 SHOWING = frozenset({
-    "sql", "show", "text", "checks", "runs", "status", "schema list", "quarantine list", "login",
+    "sql", "show", "text", "status", "status checks", "status runs", "schema list", "quarantine list", "login",
 })  # fmt: skip
 
 _QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only, and with --json the result.")]

@@ -76,7 +76,8 @@ def entry_of_undo(
     named = [one for one in state.in_force if identities is None or one.identity in identities]
     gone = [one for one in named if (one.action is Action.NO_PART) is of_packet]
     if identities is not None and len(gone) < len(named):
-        raise UsageError(f"{state.path}: is no document of its packet; `cinnabar packet` says where documents begin")
+        parts = "`cinnabar correct --parts` says where documents begin"
+        raise UsageError(f"{state.path}: is no document of its packet; {parts}")
     identity, made = new_identity(state.last_identity), now()
     undone = tuple(Undo(f"{identity}-{number}", one.identity, who, made) for number, one in enumerate(gone))
     return WaitingCorrection(identity, state.document, state.schema_name, (), undone)

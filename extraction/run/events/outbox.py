@@ -97,7 +97,7 @@ def deliver(out: Path, addresses: Collection[str] | None, seconds: float) -> lis
     for one in senders:
         one.join(max(0.0, deadline + 1.0 - time.monotonic()))
     lock.release()
-    send_them = "the next run, or `cinnabar events --send`, sends them"
+    send_them = "the next run, or `cinnabar status events --send`, sends them"
     return [f"{shown(address)}: events wait ({why}); {send_them}" for address, why in late.items()]
 
 

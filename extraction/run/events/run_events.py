@@ -80,7 +80,7 @@ def run_events(
         told = _at_end(stored, bound) | {"drift": "\n".join(drift)}
         time = datetime.fromtimestamp(stored["ended"] / 1e6, UTC)
     where = f"--out {shlex.quote(str(out))}"
-    look = f"\n\ncinnabar report {runs[0]} {where}\ncinnabar review {where}" if stored["schemas"] else ""
+    look = f"\n\ncinnabar status report {runs[0]} {where}\ncinnabar review {where}" if stored["schemas"] else ""
     data = {"runs": [*runs]} | {name: value for name, value in stored.items() if name != "ended"}
     about = ", ".join(stored["schemas"]) or runs[0]
     return [

@@ -52,7 +52,8 @@ def report_of_run(
             written.append(write_report(out, run_id))
     # The run has ended well, whatever happens to its report.
     except Exception as error:
-        note(f"the run's report could not be written ({type(error).__name__}: {error}); `cinnabar report` tries again")
+        failure = f"{type(error).__name__}: {error}"
+        note(f"the run's report could not be written ({failure}); `cinnabar status report` tries again")
         return None
     if len(written) == 1:
         return written[0]
@@ -65,7 +66,7 @@ def write_report(out: Path, run_id: str, to: Path | None = None) -> Report:
     Raises UsageError if the folder has no such run, RunError if the file cannot be written.
     """
     if not is_own("run", run_id):
-        raise UsageError(f"{run_id}: expected the id of a run; `cinnabar runs` lists them")
+        raise UsageError(f"{run_id}: expected the id of a run; `cinnabar status runs` lists them")
     data = gather_run(out, run_id, _stages(out, run_id))
     text = report_page(data, [Path(), *remembered(out)])
     path = report_path(out, run_id) if to is None else to

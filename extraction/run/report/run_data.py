@@ -157,7 +157,7 @@ class _Gathering:
             run_id,
         )
         if not row:
-            raise UsageError(f"{run_id}: no such run; `cinnabar runs` lists them")
+            raise UsageError(f"{run_id}: no such run; `cinnabar status runs` lists them")
         self._schema, self._fingerprint, self._started, self._finished, arguments = row[0]
         self._arguments = json.loads(arguments or "{}")
         self._before = self._earlier()

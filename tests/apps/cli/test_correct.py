@@ -31,7 +31,7 @@ def test_a_value_is_corrected_listed_and_taken_back(out: Path, capsys: pytest.Ca
     assert "a.txt: written, 2 corrections in force" in capsys.readouterr().out
     assert run(["status", "--out", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["corrections"] == 2
-    assert run(["runs", "--out", str(out), "--json"]) == 0
+    assert run(["status", "runs", "--out", str(out), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)) == 1
     assert run([*name, "--undo", told["corrections"][0]["identity"]]) == 0
     assert run([*name, "--undo", "all", "--json"]) == 0
@@ -94,7 +94,7 @@ def test_a_file_that_cannot_be_read_is_named_and_stops_no_correction(
 ) -> None:
     (out / "waiting").mkdir()
     (out / "waiting" / "20260101T000000000000Z-00000000.json").write_text("{")
-    for command in (["correct", "a.txt", "--accept", "/"], ["compact"], ["status"]):
+    for command in (["correct", "a.txt", "--accept", "/"], ["status", "compact"], ["status"]):
         assert run([*command, "--out", str(out)]) == 0
         assert "20260101T000000000000Z-00000000.json: expected a waiting correction" in capsys.readouterr().err
     assert run(["verify", "--out", str(out)]) == 1

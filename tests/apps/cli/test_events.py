@@ -45,12 +45,12 @@ def test_events_lists_what_waits_and_sends_it(words: list[str], capsys: pytest.C
     down.stop()
     assert run(["extract", "docs", *words, "--tell", f"{down.url}#finished"]) == 0
     assert "events wait (no answer" in capsys.readouterr().err
-    assert run(["events", "--out", "out", "--json"]) == 0
+    assert run(["status", "events", "--out", "out", "--json"]) == 0
     (waiting,) = json.loads(capsys.readouterr().out)["events"]
     assert (waiting["id"].rpartition("-")[2], waiting["to"]) == ("finished", "http://127.0.0.1/…")
     with hook(lambda number: 400 if number == 0 else 200, port=down.port) as there:
-        assert run(["events", "--out", "out", "--send"]) == 1
+        assert run(["status", "events", "--out", "out", "--send"]) == 1
         said = capsys.readouterr().out
         assert "it answered 400" in said and "1 event waiting" in said
-        assert run(["events", "--out", "out", "--send"]) == 0
+        assert run(["status", "events", "--out", "out", "--send"]) == 0
     assert there.kinds == ["finished"] and capsys.readouterr().out == "0 events waiting\n"

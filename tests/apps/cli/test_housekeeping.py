@@ -21,9 +21,9 @@ def said(capsys: CaptureResult, *arguments: str) -> tuple[int, str]:
 @pytest.mark.slow
 def test_every_command_has_a_table_and_json(done: Path, tiny_model: Path, capsys: CaptureResult) -> None:
     out = ("--out", str(done))
-    status, text = said(capsys, "runs", *out)
+    status, text = said(capsys, "status", "runs", *out)
     assert status == 0 and "note" in text and "quarantined" in text
-    (one,) = json.loads(said(capsys, "runs", *out, "--json")[1])
+    (one,) = json.loads(said(capsys, "status", "runs", *out, "--json")[1])
     assert (one["schema"], one["inputs"], one["written"], one["quarantined"]) == ("note", 4, 3, 1)
     assert one["model"] and one["run_id"][:4] == one["started"][:4]
 
@@ -47,9 +47,9 @@ def test_every_command_has_a_table_and_json(done: Path, tiny_model: Path, capsys
     assert "0 released, 1 stay" in said(capsys, "quarantine", "release", *out, "--all")[1]
     assert json.loads(said(capsys, "quarantine", "release", *out, "--all", "--json")[1])["released"] == []
 
-    assert "\nnow: 1 batch, " in said(capsys, "compact", *out)[1]
-    assert "nothing to merge: 1 batch, " in said(capsys, "compact", *out)[1]
-    assert json.loads(said(capsys, "compact", *out, "--json")[1])["batches"] == 1
+    assert "\nnow: 1 batch, " in said(capsys, "status", "compact", *out)[1]
+    assert "nothing to merge: 1 batch, " in said(capsys, "status", "compact", *out)[1]
+    assert json.loads(said(capsys, "status", "compact", *out, "--json")[1])["batches"] == 1
     assert said(capsys, "verify", *out)[0] == 0
     found = json.loads(said(capsys, "verify", *out, "--clean", "--json")[1])
     assert (found["records"], found["problems"], found["leftovers"]) == (3, [], [])
@@ -81,9 +81,10 @@ def test_export_writes_files_and_standard_output(done: Path, tmp_path: Path, cap
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["runs"], "no results"),
+        (["status", "runs"], "no results"),
         (["status"], "no results"),
-        (["compact"], "no results"),
+        (["status", "--json", "runs"], "expected --out and --json after `runs`"),
+        (["status", "compact"], "no results"),
         (["verify"], "no results"),
         (["quarantine", "list"], "no results"),
         (["quarantine", "retry", "x"], "no results"),

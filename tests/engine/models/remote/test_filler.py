@@ -17,7 +17,7 @@ import pytest
 from effort import some
 from remote_forms import NOTE, form_of, request
 
-from cinnabar.apps.cli.remote import spent
+from cinnabar.apps.cli.extract_report import spent
 from cinnabar.engine.models.remote.exchange import Transient, retry_after, scrubbed, wait_of
 from cinnabar.engine.models.remote.filler import OUTAGE, RemoteFiller
 from cinnabar.engine.models.remote.journal import Journal

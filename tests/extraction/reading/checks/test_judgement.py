@@ -159,11 +159,11 @@ def test_the_command_lists_checks_and_the_check_of_a_schema_shows_them(
     flagged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = flagged
-    assert run(["checks", "--out", str(out)]) == 0
+    assert run(["status", "checks", "--out", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "net + tax = gross" in shown and "wrong.txt" in shown and "/tax 19.02" in shown
     assert "documents that fail a check: 1" in shown
-    assert run(["checks", "--out", str(out), "--json"]) == 0
+    assert run(["status", "checks", "--out", str(out), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["checks"][0] == {
         "schema_name": "bill", "check_name": "adds_up", "expression": "net + tax = gross", "holds": 1, "fails": 1,

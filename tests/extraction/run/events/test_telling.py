@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from event_receivers import Hook, hook, told_run, write
 
-from cinnabar.apps.cli import events
+from cinnabar.apps.cli import housekeeping
 from cinnabar.apps.cli.main import run as command
 from cinnabar.extraction.run.events import telling
 from cinnabar.extraction.run.events.outbox import OUTBOX
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.usefixtures("whole_runs")
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telling, "_AT_END", 0.3)
-    monkeypatch.setattr(events, "_TRIES", 0.3)
+    monkeypatch.setattr(housekeeping, "_TRIES", 0.3)
 
 
 def killed_run(docs: Path, out: Path, url: str, where: str) -> None:
@@ -60,7 +60,8 @@ def test_a_run_tells_its_end_its_quarantine_and_that_a_person_is_wanted(tmp_path
     assert finished["text"].startswith("1 written, 2 quarantined, 0 skipped.\n")
     assert quarantine["text"].startswith("2 of 3 documents in quarantine or empty, more than 0.5 of them.\n")
     assert review["text"].startswith("In quarantine: 2. Records with a check that fails: 0.")
-    assert review["text"].endswith(f"\ncinnabar report {summary.run_id} --out {out}\ncinnabar review --out {out}")
+    look = f"\ncinnabar status report {summary.run_id} --out {out}\ncinnabar review --out {out}"
+    assert review["text"].endswith(look)
     assert not [*(out / OUTBOX).glob("*Z-*")] and "Anna" not in json.dumps(there.events)
 
 
@@ -142,7 +143,7 @@ def test_the_command_lists_and_sends_what_waits_and_what_a_killed_run_left(
     down = Hook()
     down.stop()
     killed_run(docs, out, down.url, "cinnabar.extraction.run.events.telling:Promise.ended")
-    listing = ["events", "--out", str(out)]
+    listing = ["status", "events", "--out", str(out)]
     assert command([*listing, "--send"]) == 1
     assert "1 event waiting" in capsys.readouterr().out
     with hook(port=down.port) as there:

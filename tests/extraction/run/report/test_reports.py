@@ -147,9 +147,9 @@ def test_drift_is_told_in_the_same_sentences_everywhere(tmp_path: Path, capsys: 
     assert any(one.startswith("/total is empty: 100.0% (8 of 8), in earlier runs 0.0%") for one in summary.drift)
     page = html.unescape(report_of(summary))
     assert all(one in page for one in summary.drift)
-    assert run(["report", "--out", str(out), "--json"]) == 0
+    assert run(["status", "report", "--out", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["drift"] == [*summary.drift]
-    assert run(["report", "--out", str(out)]) == 0
+    assert run(["status", "report", "--out", str(out)]) == 0
     assert all(f"Drift: {one}" in capsys.readouterr().out for one in summary.drift[:1])
     assert read(tmp_path / "more", out, e="name=e", f="name=f\ntotal=3").drift == ()
 
@@ -255,20 +255,20 @@ def test_a_forgotten_document_is_in_no_report(tmp_path: Path) -> None:
 def test_the_commands_name_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     run_id = many(out, 3)
-    assert run(["runs", "--out", str(out)]) == 0
+    assert run(["status", "runs", "--out", str(out)]) == 0
     assert "reports/" not in capsys.readouterr().out
-    assert run(["report", "--out", str(out)]) == 0
+    assert run(["status", "report", "--out", str(out)]) == 0
     assert capsys.readouterr().out == f"{out / 'reports' / run_id}.html\n"
-    assert run(["runs", "--out", str(out)]) == 0
+    assert run(["status", "runs", "--out", str(out)]) == 0
     assert f"reports/{run_id}.html" in capsys.readouterr().out
-    assert run(["report", run_id, "--out", str(out), "--to", str(tmp_path / "r.html"), "--json"]) == 0
+    assert run(["status", "report", run_id, "--out", str(out), "--to", str(tmp_path / "r.html"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
         "run_id": run_id,
         "report": str(tmp_path / "r.html"),
         "drift": [],
     }
     assert (tmp_path / "r.html").is_file()
-    assert run(["report", "none", "--out", str(out)]) == 2
+    assert run(["status", "report", "none", "--out", str(out)]) == 2
 
 
 def test_a_report_draws_the_risk_of_values_and_of_nulls(tmp_path: Path) -> None:
@@ -308,5 +308,5 @@ def test_the_report_of_the_last_run_is_not_that_of_a_correction(
     run_id = many(tmp_path / "out", 3)
     ((digest,), *_) = query(tmp_path / "out", "select document from records").rows
     Corrector(tmp_path / "out").correct(digest, "note", [Change(Action.ABSENT, "/total")], "ann")
-    assert run(["report", "--out", str(tmp_path / "out"), "--json"]) == 0
+    assert run(["status", "report", "--out", str(tmp_path / "out"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["run_id"] == run_id
