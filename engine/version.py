@@ -17,14 +17,14 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (14, "d380146c31098bd5"),
-    "engine": (28, "7f3bd245d3496d68"),
+    "engine": (28, "306d729b2d49bc59"),
     "reader": (26, "533852f79a61141b"),
     "replies": (13, "21cc88edec35acfa"),
-    "language": (15, "f144aeecb5ac41df"),
+    "language": (15, "3b70c1cc7f4b2304"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (14, "77a352037160f28f"),
     "merging": (19, "c9436d576f28c76c"),
-    "routing": (11, "7a041b54b5141af7"),
+    "routing": (11, "634299b329699829"),
     "plain": (13, "217957a05585cd80"),
     "pdf": (15, "3072d8253d2e25ee"),
     "ocr": (13, "1900308de73b3cc6"),
