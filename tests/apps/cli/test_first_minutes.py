@@ -1,4 +1,4 @@
-"""The commands of the first minutes: init, doctor, and schemas that are inferred."""
+"""The commands of the first minutes: init and doctor."""
 
 from __future__ import annotations
 
@@ -80,20 +80,6 @@ def test_the_commands_of_a_projects_readme_run(
     first = re.findall(r"```sh\n(.*?)```", Path("README.md").read_text("utf-8"), re.DOTALL)[0]
     for line in first.splitlines():
         assert run(shlex.split(line)[1:]) == 0, line
-
-
-def test_an_inferred_schema_is_written_once_and_can_be_used(tmp_path: Path, capsys: CaptureResult) -> None:
-    (tmp_path / "orders.csv").write_text("Order,Day\nA-1,2026-03-14\n")
-    for name in ("order.yaml", "order.json"):
-        to = str(tmp_path / name)
-        assert run(["schema", "infer", str(tmp_path / "orders.csv"), "--to", to]) == 0
-        assert f"cinnabar schema check {to}" in capsys.readouterr().out
-        assert run(["schema", "check", to]) == 0
-        assert run(["schema", "infer", str(tmp_path / "orders.csv"), "--to", to]) == 2
-        assert "no file is overwritten" in capsys.readouterr().err
-    assert run(["schema", "infer", "receipt", "--to", str(tmp_path / "a.txt")]) == 2
-    printed = asked(capsys, "schema", "infer", str(tmp_path / "orders.csv"))
-    assert printed["properties"]["day"]["format"] == "date"
 
 
 @pytest.mark.usefixtures("whole_runs")
