@@ -32,7 +32,7 @@ def forget_in_set(
     4 digits) of their SHA-256, or one of `digests`. Raises UsageError if the folder is not a set.
     """
     if not (folder / "schema.json").is_file():
-        raise UsageError(f"--set {folder}: expected a labelled set, with schema.json")
+        raise UsageError(f"--set {folder}: expected a labelled set, a folder with schema.json")
     lines = _truth_lines(folder)
     known = {line["file"] for line in lines} | _files(folder)
     held = {name for name in known if _is(folder / name, name, document, digests)}

@@ -40,5 +40,5 @@ def test_a_document_of_a_set_is_known_by_its_bytes(labelled: Path) -> None:
 
 
 def test_a_folder_that_is_no_set_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"expected a set with schema\.json"):
+    with pytest.raises(UsageError, match=r"a folder with schema\.json"):
         forget_in_set(tmp_path, "a.txt")
