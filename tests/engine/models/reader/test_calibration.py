@@ -135,7 +135,7 @@ def test_a_calibration_of_other_weights_or_of_nothing_is_refused(tmp_path: Path)
     from cinnabar.schemas.errors import ModelError
 
     save_calibration(tmp_path, HALF)
-    with pytest.raises(ModelError, match="fitted for the weights w, found the weights v; run `cinnabar cal"):
+    with pytest.raises(ModelError, match="fitted for the weights w, found the weights v; run `python -m training"):
         load_calibration(tmp_path, "v")
     path = tmp_path / "calibration.json"
     for text in ("{", "[]", json.dumps(json.loads(path.read_text()) | {"values_version": None})):
