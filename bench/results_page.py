@@ -16,7 +16,8 @@ PAGE = RESULTS.parents[1] / "docs" / "results.md"
 SECTIONS: dict[str, tuple[str, ...]] = {
     "The house": ("house", "tests", "tests_slow", "wheel", "mutants", "schemas"),
     "What is read right": (
-        "samples", "sets", "reading", "trusted", "targets", "calibration", "unseen", "routing", "improve", "ablation", "demanded",
+        "samples", "sets", "reading", "trusted", "targets", "calibration", "unseen", "routing", "improve", "ablation",
+        "demanded",
     ),
     "Files": ("hostile_files", "mutations", "ocr", "parsing"),
     "Speed and size": ("rate", "volume", "cold_start", "long_texts", "long_file", "stored", "ray"),
