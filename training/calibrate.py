@@ -24,6 +24,7 @@ from cinnabar.extraction.learning.scoring import means_of_lists
 from cinnabar.extraction.plan.run_options import Device
 from cinnabar.extraction.reading.model_sources import local_folder
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets
+from cinnabar.schemas.errors import UsageError
 from training.confidence_fit import LEAVES, Calibrated, calibrate, worth
 from training.labelled import held_back_part
 from training.recipe import Recipe, load_recipe
@@ -66,6 +67,35 @@ def print_worth(done: Calibrated, names: Collection[str]) -> None:
         standard_output().print(table(("lists", *_OF_LISTS), lists))
 
 
+def check_asked(asked: argparse.Namespace, names: Sequence[str]) -> None:
+    """Raises UsageError for a limit below 1, sets of one name, and files that cannot be written, before any work.
+
+    The folder of the cache is made.
+    """
+    if asked.limit < 1:
+        raise UsageError(f"--limit: expected at least 1, got {asked.limit}")
+    if len({*names}) < len(names) or not names:
+        raise UsageError("expected sets with different names, found " + (", ".join(sorted(names)) or "none"))
+    _check_writable(local_folder(asked.model) / "calibration.json", "--model")
+    if asked.diagram is not None:
+        _check_writable(asked.diagram, "--diagram")
+    if asked.cache is not None:
+        try:
+            asked.cache.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"--cache: {asked.cache} is no folder that can be made: {error.strerror}") from error
+
+
+def _check_writable(path: Path, option: str) -> None:
+    try:
+        there = path.exists()
+        path.open("a").close()
+        if not there:
+            path.unlink()
+    except OSError as error:
+        raise UsageError(f"{option}: {path} cannot be written: {error.strerror}") from error
+
+
 def draw(done: Calibrated, diagram: Path) -> None:
     """Writes an SVG of the confidence against the share of right values."""
     seen, before, after = done.leaves()
@@ -92,8 +122,7 @@ def main() -> None:
     found = [one for path in asked.sets for one in find_sets(path)]
     lists = [] if asked.lists is None else find_sets(asked.lists)
     sets = [*(sets_of_recipe(found, load_recipe()) if asked.model == "default" else found), *lists]
-    if asked.cache is not None:
-        asked.cache.mkdir(parents=True, exist_ok=True)
+    check_asked(asked, [one.name for one in sets])
     with Bar() as bar:
         bar.begin(sum(min(asked.limit, len(one.truths)) for one in sets))
         done = calibrate(

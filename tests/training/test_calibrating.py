@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 from tiny_network import BILL, VOCABULARY, bill, tiny_network
-from training.calibrate import main
+from training.calibrate import check_asked, main
 from training.calibration_data import (
     Observation,
     read_observations,
@@ -32,7 +33,7 @@ from cinnabar.engine.models.reader.network.network import Network, Size
 from cinnabar.engine.models.reader.signs import log_odds
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set, mark_of
-from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.errors import CinnabarError, UsageError
 
 
 def observed(name: str, count: int, seed: int, honest: float) -> list[Observation]:
@@ -209,3 +210,41 @@ def test_the_command_prints_the_worth_of_confidence_before_and_after(
     told = capsys.readouterr().out
     assert "all sets" in told and "after" in told and " 6 " in told
     assert (model / "calibration.json").is_file() and drawn.read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("sets", "more", "said"),
+    [
+        (["empty"], [], "truth.jsonl"),
+        (["set"], ["--model", "empty"], "model.json"),
+        (["set"], ["--limit", "0"], "at least 1"),
+        (["set", "set"], [], "sets with different names"),
+        (["set"], ["--diagram", "nowhere/a.svg"], "cannot be written"),
+        (["set"], ["--cache", "a_file"], "no folder that can be made"),
+    ],
+)
+def test_what_the_command_cannot_do_is_told_before_any_work(
+    sets: list[str], more: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("empty", "set", "model"):
+        Path(name).mkdir()
+    Path("a_file").touch()
+    Path("model/model.json").write_text("{}")
+    Path("set/a.txt").write_text("a")
+    Path("set/schema.json").write_text("{}")
+    Path("set/truth.jsonl").write_text('{"file": "a.txt", "truth": {}}\n')
+    monkeypatch.setattr("sys.argv", ["calibrate", *sets, "--model", "model", *more])
+    with pytest.raises(CinnabarError, match=said):
+        main()
+    assert not Path("model/calibration.json").exists()
+
+
+def test_an_empty_diagram_file_survives_the_check_that_it_can_be_written(tmp_path: Path) -> None:
+    drawn, model = tmp_path / "own.svg", tmp_path / "model"
+    drawn.touch()
+    model.mkdir()
+    (model / "model.json").write_text("{}")
+    asked = argparse.Namespace(limit=1, model=str(model), diagram=drawn, cache=None)
+    check_asked(asked, ["set"])
+    assert drawn.is_file() and not (model / "calibration.json").exists()
