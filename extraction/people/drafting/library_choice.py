@@ -51,7 +51,9 @@ def choose_library_schema(documents: Sequence[Document]) -> LibraryChoice:
 
 def library_schema(name: str) -> dict[str, Any]:
     """Returns a schema of the library for people to edit; its title is its name, so that its view keeps that name."""
-    schema = LIBRARY[name].model_json_schema() | {"title": name}
+    schema = load_schema(name).schema
+    assert isinstance(schema, dict)
+    schema = schema | {"title": name}
     return dict(sorted(schema.items(), key=lambda item: _place(item[0])))
 
 
