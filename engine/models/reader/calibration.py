@@ -25,10 +25,8 @@ from cinnabar.engine.models.reader.list_signs import list_signs
 from cinnabar.engine.models.reader.signs import Signs, log_odds
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.engine.version import values_version
-from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import ModelError
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.form.record_walk import walk_lists
 
 # The most confidence of a list below the last level of a recursive schema, of which nothing is read.
 _NOT_READ = 0.3
@@ -98,9 +96,7 @@ class Calibration:
         }
         scale = self.lists
         lists = {} if scale is None else {at: scale.confidence(own) for at, own in signs.lists.items()}
-        for one in walk_lists(form, parse(filled.record)):
-            if one.pointer in lists and one.array.item is None and not one.array.prefix:
-                lists[one.pointer] = min(lists[one.pointer], _NOT_READ)
+        lists |= {at: min(sure, _NOT_READ) for at, sure in lists.items() if signs.lists[at]["not_read"]}
         return replace(filled, leaves=leaves, rows=rows, lists=lists)
 
 

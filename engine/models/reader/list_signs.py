@@ -67,6 +67,7 @@ def list_signs(form: Form, passage: Passage, filled: Filled, whole: Signs) -> di
         own |= _of_parent(record_list, filled, leaves)
         item = record_list.array.item
         own["fields"] = math.log1p(sum(isinstance(node, Slot) for node in walk(item)) if item else 0)
+        own["not_read"] = float(item is None)
         signs[record_list.pointer] = own
     return signs
 
