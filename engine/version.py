@@ -17,9 +17,9 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (14, "d380146c31098bd5"),
-    "engine": (28, "019d07b69971ac03"),
+    "engine": (28, "762d5b0c19ec6328"),
     "reader": (26, "533852f79a61141b"),
-    "replies": (13, "21cc88edec35acfa"),
+    "replies": (13, "c2b1d7ca4e401af5"),
     "language": (15, "3b70c1cc7f4b2304"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (14, "77a352037160f28f"),

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
 
@@ -29,6 +29,10 @@ class Locale:
     day_first: bool | None = None
     decimal_comma: bool | None = None
     year: int | None = None
+
+    def in_order(self, day_first: bool | None) -> Locale:
+        """Returns these conventions with another order of day and month, if one is told."""
+        return self if day_first is None else replace(self, day_first=day_first)
 
 
 _NUMERIC_DATE = re.compile(r"(?<![\d./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-])")

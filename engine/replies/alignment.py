@@ -14,7 +14,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from typing import TypeVar
@@ -157,7 +157,7 @@ class Aligner:
     def _index(self, day_first: bool | None) -> _Index:
         """Returns the places of numbers and texts, with this order of day and month, else that of the locale."""
         if day_first not in self._indices:
-            locale = self._locale if day_first is None else replace(self._locale, day_first=day_first)
+            locale = self._locale.in_order(day_first)
             numbers, texts = self._indices[day_first] = defaultdict(list), defaultdict(list)
             for mention in scan(self.text, locale):
                 start, end = span = mention.start, mention.end

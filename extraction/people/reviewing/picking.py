@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -29,13 +28,10 @@ def picked_values(place: Mapping[str, Any], document: Document, spans: Sequence[
         return []
     if place["kind"] != "value":
         return [json_text(picked)]
-    locale = locale_of(document, spans[0].start, spans[-1].end)
-    likely = place["day_first"] if place["day_first"] is not None else locale.day_first
-    read = [
-        one
-        for day_first in (likely, not likely)
-        for one in readings(picked, replace(locale, day_first=day_first), *around(text, spans[0].start, spans[-1].end))
-    ]
+    locale = locale_of(document, spans[0].start, spans[-1].end).in_order(place["day_first"])
+    orders = (locale, locale.in_order(not locale.day_first))
+    beside = around(text, spans[0].start, spans[-1].end)
+    read = [one for order in orders for one in readings(picked, order, *beside)]
     types, texts = place["types"], dict[str, None]()
     if options := place.get("options"):
         meant = {picked.casefold(), *(str(one.value).casefold() for one in read)}

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import cached_property, lru_cache
 from operator import attrgetter, itemgetter
 
@@ -68,7 +67,7 @@ class MentionReader:
         """
         key = alone, day_first, spans
         if key not in self._readings:
-            locale = self.locale if day_first is None else replace(self.locale, day_first=day_first)
+            locale = self.locale.in_order(day_first)
             beside = ("", "") if alone else around(self.text, spans[0][0], spans[-1][1])
             read = " ".join(self.text[a:b] for a, b in spans)
             self._readings[key] = json_readings(read, locale, *beside)
