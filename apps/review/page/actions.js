@@ -12,12 +12,16 @@ const CHANGES = new Set(["accept", "edit", "absent", "insert", "remove", "done",
 // Changes of values and rows, each with the field that the person sees next.
 export function useEdits({ doc, changes, field, stops, draft, hush }) {
   const { send } = changes;
-  const now = useNow({ at: doc.at, editing: field.editing, stops });
+  const now = useNow({ at: doc.at, active: field.active, editing: field.editing, stops });
 
-  // Goes on at once; if the change is refused, it comes back unless something else has begun.
+  // Goes on at once; if the change is refused, it comes back unless another field was chosen or is typed.
   const sendAndGoOn = (changed, pointer) => {
-    field.focusOn(followingOf(stops, pointer));
-    send(changed).then((saved) => !saved && doc.at === now.current.at && !now.current.editing && field.focusOn(pointer));
+    const following = followingOf(stops, pointer);
+    field.focusOn(following);
+    send(changed).then((saved) => {
+      const { at, active, editing } = now.current;
+      if (!saved && doc.at === at && active === following && !editing) field.focusOn(pointer);
+    });
   };
   const ask = (place, number) => { draft(place, number); changes.clearErrors(); hush(); };
   return {
