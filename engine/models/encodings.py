@@ -1,15 +1,12 @@
 """Keeps a model's encodings on disk, so that another schema or another run need not read a passage again.
 
 The folder has one file for each passage, named by the passage's content and the model. It may be removed at any time,
-and a broken file counts as missing: the model makes every encoding again. If the folder exceeds its limit, the least
-recently used files go first. Several processes may share the folder.
+and a broken file counts as missing: the model makes every encoding again.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,13 +21,9 @@ from cinnabar.engine.model import Calibrator, Model, Row, Scores
 from cinnabar.engine.request import Passage
 from cinnabar.engine.version import values_version
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.kept_files import KeptFiles, mark_used
 
-#: A full folder frees this share of its limit at once, so that not each new file has to list the folder.
-_FREED = 0.1
-#: After writing this share of the limit, the process lists the folder again, because others may write to it too.
-_LOOKED = 0.01
 _SUFFIX = ".safetensors"
-_TEMPORARY = ".part-"
 
 
 @runtime_checkable
@@ -53,10 +46,9 @@ class Encodings:
     """
 
     def __init__(self, folder: Path, limit: int) -> None:
-        self.folder, self.limit = folder, limit
+        self.folder = folder
         self.found = self.made = 0
-        self._size = sum(size for _, size, _ in self._files())
-        self._written = 0
+        self._files = KeptFiles(folder, f"*/*{_SUFFIX}", limit)
 
     def get(self, key: str) -> dict[str, torch.Tensor] | None:
         """Returns the tensors under this key; None if there are none or the file is broken."""
@@ -66,9 +58,7 @@ class Encodings:
                 packed = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
                 whole = (file.metadata() or {}).get("crc32") == _checksum(packed)
             if whole:
-                # Marks the file as used. In a read-only folder this fails, and the folder is still of use.
-                with contextlib.suppress(OSError):
-                    os.utime(path)
+                mark_used(path)
                 return packed
         except (OSError, safetensors.SafetensorError):
             pass
@@ -78,49 +68,11 @@ class Encodings:
         """Stores these tensors, unless they are larger than the limit."""
         tensors = {name: tensor.contiguous() for name, tensor in packed.items()}
         data = safetensors.torch.save(tensors, {"crc32": _checksum(tensors)})
-        if len(data) > self.limit:
-            return
-        if self._size + len(data) > self.limit or self._written > self.limit * _LOOKED:
-            self._free(len(data))
-        path = self._path(key)
-        temporary = path.with_name(f"{_TEMPORARY}{os.getpid()}-{path.name}")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # Not synced: the checksum shows a file that a crash tore, and the model makes it again.
-            temporary.write_bytes(data)
-            temporary.replace(path)
-            self._size += len(data)
-            self._written += len(data)
-        except OSError:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
+        # The checksum shows a file that a crash tore, and the model makes it again.
+        self._files.write(self._path(key), [data], len(data))
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}{_SUFFIX}"
-
-    def _files(self) -> list[tuple[float, int, Path]]:
-        """Returns each file's time of last use, size and path."""
-        files = []
-        for path in self.folder.glob(f"*/*{_SUFFIX}"):
-            with contextlib.suppress(OSError):
-                status = path.stat()
-                files.append((status.st_mtime, status.st_size, path))
-        return files
-
-    def _free(self, wanted: int) -> None:
-        """Removes the least recently used files if there is no room for so many bytes."""
-        # Others may write to the folder as well, so its size is computed anew.
-        files = sorted(self._files())
-        self._size, self._written = sum(size for _, size, _ in files), 0
-        if self._size + wanted <= self.limit:
-            return
-        least = max(0, int(self.limit * (1 - _FREED)) - wanted)
-        for _, size, path in files:
-            if self._size <= least:
-                break
-            with contextlib.suppress(OSError):
-                path.unlink(missing_ok=True)
-                self._size -= size
 
 
 class Remembering:

@@ -5,20 +5,17 @@ file lies in the user's cache folder, beside the automata. Its name is the diges
 stored weights, whether products are of integers, the code, and the library. It holds the tensors, each at a multiple of
 64 bytes as in torch's own memory, then their names and places, then a checksum; it holds no code.
 
-The file is written under a temporary name and renamed, so that readers see a whole file or none. A file that does not
-match its checksum is written again. Without a cache folder, or on a full disk, each process holds its own weights.
+A file that does not match its checksum is written again. Without a cache folder, or on a full disk, each process holds
+its own weights.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import struct
 import sys
-import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -28,11 +25,12 @@ from torch import Tensor, nn
 
 from cinnabar.engine.models.empty_modules import WithoutDrawing
 from cinnabar.engine.models.integer_products import take_integers, with_integer_products
-from cinnabar.schemas.automata.cache import cache_folder
+from cinnabar.schemas.kept_files import KeptFiles, cache_folder, mark_used
 
 _M = TypeVar("_M", bound=nn.Module)
-#: The folder within the cache folder, and its most files; the reader's is 80 MB in int8 and 130 MB in float32.
-FOLDER, FILES = "weights", 4
+#: The folder within the cache folder, and its most bytes; the reader's are 80 MB in int8 and 130 MB in float32. Who has
+#: mapped a file that goes keeps it.
+FOLDER, LIMIT = "weights", 512 << 20
 _ALIGNED = 64
 #: The length of the names and places, and the SHA-256 of all before it.
 _END = struct.Struct("<Q32s")
@@ -90,9 +88,7 @@ def _mapped(path: Path) -> dict[str, Tensor] | None:
         index = json.loads(bytes(data[-_END.size - length : -_END.size]))
     except (OSError, RuntimeError):
         return None
-    # Marks the file as used. In a read-only folder this fails, and the file is still of use.
-    with suppress(OSError):
-        os.utime(path)
+    mark_used(path)
     return {
         name: whole[at : at + count].view(getattr(torch, dtype)).view(shape)
         for name, (at, count, dtype, shape) in index.items()
@@ -101,45 +97,23 @@ def _mapped(path: Path) -> dict[str, Tensor] | None:
 
 def _write(path: Path, tensors: Mapping[str, Tensor]) -> bool:
     """Writes the tensors, and returns False if that is impossible."""
-    temporary: Path | None = None
-    digest, at = hashlib.sha256(), 0
+    flat = {name: tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8) for name, tensor in tensors.items()}
     index: dict[str, tuple[int, int, str, list[int]]] = {}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Another container may write the same file under the same process id, so the name is drawn.
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as file:
-            temporary = Path(file.name)
+    at = 0
+    for name, data in flat.items():
+        dtype = str(tensors[name].dtype).removeprefix("torch.")
+        index[name] = (at, data.nbytes, dtype, list(tensors[name].shape))
+        at += data.nbytes + -data.nbytes % _ALIGNED
+    listed = json.dumps(index).encode()
 
-            def put(data: bytes | memoryview) -> None:
-                digest.update(data)
-                file.write(data)
+    def parts() -> Iterator[bytes | memoryview]:
+        digest = hashlib.sha256()
+        for data in flat.values():
+            for part in (data.numpy().data, bytes(-data.nbytes % _ALIGNED)):
+                digest.update(part)
+                yield part
+        digest.update(listed)
+        yield listed
+        yield _END.pack(len(listed), digest.digest())
 
-            for name, tensor in tensors.items():
-                flat = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
-                dtype = str(tensor.dtype).removeprefix("torch.")
-                index[name] = (at, flat.nbytes, dtype, list(tensor.shape))
-                put(flat.numpy().data)
-                put(bytes(-flat.nbytes % _ALIGNED))
-                at += flat.nbytes + -flat.nbytes % _ALIGNED
-            listed = json.dumps(index).encode()
-            put(listed)
-            # Not synced: the checksum shows a file that a crash tore.
-            file.write(_END.pack(len(listed), digest.digest()))
-        temporary.replace(path)
-        _remove_old(path.parent)
-    except OSError:
-        if temporary is not None:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
-        return False
-    return True
-
-
-def _remove_old(folder: Path) -> None:
-    """Removes the files that were not used for longest; who has mapped one keeps it."""
-    used: list[tuple[float, Path]] = []
-    for path in folder.iterdir():
-        with suppress(OSError):
-            used.append((path.stat().st_mtime, path))
-    for _, path in sorted(used, reverse=True)[FILES:]:
-        path.unlink(missing_ok=True)
+    return KeptFiles(path.parent, "*", LIMIT).write(path, parts(), at + len(listed) + _END.size)

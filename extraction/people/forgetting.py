@@ -44,8 +44,8 @@ from cinnabar.extraction.store.packets import PACKETS, packets_of, stored_packet
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.waiting_corrections import files_aside
-from cinnabar.schemas.automata.cache import cache_folder
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.kept_files import cache_folder
 
 #: Stands in a run's arguments for the path of a forgotten document.
 FORGOTTEN = "(forgotten)"

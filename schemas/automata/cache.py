@@ -1,21 +1,15 @@
 """A cache of automata, and of arrays made from them, so that what takes long to build is built once on a machine.
 
 The name of an entry is a digest of its key and of the code that builds it, so a new release never reads an entry of
-an old one. An entry is written under a temporary name and renamed, so readers see a whole entry or none while others
-write. Each entry holds a digest of its arrays; an entry that does not match its digest is built again. The folder is
-`$CINNABAR_CACHE`, or `cinnabar` in the user's cache folder. An empty value switches the cache off, and a folder that
-cannot be written has the same effect. If the entries exceed the limit, those that were not used for longest go.
+an old one. Each entry holds a digest of its arrays; an entry that does not match its digest is built again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-import os
-import tempfile
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,14 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.schemas.automata.automaton import Automaton
+from cinnabar.schemas.kept_files import KeptFiles, cache_folder, mark_used
 
 #: An automaton that is built faster than this, in seconds, is not worth reading from a disk.
 WORTH = 0.02
 
 #: The most bytes of all entries; the fields of an ordinary schema take some kilobytes.
 LIMIT = 256 << 20
-#: Share of the limit that a full folder frees at once, so that not each new entry removes others.
-_FREED = 0.1
 
 #: The content of an entry.
 Arrays = dict[str, npt.NDArray[Any]]
@@ -70,18 +63,6 @@ def automaton_of(arrays: Arrays) -> Automaton:
 _FIELDS = ("transitions", "byte_class", "accepting")
 
 
-def cache_folder() -> Path | None:
-    """The folder that holds the cached automata; None if the cache is off."""
-    named = os.environ.get("CINNABAR_CACHE")
-    if named is not None:
-        return Path(named) if named else None
-    base = os.environ.get("XDG_CACHE_HOME")
-    try:
-        return (Path(base) if base else Path.home() / ".cache") / "cinnabar"
-    except RuntimeError:
-        return None
-
-
 @cache
 def _code() -> str:
     """A digest of the code that builds automata."""
@@ -100,8 +81,7 @@ def _read(path: Path) -> Arrays | None:
         return None
     if not whole:
         return None
-    with suppress(OSError):
-        os.utime(path)  # marks the entry as used
+    mark_used(path)
     return arrays
 
 
@@ -117,33 +97,5 @@ def _write(path: Path, arrays: Arrays) -> None:
     buffer = io.BytesIO()
     whole: dict[str, Any] = {**arrays, "digest": np.array(_digest(arrays))}
     np.savez_compressed(buffer, **whole)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-    except OSError:
-        return
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(buffer.getvalue())
-        Path(name).replace(path)
-        _make_room(path.parent)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-
-
-def _make_room(folder: Path) -> None:
-    """Removes the entries that were not used for longest, if all together exceed the limit."""
-    entries = []
-    for path in folder.glob("*.npz"):
-        with suppress(OSError):  # another process may have removed it
-            status = path.stat()
-            entries.append((status.st_mtime, status.st_size, path))
-    size = sum(one[1] for one in entries)
-    if size <= LIMIT:
-        return
-    for _, freed, path in sorted(entries):
-        if size <= LIMIT * (1 - _FREED):
-            break
-        with suppress(OSError):
-            path.unlink()
-        size -= freed
+    data = buffer.getvalue()
+    KeptFiles(path.parent, "*.npz", LIMIT).write(path, [data], len(data))

@@ -1,32 +1,26 @@
 """Keeps the words of pages that OCR read, so that another schema or another run need not read them again.
 
 The folder has a folder for each document, so that forgetting a document removes its pages, and in it a file for each
-picture. It may be removed at any time; a broken file counts as missing. If the folder exceeds its limit, the pages of
-the least recently read documents go first.
+picture. A broken file counts as missing.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import re
-import shutil
-import threading
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
 from cinnabar.extraction.documents.ocr.page_text import PageText, unpacked
+from cinnabar.schemas.kept_files import KeptFiles, mark_used
 
 #: The folder within an output folder.
 PAGES = "pages"
 #: Bytes of all pages; a dense page has 40,000.
 _LIMIT = 512 << 20
-# A full folder frees this share at once.
-_FREED = 0.1
-_TEMPORARY = ".part-"
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 #: Packed pages by the hash of their document and their own name.
@@ -49,9 +43,8 @@ class PageStore:
     """A folder of at most `limit` bytes. On a disk that fails or is full it keeps nothing and raises nothing."""
 
     def __init__(self, folder: Path, limit: int = _LIMIT) -> None:
-        self.folder, self.limit = folder, limit
-        self._lock = threading.Lock()
-        self._size = sum(size for _, size, _ in self._documents())
+        self.folder = folder
+        self._files = KeptFiles(folder, "*/*.json", limit)
 
     def get(self, document: str, picture: bytes, engine: str) -> PageText | None:
         """Returns the page in a document's picture as this engine read it; None if it is not here."""
@@ -62,9 +55,7 @@ class PageStore:
             page = unpacked(path.read_bytes())
         except (OSError, ValueError):
             return None
-        # Marks the document as read. In a read-only folder this fails, and the folder is still of use.
-        with contextlib.suppress(OSError):
-            os.utime(path.parent)
+        mark_used(path)
         return page
 
     def put(self, document: str, picture: bytes, engine: str, page: PageText) -> None:
@@ -79,7 +70,8 @@ class PageStore:
                 paths = list((self.folder / document).glob("*.json"))
                 if paths:
                     packed[document] = {path.stem: path.read_bytes() for path in paths}
-                    os.utime(self.folder / document)
+                for path in paths:
+                    mark_used(path)
         return packed
 
     def add(self, pages: PackedPages) -> None:
@@ -90,42 +82,8 @@ class PageStore:
                     self._write(document, name, data)
 
     def _write(self, document: str, name: str, data: bytes) -> None:
-        path = self.folder / document / f"{name}.json"
-        with self._lock, contextlib.suppress(OSError):
-            if self._size + len(data) > self.limit:
-                self._free(len(data), path.parent)
-            if self._size + len(data) > self.limit:
-                return
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f"{_TEMPORARY}{os.getpid()}-{path.name}")
-            try:
-                # Not synced: a file that a crash tore is no JSON, and the page is read again.
-                temporary.write_bytes(data)
-                temporary.replace(path)
-            finally:
-                temporary.unlink(missing_ok=True)
-            self._size += len(data)
-
-    def _documents(self) -> list[tuple[float, int, Path]]:
-        """Returns the time of last use, the size and the folder of each document."""
-        documents = []
-        for folder in self.folder.glob("*/"):
-            with contextlib.suppress(OSError):
-                size = sum(path.stat().st_size for path in folder.iterdir())
-                documents.append((folder.stat().st_mtime, size, folder))
-        return documents
-
-    def _free(self, wanted: int, kept: Path) -> None:
-        """Removes the least recently read documents, but not this one, if there is no room for so many bytes."""
-        folders = sorted(self._documents())
-        self._size = sum(size for _, size, _ in folders)
-        least = max(0, int(self.limit * (1 - _FREED)) - wanted)
-        for _, size, folder in folders:
-            if self._size <= least:
-                break
-            if folder != kept:
-                shutil.rmtree(folder, ignore_errors=True)
-                self._size -= size
+        # A file that a crash tore is no JSON, and the page is read again.
+        self._files.write(self.folder / document / f"{name}.json", [data], len(data))
 
 
 class CarriedPages:

@@ -18,9 +18,9 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.ocr.engines import OcrEngine, tesseract_languages
 from cinnabar.extraction.people.diagnosis.findings import Finding, advises, fails, ok
-from cinnabar.schemas.automata.cache import cache_folder
 from cinnabar.schemas.errors import DocumentError, ModelError
 from cinnabar.schemas.extras import EXTRAS, PACKAGE, install_line
+from cinnabar.schemas.kept_files import cache_folder
 from cinnabar.schemas.wording import counted
 
 _WHOLE = "install it again: a file of the installation is missing or was changed"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,29 +56,6 @@ def test_broken_entries_are_made_again(tmp_path: Path, harm: str) -> None:
     assert fill(again) == before and again.encodings.made == 3
     whole = remembered(tmp_path)
     assert fill(whole) == before and whole.encodings.found == 3
-
-
-def test_the_least_recently_used_entry_is_removed_first(tmp_path: Path) -> None:
-    kept = Encodings(tmp_path, 4000)
-    for number in range(8):
-        key = f"{number}" * 64
-        kept.put(key, {"states": torch.full((200,), float(number))})
-        path = kept._path(key)
-        if path.exists():
-            os.utime(path, (number, number))
-        assert kept.get("0" * 64) is not None, "it is used all the time"
-    assert sum(path.stat().st_size for path in tmp_path.rglob("*.safetensors")) <= 4000
-    assert kept.get("7" * 64) is not None and kept.get("1" * 64) is None
-
-
-def test_processes_that_write_to_one_folder_keep_its_limit_together(tmp_path: Path) -> None:
-    limit, made = 100_000, {"states": torch.zeros(200)}
-    writers = [Encodings(tmp_path, limit) for _ in range(4)]
-    for number in range(400):
-        writers[number % len(writers)].put(f"{number:064}", made)
-    files = [*tmp_path.rglob("*.safetensors")]
-    size = files[0].stat().st_size
-    assert limit / 2 < len(files) * size <= limit + len(writers) * (0.01 * limit + size)
 
 
 def test_no_entry_is_kept_beyond_the_limit_or_on_a_failing_disk(tmp_path: Path) -> None:

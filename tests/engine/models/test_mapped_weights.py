@@ -10,8 +10,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from cinnabar.engine.models import mapped_weights
 from cinnabar.engine.models.integer_products import IntegerLinear, multiplies_integers
-from cinnabar.engine.models.mapped_weights import FILES, FOLDER, mapped_module
+from cinnabar.engine.models.mapped_weights import FOLDER, mapped_module
 
 CPU = torch.device("cpu")
 
@@ -104,9 +105,13 @@ def test_a_folder_that_cannot_be_written_leaves_the_weights_as_they_are(folder: 
     assert same(mapped(made), made())
 
 
-def test_few_files_are_kept_and_the_one_in_use_stays(folder: Path) -> None:
+def test_old_files_go_beyond_the_limit_and_the_one_in_use_stays(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = mapped(made, 0)
-    for number in range(1, FILES + 1):
+    (path,) = folder.iterdir()
+    monkeypatch.setattr(mapped_weights, "LIMIT", 4 * path.stat().st_size)
+    for number in range(1, 5):
         mapped(made, number)
-    assert len([*folder.iterdir()]) == FILES
+    assert not path.exists() and len([*folder.iterdir()]) == 3
     assert same(first, made())

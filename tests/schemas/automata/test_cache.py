@@ -11,7 +11,7 @@ import pytest
 
 from cinnabar.schemas.automata import cache
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.automata.cache import cache_folder, remembered
+from cinnabar.schemas.automata.cache import remembered
 from cinnabar.schemas.regex.patterns import fullmatch
 
 PATTERN = r"[a-z]{2,5}-\d{3}"
@@ -104,14 +104,6 @@ def test_without_a_writable_folder_every_automaton_is_built(
     for named in ("", str(tmp_path / "file" / "below")):
         monkeypatch.setenv("CINNABAR_CACHE", named)
         assert remembered("plate", build).accepts(b"ab-123")
-    monkeypatch.setenv("CINNABAR_CACHE", "")
-    assert cache_folder() is None
-
-
-def test_the_cache_folder_belongs_to_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("CINNABAR_CACHE", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", "/some/cache")
-    assert cache_folder() == Path("/some/cache/cinnabar")
 
 
 def _write_often(_: int) -> str:

@@ -21,7 +21,7 @@ from cinnabar.engine.models.encodings import Encodings
 from cinnabar.engine.models.reader.inputs.tensors import Questions
 from cinnabar.engine.models.reader.network.states import QuestionStates
 from cinnabar.engine.models.reader.network.support import Statements
-from cinnabar.schemas.automata.cache import cache_folder
+from cinnabar.schemas.kept_files import cache_folder
 
 #: The folder within the cache folder, and its most bytes; thirty questions take 2 MB.
 FOLDER, LIMIT = "questions", 128 << 20

@@ -34,12 +34,13 @@ def test_a_broken_file_counts_as_missing_and_is_replaced(tmp_path: Path) -> None
     assert [path.name for path in tmp_path.rglob("*.json")] == [file.name]
 
 
-def test_the_least_recently_read_documents_go_first(tmp_path: Path) -> None:
+def test_the_least_recently_read_pages_go_first(tmp_path: Path) -> None:
     size = len(page().packed())
     store = PageStore(tmp_path, limit=4 * size)
     for number, document in enumerate(("a", "b", "c")):
         store.put(document, b"picture", "e", page())
-        os.utime(tmp_path / document, (1000 + number, 1000 + number))
+        (file,) = (tmp_path / document).iterdir()
+        os.utime(file, (1000 + number, 1000 + number))
     assert store.get("a", b"picture", "e") is not None  # now the last one
     store.put("d", b"picture", "e", page())
     store.put("e", b"picture", "e", page())
