@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.reporting import table
-from cinnabar.extraction.run.report.audit_interval import share_right
+from cinnabar.extraction.run.report.audit import share_right
 
 _RATES = (0.6, 0.8, 0.9, 0.95, 0.98, 0.995)
 _AUDITED = (30, 60, 200)

@@ -13,9 +13,8 @@ import tokenizers
 import torch
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
-from cinnabar.engine.models.language.checkpoint import save_decoder
+from cinnabar.engine.models.language.checkpoint import network_of, save_decoder
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.networks import network_of
 from cinnabar.engine.models.language.traits import Traits
 
 #: Templates in the form of published ones: Qwen's and SDAR's, and that of Llama 3.

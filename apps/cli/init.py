@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from cinnabar.apps.cli.options import AsJson
-from cinnabar.extraction.people.drafting.parsed_documents import parsed_documents
+from cinnabar.extraction.people.drafting.library_choice import parsed_documents
 from cinnabar.extraction.people.drafting.project import make_project
 from cinnabar.schemas.wording import harmless
 

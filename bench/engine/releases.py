@@ -18,10 +18,9 @@ from typing import Any
 import torch
 
 from bench.reporting import table
-from cinnabar.engine.models.language.checkpoint import Contents, weight_bytes
+from cinnabar.engine.models.language.checkpoint import Contents, network_of, weight_bytes
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.memory import position_bytes
-from cinnabar.engine.models.language.networks import network_of
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.models.language.weights_file import Stored
 from cinnabar.engine.precision import Precision

@@ -13,7 +13,7 @@ import numpy as np
 
 from cinnabar.engine.diffusion.arrays import Bools, Ints
 from cinnabar.engine.diffusion.forced import TokenTexts
-from cinnabar.engine.diffusion.record_text import whole_record
+from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import OpenSequence
 from cinnabar.engine.scheduler import failure_of, out_of_memory
 from cinnabar.engine.time_limit import check, deadline
@@ -195,3 +195,11 @@ class Run:
         """Returns how many of the tokens begin a record that the judge accepts, at most all but one; -1 for none."""
         counts = reversed(range(len(tokens)))
         return next((count for count in counts if self._accepts(self._record(tokens[:count]))), -1)
+
+
+def whole_record(graph: RecordGraph, text: bytes) -> bytes:
+    """Returns this beginning of a record, completed by a smallest rest."""
+    state = graph.automaton.run(text)
+    if state < 0:
+        raise ValueError(f"no record begins with {text!r}")
+    return text + graph.automaton.completion(state)

@@ -21,8 +21,8 @@ from cinnabar.extraction.reading.checks.judgement import with_checks
 from cinnabar.extraction.reading.filling import LONG, Asked, fill_documents, with_advice
 from cinnabar.extraction.reading.packets.boundaries import SEVERAL, is_several
 from cinnabar.extraction.reading.planning import chunks_for, locale_of, passage_of, tokens_of
-from cinnabar.extraction.reading.records.ambiguity import MOST, ambiguities
 from cinnabar.extraction.reading.records.constants import with_constants
+from cinnabar.extraction.reading.records.doubtful_words import MOST, SIGN_DROPPED, ambiguities, drops_sign
 from cinnabar.extraction.reading.records.emptiness import with_emptiness, with_fate
 from cinnabar.extraction.reading.records.evidence import evidence_of, page_of
 from cinnabar.extraction.reading.records.facts import NO_FACTS, REFUSED, FactValues, with_facts
@@ -31,7 +31,6 @@ from cinnabar.extraction.reading.records.list_lengths import notes_of, with_list
 from cinnabar.extraction.reading.records.marks import with_marks
 from cinnabar.extraction.reading.records.merging import merge
 from cinnabar.extraction.reading.records.ocr_confidence import chance_of_reading
-from cinnabar.extraction.reading.records.signs import SIGN_DROPPED, drops_sign
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.reading.table_columns import TableColumns
 from cinnabar.extraction.reading.tiers import Escalated, MergedRecord, Tier, escalate

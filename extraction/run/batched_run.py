@@ -21,8 +21,7 @@ from cinnabar.extraction.reading.model_sources import Place, named_folder
 from cinnabar.extraction.reading.progress import Progress, Silent
 from cinnabar.extraction.run.background_commits import BackgroundCommits
 from cinnabar.extraction.run.cluster.supervisor import Supervisor
-from cinnabar.extraction.run.engines.count import engines_of
-from cinnabar.extraction.run.engines.pool import EnginePool
+from cinnabar.extraction.run.engines.pool import EnginePool, engines_of
 from cinnabar.extraction.run.report.reports import report_of_run
 from cinnabar.extraction.run.run_group import RunGroup
 from cinnabar.extraction.run.stored_run import Run, RunSummary

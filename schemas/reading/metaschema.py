@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 
 import jsonschema_rs
@@ -11,7 +12,6 @@ import jsonschema_rs
 from cinnabar.schemas.errors import SchemaError
 from cinnabar.schemas.judging.dialects import Dialect, dialect_named
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.reading.complaints import complaint
 from cinnabar.schemas.reading.limits import check_limits
 from cinnabar.schemas.reading.texts import schema_text
 
@@ -53,3 +53,75 @@ def fingerprint(schema: dict[str, Any] | bool) -> str:
     """SHA-256, in hexadecimal, of the schema as JSON with sorted keys, annotations included."""
     text = schema_text(schema, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
+#: The JSON types for the names of types in other languages.
+OTHERWISE = {
+    "str": "string", "text": "string", "char": "string", "varchar": "string", "int": "integer",
+    "long": "integer", "float": "number", "double": "number", "decimal": "number", "numeric": "number",
+    "bool": "boolean", "list": "array", "tuple": "array", "set": "array", "dict": "object", "map": "object",
+    "struct": "object", "record": "object", "none": "null", "nil": "null", "undefined": "null",
+}  # fmt: skip
+#: Types of other languages that are formats of strings here.
+FORMATS = {
+    "date": "date", "datetime": "date-time", "date-time": "date-time", "timestamp": "date-time",
+    "time": "time", "uuid": "uuid", "email": "email", "uri": "uri", "url": "uri",
+}  # fmt: skip
+NAMES = {"array": "a list", "object": "an object", "string": "a text", "boolean": "true or false",
+         "integer": "a whole number", "number": "a number", "null": "null"}  # fmt: skip
+
+
+def complaint(problem: jsonschema_rs.ValidationError) -> str:
+    """The pointer, the expected value, the value found, and advice if there is any."""
+    path = problem.instance_path
+    keyword, value = (str(path[-1]) if path else ""), problem.instance
+    got = schema_text(value, ensure_ascii=False)
+    place = "".join(f"/{escape(str(part))}" for part in path) or "/"
+    advice = _advice(keyword, value)
+    text = f"{place}: expected {_expected(keyword, problem)}, got {got if len(got) < 80 else got[:77] + '…'}"
+    return f"{text} ({advice})" if advice else text
+
+
+def _expected(keyword: str, problem: jsonschema_rs.ValidationError) -> str:
+    if keyword == "type":
+        return f"{', '.join(_TYPES[:-1])} or {_TYPES[-1]}, or a list of different ones of these"
+    about: Any = problem.kind
+    match type(about).__name__:
+        case "Type" if set(about.types) == {"boolean", "object"}:
+            return "a schema, which is an object, true or false"
+        case "Type":
+            return " or ".join(NAMES.get(name, name) for name in about.types)
+        case "Minimum":
+            return f"{about.limit} or more"
+        case "ExclusiveMinimum":
+            return f"more than {about.limit}"
+        case "MinItems":
+            return "a list of one or more"
+        case "UniqueItems":
+            return "a list without repetitions"
+        case "Pattern":
+            return f"a text that matches {about.pattern}"
+        case "Required":
+            return f"{about.property!r} beside it"
+    return f"a value that the meta-schema allows ({problem.message[:160]})"
+
+
+def _advice(keyword: str, value: Any) -> str:
+    if keyword == "type" and isinstance(value, str):
+        word = value.strip().lower()
+        if word in FORMATS:
+            return f'write "type": "string", "format": "{FORMATS[word]}"'
+        if word in ("any", "*"):
+            return "leave `type` out if any value is allowed"
+        near = [OTHERWISE[word]] if word in OTHERWISE else get_close_matches(word, _TYPES, 1, 0.5)
+        return f'did you mean "{near[0]}"?' if near else ""
+    if keyword == "type" and isinstance(value, list) and len(set(map(str, value))) < len(value):
+        return "name each type once"
+    if keyword == "required" and isinstance(value, bool):
+        return "write a list of names beside `properties`"
+    if keyword in ("exclusiveMinimum", "exclusiveMaximum") and isinstance(value, bool):
+        return f"true and false belong to draft 4: name it in `$schema`, or write the bound under `{keyword}`"
+    if keyword == "items" and isinstance(value, list):
+        return "from 2020-12 on write the list under `prefixItems`, or name the draft in `$schema`"
+    return ""

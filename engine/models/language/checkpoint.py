@@ -18,10 +18,10 @@ from safetensors.torch import save_file
 from cinnabar.engine.models.integer_products import eight_bits, multiplies_integers, take_integers, takes_integers
 from cinnabar.engine.models.language.configuration import CONFIG, PRECISION
 from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.models.language.families import Family, config_of, family_of
 from cinnabar.engine.models.language.float8 import rounded, to_float8
 from cinnabar.engine.models.language.memory import free_memory, give_back_memory
-from cinnabar.engine.models.language.networks import network_of
 from cinnabar.engine.models.language.quantised import (
     Bits,
     is_quantised,
@@ -333,3 +333,8 @@ def save_decoder(folder: Path, decoder: Decoder, precision: Precision = "float32
     config = config_of(traits) | ({} if precision == "float32" else {PRECISION: precision})
     part_file.write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     part_file.replace(folder / CONFIG)
+
+
+def network_of(traits: Traits) -> Decoder:
+    """Returns a network of these traits with fresh weights."""
+    return DiffusionGemma(traits) if traits.noise == "uniform" else Decoder(traits)

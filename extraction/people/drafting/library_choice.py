@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from cinnabar.extraction.documents.content.codes import problem_message
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.documents.inputs import examine, gather, located
 from cinnabar.extraction.reading.routing.router import Router
 from cinnabar.extraction.reading.routing.routing import Routing
 from cinnabar.schemas import load_schema
+from cinnabar.schemas.errors import DocumentError, UsageError
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.wording import counted
 
@@ -60,3 +65,31 @@ def library_schema(name: str) -> dict[str, Any]:
 def _place(keyword: str) -> int:
     """The place of a keyword in a schema that people edit."""
     return _HEAD.index(keyword) if keyword in _HEAD else len(_HEAD) + (keyword == "$defs")
+
+
+#: The most documents that are looked at; more of them change little.
+MOST_DOCUMENTS = 20
+
+
+def parsed_documents(paths: Sequence[str]) -> tuple[list[Document], list[tuple[str, str]]]:
+    """The documents at these paths, and the path and reason of each that cannot be read.
+
+    Raises UsageError if none can be read.
+    """
+    locations = located(paths)
+    documents: list[Document] = []
+    problems: list[tuple[str, str]] = []
+    with ExitStack() as connections:
+        items = [examine(item, locations) for item in gather(locations, None, connections)[:MOST_DOCUMENTS]]
+        pool = connections.enter_context(ParserPool(1))
+        readable = pool.parse_many([item.content for item in items if item.problem is None])
+        for item in items:
+            outcome = next(readable)[1] if item.problem is None else item.problem
+            if isinstance(outcome, DocumentError):
+                problems.append((item.path, f"{outcome.code}: {problem_message(outcome)}"))
+            elif outcome.text.strip():
+                documents.append(outcome)
+    if not documents:
+        why = "".join(f"; {path}: {reason}" for path, reason in problems[:3])
+        raise UsageError(f"{', '.join(paths)[:200]}: expected documents with text, got none{why}")
+    return documents, problems

@@ -11,8 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from cinnabar.extraction.people.drafting.schema_files import OFFERED, schema_document
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.reading.yaml_texts import yaml_text
 
 #: The files of a project, by their paths in it.
 SCHEMA, DEPLOYMENT, README, SAMPLE = "schema.yaml", "prefect.yaml", "README.md", "documents/parcel-1042.txt"
@@ -82,3 +82,15 @@ def _write(path: Path, text: str) -> bool:
     except OSError as problem:
         raise UsageError(f"{path}: it cannot be written: {problem.strerror or problem}") from None
     return False
+
+
+#: The comment at the head of a schema of the library.
+OFFERED = """The schema `{name}` of the library: leave out fields that you do not want, and add your own.
+The reader sees names, titles, descriptions and choices only: say in each description what the field is.
+Documents may lack a value: `'null'` among the types allows that."""
+
+
+def schema_document(schema: dict[str, Any], comment: str) -> str:
+    """Returns a schema as the text of a YAML file."""
+    head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
+    return head + yaml_text(schema)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# Torch takes a second to import, and the run's own process does not need it beside its engines.
 import os
 import pickle
 import sys
@@ -12,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess
-from cinnabar.extraction.reading.model_sources import Place
+from cinnabar.extraction.reading.model_sources import ModelSource, Named, Place, RemoteSource
 from cinnabar.extraction.run.engines.worker import LENGTH, framed
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.records import DocumentInfo, Outcome
+from cinnabar.schemas.errors import UsageError
 
-# Torch takes a second to import, and the run's own process does not need it beside its engines.
 if TYPE_CHECKING:
     from cinnabar.extraction.reading.pipeline import Batch, Read
     from cinnabar.extraction.run.work.refilling import Known
@@ -129,3 +130,37 @@ def _lost(one: Read, cause: str) -> Batch:
     detail = f"each engine that filled it died ({cause}); more memory or a lower --context may help"
     info = DocumentInfo.of(one.found) if isinstance(one.found, Document) else None
     return Batch([Outcome(one.path, "quarantined", ENGINE_DIED, detail, one.digest, info)])
+
+
+def engines_of(assignment: Assignment) -> int:
+    """Returns the number of engines that `--engines` asks for; 1 is the run's own process.
+
+    `auto` is one for each processor that this process may use, and one if a GPU, a server or a language model fills.
+    Raises UsageError if several engines would share a model behind a server.
+    """
+    asked = assignment.options.engines
+    remote = any(isinstance(source, RemoteSource) for source in assignment.sources)
+    if asked != "auto":
+        if remote and int(asked) > 1:
+            raise UsageError(
+                f"--engines {asked}: expected 1 or auto with a model behind a server: its pace, budget and journal"
+                " belong to one process"
+            )
+        return int(asked)
+    plain = all(isinstance(source, ModelSource) for source in assignment.sources)
+    return _processors() if plain and not _on_gpu(assignment) else 1
+
+
+def _processors() -> int:
+    """Returns the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _on_gpu(assignment: Assignment) -> bool:
+    load = getattr(assignment.model, "load", None)
+    if not isinstance(load, Named) or load.device == "cpu":
+        return False
+    # Cold start: Torch takes a second.
+    import torch
+
+    return torch.cuda.is_available()

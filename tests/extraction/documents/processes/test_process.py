@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from worker_modules import importable
 
-from cinnabar.apps.server.schema_lanes import SchemaLanes
+from cinnabar.apps.server.schema_cache import SchemaLanes
 from cinnabar.engine.models.language.rendering import rendered
 from cinnabar.extraction.documents.archives.archive_process import Unpacker
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool

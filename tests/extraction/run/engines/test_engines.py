@@ -14,7 +14,7 @@ from dying_model import DyingModel, missing
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource, Named, model_source
 from cinnabar.extraction.reading.progress import Silent
-from cinnabar.extraction.run.engines.count import engines_of
+from cinnabar.extraction.run.engines.pool import engines_of
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import query

@@ -8,8 +8,7 @@ from bench.audit_interval import covered
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinnabar.extraction.run.report.audit import AuditFigure
-from cinnabar.extraction.run.report.audit_interval import share_right
+from cinnabar.extraction.run.report.audit import AuditFigure, share_right
 
 _COUNTS = st.lists(st.integers(0, 40).flatmap(lambda all_: st.tuples(st.integers(0, all_), st.just(all_))), max_size=60)
 
