@@ -65,10 +65,13 @@ def carried(unit: Unit, there: Unit, form: Form, older: Form | None) -> Carried:
 
 
 def lost_places(unit: Unit, form: Form) -> tuple[str, ...]:
-    """Returns the pointers of a person's values that the version of this form cannot hold."""
+    """Returns the pointers of a person's values that the version of this form cannot hold.
+
+    That a value is not in the document is lost with its whole place only.
+    """
     node, value = node_at(form, unit.pointer), OUT if unit.text is None else parse(unit.text)
     if value is OUT or value is None:
-        return ()
+        return (unit.pointer,) if node is None else ()
     carrier = _Carrier(unit, unit)
     kept = _REFUSED if node is None else carrier.carry(node, value, OUT, None, (unit.pointer,) * 3)
     return (unit.pointer,) if kept is _REFUSED else tuple(carrier.lost)

@@ -96,8 +96,9 @@ class Extraction(BatchedRun):
                     check_corrections_kept(store, part.source, part.compiled)
             spelled = Spelling.of(store.out)
             spelled.learn(str(path) for path in paths if isinstance(path, Path))
-            if any(isinstance(path, Path) and not path.is_absolute() for path in paths):
-                remember(store.out, Path.cwd())
+            relative = [str(path) for path in paths if isinstance(path, Path) and not path.is_absolute()]
+            if relative:
+                remember(store.out, Path.cwd(), [path for path in relative if spelled(path) == path])
             named = named_apart(items, spelled)
             items_of: Iterator[tuple[str, Path | Message | Input]] = iter(named.items())
             if assignment.options.split:

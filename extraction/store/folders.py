@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from cinnabar.extraction.store.files import failures, write_bytes
 
@@ -17,28 +19,43 @@ FILE = "folders.json"
 KEPT = 50
 
 
-def remember(out: Path, folder: Path) -> None:
-    """Stores this folder as the start of the latest run. Raises RunError if it cannot be written."""
+def remember(out: Path, folder: Path, locations: Iterable[str] = ()) -> None:
+    """Stores this folder as the start of the latest run, and of its relative `locations` if they are new.
+
+    Raises RunError if it cannot be written.
+    """
     here = os.path.relpath(os.path.realpath(folder), os.path.realpath(out))
-    before = _stored(out)
-    if before[:1] != [here]:
-        kept = [here, *(one for one in before if one != here)][:KEPT]
+    folders, begun = before = _stored(out)
+    kept = [here, *(one for one in folders if one != here)][:KEPT]
+    of = dict.fromkeys(locations, here) | begun
+    if before != (kept, of):
         with failures(f"{out}: the folder that the run was started from could not be stored"):
-            write_bytes(out / FILE, json.dumps({"started_from": kept}, indent=2).encode() + b"\n")
+            write_bytes(out / FILE, json.dumps({"started_from": kept, "locations": of}, indent=2).encode() + b"\n")
 
 
 def remembered(out: Path) -> list[Path]:
     """Returns the folders that runs were started from as absolute paths, the latest first."""
+    return [_absolute(out, one) for one in _stored(out)[0]]
+
+
+def starts_of_locations(out: Path) -> dict[str, Path]:
+    """Returns the folder, an absolute path, that the first run with each relative location was started from."""
+    return {location: _absolute(out, one) for location, one in _stored(out)[1].items()}
+
+
+def _absolute(out: Path, folder: str) -> Path:
     # Normalized without resolving links on the way, which may have moved or appeared since.
-    return [Path(os.path.normpath(Path(os.path.realpath(out)) / one)) for one in _stored(out)]
+    return Path(os.path.normpath(Path(os.path.realpath(out)) / folder))
 
 
-def _stored(out: Path) -> list[str]:
+def _stored(out: Path) -> tuple[list[str], dict[str, str]]:
     # The file only helps to find things again, so a broken one counts as empty, and a pipe, which never ends.
     try:
         if not (out / FILE).is_file():
-            return []
-        stored = json.loads((out / FILE).read_bytes())["started_from"]
-        return [one for one in stored if isinstance(one, str)]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
+            return [], {}
+        stored: dict[str, Any] = json.loads((out / FILE).read_bytes())
+        begun = stored.get("locations", {}).items()
+        named = {location: one for location, one in begun if isinstance(location, str) and isinstance(one, str)}
+        return [one for one in stored["started_from"] if isinstance(one, str)], named
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return [], {}

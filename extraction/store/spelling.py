@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from cinnabar.extraction.documents.addresses import is_address
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import reading
-from cinnabar.extraction.store.folders import remembered
+from cinnabar.extraction.store.folders import remembered, starts_of_locations
 
 # What follows a location in the path of a document: a file in a folder, or a mail in an mbox.
 _BELOW = ("/", "#")
@@ -28,20 +28,24 @@ class Spelling:
     """Spells paths as the runs so far did; callable.
 
     `earlier` are the locations of these runs, the ones to prefer first, and `folders` those that relative ones may have
-    started from. `here` is the folder that new relative paths start from.
+    started from; `starts` is the folder of a location if it is known. `here` is the folder that new relative paths
+    start from. A relative path that another folder's location has, and still holds, is spelled from that folder.
     """
 
-    def __init__(self, earlier: Iterable[str], folders: Sequence[Path], here: Path) -> None:
-        self._here = here
+    def __init__(
+        self, earlier: Iterable[str], folders: Sequence[Path], here: Path, starts: Mapping[str, Path] | None = None
+    ) -> None:
+        self._here, self._starts = here, starts or {}
         self._known: dict[str, str] = {}
         for location in earlier:
-            for folder in () if is_address(location) else (folders or [here]):
+            started = [self._starts[location]] if location in self._starts else folders or [here]
+            for folder in () if is_address(location) else started:
                 self._known.setdefault(_absolute(location, folder), location)
 
     @classmethod
     def of(cls, out: Path) -> Spelling:
         """Returns the spelling of this folder's runs, for a run from the working folder."""
-        return cls(_locations(out), remembered(out), Path.cwd())
+        return cls(_locations(out), remembered(out), Path.cwd(), starts_of_locations(out))
 
     def learn(self, locations: Iterable[str]) -> None:
         """Takes the locations of a new run into account, after all that are known."""
@@ -61,7 +65,13 @@ class Spelling:
                 below = absolute[len(location) :]
                 if below.startswith(_BELOW) or location.endswith("/"):
                     return _joined(spelled, below)
-        return _plain(path, self._here)
+        plain = _plain(path, self._here)
+        for location, folder in self._starts.items():
+            same = plain == location or any(plain.startswith(location + sign) for sign in _BELOW)
+            same = same or (location == "." and not plain.startswith(("/", "..")))
+            if same and absolute != _absolute(plain, folder) and (folder / location).exists():
+                return os.path.relpath(absolute, folder)
+        return plain
 
 
 def _joined(location: str, below: str) -> str:

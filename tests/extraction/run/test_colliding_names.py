@@ -164,6 +164,28 @@ def test_folders_that_two_runs_spell_alike_are_two_inputs(tmp_path: Path, monkey
     assert query(tmp_path / "out", "SELECT name FROM note ORDER BY 1").rows == [("one",), ("two",)]
 
 
+@pytest.mark.parametrize("given", ["docs", "docs/a.txt", "."])
+def test_a_relative_path_from_another_folder_is_another_input(
+    given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, out = ModelSource("reading", ReadingModel), tmp_path / "out"
+    for place in ("one", "two", "one", "two"):
+        (tmp_path / place / "docs").mkdir(parents=True, exist_ok=True)
+        (tmp_path / place / "docs" / "a.txt").write_text(f"name={place}")
+        monkeypatch.chdir(tmp_path / place)
+        extract([Path(given)], SOURCE, out, source, RunOptions(workers=1))
+    found = query(out, "SELECT path, name, document FROM note ORDER BY 2").rows
+    assert [row[:2] for row in found] == [("docs/a.txt", "one"), ("../two/docs/a.txt", "two")]
+    with DocumentLookup(out) as lookup:
+        for path, place, document in found:
+            at = lookup.find([path], document, None)
+            assert at is not None and at.samefile(tmp_path / place / "docs" / "a.txt")
+    # What was changed in its own place takes the older row's.
+    Path("docs/a.txt").write_text("name=three")
+    extract([Path(given)], SOURCE, out, source, RunOptions(workers=1))
+    assert query(out, "SELECT name FROM note ORDER BY 1").rows == [("one",), ("three",)]
+
+
 def test_a_file_named_like_a_digest_is_no_document_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("total=1")

@@ -387,7 +387,8 @@ ROWS_RENAMED = schema({"name": TEXT, "city": MAYBE, "na": TEXT, "lines": LINES_R
 def corrected(out: Path, path: str, *changes: tuple[str, str]) -> str:
     ((document,),) = query(out, f"select document from note where path like '%{path}'").rows
     for pointer, after in changes:
-        Corrector(out).correct(document, "note", [Change(Action.VALUE, pointer, after)], "ann")
+        change = Change(Action.VALUE, pointer, after) if after else Change(Action.ABSENT, pointer)
+        Corrector(out).correct(document, "note", [change], "ann")
     return document
 
 
@@ -420,13 +421,15 @@ def test_a_renamed_place_keeps_its_values_its_corrections_and_their_undoing(
         (schema({"customer": TEXT, "lines": lines()}, required=["customer"]), "/name (2)"),
         (schema({"name": TEXT, "city": MAYBE, "na": TEXT}, required=["name"]), "/lines (1)"),
         (schema({"name": {"enum": ["N1", "Ben"]}, "lines": lines()}), "/name (1)"),
+        # That it is not in the document was said, too.
+        (schema({"name": TEXT, "na": TEXT, "lines": lines()}, required=["name"]), "/city (1)"),
     ],
 )
 def test_a_version_without_place_for_corrected_values_is_refused_before_any_work(
     docs: Path, out: Path, source: SchemaSource, place: str
 ) -> None:
     corrected(out, "3.txt", ("/name", '"Ann & Co"'), ("/lines/1/what", '"nuts"'))
-    corrected(out, "4.txt", ("/name", '"Ben"'))
+    corrected(out, "4.txt", ("/name", '"Ben"'), ("/city", ""))
     for work in (lambda: fill(out, source), lambda: read(docs, source, out)):
         with pytest.raises(UsageError, match="x-cinnabar-was") as refusal:
             work()
