@@ -98,7 +98,7 @@ def test_marks_of_snippets_and_paths_outside_are_no_part_of_the_site(site: Path)
     text = (site / "schemas.html").read_text("utf-8")
     assert "../schemas/library" not in text
     assert "python run" not in (site / "python.html").read_text("utf-8")
-    assert "mails/1042.txt" in (site / "tutorial.html").read_text("utf-8")
+    assert "mails/1042.txt" in (site / "getting-started.html").read_text("utf-8")
 
 
 def test_the_picture_of_the_automaton_is_that_of_its_schema() -> None:

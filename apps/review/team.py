@@ -74,7 +74,7 @@ class Team(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
-            raise UsageError(f"--team {path}: {place}: {first['msg']} (docs/team.md has an example)") from error
+            raise UsageError(f"--team {path}: {place}: {first['msg']} (docs/review.md has an example)") from error
         except (OSError, ValueError) as error:
             raise UsageError(f"--team {path}: expected a TOML file ({error})") from error
 

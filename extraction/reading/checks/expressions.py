@@ -166,7 +166,7 @@ class _Walk:
             near = difflib.get_close_matches(name.casefold(), sorted(FUNCTIONS), 3)
             raise Refused(
                 f"expected functions that only compute from their arguments, got {called}",
-                f"near it: {', '.join(near)}" if near else "docs/checks.md lists the functions",
+                f"near it: {', '.join(near)}" if near else "docs/schemas.md lists the functions",
             )
         arguments = [one["expression"] for one in node["arguments"]]
         lambdas = [one for one in arguments if one["class"] == "LAMBDA"]
