@@ -13,6 +13,7 @@ import typer
 
 from cinnabar.apps.cli import completion
 from cinnabar.apps.cli.options import AsJson
+from cinnabar.extraction.documents.content.made_names import file_of
 from cinnabar.extraction.learning.forgetting import ForgottenInSet, forget_in_set
 from cinnabar.extraction.people.forgetting import Forgotten
 from cinnabar.extraction.people.forgetting import forget as remove
@@ -84,7 +85,7 @@ def forget(
         print(json.dumps({"dry_run": dry_run, "results": results, "sets": [asdict(one) for one in drafted]}))
         return
     _print_forgotten("would be removed" if dry_run else "removed", forgotten, drafted)
-    for path in forgotten.paths if forgotten else ():
+    for path in dict.fromkeys(map(file_of, forgotten.paths)) if forgotten else ():
         if os.path.lexists(path):
             _print_safely(f"kept: the file {path} itself; a run that reads it stores it again")
 

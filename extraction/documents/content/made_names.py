@@ -29,6 +29,11 @@ def file_path(path: str) -> str:
     return above + slash + _ESCAPED.sub(lambda found: f"%{found[1][2:]}23" if found[1] else "#", name)
 
 
+def file_of(path: str) -> str:
+    """Returns the path of the file that a document of this path is in, or is a part of."""
+    return file_path(re.sub(rf"#{FRAGMENT}\Z", "", path))
+
+
 def unnumbered(name: str) -> str:
     """Returns a name without the number of a second input."""
     return _SECOND.sub("", name)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from reading_model import ReadingModel
 from split_packet import SOURCE, run
 
-from cinnabar.extraction.documents.content.made_names import FRAGMENT, file_path, own_path
+from cinnabar.extraction.documents.content.made_names import FRAGMENT, file_of, file_path, own_path
 from cinnabar.extraction.documents.inputs import input_of
 from cinnabar.extraction.documents.packets.part import PageRange
 from cinnabar.extraction.people.forgetting import forget
@@ -117,7 +117,7 @@ def test_of_two_hundred_pairs_that_collide_each_input_has_an_outcome_and_keeps_i
 @given(st.text("a#%235/&=1") | st.from_regex(r"[a%/]*(#|%23|%2523)(1|pages=1-2|same=2)", fullmatch=True))
 def test_no_two_paths_are_written_alike_nor_like_a_made_name(path: str) -> None:
     own = own_path(path)
-    assert file_path(own) == path
+    assert file_path(own) == file_of(own) == file_of(f"{own}#pages=1-2") == path
     assert re.search(rf"#{FRAGMENT}\Z", own) is None
 
 
