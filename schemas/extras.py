@@ -63,6 +63,7 @@ EXTRAS = {
         },
     ),
     "heic": Extra("images of telephones", {"pi_heif": "pi-heif"}),
+    "sevenzip": Extra("7z archives", {"py7zr": "py7zr"}),
 }
 
 

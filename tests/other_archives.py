@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import struct
+import zlib
 
 #: Each holds `a/x.txt` ("words of x"), `grün.txt` ("äöü") and an empty file.
 SEVEN_ZIPS: dict[str, bytes] = {
@@ -64,3 +66,14 @@ AES_ZIP = base64.b64decode(
     "1KuMeuaBlRWVYUItUEsBAhQDFAABAGMAoLN2XQAAAAApAAAACwAAAAUACwAAAAAAAAAAAIABAAAAAHgudHh0AZkHAAIAQUUDCABQ"
     "SwUGAAAAAAEAAQA+AAAAVwAAAAAA"
 )
+
+
+def packed_by_hand(packed: bytes, method: bytes, size: int, files: int = 1) -> bytes:
+    """A 7z archive of one folder, packed by a method without properties, whose list says what it is told to."""
+    stated = b"\xff" + size.to_bytes(8, "little")
+    coder = b"\x01" + bytes([len(method)]) + method
+    streams = b"\x06\0\x01\x09\xff" + len(packed).to_bytes(8, "little") + b"\0\x07\x0b\x01\0" + coder
+    header = b"\x01\x04" + streams + b"\x0c" + stated + b"\0\x08\0\0"
+    header += b"\x05\xff" + files.to_bytes(8, "little") + b"\0" * files + b"\0"
+    start = struct.pack("<QQL", len(packed), len(header), zlib.crc32(header))
+    return b"7z\xbc\xaf\x27\x1c\0\4" + struct.pack("<L", zlib.crc32(start)) + start + packed + header

@@ -56,8 +56,8 @@ def export(
     """Write a view, or the answer to a query, as CSV, JSON, JSON Lines, Excel or Parquet, or bring all elsewhere.
 
     In CSV a text that a spreadsheet would run as a formula gets an apostrophe before it; numbers do not change.
-    In Excel texts are texts, each list of a schema's view is a sheet, and hashes are left out; limits of Excel that
-    change a cell are told.
+    In Excel texts are texts, each list of a schema's view is a sheet, and hashes are left out; a text that is too long
+    for a cell is cut and ends with "…".
 
     \b
     Examples:
@@ -87,12 +87,10 @@ def export(
         raise UsageError("--json: expected --to FILE beside it; --format json writes the rows as JSON")
     chosen = format_of(path, form)
     target = sys.stdout.buffer if path is None else path
-    done = write(
+    rows = write(
         out, view or sql or "", chosen, target, sql=sql is not None, formulas=formulas, record_json=record_json
     )
-    for note in done.notes:
-        print(harmless(f"cinnabar: {note}"), file=sys.stderr)
     if as_json:
-        print(json.dumps({"file": str(to), "rows": done.rows, "notes": list(done.notes)}, ensure_ascii=False))
+        print(json.dumps({"file": str(to), "rows": rows}, ensure_ascii=False))
     elif to is not None:
-        print(harmless(f"{counted(done.rows, 'row')}: {to}"))
+        print(harmless(f"{counted(rows, 'row')}: {to}"))

@@ -6,11 +6,11 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -48,13 +48,6 @@ def format_of(path: Path | None, named: str | None) -> str:
     return known
 
 
-class Exported(NamedTuple):
-    """The number of exported rows, and notes on cells that the format could not hold unchanged."""
-
-    rows: int
-    notes: Sequence[str] = ()
-
-
 def export(
     out: Path,
     what: str,
@@ -64,8 +57,8 @@ def export(
     sql: bool = False,
     formulas: bool = False,
     record_json: bool = False,
-) -> Exported:
-    """Writes the rows of a view (or of a query, with `sql`) to a file or a stream.
+) -> int:
+    """Writes the rows of a view (or of a query, with `sql`) to a file or a stream, and returns their number.
 
     In CSV a formula in a text, also in a heading, gets an apostrophe before it, unless `formulas`. Numbers stay
     numbers; lists and objects are JSON. A schema's view has its column `record_json` there only with `record_json`. In
@@ -106,42 +99,42 @@ def export(
         return _to_file(to, answer, write)
 
 
-_Writer = Callable[[pa.RecordBatchReader, BinaryIO], Exported]
+_Writer = Callable[[pa.RecordBatchReader, BinaryIO], int]
 
 
-def _to_file(to: Path, answer: pa.RecordBatchReader, write: _Writer) -> Exported:
-    done = Exported(0)
+def _to_file(to: Path, answer: pa.RecordBatchReader, write: _Writer) -> int:
+    rows = 0
 
     def fill(temporary: Path) -> None:
-        nonlocal done
+        nonlocal rows
         with temporary.open("wb") as stream:
-            done = write(answer, stream)
+            rows = write(answer, stream)
 
     if to.is_dir() or not to.parent.is_dir() or not os.access(to.parent, os.W_OK):
         raise UsageError(f"--to {to}: expected a file in an existing, writable folder")
     with failures(f"{to}: could not be written"):
         write_whole(to, fill)
-    return done
+    return rows
 
 
-def _parquet(answer: pa.RecordBatchReader, stream: BinaryIO) -> Exported:
+def _parquet(answer: pa.RecordBatchReader, stream: BinaryIO) -> int:
     rows = 0
     with pq.ParquetWriter(stream, answer.schema, compression="zstd") as writer:
         for batch in answer:
             writer.write_batch(batch)
             rows += batch.num_rows
-    return Exported(rows)
+    return rows
 
 
-def _lines(answer: pa.RecordBatchReader, stream: BinaryIO) -> Exported:
+def _lines(answer: pa.RecordBatchReader, stream: BinaryIO) -> int:
     rows = 0
     for line in _objects(answer):
         stream.write(line + b"\n")
         rows += 1
-    return Exported(rows)
+    return rows
 
 
-def _array(answer: pa.RecordBatchReader, stream: BinaryIO) -> Exported:
+def _array(answer: pa.RecordBatchReader, stream: BinaryIO) -> int:
     """Writes a JSON array with one row a line."""
     rows = 0
     stream.write(b"[")
@@ -149,7 +142,7 @@ def _array(answer: pa.RecordBatchReader, stream: BinaryIO) -> Exported:
         stream.write((b",\n" if rows else b"\n") + line)
         rows += 1
     stream.write(b"\n]\n")
-    return Exported(rows)
+    return rows
 
 
 def _objects(answer: pa.RecordBatchReader) -> Iterator[bytes]:
@@ -159,9 +152,9 @@ def _objects(answer: pa.RecordBatchReader) -> Iterator[bytes]:
 
 
 def _workbook(name: str, records: bool) -> _Writer:
-    def write(answer: pa.RecordBatchReader, stream: BinaryIO) -> Exported:
+    def write(answer: pa.RecordBatchReader, stream: BinaryIO) -> int:
         types = answer.schema.types if records else ()
-        return Exported(*write_workbook(answer.schema.names, _values(answer), stream, name, _plain, types))
+        return write_workbook(answer.schema.names, _values(answer), stream, name, _plain, types)
 
     return write
 
@@ -169,13 +162,13 @@ def _workbook(name: str, records: bool) -> _Writer:
 def _csv(formulas: bool) -> _Writer:
     shown: Callable[[Any], str] = _plain if formulas else _safe
 
-    def write(answer: pa.RecordBatchReader, stream: BinaryIO) -> Exported:
+    def write(answer: pa.RecordBatchReader, stream: BinaryIO) -> int:
         rows = 0
         stream.write(_cells(map(shown, answer.schema.names)))
         for row in _values(answer):
             stream.write(_cells(None if value is None else shown(value) for value in row))
             rows += 1
-        return Exported(rows)
+        return rows
 
     return write
 

@@ -1,4 +1,4 @@
-"""Opens what AES encrypts in archives: members of ZIP files (WinZip's AE-1 and AE-2) and streams of 7z."""
+"""Opens what AES encrypts in ZIP files: members of WinZip's AE-1 and AE-2."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import numpy as np
 # Bytes of the key for each strength of a ZIP member; the salt has half as many.
 _STRENGTHS = {1: 16, 2: 24, 3: 32}
 _ROUNDS, _VERIFIER, _SEAL = 1000, 2, 10
-# Hashes of a key of 7z, as a power of two; its own program takes 19.
-_MAX_POWER, _AT_ONCE = 22, 1 << 14
 _BLOCK = 16
 
 
@@ -44,29 +42,3 @@ def _counted(content: bytes, key: bytes) -> bytes:
     # Each counter is one block; in counter mode ECB is the cipher itself.
     pad = Cipher(algorithms.AES(key), modes.ECB()).encryptor().update(counters.tobytes())[: len(content)]
     return (np.frombuffer(content, np.uint8) ^ np.frombuffer(pad, np.uint8)).tobytes()
-
-
-def seven_zip_key(password: str, salt: bytes, power: int) -> bytes:
-    """Returns the key of a stream of 7z. Raises ValueError if it would take too long."""
-    encoded = password.encode("utf-16-le")
-    if power == 0x3F:
-        return (salt + encoded).ljust(32, b"\0")[:32]
-    if power > _MAX_POWER:
-        raise ValueError(f"a key of 2**{power} hashes")
-    digest = hashlib.sha256()
-    step = min(1 << power, _AT_ONCE)
-    rows = np.zeros((step, len(salt) + len(encoded) + 8), np.uint8)
-    rows[:, :-8] = np.frombuffer(salt + encoded, np.uint8)
-    for start in range(0, 1 << power, step):
-        rows[:, -8:] = np.arange(start, start + step, dtype="<u8").view(np.uint8).reshape(-1, 8)
-        digest.update(rows.tobytes())
-    return digest.digest()
-
-
-def opened_stream(data: bytes, key: bytes, start: bytes) -> bytes:
-    """Returns a stream of 7z under AES in chained blocks; bytes beyond whole blocks are left out."""
-    # Cold start: few files are encrypted.
-    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-
-    whole = len(data) - len(data) % _BLOCK
-    return Cipher(algorithms.AES(key), modes.CBC(start)).decryptor().update(data[:whole])

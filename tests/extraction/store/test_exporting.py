@@ -73,8 +73,7 @@ def rich(out, workload):
 
 def exported(out, form, what="SELECT * FROM rich ORDER BY path", **more):
     stream = io.BytesIO()
-    done = export(out, what, form, stream, sql=True, **more)
-    assert done.rows == len(TEXTS) + 1
+    assert export(out, what, form, stream, sql=True, **more) == len(TEXTS) + 1
     return stream.getvalue()
 
 
@@ -105,7 +104,7 @@ def test_json_lines_are_exact(rich):
 
 def test_parquet_has_the_types_of_the_view_and_other_engines_read_it(rich, tmp_path):
     path = tmp_path / "rich.parquet"
-    assert export(rich, "rich", "parquet", path).rows == len(TEXTS) + 1
+    assert export(rich, "rich", "parquet", path) == len(TEXTS) + 1
     table = pq.read_table(path).sort_by("path")
     assert table["text"].to_pylist() == [*TEXTS, None]
     assert str(table.schema.field("price").type).startswith("decimal128(38, 2)")
@@ -180,7 +179,7 @@ def test_json_is_one_array_of_the_same_objects_as_json_lines(rich):
     lines = [json.loads(line) for line in exported(rich, "jsonl").splitlines()]
     assert json.loads(exported(rich, "json")) == lines
     stream = io.BytesIO()
-    assert export(rich, "SELECT 1 WHERE false", "json", stream, sql=True).rows == 0
+    assert export(rich, "SELECT 1 WHERE false", "json", stream, sql=True) == 0
     assert json.loads(stream.getvalue()) == []
 
 
@@ -227,7 +226,7 @@ def test_a_workbook_has_texts_numbers_and_dates_and_no_formula(rich):
 
 
 def test_a_workbook_of_records_is_for_people(out, workload, tmp_path):
-    """Objects are columns, each list is a sheet, columns have widths, and nothing is a hash."""
+    """Objects are columns, each list is a sheet, each column shows a date with its time, and nothing is a hash."""
     openpyxl = pytest.importorskip("openpyxl")
     amount = {"type": "object", "properties": {"net": {"type": "number"}, "due": {"type": "string", "format": "date"}}}
     line = {"type": "object", "properties": {"text": {"type": "string"}, "parts": {"type": "array", "items": amount}}}
@@ -257,7 +256,7 @@ def test_a_workbook_of_records_is_for_people(out, workload, tmp_path):
         run.commit_batch([workload.written(f"{i}.txt", record) for i, record in enumerate(records)])
         run.finish()
     path = tmp_path / "bills.xlsx"
-    assert export(out, "bill", "xlsx", path).rows == 2
+    assert export(out, "bill", "xlsx", path) == 2
     book = openpyxl.load_workbook(path)
     found = {sheet.title: [list(row) for row in sheet.values] for sheet in book}
     assert list(found) == ["bill", "lines", "parts", "bill_2", "empty"]
@@ -270,7 +269,7 @@ def test_a_workbook_of_records_is_for_people(out, workload, tmp_path):
     assert found["parts"][2][:3] == ["0.txt", 1, 2]
     assert found["bill_2"] == [["path", "row", "value"], ["0.txt", 1, "one"], ["0.txt", 2, "two"]]
     assert all(sheet.freeze_panes == "A2" for sheet in book)
-    assert book["bill"].column_dimensions["B"].width > 30 > book["bill"].column_dimensions["D"].width
+    assert all(sheet.column_dimensions["A"].width > len("2026-02-03 00:00:00.000") for sheet in book)
     assert book["lines"]["C2"].quotePrefix and book["lines"]["C2"].data_type == "s"
     for view in ("fields", "runs", "outcomes"):
         export(out, view, "xlsx", path := tmp_path / f"{view}.xlsx")
@@ -294,15 +293,14 @@ def test_a_workbook_keeps_every_text_as_it_is(text):
     assert unescaped == text
 
 
-def test_a_workbook_tells_of_cells_that_excel_cannot_hold():
+def test_cells_that_excel_cannot_hold_are_texts_and_cut_where_one_sees_it():
     rows = [
         ["x" * 40_000, Decimal("12345678901234567.89"), date(1899, 12, 31)],
         ["\U0001f600" * 20_000, Decimal("12345.6700"), date(1900, 3, 1)],
     ]
     stream = io.BytesIO()
-    count, notes = write_workbook(["text", "number", "day"], rows, stream, "t", exporting._plain)
+    assert write_workbook(["text", "number", "day"], rows, stream, "t", exporting._plain) == 2
     first, second = list(sheet_of(stream.getvalue()).values)[1:]
-    assert count == 2 and [note.split()[0] for note in notes] == ["2", "1", "1"]
     assert len(first[0]) == 32_767 and first[0].endswith("x…")
     assert first[1:] == ("12345678901234567.89", "1899-12-31")
     assert set(second[0]) == {"\U0001f600", "…"} and second[1:] == (12345.67, datetime(1900, 3, 1))

@@ -18,14 +18,16 @@ from email.message import EmailMessage
 import openpyxl
 import pytest
 from encrypted_archive import encrypted_zip
-from other_archives import AES_ZIP, SEVEN_ZIPS
+from other_archives import AES_ZIP, SEVEN_ZIPS, packed_by_hand
 
 from cinnabar.extraction.documents.archives.members import MAX_MEMBERS, Member, UnpackedBytes, all_members
+from cinnabar.extraction.documents.content import seven_zip
 from cinnabar.extraction.documents.content.distinct_names import DistinctNames, member_name
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.schemas.errors import DocumentError
+from cinnabar.schemas.extras import Extra
 
 SMALL = 100 << 20
 
@@ -260,6 +262,44 @@ def test_damaged_7z_archives_have_one_problem(packing: str) -> None:
         data[28:32] = zlib.crc32(data[start : start + size]).to_bytes(4, "little")
         with contextlib.suppress(DocumentError):
             listed(bytes(data), "a.7z", passwords=["open sesame"])
+
+
+@pytest.mark.parametrize(
+    ("packed", "method", "size", "files"),
+    [
+        (zlib.compress(bytes(64 << 20), wbits=-15), b"\x04\x01\x08", 64 << 20, 1),
+        (bz2.compress(bytes(64 << 20)), b"\x04\x02\x02", 64 << 20, 1),
+        (b"words", b"\0", 5, 1_000_000),
+    ],
+    ids=["deflate", "bzip2", "list"],
+)
+def test_7z_bombs_end_at_the_bound(packed: bytes, method: bytes, size: int, files: int) -> None:
+    assert [one.data for one in listed(packed_by_hand(b"words", b"\0", 5), "a.7z")] == [b"words"]
+    assert code_of(lambda: listed(packed_by_hand(packed, method, size, files), "a.7z")) == "unpacked"
+
+
+@pytest.mark.parametrize(
+    ("method", "stated", "kept"),
+    [
+        (b"\x21", b"\x28", b"\0"),
+        (b"\x21", b"\x18", b"\0"),
+        (b"\x03\x01\x01", b"\x5d\xff\xff\xff\xff", b"\x5d\0\x10\0\0"),
+    ],
+)
+def test_a_dictionary_of_7z_is_no_larger_than_what_it_unpacks(method: bytes, stated: bytes, kept: bytes) -> None:
+    coder = {"method": method, "properties": stated, "numinstreams": 1, "numoutstreams": 1}
+    assert seven_zip._bounded(coder, 1000)["properties"] == kept
+
+
+def test_without_its_extra_a_7z_archive_is_one_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(seven_zip.EXTRAS, "sevenzip", Extra("7z archives", {"no_such_module": "py7zr"}))
+    with pytest.raises(DocumentError, match=r"cinnabar-extract\[sevenzip\]") as caught:
+        listed(SEVEN_ZIPS["lzma2"], "a.7z")
+    assert caught.value.code == "unsupported"
+    inside = listed(zipped(("a.7z", SEVEN_ZIPS["lzma2"]), ("x.txt", b"x")))
+    assert [(one.name, one.problem.code if one.problem else "") for one in inside] == [
+        ("a.7z", "unsupported"), ("x.txt", ""),
+    ]  # fmt: skip
 
 
 def parts(document: Document) -> list[tuple[str, str]]:
