@@ -25,6 +25,13 @@ from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets, read_set
 from cinnabar.schemas import compile_schema, load_schema
 
+#: Sets that train, drawn once by seed, as `random.Random(0).sample(sorted(load_recipe().sets), 12)`. The first ten tell
+#: the worth of a rule, all twelve whether predictions stay the same.
+DRAWN = (
+    "licence_texts", "meeting_minutes", "bank_questions", "doctor_talks", "paper_front", "openstack_advisories",
+    "materials_synthesis", "gesetze", "notams", "kubernetes_keps", "device_interfaces", "taxon_names",
+)  # fmt: skip
+
 
 def report_arguments(description: str | None, **numbers: int) -> argparse.Namespace:
     """The arguments of a report: sets, limit, model and device, and more numbers with their defaults."""

@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from bench.labelled_sets import DRAWN
 from tiny_network import VOCABULARY, tiny_network
+from training.recipe import load_recipe
 
 from cinnabar.engine.models.reader.loading import save_network
 from cinnabar.engine.models.reader.priors.config import RULES
@@ -26,6 +28,12 @@ def letters(folder: Path) -> Path:
     lines = [{"file": f"docs/{i}.txt", "truth": {"author": f"Anna {i}"}} for i in range(3)]
     (folder / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return folder
+
+
+def test_the_sets_that_were_drawn_train_and_are_twelve() -> None:
+    recipe = load_recipe()
+    assert len({*DRAWN}) == 12
+    assert {*DRAWN} <= recipe.sets.keys() - {*recipe.left_out}
 
 
 @pytest.mark.slow
