@@ -95,6 +95,8 @@ _AMOUNT = re.compile(
     rf"(?:\s?(?:[%‰]|(?P<post>{_CURRENCY_WORD})|(?=\w*[^\W\dA-Z_])[^\W\d_]{{1,5}}[²³]?))?\.?\)?[-−]?"
 )
 _BLANKS = re.compile(r"\s+")
+# A wider gap, a tab or the end of a line divides cells, not the thousands of a number.
+_CELLS = re.compile(r"\d(?:\s{2,}|[^\S \u00a0\u202f\u2009])(?=\d)")
 _OF_RANGE = re.compile(r"\d\s?(?:[-–]|to|bis|à|a|y|e|or|oder|ou|o)\s?$")
 _UNTIL = re.compile(r"\b(?:to|till|until|and|bis|hasta|fino)\b", re.IGNORECASE)
 _WORD_START = re.compile(r"^(?:mailto:|tel:|e-?mail:\s*)", re.IGNORECASE)
@@ -131,7 +133,8 @@ def _readings(span: str, locale: Locale, before: str, after: str) -> tuple[Readi
         readings.add("code", [account[1]])
     if len(core) <= 120:
         _add_dates(readings, verbatim, core, locale, before, after)
-        _add_numbers(readings, verbatim, core, locale, before, after)
+        if _CELLS.search(span) is None:
+            _add_numbers(readings, verbatim, core, locale, before, after)
         readings.add("code", _codes(core))
         truth = BOOLEANS.get(verbatim.lower(), BOOLEANS.get(core.lower()))
         if truth is not None:

@@ -69,7 +69,7 @@ class MentionReader:
         if key not in self._readings:
             locale = self.locale.in_order(day_first)
             beside = ("", "") if alone else around(self.text, spans[0][0], spans[-1][1])
-            read = " ".join(self.text[a:b] for a, b in spans)
+            read = "\n".join(self.text[a:b] for a, b in spans)
             self._readings[key] = json_readings(read, locale, *beside)
         return self._readings[key]
 
