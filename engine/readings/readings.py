@@ -21,6 +21,7 @@ from cinnabar.engine.readings.numerals import FRACTIONS, digits_to_decimals, num
 from cinnabar.engine.readings.quantities import end_of_range, quantities, scaled_numbers
 from cinnabar.engine.readings.times import (
     HALF_AFTER,
+    RANGE,
     STAMP,
     TIME,
     bare_time,
@@ -252,7 +253,10 @@ def _add_inner_dates(readings: _Found, core: str, locale: Locale, after: str) ->
         inside = list(TIME.finditer(core))
         if len(inside) == 1:
             end = inside[0].end()
+            # "9 to 5 p.m." begins with its bare hour.
+            ranged = RANGE.fullmatch(core) if inside[0].start() else None
             times = read_time(inside[0], core[end:] + after)
+            times = bare_time(ranged["first"].strip(), core[ranged.end("first") :]) if ranged else times
             readings.add_last("time", (*times, *rfc_times(times, zone_after(core + after, end))))
     elif full:
         readings.add_last("time", [value[11:16] for value in local])
