@@ -267,12 +267,15 @@ def _add_inner_dates(readings: _Found, core: str, locale: Locale, after: str) ->
 def _add_numbers(readings: _Found, verbatim: str, core: str, locale: Locale, before: str, after: str) -> None:
     """Adds the durations and the numbers that a span may mean."""
     has_digit = _DIGIT.search(core) is not None
-    scaled = next(filter(None, (scaled_numbers(text, locale, before, after) for text in (core, verbatim))), ())
+    found = [scaled_numbers(text, locale, before, after) for text in (core, verbatim)]
+    if None in found:
+        return
+    scaled = next(filter(None, found), ())
     if not scaled and DURATION.fullmatch(core) is not None:
         texts, iso, counts = read_duration(core, locale)
         readings.add("duration", texts if iso is None or _OF_RANGE.search(before) else (*texts, iso))
         readings.add("number", counts)
-    if has_digit:
+    if has_digit or scaled:
         beyond = scaled or quantities(core) or quantities(verbatim)
         if beyond:
             pre, post = verbatim[: _first_digit(verbatim)], ")" if verbatim.endswith(")") else ""

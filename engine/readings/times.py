@@ -27,22 +27,18 @@ ZONES = {
     "CHST": 10.0,
 }  # fmt: skip
 
-# The same in words, and the zones that a mail or an invitation spells out.
-_SPELLED = {f"{name} {kind} TIME": f"{name[0]}{kind[0]}T" for name in ("EASTERN", "CENTRAL", "MOUNTAIN", "PACIFIC")
-            for kind in ("STANDARD", "DAYLIGHT")} | {
-    "COORDINATED UNIVERSAL TIME": "UTC", "UNIVERSAL TIME": "UTC", "GREENWICH MEAN TIME": "GMT",
-    "BRITISH SUMMER TIME": "BST", "CENTRAL EUROPEAN TIME": "CET", "CENTRAL EUROPEAN STANDARD TIME": "CET",
-    "CENTRAL EUROPEAN SUMMER TIME": "CEST", "EASTERN EUROPEAN TIME": "EET", "EASTERN EUROPEAN SUMMER TIME": "EEST",
-    "WESTERN EUROPEAN TIME": "WET", "WESTERN EUROPEAN SUMMER TIME": "WEST", "MITTELEUROPÄISCHE ZEIT": "CET",
-    "MITTELEUROPÄISCHE SOMMERZEIT": "CEST", "MITTELEUROPÄISCHER ZEIT": "CET", "MITTELEUROPÄISCHER SOMMERZEIT": "CEST",
-    "ALASKA STANDARD TIME": "AKST", "ALASKA DAYLIGHT TIME": "AKDT", "ATLANTIC STANDARD TIME": "AST",
-    "ATLANTIC DAYLIGHT TIME": "ADT", "HAWAII STANDARD TIME": "HST", "INDIA STANDARD TIME": "IST",
-    "INDIAN STANDARD TIME": "IST", "JAPAN STANDARD TIME": "JST", "KOREA STANDARD TIME": "KST",
-    "SINGAPORE TIME": "SGT", "SINGAPORE STANDARD TIME": "SGT", "HONG KONG TIME": "HKT", "MOSCOW TIME": "MSK",
-    "MOSCOW STANDARD TIME": "MSK", "AUSTRALIAN EASTERN STANDARD TIME": "AEST", "NEW ZEALAND STANDARD TIME": "NZST",
-    "AUSTRALIAN EASTERN DAYLIGHT TIME": "AEDT", "AUSTRALIAN WESTERN STANDARD TIME": "AWST",
-    "NEW ZEALAND DAYLIGHT TIME": "NZDT",
-}  # fmt: skip
+# The same in words.
+_SPELLED = {
+    "COORDINATED UNIVERSAL": "UTC", "UNIVERSAL": "UTC", "GREENWICH MEAN": "GMT", "BRITISH SUMMER": "BST",
+    "INDIA STANDARD": "IST", "INDIAN STANDARD": "IST", "JAPAN STANDARD": "JST", "KOREA STANDARD": "KST",
+    "SINGAPORE": "SGT", "HONG KONG": "HKT", "MOSCOW": "MSK", "AUSTRALIAN EASTERN STANDARD": "AEST",
+    "AUSTRALIAN EASTERN DAYLIGHT": "AEDT", "NEW ZEALAND STANDARD": "NZST", "NEW ZEALAND DAYLIGHT": "NZDT",
+} | {f"{name} EUROPEAN{kind}": f"{name[0]}E{kind[1:2]}T" for name in ("CENTRAL", "EASTERN", "WESTERN")
+     for kind in ("", " SUMMER")} | {f"{name} {kind}": f"{name[0]}{kind[0]}T" for kind in ("STANDARD", "DAYLIGHT")
+     for name in ("EASTERN", "CENTRAL", "MOUNTAIN", "PACIFIC", "ATLANTIC")}  # fmt: skip
+_SPELLED = {f"{words} TIME": short for words, short in _SPELLED.items()} | {
+    f"MITTELEUROPÄISCHE{end}ZEIT": "CEST" if "S" in end else "CET" for end in (" ", "R ", " SOMMER", "R SOMMER")
+}
 ZONES |= {words: ZONES[short] for words, short in _SPELLED.items()}
 
 # Zones with summer time: the offset follows from the day.
@@ -179,10 +175,7 @@ def _is_next_day(match: re.Match[str]) -> bool:
 
 
 def _after(day: str) -> str:
-    try:
-        return (date.fromisoformat(day) + timedelta(1)).isoformat()
-    except OverflowError:
-        return day
+    return date.fromordinal(min(date.fromisoformat(day).toordinal() + 1, date.max.toordinal())).isoformat()
 
 
 def bare_time(text: str, after: str = "") -> tuple[str, ...]:
