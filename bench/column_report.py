@@ -3,9 +3,9 @@
     python -m bench column_report [--tables N] [--first SEED]
 
 Each table is drawn: two to four columns of numbers under one upper head, or with heads of their own in one or two
-lines, in any order, as HTML or as text of 4 to 20 rows. The description of one field names one of these columns in
-words, or one that the table lacks, or none of them. A column is told as sure if its values have a mean confidence of
-.9 or more; it is wrong if less than half of them are those of the column named.
+lines, in any order, as HTML or as text of 4 to 20 rows. The description of one field names one of these columns in its
+words ("named") or in others ("said"), or one that the table lacks, or none of them. A column is told as sure if its
+values have a mean confidence of .9 or more; it is wrong if less than half of them are those of the column named.
 """
 
 from __future__ import annotations
@@ -28,29 +28,41 @@ from cinnabar.extraction.reading.pipeline import Read, run_batch
 #: The least mean confidence of a column that is told as sure.
 SURE = 0.9
 #: What rows are, with the head of their names; the upper head, the unit price or rate beside it; and the heads of the
-#: columns of numbers with what names each of them in a description.
+#: columns of numbers with what says each of them in a description, in its words and in others.
 SUBJECTS = (
     ("parts", "Part", "Quantity", "Price", {
-        "min|minimum|min.": "minimum to keep", "max|maximum|max.": "maximum to keep", "on hand": "on hand, in stock",
-        "ordered|on order": "ordered, still to come", "reserved": "reserved for customers"}),
+        "min|minimum|min.": ("minimum to keep", "least to keep in store"),
+        "max|maximum|max.": ("maximum to keep", "most to keep in store"),
+        "on hand": ("on hand, in stock", "present in the store"),
+        "ordered|on order": ("ordered, still to come", "still to come from the supplier"),
+        "reserved": ("reserved for customers", "set aside for customers")}),
     ("staff", "Employee", "Hours", "Rate", {
-        "planned": "planned for the month", "worked|worked hrs": "worked in the month", "overtime": "of overtime",
-        "sick": "of absence, sick", "billed": "billed to clients"}),
+        "planned": ("planned for the month", "foreseen for the month"),
+        "worked|worked hrs": ("worked in the month", "spent at work"),
+        "overtime": ("of overtime", "beyond the contract"), "sick": ("of absence, sick", "absent by illness"),
+        "billed": ("billed to clients", "charged to clients")}),
     ("parcels", "Parcel", "Weight", "Postage", {
-        "gross": "gross, with its packing", "net": "net, without packing", "tare": "of the packing, tare"}),
+        "gross": ("gross, with its packing", "with its packing"), "net": ("net, without packing", "of the goods alone"),
+        "tare": ("of the packing, tare", "of the empty box")}),
     ("clubs", "Club", "Members", "Fee", {
-        "active": "who are active", "passive": "who are passive", "youth|under 18": "under 18, youth",
-        "left|left in year": "who left in the year"}),
+        "active": ("who are active", "who take part"), "passive": ("who are passive", "who only support"),
+        "youth|under 18": ("under 18, youth", "who are minors"),
+        "left|left in year": ("who left in the year", "who quit in the year")}),
     ("meters", "Meter", "Energy", "Tariff", {
-        "day": "used by day", "night": "used at night", "fed in": "fed in to the grid", "lost": "lost on the way"}),
+        "day": ("used by day", "used while the sun is up"), "night": ("used at night", "used in the dark"),
+        "fed in": ("fed in to the grid", "given back to the grid"), "lost": ("lost on the way", "leaked on the way")}),
     ("villages", "Village", "Population", "Area", {
-        "men": "men only", "women": "women only", "children": "children only", "last census": "at the last census"}),
+        "men": ("men only", "of males"), "women": ("women only", "of females"),
+        "children": ("children only", "of minors"),
+        "last census": ("at the last census", "as counted officially")}),
     ("flights", "Flight", "Seats", "Fare", {
-        "sold": "sold to passengers", "blocked": "blocked by the crew", "free|still free": "that are still free"}),
+        "sold": ("sold to passengers", "taken by passengers"), "blocked": ("blocked by the crew", "kept by the crew"),
+        "free|still free": ("that are still free", "to be had")}),
     ("wells", "Well", "Depth", "Cost", {
-        "drilled": "drilled so far", "planned": "planned at the start", "cased": "cased with pipe"}),
+        "drilled": ("drilled so far", "reached so far"), "planned": ("planned at the start", "intended at the start"),
+        "cased": ("cased with pipe", "lined with pipe")}),
 )  # fmt: skip
-KINDS = ("named", "lacking", "none")
+KINDS = ("named", "said", "lacking", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +85,7 @@ def drawn(seed: int) -> Drawn:
     """Returns a table of this seed."""
     rng = random.Random(seed)
     rows, first, upper, last, columns = rng.choice(SUBJECTS)
-    kind = rng.choices(KINDS, (3, 1, 1))[0]
+    kind = rng.choices(KINDS, (4, 2, 1, 1))[0]
     names = rng.sample([*columns], rng.randint(2, min(4, len(columns))))
     count = rng.randint(4, 20)
     asked = rng.choice(names)
@@ -91,7 +103,10 @@ def drawn(seed: int) -> Drawn:
     ids = [f"{first[0]}{rng.randint(1, 9)}{at:02}" for at in range(count)]
     prices = [f"{rng.randint(1, 90)}.{rng.randint(0, 99):02}" for _ in range(count)]
     cells = [[ids[at], *(str(numbers[name][at]) for name in names), prices[at]] for at in range(count)]
-    about = {"named": f"{upper} {columns[asked]}", "lacking": f"{upper} {columns[asked]}", "none": upper}[kind]
+    own, other = columns[asked]
+    about = {"none": upper, "said": f"{upper} {other}"}.get(kind, f"{upper} {own}")
+    if kind in ("named", "said") and rng.random() < 0.2:
+        about += f", not {rng.choice([heads[name] for name in names if name != asked])}"
     field = upper.lower()
     properties = {
         first.lower(): {"type": ["string", "null"], "description": f"Name or number of the {first.lower()}"},
@@ -109,7 +124,7 @@ def drawn(seed: int) -> Drawn:
         lines = [tuple(one[0] for one in parts), tuple(one[2] for one in parts)]
         lines = [one for one in lines if any(one)]
     title = f"List of {rows}"
-    truth = numbers[asked] if kind == "named" else []
+    truth = numbers[asked] if kind in ("named", "said") else []
     if rng.random() < 0.5:
         content = _as_html(title, lines, cells, layout == "group").encode()
         return Drawn(kind, f"{seed}.html", content, schema, rows, field, truth)

@@ -13,7 +13,7 @@ def test_drawn_tables_print_the_values_that_are_asked_for() -> None:
     for seed in range(40):
         one = drawn(seed)
         assert all(str(number).encode() in one.content for number in one.truth)
-        assert bool(one.truth) == (one.kind == "named")
+        assert bool(one.truth) == (one.kind in ("named", "said"))
 
 
 @pytest.mark.slow
@@ -22,5 +22,5 @@ def test_hardly_any_column_that_is_matched_wrongly_is_told_as_sure() -> None:
     found = [told(engine, drawn(seed)) for seed in range(60)]
     sure = [right for chance, right in found if chance >= SURE]
     assert sure.count(False) < 0.02 * len(found)
-    # A third of the tables name no column.
-    assert len(sure) >= 0.4 * len(found)
+    # Half of the tables name no column in its words.
+    assert len(sure) >= 0.3 * len(found)

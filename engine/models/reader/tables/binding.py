@@ -65,7 +65,7 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Bi
         + config.readable * np.log(readable + config.doubt)
         + config.alike * alike
         + config.apart * apart
-        + config.named * own
+        + config.named * np.where(signs.counts[:, None], own, 0.0)
         + config.total * signs.total
         - config.constant * signs.constant
         + config.some
@@ -87,6 +87,10 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Bi
     matches, named, doubtful = [1.0] * len(shares), [False] * len(shares), [False] * len(shares)
     for field, column in enumerate(columns):
         if column < 0:
+            continue
+        # Texts of all kinds can stand in many columns, and words tell less of them.
+        if not signs.counts[field]:
+            matches[field] = round(float(np.sqrt(chances[field] * claims[field, column])), 4)
             continue
         rivals = readable[field] >= _RIVAL * readable[field, column]
         rivals[[column, *bound]] = False

@@ -23,10 +23,9 @@ from cinnabar.engine.models.reader.memory.form import FormMemory
 from cinnabar.engine.models.reader.memory.form_request import FormRequest
 from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.engine.models.reader.priors.config import TableConfig
-from cinnabar.engine.models.reader.priors.name_matching import asked_of
 from cinnabar.engine.models.reader.scoring.scores import WindowScores
 from cinnabar.engine.models.reader.tables.codes import options_of_cells
-from cinnabar.engine.models.reader.tables.namesakes import named, told_apart
+from cinnabar.engine.models.reader.tables.namesakes import field_words, named, told_apart
 from cinnabar.engine.models.reader.tables.sums import total_columns
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.request import Passage
@@ -73,7 +72,8 @@ class Signs:
 
     votes: [F, C + 1], the network's shares, the last one of absence; readable: [F, C], the share of cells that are a
     value; alike: [F, C], cosines of heads and fields; total: [F, C], log odds of a column of sums; constant: [C],
-    whether all cells are the same; named: [F, C], the share of the head's own words that the field's words are.
+    whether all cells are the same; named: [F, C], the share of the head's own words that the field's words are;
+    counts: [F], the fields that are numbers.
     """
 
     votes: Floats
@@ -82,6 +82,7 @@ class Signs:
     total: Floats
     constant: npt.NDArray[np.bool_]
     named: Floats
+    counts: npt.NDArray[np.bool_]
 
 
 def signs_of(asked: Asked, table: Table, memory: Memory, is_short: bool = False) -> Signs | None:
@@ -98,11 +99,12 @@ def signs_of(asked: Asked, table: Table, memory: Memory, is_short: bool = False)
     heads = told_apart(table, memory.passage.text)
     alike, total = _meanings(asked, heads, table, rows, readable, memory)
     questions = form_questions(asked.form).slots
-    own = named([asked_of(slot.path, questions[slot.index]) for slot in asked.slots], heads)
+    own = named([field_words(slot.path, questions[slot.index]) for slot in asked.slots], heads)
     same = [len({words_of(row.cells[c], memory.passage.text) for row in rows}) == 1 for c in range(len(table.heads))]
+    counts = np.array([slot.kind in ("integer", "number") for slot in asked.slots])
     even = np.full((len(asked.slots), len(table.heads) + 1), 1.0 / (len(table.heads) + 1))
     votes = even if is_short else _votes(asked, table, memory)
-    return Signs(votes, readable, alike, total, np.array(same), own)
+    return Signs(votes, readable, alike, total, np.array(same), own, counts)
 
 
 def spread(rows: Sequence[Row], most: int) -> list[Row]:

@@ -6,18 +6,26 @@ So the words in an upper line count for no column of a run of heads of which som
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.engine.models.reader.priors.name_matching import Asked, Words, words_in
+from cinnabar.engine.models.reader.inputs.questions import Question
+from cinnabar.engine.models.reader.priors.name_matching import Asked, Words, asked_of, words_in
 from cinnabar.engine.tables.heads import Span, form_of, words_of
 from cinnabar.engine.tables.table import Table
 
 #: The letters in which two words agree; one may be longer by fewer letters than this. The fewest of a short form.
 _STEM, _SHORT = 4, 3
+#: What a description says a value is not, up to the end of the clause.
+_NOT = re.compile(
+    r"\b(?:not|no|without|except|excluding|than|ohne|nicht|keine?|außer|sans|hors|sauf|pas|sin|excepto)\b[^,.;:()]*",
+    re.IGNORECASE,
+)
 
 
 def told_apart(table: Table, text: str) -> list[str]:
@@ -60,6 +68,11 @@ def _runs(marked: Sequence[bool]) -> list[list[int]]:
 
 def _on(spans: Sequence[Span], lines: Sequence[int], line: int) -> list[Span]:
     return [span for span, own in zip(spans, lines, strict=True) if own == line]
+
+
+def field_words(path: str, question: Question) -> Asked:
+    """Returns the names of a field and the words of its description, but those of what it is not."""
+    return asked_of(path, replace(question, note=_NOT.sub("", question.note)))
 
 
 def named(fields: Sequence[Asked], heads: Sequence[str]) -> npt.NDArray[np.float64]:
