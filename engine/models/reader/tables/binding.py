@@ -23,6 +23,8 @@ _REORDERED = 4
 _EVEN = 0.05
 #: The share of its cells that are values, of those of a field's column, from which on another column is its rival.
 _RIVAL = 0.5
+#: The least probability of a column that is no rival of others; the least share of its head's words that tell a column.
+_CLAIMED, _TOLD = 0.5, 0.5
 #: How sure a column is at most that only the words of its head tell.
 _NAMED = 0.95
 
@@ -83,7 +85,7 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Bi
             columns[field], chances[field] = column, float(shares[field, column])
             free.remove(column)
     claims = np.where(chosen[:, None], 1.0, pointed / (pointed.sum(1, keepdims=True) + _EVEN))
-    bound = {column for column, chance in zip(columns, chances, strict=True) if chance >= config.column}
+    bound = {column for column, chance in zip(columns, chances, strict=True) if chance >= _CLAIMED}
     matches, named, doubtful = [1.0] * len(shares), [False] * len(shares), [False] * len(shares)
     for field, column in enumerate(columns):
         if column < 0:
@@ -92,12 +94,15 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Bi
         if not signs.counts[field]:
             matches[field] = round(float(np.sqrt(chances[field] * claims[field, column])), 4)
             continue
-        rivals = readable[field] >= _RIVAL * readable[field, column]
+        rivals = (readable[field] >= _RIVAL * readable[field, column]) & ~signs.runs
         rivals[[column, *bound]] = False
         lead = float(own[field, column] - max(own[field, rivals], default=0.0))
         liker = float(alike[field, column] - max(alike[field, rivals], default=0.0))
-        named[field] = bool(rivals.any()) and lead >= config.lead
-        doubtful[field] = bool(rivals.any()) and lead < config.lead and liker < config.liker
+        is_told = lead >= config.lead and signs.named[field, column] >= _TOLD
+        # Each other number that has no sure column yet takes one of them.
+        others = sum(signs.counts[at] and columns[at] not in bound for at in range(len(columns)) if at != field)
+        named[field] = bool(rivals.any()) and is_told and chances[field] >= config.column
+        doubtful[field] = bool(rivals.sum() > others) and not is_told and liker < config.liker
         match = float(np.sqrt(chances[field] * max(claims[field, column], _NAMED * lead)))
         matches[field] = round(min(match, config.doubtful if doubtful[field] else 1.0), 4)
     return Binding(tuple(columns), tuple(chances), tuple(absences), tuple(matches), tuple(named), tuple(doubtful))

@@ -26,7 +26,7 @@ from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.scores import WindowScores
 from cinnabar.engine.models.reader.tables.codes import options_of_cells
 from cinnabar.engine.models.reader.tables.namesakes import field_words, named, told_apart
-from cinnabar.engine.models.reader.tables.sums import total_columns
+from cinnabar.engine.models.reader.tables.sums import counts_up, number_of, total_columns
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.request import Passage
 from cinnabar.engine.tables.heads import Span, words_of
@@ -73,7 +73,7 @@ class Signs:
     votes: [F, C + 1], the network's shares, the last one of absence; readable: [F, C], the share of cells that are a
     value; alike: [F, C], cosines of heads and fields; total: [F, C], log odds of a column of sums; constant: [C],
     whether all cells are the same; named: [F, C], the share of the head's own words that the field's words are;
-    counts: [F], the fields that are numbers.
+    counts: [F], the fields that are numbers; runs: [C], the columns that number their rows.
     """
 
     votes: Floats
@@ -83,6 +83,7 @@ class Signs:
     constant: npt.NDArray[np.bool_]
     named: Floats
     counts: npt.NDArray[np.bool_]
+    runs: npt.NDArray[np.bool_]
 
 
 def signs_of(asked: Asked, table: Table, memory: Memory, is_short: bool = False) -> Signs | None:
@@ -102,9 +103,11 @@ def signs_of(asked: Asked, table: Table, memory: Memory, is_short: bool = False)
     own = named([field_words(slot.path, questions[slot.index]) for slot in asked.slots], heads)
     same = [len({words_of(row.cells[c], memory.passage.text) for row in rows}) == 1 for c in range(len(table.heads))]
     counts = np.array([slot.kind in ("integer", "number") for slot in asked.slots])
+    numbers = [[number_of(row.cells[c], memory.reader) for row in table.rows[:READ]] for c in columns]
+    runs = [len(own) > 2 and counts_up(own) for own in numbers]
     even = np.full((len(asked.slots), len(table.heads) + 1), 1.0 / (len(table.heads) + 1))
     votes = even if is_short else _votes(asked, table, memory)
-    return Signs(votes, readable, alike, total, np.array(same), own, counts)
+    return Signs(votes, readable, alike, total, np.array(same), own, counts, np.array(runs))
 
 
 def spread(rows: Sequence[Row], most: int) -> list[Row]:
