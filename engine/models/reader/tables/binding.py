@@ -95,15 +95,16 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Bi
             matches[field] = round(float(np.sqrt(chances[field] * claims[field, column])), 4)
             continue
         rivals = (readable[field] >= _RIVAL * readable[field, column]) & ~signs.runs
-        rivals[[column, *bound]] = False
+        rivals[column] = False
         lead = float(own[field, column] - max(own[field, rivals], default=0.0))
-        liker = float(alike[field, column] - max(alike[field, rivals], default=0.0))
         is_told = lead >= config.lead and signs.named[field, column] >= _TOLD
+        named[field] = bool(rivals.any()) and is_told and chances[field] >= config.column
+        rivals[[*bound]] = False
+        liker = float(alike[field, column] - max(alike[field, rivals], default=0.0))
         # Each other number that has no sure column yet takes one of them.
         others = sum(signs.counts[at] and columns[at] not in bound for at in range(len(columns)) if at != field)
-        named[field] = bool(rivals.any()) and is_told and chances[field] >= config.column
         doubtful[field] = bool(rivals.sum() > others) and not is_told and liker < config.liker
-        match = float(np.sqrt(chances[field] * max(claims[field, column], _NAMED * lead)))
+        match = float(np.sqrt(chances[field] * max(claims[field, column], _NAMED * lead if is_told else 0.0)))
         matches[field] = round(min(match, config.doubtful if doubtful[field] else 1.0), 4)
     return Binding(tuple(columns), tuple(chances), tuple(absences), tuple(matches), tuple(named), tuple(doubtful))
 
