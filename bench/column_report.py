@@ -114,7 +114,7 @@ def drawn(seed: int) -> Drawn:
         last.lower(): {"type": ["number", "null"], "description": last},
     }
     item = {"type": "object", "properties": properties, "required": [*properties]}
-    schema = {"title": rows, "type": "object", "required": [rows]}
+    schema: dict[str, Any] = {"title": rows, "type": "object", "required": [rows]}
     schema |= {"properties": {rows: {"type": "array", "items": item}}}
     lines = [(first, *lower, last)]
     if layout == "group":

@@ -113,7 +113,7 @@ def _others(named: Floats, readable: Floats) -> Floats:
     """Returns for each field and column the most that another field, which may have the column, is named by it."""
     if len(named) < 2:
         return np.zeros_like(named)
-    return most_of_others(np.where(readable > 0, named, 0.0))
+    return most_of_others(np.where(readable > 0, named, 0.0).astype(np.float32)).astype(np.float64)
 
 
 def _shares(scores: Floats) -> Floats:
