@@ -24,7 +24,7 @@ _EVEN = 0.05
 #: The share of its cells that are values, of those of a field's column, from which on another column is its rival.
 _RIVAL = 0.5
 #: The least probability of a column that is no rival of others; the least share of its head's words that tell a column.
-_CLAIMED, _TOLD = 0.5, 0.5
+_CLAIMED, _TOLD = 0.5, 0.6
 #: How sure a column is at most that only the words of its head tell.
 _NAMED = 0.95
 
@@ -60,7 +60,9 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Bi
     scores[:, count] = config.none * np.log(voted[:, count] + config.doubt)
     pointed = voted[:, :count]
     apart = alike - alike.mean(1, keepdims=True) - alike.mean(0, keepdims=True) + alike.mean()
-    own = signs.named - _others(signs.named, signs.readable)
+    # "Min. stock" has a word that "quantity in stock" has not, and names another thing.
+    told = np.where(signs.named >= _TOLD, signs.named, 0.0)
+    own = told - _others(told, readable)
     scores[:, :count] = (
         config.votes * np.log(pointed + config.doubt)
         + config.claimed * pointed / (pointed.sum(0) + _EVEN)
@@ -97,7 +99,7 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Bi
         rivals = (readable[field] >= _RIVAL * readable[field, column]) & ~signs.runs
         rivals[column] = False
         lead = float(own[field, column] - max(own[field, rivals], default=0.0))
-        is_told = lead >= config.lead and signs.named[field, column] >= _TOLD
+        is_told = lead >= config.lead and told[field, column] > 0
         named[field] = bool(rivals.any()) and is_told and chances[field] >= config.column
         rivals[[*bound]] = False
         liker = float(alike[field, column] - max(alike[field, rivals], default=0.0))

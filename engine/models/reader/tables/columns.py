@@ -100,7 +100,9 @@ def signs_of(asked: Asked, table: Table, memory: Memory, is_short: bool = False)
     heads = told_apart(table, memory.passage.text)
     alike, total = _meanings(asked, heads, table, rows, readable, memory)
     questions = form_questions(asked.form).slots
-    own = named([field_words(slot.path, questions[slot.index]) for slot in asked.slots], heads)
+    fields = [field_words(slot.path, questions[slot.index]) for slot in asked.slots]
+    # "Min. stock" in two lines is no "stock", though its upper word may be that of a group.
+    own = np.minimum(named(fields, heads), named(fields, told_apart(table, memory.passage.text, True)))
     same = [len({words_of(row.cells[c], memory.passage.text) for row in rows}) == 1 for c in range(len(table.heads))]
     counts = np.array([slot.kind in ("integer", "number") for slot in asked.slots])
     numbers = [[number_of(row.cells[c], memory.reader) for row in table.rows[:READ]] for c in columns]

@@ -28,15 +28,15 @@ _NOT = re.compile(
 )
 
 
-def told_apart(table: Table, text: str) -> list[str]:
-    """Returns the heads of a table's columns without the upper words that may be those of a whole group."""
+def told_apart(table: Table, text: str, upper: bool = False) -> list[str]:
+    """Returns the heads of a table's columns without the upper words that may be those of a whole group, or with."""
     lines = [[text.count("\n", 0, start) for start, _ in spans] for spans in table.heads]
     lowest = max((own[-1] for own in lines if own), default=0)
     heads = [words_of(spans, text) for spans in table.heads]
     # One head over several columns tells none of them from the others.
     over = Counter(span for spans in table.heads for span in {*spans})
     lower = [words_of([span for span in spans if over[span] == 1], text) for spans in table.heads]
-    for run in _runs([bool(own) and own[-1] == lowest for own in lines]):
+    for run in _runs([bool(own) and own[-1] == lowest and not upper for own in lines]):
         # Upper words over some columns of a run only may be said of the others as well.
         if len({len(lines[column]) > 1 for column in run}) > 1:
             for column in run:
@@ -76,7 +76,7 @@ def field_words(path: str, question: Question) -> Asked:
 
 
 def named(fields: Sequence[Asked], heads: Sequence[str]) -> npt.NDArray[np.float64]:
-    """Returns the share of each head's own words, by letters, that each field's names or description have: [F, C]."""
+    """Returns the share of each head's own words that each field's names or description have: [F, C]."""
     words = [words_in(head) for head in heads]
     times = Counter(word for own in words for word in {*own})
     shares = np.zeros((len(fields), len(heads)))
@@ -89,8 +89,7 @@ def named(fields: Sequence[Asked], heads: Sequence[str]) -> npt.NDArray[np.float
 
 
 def _share(words: Words, known: set[str]) -> float:
-    letters = sum(map(len, words))
-    return sum(len(word) for word in words if any(_same(word, one) for one in known)) / letters if letters else 0.0
+    return sum(any(_same(word, one) for one in known) for word in words) / max(1, len(words))
 
 
 def _same(word: str, known: str) -> bool:
