@@ -137,14 +137,21 @@ def _gaps(lines: Sequence[Line], width: float) -> tuple[Gap, ...]:
     many = len(lines) >= _MANY
     least = (_GAP_OF_MANY if many else _GAP) if lines[0].boxed else (1.0 if many else 2.0)
 
-    def free(some: Sequence[Line], crossed: float) -> list[Gap]:
+    def free(some: Sequence[Line], crossed: float, least: float = least) -> list[Gap]:
         found = _free_of_all(some, crossed * len(some))
         return [gap for gap in found if gap[1] - gap[0] >= least * width - 0.01]
 
     edges = [_middle(gap) for gap in free(lines, _CROSSED_AT_FIRST)]
     filled = [len({bisect_right(edges, word.middle) for word in line.words}) for line in lines]
     usual = sorted(filled)[len(filled) * 3 // 4]
-    return tuple(free([line for line, count in zip(lines, filled, strict=True) if count >= _FULL * usual], _CROSSED))
+    telling = [line for line, count in zip(lines, filled, strict=True) if count >= _FULL * usual]
+    full = [line for line, count in zip(lines, filled, strict=True) if count >= usual]
+    if many or len(full) < LINES:
+        return tuple(free(telling, _CROSSED))
+    # A head over two columns may reach into the gap that all full lines leave between them.
+    wide = free(full, _CROSSED)
+    narrow = free(telling, _CROSSED, _GAP_OF_MANY if lines[0].boxed else 1.0)
+    return tuple(gap for gap in narrow if any(left <= gap[0] and gap[1] <= right for left, right in wide))
 
 
 def _together(lines: Sequence[Line]) -> Sequence[Line]:

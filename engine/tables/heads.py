@@ -67,6 +67,10 @@ class Forms:
             found += column >= first and form_of(words_of(cells[column], self._text)) in usual
         return found
 
+    def filled(self, cells: Cells) -> int:
+        """Returns the number of a line's cells in columns of figures that have words."""
+        return sum(bool(cells[column]) for column in self._usual)
+
 
 def head_lines(
     lines: Sequence[Line], grid: Grid, first: int, floor: int, cells: Callable[[int], Cells], forms: Forms
@@ -90,7 +94,8 @@ def head_lines(
         if (is_heading or is_brought) and not block and headings < _HEADINGS:
             headings += 1
             continue
-        if forms.matches(own) or (is_heading and left):
+        # A head may have a figure among its words: "Under 18".
+        if 2 * forms.matches(own) >= max(1, forms.filled(own)) or (is_heading and left):
             break
         block.insert(0, at)
     named = {column for at in block for column, spans in enumerate(cells(at)) if spans}
@@ -110,7 +115,8 @@ def heads_of(lines: Sequence[Line], grid: Grid, head: Sequence[int], cells: Mapp
     heads: list[list[Span]] = [[] for _ in range(len(grid.gaps) + 1)]
     for at in head:
         own = lines[at].cells
-        if at == head[-1] or sum(map(bool, cells[at])) >= _SINGLE * len(heads):
+        # One cell over many columns is a title, or the head of a group.
+        if at == head[-1] or (len(own) > 1 and sum(map(bool, cells[at])) >= _SINGLE * len(heads)):
             for column, spans in enumerate(cells[at]):
                 heads[column] += spans
             continue

@@ -58,7 +58,14 @@ from cinnabar.engine.models.reader.scoring.single_item import (
 )
 from cinnabar.engine.models.reader.tables.columns import Asked
 from cinnabar.engine.models.reader.tables.joined import grouped
-from cinnabar.engine.models.reader.tables.lists import bound_lists, leave_taken, list_fields, outside_of, write_cell
+from cinnabar.engine.models.reader.tables.lists import (
+    bound_lists,
+    leave_taken,
+    list_fields,
+    outside_of,
+    telling,
+    write_cell,
+)
 from cinnabar.engine.models.reader.tables.named import named_rows
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision
@@ -286,7 +293,7 @@ class Reader:
         anchors: list[list[tuple[int, float]]] = []
         refused: list[Row] = []
         bound = memory.bound[form.fingerprint] = self._bound(form, memory)
-        told = {at: [(start, row.chance) for start, row in rows.items()] for at, rows in bound.items()}
+        told = {at: [(start, row.chance) for start, row in rows.items()] for at, rows in telling(bound).items()}
         if len(told) == len(form.arrays):
             # No window needs to be asked for rows.
             return _matched(nested(form, [told[array.index] for array in form.arrays]), bound)
@@ -338,13 +345,14 @@ class Reader:
         for index, rows in zip(asked, bound_lists([*asked.values()], memory), strict=True):
             _, inner = lists[index]
             if inner >= 0:
+                rows = telling({index: rows}).get(index, {})
                 found[inner], begin = rows, f"{form.arrays[inner].path}/"
                 outer = [slot for slot in asked[index].slots if not slot.path.startswith(begin)]
                 rows = grouped(rows, outer, memory.passage.text)
             found[index] = rows
         found = {array: rows for array, rows in found.items() if rows}
-        if found:
-            memory.promising[form.fingerprint] = outside_of(found, memory)
+        if items := telling(found):
+            memory.promising[form.fingerprint] = outside_of(items, memory)
         return found
 
     def _single_item(self, form: Form, memory: Memory, slots: Sequence[Slot]) -> float:

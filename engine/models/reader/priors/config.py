@@ -300,6 +300,8 @@ class TableConfig:
     #: The weights of the likeness of head and field, and of how much it is above that of other heads and fields.
     alike: float = 2.15
     apart: float = 1.71
+    #: The weight of the share of a head's own words that are the field's, above that of the other fields.
+    named: float = 6.0
     #: The weight of the log odds of a field to be the sum that a column is.
     total: float = 1.0
     #: What a column has behind the others if all of its cells are the same.
@@ -308,6 +310,11 @@ class TableConfig:
     some: float = 2.08
     #: The weight of the order of the columns of the fields around it.
     order: float = 5.5
+    #: How far a field's column must be ahead of those that could be its column as well, in the share of the head's own
+    #: words or in likeness; else the match is at most so sure.
+    lead: float = 0.3
+    liker: float = 0.3
+    doubtful: float = 0.75
     #: The least probability of a field's column, and in a long table, whose rows the network itself reads worse; below
     #: it the field has no column.
     column: float = 0.8

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.models.reader.priors.config import TableConfig
+from cinnabar.engine.models.reader.priors.name_matching import most_of_others
 from cinnabar.engine.models.reader.tables.columns import Floats, Signs
 
 #: The rounds of balancing; the shares change by less than a thousandth after them.
@@ -20,6 +21,12 @@ _ROUNDS = 60
 _REORDERED = 4
 #: What keeps a column, or a field, with hardly any vote from being claimed by one.
 _EVEN = 0.05
+#: The share of its cells that are values, of those of a field's column, from which on another column is its rival.
+_RIVAL = 0.5
+#: The least probability of a column that is no rival of others; the least share of its head's words that tell a column.
+_CLAIMED, _TOLD = 0.5, 0.6
+#: How sure a column is at most that only the words of its head tell.
+_NAMED = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +36,16 @@ class Binding:
     matches: the most that a value from the column may be sure of. A column that the other signs, such as the order of
     the columns, hold for the field's though the network points elsewhere too is less sure than its probability: of 460
     columns of .9 and more in the tuning layouts and in lists of stocks 8 were wrong, of 356 with this 2.
+    named: the fields that could have other columns but for the words of heads; doubtful: those whose column nothing in
+    the heads tells from others.
     """
 
     columns: tuple[int, ...]
     chances: tuple[float, ...]
     absences: tuple[float, ...]
     matches: tuple[float, ...]
+    named: tuple[bool, ...]
+    doubtful: tuple[bool, ...]
 
 
 def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Binding:
@@ -49,12 +60,16 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Bi
     scores[:, count] = config.none * np.log(voted[:, count] + config.doubt)
     pointed = voted[:, :count]
     apart = alike - alike.mean(1, keepdims=True) - alike.mean(0, keepdims=True) + alike.mean()
+    # "Min. stock" has a word that "quantity in stock" has not, and names another thing.
+    told = np.where(signs.named >= _TOLD, signs.named, 0.0)
+    own = told - _others(told, readable)
     scores[:, :count] = (
         config.votes * np.log(pointed + config.doubt)
         + config.claimed * pointed / (pointed.sum(0) + _EVEN)
         + config.readable * np.log(readable + config.doubt)
         + config.alike * alike
         + config.apart * apart
+        + config.named * np.where(signs.counts[:, None], own, 0.0)
         + config.total * signs.total
         - config.constant * signs.constant
         + config.some
@@ -72,11 +87,35 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Bi
             columns[field], chances[field] = column, float(shares[field, column])
             free.remove(column)
     claims = np.where(chosen[:, None], 1.0, pointed / (pointed.sum(1, keepdims=True) + _EVEN))
-    matches = [
-        round(float(np.sqrt(chance * claims[field, column])), 4) if column >= 0 else 1.0
-        for field, (column, chance) in enumerate(zip(columns, chances, strict=True))
-    ]
-    return Binding(tuple(columns), tuple(chances), tuple(absences), tuple(matches))
+    bound = {column for column, chance in zip(columns, chances, strict=True) if chance >= _CLAIMED}
+    matches, named, doubtful = [1.0] * len(shares), [False] * len(shares), [False] * len(shares)
+    for field, column in enumerate(columns):
+        if column < 0:
+            continue
+        # Texts of all kinds can stand in many columns, and words tell less of them.
+        if not signs.counts[field]:
+            matches[field] = round(float(np.sqrt(chances[field] * claims[field, column])), 4)
+            continue
+        rivals = (readable[field] >= _RIVAL * readable[field, column]) & ~signs.runs
+        rivals[column] = False
+        lead = float(own[field, column] - max(own[field, rivals], default=0.0))
+        is_told = lead >= config.lead and told[field, column] > 0
+        named[field] = bool(rivals.any()) and is_told and chances[field] >= config.column
+        rivals[[*bound]] = False
+        liker = float(alike[field, column] - max(alike[field, rivals], default=0.0))
+        # Each other number that has no sure column yet takes one of them.
+        others = sum(signs.counts[at] and columns[at] not in bound for at in range(len(columns)) if at != field)
+        doubtful[field] = bool(rivals.sum() > others) and not is_told and liker < config.liker
+        match = float(np.sqrt(chances[field] * max(claims[field, column], _NAMED * lead if is_told else 0.0)))
+        matches[field] = round(min(match, config.doubtful if doubtful[field] else 1.0), 4)
+    return Binding(tuple(columns), tuple(chances), tuple(absences), tuple(matches), tuple(named), tuple(doubtful))
+
+
+def _others(named: Floats, readable: Floats) -> Floats:
+    """Returns for each field and column the most that another field, which may have the column, is named by it."""
+    if len(named) < 2:
+        return np.zeros_like(named)
+    return most_of_others(np.where(readable > 0, named, 0.0).astype(np.float32)).astype(np.float64)
 
 
 def _shares(scores: Floats) -> Floats:

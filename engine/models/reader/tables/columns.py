@@ -25,7 +25,8 @@ from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.scores import WindowScores
 from cinnabar.engine.models.reader.tables.codes import options_of_cells
-from cinnabar.engine.models.reader.tables.sums import total_columns
+from cinnabar.engine.models.reader.tables.namesakes import field_words, named, told_apart
+from cinnabar.engine.models.reader.tables.sums import counts_up, number_of, total_columns
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.request import Passage
 from cinnabar.engine.tables.heads import Span, words_of
@@ -71,7 +72,8 @@ class Signs:
 
     votes: [F, C + 1], the network's shares, the last one of absence; readable: [F, C], the share of cells that are a
     value; alike: [F, C], cosines of heads and fields; total: [F, C], log odds of a column of sums; constant: [C],
-    whether all cells are the same.
+    whether all cells are the same; named: [F, C], the share of the head's own words that the field's words are;
+    counts: [F], the fields that are numbers; runs: [C], the columns that number their rows.
     """
 
     votes: Floats
@@ -79,19 +81,35 @@ class Signs:
     alike: Floats
     total: Floats
     constant: npt.NDArray[np.bool_]
+    named: Floats
+    counts: npt.NDArray[np.bool_]
+    runs: npt.NDArray[np.bool_]
 
 
-def signs_of(asked: Asked, table: Table, memory: Memory) -> Signs | None:
-    """Returns all that tells the columns of a table; None if too few fields have values in it, which costs little."""
+def signs_of(asked: Asked, table: Table, memory: Memory, is_short: bool = False) -> Signs | None:
+    """Returns all that tells the columns of a table; None if too few fields have values in it, which costs little.
+
+    is_short: the network reads the table itself, and has no votes for its columns.
+    """
     rows = spread(table.rows, READ)
     columns = range(len(table.heads))
     codes = [[codes_in(slot, asked.questions, table, rows, c, memory) for c in columns] for slot in asked.slots]
     readable = _readable(asked.slots, table, rows, codes, memory)
     if (readable.max(1) > _READABLE).sum() < asked.config.fewest(len(table.rows), len(asked.slots)):
         return None
-    alike, total = _meanings(asked, table, rows, readable, memory)
+    heads = told_apart(table, memory.passage.text)
+    alike, total = _meanings(asked, heads, table, rows, readable, memory)
+    questions = form_questions(asked.form).slots
+    fields = [field_words(slot.path, questions[slot.index]) for slot in asked.slots]
+    # "Min. stock" in two lines is no "stock", though its upper word may be that of a group.
+    own = np.minimum(named(fields, heads), named(fields, told_apart(table, memory.passage.text, True)))
     same = [len({words_of(row.cells[c], memory.passage.text) for row in rows}) == 1 for c in range(len(table.heads))]
-    return Signs(_votes(asked, table, memory), readable, alike, total, np.array(same))
+    counts = np.array([slot.kind in ("integer", "number") for slot in asked.slots])
+    numbers = [[number_of(row.cells[c], memory.reader) for row in table.rows[:READ]] for c in columns]
+    runs = [len(own) > 2 and counts_up(own) for own in numbers]
+    even = np.full((len(asked.slots), len(table.heads) + 1), 1.0 / (len(table.heads) + 1))
+    votes = even if is_short else _votes(asked, table, memory)
+    return Signs(votes, readable, alike, total, np.array(same), own, counts, np.array(runs))
 
 
 def spread(rows: Sequence[Row], most: int) -> list[Row]:
@@ -203,7 +221,7 @@ def is_filled(cell: Sequence[Span], text: str) -> bool:
 
 
 def _meanings(
-    asked: Asked, table: Table, rows: Sequence[Row], readable: Floats, memory: Memory
+    asked: Asked, heads: Sequence[str], table: Table, rows: Sequence[Row], readable: Floats, memory: Memory
 ) -> tuple[Floats, Floats]:
     """Returns how alike each field and each head are in meaning, and which fields may be which sums: twice [F, C].
 
@@ -212,7 +230,6 @@ def _meanings(
     alike, total = np.zeros_like(readable), np.zeros_like(readable)
     if asked.encoder is None:
         return alike, total
-    heads = [table.head(column, memory.passage.text) for column in range(len(table.heads))]
     told = form_questions(asked.form).slots
     fields = [": ".join(part for part in (told[s.index].label, told[s.index].note) if part) for s in asked.slots]
     vectors = asked.encoder().embed([*fields, *_SUM, *(head or "-" for head in heads)])

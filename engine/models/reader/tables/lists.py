@@ -91,18 +91,50 @@ def bound_lists(lists: Sequence[Asked], memory: Memory) -> list[dict[int, BoundR
     A table belongs to the list that has most of its fields in it.
     """
     by_list: list[list[BoundTable]] = [[] for _ in lists]
+    read: list[dict[int, BoundRow]] = [{} for _ in lists]
     above = 0
     for table in tables_in(memory) if lists else ():
         tried: list[BoundTable | None] = [None] * len(lists)
         if len(table.rows) >= lists[0].config.rows and not has_labels(table, memory.passage.text):
             whole = with_headings(table, memory.passage.text, above)
             tried = [_tried(asked, table, whole, memory) for asked in lists]
+        elif any(table.heads) and len(table.rows) < lists[0].config.rows:
+            for own, asked in zip(read, lists, strict=True):
+                own |= _read_rows(asked, table, memory)
         above = table.end
         shares = [0.0 if one is None else one.share(asked.config) for one, asked in zip(tried, lists, strict=True)]
         best = max(range(len(lists)), key=shares.__getitem__)
-        if (own := tried[best]) is not None and shares[best] > 0:
-            by_list[best].append(own)
-    return [_all_rows(asked, own, memory) for asked, own in zip(lists, by_list, strict=True)]
+        if (bound := tried[best]) is not None and shares[best] > 0:
+            by_list[best].append(bound)
+    rows = [_all_rows(asked, own, memory) for asked, own in zip(lists, by_list, strict=True)]
+    return [own | known if known else own for own, known in zip(read, rows, strict=True)]
+
+
+def _read_rows(asked: Asked, table: Table, memory: Memory) -> dict[int, BoundRow]:
+    """Returns the rows of a short table, which tell no items: with the columns that the words of their heads name.
+
+    The network reads the other cells; where several columns could be a field's and no word tells, no value is sure.
+    """
+    signs = signs_of(asked, table, memory, True) if len(asked.slots) > 1 else None
+    if signs is None:
+        return {}
+    found = bind(signs, np.array([bool(slot.options) for slot in asked.slots]), asked.config)
+    both = list(zip(asked.slots, found.columns, found.named, found.doubtful, found.matches, strict=True))
+    named = {slot.index: (column, match) for slot, column, is_named, _, match in both if is_named and not slot.options}
+    matches = {index: match for index, (_, match) in named.items()}
+    matches |= {slot.index: asked.config.doubtful for slot, _, _, is_doubtful, _ in both if is_doubtful}
+    rows = dict[int, BoundRow]()
+    for row in table.rows if matches else ():
+        cells = {index: (row.cells[column], match) for index, (column, match) in named.items()}
+        taken = tuple(span for cell, _ in cells.values() for span in cell)
+        rows[row.start] = BoundRow(cells, {}, {}, taken, False, 0.0, matches)
+    return rows
+
+
+def telling(lists: Mapping[int, Mapping[int, BoundRow]]) -> dict[int, dict[int, BoundRow]]:
+    """Returns the rows that tell the items of their lists; those of a short table do not."""
+    rows = {index: {start: row for start, row in own.items() if row.chance} for index, own in lists.items()}
+    return {index: own for index, own in rows.items() if own}
 
 
 def outside_of(lists: Mapping[int, Mapping[int, BoundRow]], memory: Memory) -> list[int]:

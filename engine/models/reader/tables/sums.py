@@ -62,7 +62,7 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
     """
     columns = sorted(table.figures)
     numbers = [[number_of(row.cells[column], reader) for column in columns] for row in table.rows]
-    counting = [at for at in range(len(columns)) if _counts_up([own[at] for own in numbers])]
+    counting = [at for at in range(len(columns)) if counts_up([own[at] for own in numbers])]
     numbers = [[0.0 if at in counting else number for at, number in enumerate(own)] for own in numbers]
     filled = [sum(map(bool, row.cells)) for row in table.rows]
     # A sum that fills too few columns for a row may end a part as well.
@@ -124,7 +124,7 @@ def total_columns(table: Table, rows: Sequence[Row], reader: MentionReader) -> n
     return found
 
 
-def _counts_up(numbers: Sequence[float]) -> bool:
+def counts_up(numbers: Sequence[float]) -> bool:
     """Returns whether numbers number their rows: nearly all are one more than the one before."""
     return sum(two == one + 1 for one, two in pairwise(numbers)) >= _HOLDS * (len(numbers) - 1)
 
