@@ -21,6 +21,7 @@ from cinnabar.engine.readings.numerals import FRACTIONS, digits_to_decimals, num
 from cinnabar.engine.readings.quantities import end_of_range, quantities, scaled_numbers
 from cinnabar.engine.readings.times import (
     HALF_AFTER,
+    RANGE,
     STAMP,
     TIME,
     bare_time,
@@ -95,6 +96,8 @@ _AMOUNT = re.compile(
     rf"(?:\s?(?:[%‰]|(?P<post>{_CURRENCY_WORD})|(?=\w*[^\W\dA-Z_])[^\W\d_]{{1,5}}[²³]?))?\.?\)?[-−]?"
 )
 _BLANKS = re.compile(r"\s+")
+# A wider gap, a tab or the end of a line divides cells, not the thousands of a number.
+_CELLS = re.compile(r"\d(?:\s{2,}|[^\S \u00a0\u202f\u2009])(?=\d)")
 _OF_RANGE = re.compile(r"\d\s?(?:[-–]|to|bis|à|a|y|e|or|oder|ou|o)\s?$")
 _UNTIL = re.compile(r"\b(?:to|till|until|and|bis|hasta|fino)\b", re.IGNORECASE)
 _WORD_START = re.compile(r"^(?:mailto:|tel:|e-?mail:\s*)", re.IGNORECASE)
@@ -131,7 +134,8 @@ def _readings(span: str, locale: Locale, before: str, after: str) -> tuple[Readi
         readings.add("code", [account[1]])
     if len(core) <= 120:
         _add_dates(readings, verbatim, core, locale, before, after)
-        _add_numbers(readings, verbatim, core, locale, before, after)
+        if _CELLS.search(span) is None:
+            _add_numbers(readings, verbatim, core, locale, before, after)
         readings.add("code", _codes(core))
         truth = BOOLEANS.get(verbatim.lower(), BOOLEANS.get(core.lower()))
         if truth is not None:
@@ -249,7 +253,10 @@ def _add_inner_dates(readings: _Found, core: str, locale: Locale, after: str) ->
         inside = list(TIME.finditer(core))
         if len(inside) == 1:
             end = inside[0].end()
+            # "9 to 5 p.m." begins with its bare hour.
+            ranged = RANGE.fullmatch(core) if inside[0].start() else None
             times = read_time(inside[0], core[end:] + after)
+            times = bare_time(ranged["first"].strip(), core[ranged.end("first") :]) if ranged else times
             readings.add_last("time", (*times, *rfc_times(times, zone_after(core + after, end))))
     elif full:
         readings.add_last("time", [value[11:16] for value in local])
@@ -260,12 +267,15 @@ def _add_inner_dates(readings: _Found, core: str, locale: Locale, after: str) ->
 def _add_numbers(readings: _Found, verbatim: str, core: str, locale: Locale, before: str, after: str) -> None:
     """Adds the durations and the numbers that a span may mean."""
     has_digit = _DIGIT.search(core) is not None
-    scaled = next(filter(None, (scaled_numbers(text, locale, before, after) for text in (core, verbatim))), ())
+    found = [scaled_numbers(text, locale, before, after) for text in (core, verbatim)]
+    if None in found:
+        return
+    scaled = next(filter(None, found), ())
     if not scaled and DURATION.fullmatch(core) is not None:
         texts, iso, counts = read_duration(core, locale)
         readings.add("duration", texts if iso is None or _OF_RANGE.search(before) else (*texts, iso))
         readings.add("number", counts)
-    if has_digit:
+    if has_digit or scaled:
         beyond = scaled or quantities(core) or quantities(verbatim)
         if beyond:
             pre, post = verbatim[: _first_digit(verbatim)], ")" if verbatim.endswith(")") else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cinnabar.engine.readings.dates import dates_in
@@ -13,7 +13,8 @@ from cinnabar.engine.readings.months import WEEKDAY_PATTERN, marked
 
 _WORDS = {"noon": "12:00", "midday": "12:00", "midnight": "00:00", "mittag": "12:00", "mitternacht": "00:00",
           "midi": "12:00", "minuit": "00:00", "mediodía": "12:00", "medianoche": "00:00", "mezzogiorno": "12:00",
-          "mezzanotte": "00:00"}  # fmt: skip
+          "mezzanotte": "00:00", "meio-dia": "12:00", "meia-noite": "00:00", "middernacht": "00:00"}  # fmt: skip
+_TWELVE = rf"(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})s?\b"
 
 # Hours east of UTC of the abbreviations with one meaning, or nearly one.
 ZONES = {
@@ -25,6 +26,20 @@ ZONES = {
     "HKT": 8.0, "AEST": 10.0, "AEDT": 11.0, "AWST": 8.0, "NZST": 12.0, "NZDT": 13.0, "SST": -11.0,
     "CHST": 10.0,
 }  # fmt: skip
+
+# The same in words.
+_SPELLED = {
+    "COORDINATED UNIVERSAL": "UTC", "UNIVERSAL": "UTC", "GREENWICH MEAN": "GMT", "BRITISH SUMMER": "BST",
+    "INDIA STANDARD": "IST", "INDIAN STANDARD": "IST", "JAPAN STANDARD": "JST", "KOREA STANDARD": "KST",
+    "SINGAPORE": "SGT", "HONG KONG": "HKT", "MOSCOW": "MSK", "AUSTRALIAN EASTERN STANDARD": "AEST",
+    "AUSTRALIAN EASTERN DAYLIGHT": "AEDT", "NEW ZEALAND STANDARD": "NZST", "NEW ZEALAND DAYLIGHT": "NZDT",
+} | {f"{name} EUROPEAN{kind}": f"{name[0]}E{kind[1:2]}T" for name in ("CENTRAL", "EASTERN", "WESTERN")
+     for kind in ("", " SUMMER")} | {f"{name} {kind}": f"{name[0]}{kind[0]}T" for kind in ("STANDARD", "DAYLIGHT")
+     for name in ("EASTERN", "CENTRAL", "MOUNTAIN", "PACIFIC", "ATLANTIC")}  # fmt: skip
+_SPELLED = {f"{words} TIME": short for words, short in _SPELLED.items()} | {
+    f"MITTELEUROPÄISCHE{end}ZEIT": "CEST" if "S" in end else "CET" for end in (" ", "R ", " SOMMER", "R SOMMER")
+}
+ZONES |= {words: ZONES[short] for words, short in _SPELLED.items()}
 
 # Zones with summer time: the offset follows from the day.
 _REGIONS = {"E": "America/New_York", "C": "America/Chicago", "M": "America/Denver", "P": "America/Los_Angeles"}
@@ -42,21 +57,21 @@ _TOLD = "|".join(rf"(?<=\b{word}\s)" for word in ("ore", "alle", "dalle", "las",
 # A hyphen stands before a time that ends a range ("9:00-17:00"). "Half past four" is no four o'clock.
 TIME = re.compile(
     rf"""(?:(?<![\w.,:/$€£+-])|(?<=[:.h]\d\d-)(?<!:\d\d:\d\d-)(?<!t\d\d:\d\d-))(?<!\bpast\s)(?<!\bhalb\s)(?:
-    (?:(?P<h>[01]?\d|2[0-4])(?:\s?(?:h|heures?|uhr)\s?|:)(?P<m>[0-5]\d)(?:[:'](?P<s>[0-5]\d|60)(?:[.,]\d+)?)?(?![\d:])
+    (?:(?P<h>[01]?\d|2[0-4])(?:\s?(?:h|heures?|uhr)\s?|:)(?P<m>[0-5]\d)(?:[:'](?P<s>[0-5]\d|60)(?P<f>[.,]\d+)?)?(?![\d:])
             (?!\s?m(?:in\w*|n)?\b)
-        |(?P<dh>[01]?\d|2[0-4])\.(?P<dm>[0-5]\d)(?:[.:](?P<ds>[0-5]\d))?(?=\s*(?:{_HALF}|{_OCLOCK}))
+        |(?P<dh>[01]?\d|2[0-4])\.(?P<dm>[0-5]\d)(?:[.:](?P<ds>[0-5]\d))?(?=\s*(?:{_HALF}|{_OCLOCK}|{_TWELVE}))
         |(?:{_TOLD})(?P<th>[01]?\d|2[0-4])\.(?P<tm>[0-5]\d)(?![.,]?\d|\s?(?:[€$£%]|euro|prozent|(?-i:[A-Z]{{3}}\b)))
-        |(?P<wh>[01]?\d|2[0-4])(?=\s*(?:{_HALF}|uhr\b|o['’]?clock\b|h\b)|(?<=\bà\s\d\d)\sheures\b)
+        |(?P<wh>[01]?\d|2[0-4])(?=\s*(?:{_HALF}|uhr\b|o['’]?clock\b|h\b)|(?<=\bà\s\d\d)\sheures\b|(?<=\b12)\s?{_TWELVE})
         |(?P<mil>(?:[01]?\d|2[0-3])[0-5]\d)
             (?=\s*(?:{_HALF}|uhr\b|hrs\b|hours\b|h\b|(?:utc|gmt|z|[ecmp][sd]t)\b))
-    )(?:\s*{_OCLOCK})?(?:\s*(?P<half>{_HALF}))?
+    )(?:\s*{_OCLOCK})?(?:\s*(?P<half>{_HALF}|\(?{_TWELVE}\)?))?
     |(?P<word>{"|".join(_WORDS)})\b
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
 _BARE = re.compile(r"(?P<h>[01]?\d|2[0-4])(?:[:.h](?P<m>[0-5]\d))?|(?P<mil>(?:[01]\d|2[0-3])[0-5]\d)")
 HALF_AFTER = re.compile(
-    r"(?:\s*(?:-|–|—|to|until|till|and|bis|/)+\s*\d{1,2}(?:[:.]?[0-5]\d)?)?\s*(?P<half>[ap])\s?\.?\s?m\b",
+    r"(?:\s*(?:-|–|—|to|until|till|and|bis|/)+\s*(?P<end>\d{1,2})(?:[:.]?[0-5]\d)?)?\s*(?P<half>[ap])\s?\.?\s?m\b",
     re.IGNORECASE,
 )
 _CLOCK = r"(?:\d{1,2}(?:[:.h][0-5]\d)?(?:\s{0,2}(?:[ap]\.?\s?m\b\.?|Uhr\b|h\b))?|\d{4}|noon|midnight)"
@@ -70,14 +85,22 @@ RANGE = re.compile(
 )
 STAMP = re.compile(
     r"(?<!\d)(?P<date>\d{4}-\d\d-\d\d|\d{8}|\d{6})[Tt_ ](?P<h>[01]\d|2[0-4]):?(?P<m>[0-5]\d)"
-    r"(?::?(?P<s>[0-5]\d|60)(?:[.,]\d+)?)?(?!\d)",
+    rf"(?::?(?P<s>[0-5]\d|60)(?P<f>[.,]\d+)?)?(?![.,:]?\d)(?!\s?(?i:{_HALF}|{_OCLOCK}|{_TWELVE}))",
+)
+# A place or a zone of unknown offset: "Berlin time", "(heure de Paris)". Other words before "time" label the next one.
+_ELSEWHERE = (
+    r"(?<![\n\r\t])(?:,[ ])?(?:(?!(?:Start|End|Begin|Finish|Clos|Open|Arriv|Depart|Check|Door|Show|Lunch|Dinner|Break"
+    r"|Run|Total|Local|Due|Meet|Date|Day|Next|Report|Travel|Service|Pick|Deliver|Board|Print|Full|Part|Tea|Curtain)|The\b)"
+    r"(?:[A-ZÄÖÜ][\w.'’-]*[ \u00a0]){1,3}[Tt]ime\b|[^\W\d_]+er[ ]Zeit\b"
+    r"|(?i:heure|hora|ora)[ ](?:d['’]été[ ])?(?:de[ ]|d['’]|di[ ]|del[ ])(?:la[ ])?[A-Z]\w+)(?![ ]?[:=\d])"
 )
 _ZONE = re.compile(
-    rf"\s?\(?(?:(?P<name>(?i:utc|gmt)|{'|'.join(sorted(ZONES, key=len, reverse=True))})"
+    rf"\s?\(?(?:(?P<name>(?i:utc|gmt|{'|'.join(sorted(_SPELLED, key=len, reverse=True))})"
+    rf"|{'|'.join(sorted(ZONES, key=len, reverse=True))})"
     r"(?:\s?(?P<shift>[+−-]\d{1,2}(?::?[0-5]\d)?))?(?!\w|[:.]\d)"
     r"|(?P<offset>[+−-](?:0\d|1[0-4])(?::?[0-5]\d)?)(?!\w|[:.]\d)"
     r"|(?P<region>[ECMP]T\b|(?:Eastern|Central|Mountain|Pacific)\b(?!\s(?:Europe|Africa|Stand|Dayl))(?:\s[Tt]ime)?"
-    r"|(?P<city>(?:Africa|America|Asia|Australia|Europe|Pacific)/[A-Z]\w+)))\)?"
+    rf"|(?P<city>(?:Africa|America|Asia|Australia|Europe|Pacific)/[A-Z]\w+)|(?P<elsewhere>{_ELSEWHERE})))\)?"
 )
 # Where a time stands beside its date: signs and words between the two.
 _BESIDE = re.compile(
@@ -135,9 +158,24 @@ def read_time(match: re.Match[str], after: str = "") -> tuple[str, ...]:
     else:
         hour = int(group["h"] or group["dh"] or group["th"] or group["wh"])
         minute, second = group["m"] or group["dm"] or group["tm"] or "00", group["s"] or group["ds"]
+        second = second and second + _fraction(group["f"])
     written = match[0].lower()
     certain = "uhr" in written or "h" in written
     return _times(hour, minute, second, half, after, certain)
+
+
+def _fraction(printed: str | None) -> str:
+    """Returns the parts of a second that are printed behind it, with a point; empty for none but zeros."""
+    return "." + printed[1:] if printed and printed.strip(".,0") else ""
+
+
+def _is_next_day(match: re.Match[str]) -> bool:
+    """Returns whether the time is the end of its day, 24:00."""
+    return "24" in (match["h"], *(match[name] for name in ("dh", "th", "wh") if name in match.re.groupindex))
+
+
+def _after(day: str) -> str:
+    return date.fromordinal(min(date.fromisoformat(day).toordinal() + 1, date.max.toordinal())).isoformat()
 
 
 def bare_time(text: str, after: str = "") -> tuple[str, ...]:
@@ -154,10 +192,14 @@ def _times(
     hour: int, minute: str, second: str | None, half: str | None, after: str, certain: bool
 ) -> tuple[str, ...]:
     tail = minute if second is None else f"{minute}:{second}"
+    if half is not None and (twelve := _WORDS.get(half.lower().strip("()").removesuffix("s"))) is not None:
+        if hour == 12:
+            return (f"{twelve[:2]}:{tail}",)
+        half = None
     if half is not None and hour <= 12:
         late = 5 < hour < 12 if _NIGHT.search(half) else _AFTER_NOON.search(half) is not None
         return (f"{hour % 12 + 12 * late:02d}:{tail}",)
-    if hour > 24 or (hour == 24 and minute != "00"):
+    if hour > 24 or (hour == 24 and tail.strip("0:")):
         return ()
     plain = f"{hour % 24:02d}:{tail}"
     # A time with seconds is written with twenty-four hours.
@@ -167,6 +209,8 @@ def _times(
     behind = HALF_AFTER.match(after)
     # As it stands a time is one before noon, but for twelve.
     turned = behind is not None and (behind["half"] in "pP") == (hour < 12)
+    # "9 to 5 pm" begins before noon.
+    turned ^= behind is not None and hour % 12 > int(behind["end"] or hour) % 12
     return (other, plain) if turned else (plain, other)
 
 
@@ -178,6 +222,8 @@ def with_seconds(time: str) -> str:
 def _offset(zone: re.Match[str], day: str, time: str) -> float | None:
     """Returns the hours east of UTC of a zone on this day; None if this machine does not know the zone."""
     if zone["region"]:
+        if zone["elsewhere"]:
+            return None
         try:
             region = ZoneInfo(zone["city"] or _REGIONS[zone["region"][0]])
             moved = datetime.fromisoformat(f"{day}T{time}").replace(tzinfo=region).utcoffset()
@@ -200,8 +246,11 @@ def read_datetimes(text: str, locale: Locale, after: str = "") -> tuple[tuple[st
         day = _stamp_date(stamp["date"])
         if day is None:
             return (), ()
-        time = f"{stamp['h']}:{stamp['m']}:{stamp['s'] or '00'}"
-        return _rfc(day, time, zone_after(text, stamp.end())), (f"{day}T{time}", f"{day}T{time[:5]}")
+        if _is_next_day(stamp) and (stamp["m"], stamp["s"] or "00") != ("00", "00"):
+            return (), ()
+        day = _after(day) if _is_next_day(stamp) else day
+        time = f"{int(stamp['h']) % 24:02d}:{stamp['m']}:{stamp['s'] or '00'}{_fraction(stamp['f'])}"
+        return _rfc(day, time, zone_after(text + after, stamp.end())), (f"{day}T{time}", f"{day}T{time[:5]}")
     dates = dates_in(text, locale)
     if not dates:
         return (), ()
@@ -211,10 +260,10 @@ def read_datetimes(text: str, locale: Locale, after: str = "") -> tuple[tuple[st
     match = TIME.search(rest)
     if match is None:
         return (), ()
-    zone = zone_after(rest, match.end()) or zone_after(rest.rstrip(), dates[0][1])
+    zone = zone_after(rest + after, match.end()) or zone_after(rest.rstrip(), dates[0][1])
     full: list[str] = []
     local: list[str] = []
-    for day in dates[0][2]:
+    for day in map(_after, dates[0][2]) if _is_next_day(match) else dates[0][2]:
         for time in read_time(match, rest[match.end() :] + after):
             full += _rfc(day, with_seconds(time), zone)
             local += [f"{day}T{with_seconds(time)}", f"{day}T{time[:5]}"]
@@ -268,6 +317,6 @@ def _rfc(day: str, time: str, zone: re.Match[str] | None) -> tuple[str, ...]:
     written = f"{day}T{time}{'-' if offset < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}"
     try:
         moved = datetime.fromisoformat(f"{day}T{time}").replace(tzinfo=timezone(timedelta(hours=offset)))
-        return (written, moved.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+        return (written, f"{moved.astimezone(UTC):%Y-%m-%dT%H:%M:%S}{time[8:]}Z")
     except (ValueError, OverflowError):
         return (written,)

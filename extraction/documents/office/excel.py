@@ -183,7 +183,7 @@ class _Workbook:
         if kind in ("str", "e", "d"):
             return self._written(_unescaped(held), cell)
         try:
-            number = float(held)
+            number = int(held) if held.lstrip("-").isdecimal() and len(held) <= 40 else float(held)
         except ValueError:
             return str(held)
         return self._written(number, cell)

@@ -123,6 +123,8 @@ class NumberFormat:
         return text if self.texts is None else f"{self.texts.slots[0][0]}{text * self.texts.text}{self.texts.after}"
 
 
+_SCALES = {(-3, "K"): [" thousand"], (-3, "k"): [" thousand"], (-6, "M"): [" million"], (-6, "m"): [" million"],
+           (-6, "MM"): [" million"], (-9, "B"): [" billion"], (-9, "bn"): [" billion"]}  # fmt: skip
 _BELOW = ("<", 0.0), ("<=", 0.0)
 GENERAL = NumberFormat()
 
@@ -189,7 +191,8 @@ def _section(code: str) -> Section:
         return Section(date=date, time=time, elapsed=elapsed, test=test)
     groups = groups[:1] if exact else groups
     (before, whole), *others = groups or [(literals, "")]
-    after = literals if groups else []
+    # "4.50M" without a currency could be a length.
+    after = _SCALES.get((scale, "".join(literals).strip()), literals) if groups else []
     if "(" in before and ")" in after:
         before.remove("(")
         after.remove(")")
@@ -216,9 +219,10 @@ def _around(text: str, behind: bool, fixed: bool) -> str:
 def _digits(number: float, places: tuple[int, int] | None) -> str:
     if number != number or number in (float("inf"), float("-inf")):
         return str(number)
+    # Office programs keep fifteen digits; a file may have more of a whole number, such as those of a code.
+    whole = isinstance(number, int) or (abs(number) < 2**53 and number == int(number))
     if places is None:
-        # Fifteen digits are those that office programs keep.
-        if number == int(number) and abs(number) < 1e15:
+        if whole:
             return str(int(number))
         text = f"{number:.15g}"
         if "e" in text and 1e-9 < abs(number) < 1e21:
@@ -227,6 +231,8 @@ def _digits(number: float, places: tuple[int, int] | None) -> str:
     least, most = places
     # Office programs round halves away from zero.
     text = f"{float(f'{number:.15g}') * (1 + 2**-52):z.{min(most, _PLACES)}f}"
+    if whole:
+        text = f"{int(number)}.{text.partition('.')[2]}"
     while most > least and text[-1] == "0":
         text, most = text[:-1], most - 1
     return text.removesuffix(".")

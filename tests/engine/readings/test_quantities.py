@@ -37,6 +37,43 @@ def test_a_quantity_is_read_as_its_number(span: str, number: str) -> None:
     assert numbers(span)[0] == number
 
 
+# Amounts of money as people print them, and what they mean; None where that is unsure.
+AMOUNTS = {
+    "$ 14 MM": "14e6", "$14MM": "14e6", "$ 1.5 m": "1.5e6", "US$ 1.5m": "1.5e6", "€1.2 mn": "1.2e6",
+    "$2.2 mil": "2.2e6",
+    "2½ million": "2.5e6", "2 ½ million pounds": "2.5e6", "½ million": "0.5e6", "Rs. 1.5 lac": "1.5e5",
+    "Rs 3 lacs": "3e5", "$2.75\nmillion": "2.75e6", "2,4\nMio. EUR": "2.4e6", "12 hundred dollars": "1200",
+    "EUR 300 k": "3e5", "GBP 300 K": "3e5", "2.5e6": "2.5e6", "1.2E+03": "1200", "1.2E-02": "0.012", "1,5e3": "1500",
+    "12 cents": "0.12", "99p": "0.99", "45¢": "0.45", "50 Cent": "0.5", "5 pence": "0.05", "20 centimes": "0.2",
+    "12€50": "12.5", "1.249€50": "1249.5", "$19⁹⁹": "19.99", "£249⁹⁹": "249.99", "£1,249⁵⁰": "1249.5",
+    "249⁹⁹ €": "249.99", "249⁹⁰ EUR": "249.9", "1.249⁹⁰ EUR": "1249.9", "€ 7⁰⁵": "7.05", "$2 mil": None,
+    "R$ 5 mil": None, "EUR 12.50 M": None, "€ 1,99 B": "1.99", "$45 Kenya Road": "45", "100 m": "100", "5 kg": "5",
+    "1.4 billion yen": "1.4e9", "about 2 million people": "2e6", "1.5m EUR": "1.5e6", "$3m": "3e6",
+    "-$2.2 mil": "-2.2e6",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("printed", AMOUNTS)
+def test_an_amount_has_its_scale_and_its_cents_or_is_unread(printed: str) -> None:
+    text, number = f"Price: {printed}\nTax: none", AMOUNTS[printed]
+    found = {
+        Decimal(str(next(reading.value for reading in read if reading.kind == "number")))
+        for one in scan(text, UNKNOWN)
+        for read in [readings(text[one.start : one.end], UNKNOWN, text[: one.start], text[one.end :])]
+        if one.start < 8 + len(printed) and any(reading.kind == "number" for reading in read)
+    }
+    assert found == ({Decimal(number)} if number else set())
+
+
+@pytest.mark.parametrize("printed", [one for one in AMOUNTS if AMOUNTS[one]])
+def test_the_cell_of_an_amount_reads_as_in_a_text_or_not_at_all(printed: str) -> None:
+    assert [Decimal(str(number)) for number in numbers(printed)[:1]] in ([], [Decimal(AMOUNTS[printed] or 0)])
+
+
+def test_pence_are_those_of_english_print() -> None:
+    assert numbers("99p", GERMAN) == ["99"] and numbers("99p")[:2] == ["0.99", "99"]
+
+
 def test_a_scale_takes_the_decimal_comma_of_the_document() -> None:
     assert numbers("2,5 Mrd.", GERMAN)[0] == "2500000000"
 
@@ -44,7 +81,8 @@ def test_a_scale_takes_the_decimal_comma_of_the_document() -> None:
 @pytest.mark.parametrize(
     "span",
     ["9/11", "24/7", "2019/20", "7/4", "A1/2", "5 m", "3 lbs 2 in", "12/12", "01/12", "4/5", "2020-1/2", "48°51'24\"",
-     "€ 1,99 B", "20 mn", "5 mil", "5\n1/2", "5' 15\""],
+     "€ 1,99 B", "20 mn", "5 mil", "5\n1/2", "5' 15\"", "14 mm", "1.5 m", "300 k", "2E5", "12\nMillions of", "249⁹⁹",
+     "1,234¹", "$19.99¹²", "$45¹² million", "720p", "12 € 50"],
 )  # fmt: skip
 def test_what_only_looks_like_a_quantity_is_none(span: str) -> None:
     assert quantities(span) == () and scaled_numbers(span, UNKNOWN, "", "") == ()
@@ -118,7 +156,12 @@ def test_no_number_of_a_scaled_amount_lacks_its_scale(digits: Decimal, form: str
         ]
 
 
-@pytest.mark.parametrize("text", ["between $1.2-1.5 million", "10 to 12 million people", "1,2 bis 1,5 Mio. EUR"])
+@pytest.mark.parametrize(
+    "text",
+    ["between $1.2-1.5 million", "10 to 12 million people", "1,2 bis 1,5 Mio. EUR", "between $2 and $3 million",
+     "between 2 and 3 million", "zwischen 2 und 3 Mio. EUR", "entre 2 et 3 millions", "entre 2 y 3 millones",
+     "tra 2 e 3 milioni", "USD 2 to USD 3 million", "$2-3m"],
+)  # fmt: skip
 def test_the_beginning_of_a_range_has_the_scale_of_its_end(text: str) -> None:
     first = next(one for one in scan(text, UNKNOWN) if one.kind == "number")
     read = readings(text[first.start : first.end], UNKNOWN, text[: first.start], text[first.end :])

@@ -108,6 +108,21 @@ def test_text_that_is_no_number_has_no_number_reading(span: str) -> None:
     assert values(span, UNKNOWN, "number") == []
 
 
+@given(
+    st.integers(1, 999),
+    st.integers(100, 999),
+    st.sampled_from(["  ", "       ", "\t", " \t", "\n", "\r\n", " \n ", "\u00a0\u00a0", "\u202f ", "\f"]),
+    st.sampled_from(["{}", "{} EUR", "${}", "{},50", "{}.5"]),
+)
+def test_two_cells_are_no_number(left: int, right: int, gap: str, form: str) -> None:
+    assert values(form.format(f"{left}{gap}{right}"), UNKNOWN, "number") == []
+
+
+@pytest.mark.parametrize("blank", [" ", "\u00a0", "\u202f", "\u2009"])
+def test_one_blank_parts_thousands(blank: str) -> None:
+    assert values(f"13{blank}121", UNKNOWN, "number") == ["13121"]
+
+
 def test_a_lone_separator_before_three_digits_is_read_both_ways() -> None:
     assert values("1.234", UNKNOWN, "number") == ["1.234", "1234"]
     assert values("1,234", UNKNOWN, "number") == ["1234", "1.234"]

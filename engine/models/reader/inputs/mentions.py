@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.readings.locale import Locale, document_locale
-from cinnabar.engine.readings.quantities import COUNTED_IN, SCALED
+from cinnabar.engine.readings.quantities import CENTS, COUNTED_IN, SCALED
 from cinnabar.engine.readings.readings import around, is_amount, json_readings
 from cinnabar.engine.readings.scan import Mention, scan
 from cinnabar.schemas.form.form import Slot
@@ -24,7 +24,11 @@ from cinnabar.schemas.form.form import Slot
 # The formats of which a part may read as a value too ("3:30" of "3:30 pm", "2 hours" of "2 hours 30 minutes").
 _WHOLE = ("date-time", "time", "duration")
 # A percentage is no amount of money, unless the field's words are about shares too.
-_PERCENT = re.compile(r"\s?[%‰]")
+_PERCENT = re.compile(
+    r"\s?[%‰]|[ \u00a0]?(?:per\s?cento?|pct|pro[cs]ent\w*|prozent\w*|promille|v\.?\s?[HT]\.?|vom\s(?:hundert|tausend)"
+    r"|pour\s?(?:cent|mille)|por\s?(?:cien|cen|mil)(?:to)?|per\s?mill?e?|процент\w*|p\.\s?c\.)(?!\w|\s?:)",
+    re.IGNORECASE,
+)
 _MONEY = re.compile(
     r"\b(?:amounts?|prices?|costs?|fees?|totals?|tax(?:es)?|vat|balance|\w*betrag|\w*summe|\w*preis|kosten|\w*steuer|mwst"
     r"|ust|montants?|prix|tva|importe|precio|impuestos?|iva|importo|prezzo|imposta|totale)\b",
@@ -69,7 +73,7 @@ class MentionReader:
         if key not in self._readings:
             locale = self.locale.in_order(day_first)
             beside = ("", "") if alone else around(self.text, spans[0][0], spans[-1][1])
-            read = " ".join(self.text[a:b] for a, b in spans)
+            read = "\n".join(self.text[a:b] for a, b in spans)
             self._readings[key] = json_readings(read, locale, *beside)
         return self._readings[key]
 
@@ -141,9 +145,9 @@ class MentionReader:
         if at not in known:
             *_, is_counted_in, is_money = key
             start, end = self.mentions[at].start, self.mentions[at].end
-            scaled = SCALED.match(self.text, start) if is_counted_in else None
-            if scaled is not None and scaled.end() >= end:
-                known[at] = self.read(slot, scaled.span("digits"), alone=True)
+            counted = SCALED.match(self.text, start) or CENTS.match(self.text, start) if is_counted_in else None
+            if counted is not None and counted[1] and counted.end() >= end:
+                known[at] = self.read(slot, counted.span(1), alone=True)
             else:
                 known[at] = None if is_money and _PERCENT.match(self.text, end) else self.read(slot, (start, end))
         return known[at]

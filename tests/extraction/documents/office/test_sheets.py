@@ -79,10 +79,10 @@ def places(document: Document) -> dict[str, str]:
         (5551234567, "[<=9999999]000-0000;(000) 000-0000", "(555) 123-4567"),
         (10203, '00"."00\\.00', "01.02.03"),
         (491701234567, "+00 000 0000000", "+49 170 1234567"),
-        (1234567, '#,##0,"k"', "1235k"),
-        (-12345678, "0.0,,\\M", "-12.3M"),
+        (1234567, '#,##0,"k"', "1235 thousand"),
+        (-12345678, "0.0,,\\M", "-12.3 million"),
         (950, '[>=1000000]0.0,,"M";[>=1000]0,"k";0', "950"),
-        (2500000, '[>=1000000]0.0,,"M";[>=1000]0,"k";0', "2.5M"),
+        (2500000, '[>=1000000]0.0,,"M";[>=1000]0,"k";0', "2.5 million"),
         (0, '[=1]"yes";[=0]"no";General', "no"),
         (-5, '[<0]"loss "0;0', "loss 5"),
         (-50, '0.00;0.00" CR"', "50.00 CR"),
@@ -99,6 +99,16 @@ def places(document: Document) -> dict[str, str]:
         (0.5, "+0%;-0%", "+50%"),
         (19.5, '0.0"%"', "19.5%"),
         (5, "[>=x]0", "5"),
+        (4500000, '0.00,,"M"', "4.50 million"),
+        (4500000, '0.00,,"MM"', "4.50 million"),
+        (2.5e9, '0.0,,,"B"', "2.5 billion"),
+        (4500, '0.0" M"', "4500.0 M"),
+        (4500000, '0.0,,"M€"', "4.5 M€"),
+        (1234567890123456, "General", "1234567890123456"),
+        (1234567890123456.0, "0", "1234567890123456"),
+        (8934071100123456789, "General", "8934071100123456789"),
+        (8934071100123456789, "0.00", "8934071100123456789.00"),
+        (-8934071100123456789, "0", "-8934071100123456789"),
     ],
 )
 def test_numbers_are_written_as_their_format_says(number: float, code: str, text: str) -> None:
@@ -117,6 +127,13 @@ def test_a_code_shows_all_digits_in_its_places_between_its_literals(seed: int) -
         code, shown, digits = code + "0" * len(group), shown + literal + group, digits + group
     if len(digits) < 16:
         assert read_format(code).write(int(digits)) == shown, code
+
+
+@pytest.mark.parametrize("digits", [12, 15, 16, 17, 19, 23])
+def test_whole_numbers_keep_the_digits_that_the_file_has(digits: int) -> None:
+    number = int("12345678901234567890123"[:digits])
+    data = changed(saved(book_of(["Serial", 7])), "xl/worksheets/sheet1.xml", b"<v>7</v>", b"<v>%d</v>" % number)
+    assert parse(data, "a.xlsx").text.split() == ["Serial", str(number)]
 
 
 def test_texts_have_a_section_of_their_own_and_hidden_cells_are_flagged() -> None:

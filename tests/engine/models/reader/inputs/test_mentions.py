@@ -69,7 +69,24 @@ def typed(schema: Any, text: str) -> list[bytes]:
 )
 def test_a_percentage_is_no_money(words: dict[str, str], found: list[bytes]) -> None:
     assert typed(NUMBER | words, "VAT 14.50% 120.00\n") == found
-    assert typed(NUMBER | words, "VAT 14.50 % 120.00\n") == found
+    for share in (" %", "‰", " percent", " per cent", " pct", " pct.", " Percent", " Prozent", " v. H.", " vH",
+                  " v.H.", " vom Hundert", " Promille", " pour cent", " por ciento", " por cento", " per cento",
+                  " procent", " prosent", " процентов", " p. c.", " per mille"):  # fmt: skip
+        assert typed(NUMBER | words, f"VAT 14.50{share} 120.00\n") == found, share
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [" people", "\nProzent: 19", " Percent: 19", " pc", " per centner", " pctx", " Personen", " v. Chr.", " EUR", ""],
+)
+def test_other_words_behind_an_amount_are_no_share(unit: str) -> None:
+    assert typed(NUMBER | {"description": "Amount of the tax"}, f"VAT 14.50{unit}\n")[0] == b"14.5"
+
+
+@pytest.mark.parametrize("printed", ["12 cents", "12¢"])
+def test_cents_are_counted_by_a_field_in_cents(printed: str) -> None:
+    assert typed(NUMBER | {"description": "Price in cents"}, f"Price: {printed}\n") == [b"12"]
+    assert typed(NUMBER | {"description": "Price"}, f"Price: {printed}\n") == [b"0.12"]
 
 
 @pytest.mark.parametrize(
