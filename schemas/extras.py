@@ -31,7 +31,7 @@ EXTRAS = {
     "learn": Extra("cinnabar improve, train, calibrate and eval", {"scipy": "scipy"}),
     "models": Extra(
         "language models: --model FOLDER, cinnabar model",
-        {"huggingface_hub": "huggingface-hub", "rapidfuzz": "rapidfuzz"},
+        {"huggingface_hub": "huggingface-hub", "rapidfuzz": "rapidfuzz", "gguf": "gguf"},
     ),
     "mercury": Extra(
         "models behind a server: --model mercury-2",

@@ -16,12 +16,11 @@ import typer
 from cinnabar.apps.cli.console import Bar
 from cinnabar.apps.cli.options import AsJson, FromOption, takes_options
 from cinnabar.apps.cli.plans import limit_status, print_notice
-from cinnabar.engine.models.identity import DIFFUSION
 from cinnabar.engine.models.remote.serving import is_remote
 from cinnabar.extraction.documents.content.codes import CODES
 from cinnabar.extraction.documents.inputs import located
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
-from cinnabar.extraction.reading.model_sources import AUTO, local_fingerprint
+from cinnabar.extraction.reading.model_sources import AUTO, is_named, local_fingerprint
 from cinnabar.extraction.run.backfill.backfill import Backfill
 from cinnabar.extraction.run.backfill.estimate import BackfillEstimate
 from cinnabar.extraction.run.batched_run import Summary
@@ -203,7 +202,8 @@ def _moment(text: str, option: str, end: bool = False) -> datetime:
 
 def _fingerprint(model: str) -> str:
     """Returns the fingerprint of a model, or the given beginning of one."""
-    return local_fingerprint(model) if model in ("default", DIFFUSION) or Path(model).is_dir() else model
+    known = model == "default" or is_named(model) or Path(model).is_dir()
+    return local_fingerprint(model) if known else model
 
 
 def _print_estimate(estimate: BackfillEstimate, name: str, there: list[str]) -> None:

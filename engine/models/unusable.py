@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from cinnabar.engine.models.releases import RELEASED
+
 _HUB = re.compile(r"(?:(?:https?://)?(?:www\.)?(?:huggingface|hf)\.co/)?(?P<name>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)/?")
 _OLLAMA = re.compile(r"(?:[a-z0-9][\w.-]*/)?[a-z0-9][\w.-]*:[\w.-]+", re.IGNORECASE)
 _SERVED = re.compile(r"(?:gpt|chatgpt|o[1-9]|claude|gemini|mistral|command)-[\w.-]+", re.IGNORECASE)
@@ -18,12 +20,6 @@ def _server(name: str) -> str:
     )
 
 
-_GGUF = (
-    "a GGUF file (of llama.cpp or Ollama), which is not read; `cinnabar model fetch ORG/NAME` gets a model in"
-    f" safetensors, and {_server('NAME')}"
-)
-
-
 def named_wrongly(name: str | Path) -> str | None:
     """Returns what this is and what to do, if it is a model in a form that cannot be loaded; None for anything else."""
     try:
@@ -34,10 +30,6 @@ def named_wrongly(name: str | Path) -> str | None:
 
 
 def _in_file(path: Path) -> str | None:
-    with path.open("rb") as file:
-        gguf = file.read(4) == b"GGUF"
-    if gguf or path.suffix.lower() == ".gguf":
-        return f"this is {_GGUF}"
     if path.name == "adapter_config.json":
         return _in_folder(path.parent)
     if path.suffix.lower() in _WEIGHTS:
@@ -55,8 +47,8 @@ def _in_folder(path: Path) -> str | None:
         )
     if (path / "packed.json").is_file():
         return f"this is a packed model; `cinnabar model place {path}` unpacks it for --model diffusion"
-    if any(path.glob("*.gguf")):
-        return f"this folder holds {_GGUF}"
+    if files := sorted(path.glob("*.gguf")):
+        return f"this folder holds a GGUF file; name the file itself: {files[0]}"
     inner = sorted(one.parent for one in path.glob("snapshots/*/config.json"))
     if inner:
         return f"this is a folder of the hub's cache; name the model within it: {inner[-1]}"
@@ -64,6 +56,8 @@ def _in_folder(path: Path) -> str | None:
 
 
 def _of_elsewhere(name: str) -> str | None:
+    if name in RELEASED:
+        return f"this released model is not here yet; `cinnabar model fetch {name}` brings it"
     hub = _HUB.fullmatch(name)
     if hub:
         model = hub["name"]

@@ -17,7 +17,12 @@ from cinnabar.engine.models.identity import (
     model_folder,
     stale_calibration,
 )
-from cinnabar.engine.models.language.configuration import checkpoint_folder, is_checkpoint, language_precision
+from cinnabar.engine.models.language.configuration import (
+    checkpoint_folder,
+    is_checkpoint,
+    language_precision,
+    named_model,
+)
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint, precise_fingerprint
 from cinnabar.engine.models.language.memory import BYTES, free_memory, longest_within, position_bytes
@@ -281,7 +286,7 @@ def model_source(
     or the key is missing, and ModelError if a folder's files are damaged.
     """
     config = PriorConfig(without=frozenset(without))
-    name = str(checkpoint_folder(name)) if name == DIFFUSION else name
+    name = str(checkpoint_folder(name)) if is_named(name) else name
     language = not is_remote(name) and _is_language(name)
     if without and (language or is_remote(name)):
         raise UsageError(f"without: {name} has no rules that can be switched off")
@@ -338,9 +343,14 @@ def _is_language(name: str | Path) -> bool:
     return str(name) != "default" and is_checkpoint(name)
 
 
+def is_named(name: str | Path) -> bool:
+    """Returns True for a language model that is named by something else than its folder; see `named_model`."""
+    return str(name) not in ("default", AUTO) and not is_remote(str(name)) and named_model(name) is not None
+
+
 def local_folder(name: str | Path) -> Path:
     """Returns the folder of a local model, of either kind. Raises UsageError if it is none."""
-    if str(name) == DIFFUSION:
+    if is_named(name):
         return checkpoint_folder(name)
     if _is_language(name):
         return Path(name)
@@ -449,7 +459,7 @@ def _settings(plan: RunPlan) -> Settings:
 
 def _check_models(plan: RunPlan, model: str) -> None:
     upper = plan.escalate_to
-    if upper is not None and upper != DIFFUSION and not is_remote(upper) and not _is_language(upper):
+    if upper is not None and not is_named(upper) and not is_remote(upper) and not _is_language(upper):
         if reason := named_wrongly(upper):
             raise UsageError(f"--escalate-to {upper}: {reason}")
         raise UsageError(

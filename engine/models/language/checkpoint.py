@@ -21,6 +21,7 @@ from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.models.language.families import Family, config_of, family_of
 from cinnabar.engine.models.language.float8 import rounded, to_float8
+from cinnabar.engine.models.language.gguf_folder import dequantised
 from cinnabar.engine.models.language.memory import free_memory, give_back_memory
 from cinnabar.engine.models.language.quantised import (
     Bits,
@@ -31,7 +32,7 @@ from cinnabar.engine.models.language.quantised import (
 )
 from cinnabar.engine.models.language.tensor_names import Part, merged_experts
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.engine.models.language.weights_file import SIZES, Stored, stored_tensors
+from cinnabar.engine.models.language.weights_file import GGUF_TYPES, SIZES, Stored, stored_tensors
 from cinnabar.engine.precision import VARIABLE, Precision
 from cinnabar.schemas.errors import ModelError
 
@@ -115,7 +116,7 @@ def read_contents(folder: Path, traits: Traits) -> Contents:
             missing.append(named)
         elif stored.shape != shape:
             odd.append(f"{named} (shape {list(stored.shape)}, expected {list(shape)})")
-        elif stored.dtype not in SIZES:
+        elif stored.dtype not in (*SIZES, *GGUF_TYPES):
             odd.append(f"{named} (dtype {stored.dtype}, expected one of {', '.join(SIZES)})")
         else:
             by_name[named] = stored
@@ -277,14 +278,16 @@ def _tensors(
     """Yields the tensors by our names; those that are to be `quantised` are in float32."""
     with ExitStack() as opened:
         files: dict[Path, Any] = {}
-        for path in {stored.path for stored in contents.stored.values()}:
+        for path in {stored.path for stored in contents.stored.values() if not stored.in_gguf}:
             with _naming_file(path):
                 files[path] = opened.enter_context(safe_open(path, "pt"))
 
         def read(part: Part) -> torch.Tensor:
             stored = contents.stored[part.name]
             with _naming_file(stored.path):
-                whole: torch.Tensor = files[stored.path].get_tensor(stored.name)
+                whole: torch.Tensor = (
+                    files[stored.path].get_tensor(stored.name) if stored.path in files else dequantised(stored)
+                )
             return whole if part.rows is None else whole[part.begin : part.begin + part.rows]
 
         for name, (shape, parts) in contents.places.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -121,10 +122,41 @@ def is_checkpoint(folder: str | Path) -> bool:
     return (Path(folder) / CONFIG).is_file() and not (Path(folder) / "model.json").is_file()
 
 
+def models_folder() -> Path:
+    """Returns where fetched models lie: `$CINNABAR_MODELS`, or `cinnabar/models` in the user's data folder."""
+    if named := os.environ.get("CINNABAR_MODELS"):
+        return Path(named)
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "cinnabar" / "models"
+
+
+def named_model(name: str | Path) -> Path | None:
+    """Returns the folder of a model that is named otherwise: `diffusion`, a fetched one, or a GGUF file.
+
+    None for a folder. Raises ModelError for a GGUF file that is not read.
+    """
+    if str(name) == DIFFUSION:
+        return INSTALLED
+    if _is_gguf(Path(name)):
+        # Cold start: few models are such files.
+        from cinnabar.engine.models.language.gguf_folder import gguf_folder
+
+        return gguf_folder(Path(name))
+    fetched = models_folder() / str(name)
+    return fetched if fetched.parent == models_folder() and (fetched / CONFIG).is_file() else None
+
+
+def _is_gguf(path: Path) -> bool:
+    """Returns whether this is a GGUF file, by its ending or, as those of Ollama have none, by its first bytes."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return path.suffix.lower() == ".gguf" or file.read(4) == b"GGUF"
+
+
 def checkpoint_folder(folder: str | Path) -> Path:
-    """Returns the folder of a checkpoint; `diffusion` names our own model. Raises UsageError if it is none."""
+    """Returns the folder of a checkpoint, also by the names of `named_model`. Raises UsageError if it is none."""
     own = str(folder) == DIFFUSION
-    path = INSTALLED if own else Path(folder)
+    path = named_model(folder) or Path(folder)
     if not (path / CONFIG).is_file():
         if own:
             raise UsageError(

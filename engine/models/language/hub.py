@@ -26,6 +26,8 @@ from cinnabar.schemas.extras import check_extra
 PATTERNS = ("*.safetensors", "*.json", "*.jinja", "*.txt", "*.model", "LICEN[CS]E*", "COPYING*", "NOTICE*")
 #: A disk is never filled to less than this.
 _SPARE = 100_000_000
+#: Seconds in which a hub answers, or counts as out of reach.
+_REACHED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,24 @@ def fetch_checkpoint(
             f"{name}: fetching from {hub} failed: {reason}; run the same command again, it goes on"
         ) from error
     return Fetched(out, commit, len(files), sum(file.size for file in files))
+
+
+def fetch_file(repository: str, revision: str, name: str, size: int, sha256: str, path: Path) -> None:
+    """Fetches one file of a repository whose hash is known. Raises RunError if the hub is out of reach or differs."""
+    # Extra: models.
+    import huggingface_hub
+
+    try:
+        with _online():
+            endpoint = os.environ.get("HF_ENDPOINT") or None
+            url = huggingface_hub.hf_hub_url(repository, name, revision=revision, endpoint=endpoint)
+            # The download itself would try a hub that is out of reach again and again.
+            huggingface_hub.get_hf_file_metadata(url, timeout=_REACHED)
+            _fetch(url, HubFile(name, size, sha256), path)
+    except CinnabarError:
+        raise
+    except Exception as error:  # of the library, of its HTTP client, of the disk
+        raise RunError(f"{repository}: {' '.join(str(error).split())[:200]}") from error
 
 
 def _chosen(name: str, siblings: Iterable[Any]) -> list[HubFile]:

@@ -18,6 +18,10 @@ from cinnabar.schemas.errors import ModelError
 #: The bytes of a value, by the dtypes that can be loaded.
 SIZES = {"F32": 4, "BF16": 2, "F16": 2}
 INDEX = "model.safetensors.index.json"
+#: The file in the folder of a GGUF file with the places of its tensors.
+GGUF_INDEX = "gguf.json"
+#: The types of its tensors that can be turned back to floats.
+GGUF_TYPES = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K")
 #: Endings of files that hold pickles, which may run code when they are read.
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 #: No header is longer; the library sets the same bound.
@@ -26,7 +30,10 @@ _LONGEST = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A tensor on disk: its file, its name there, dtype, shape, and bytes [begin, end) within the file."""
+    """A tensor on disk: its file, its name there, dtype, shape, and bytes [begin, end) within the file.
+
+    heads: of a GGUF file, the heads whose halves are interleaved, 0 if none are; None in other files.
+    """
 
     path: Path
     name: str
@@ -34,6 +41,12 @@ class Stored:
     shape: tuple[int, ...]
     begin: int
     end: int
+    heads: int | None = None
+
+    @property
+    def in_gguf(self) -> bool:
+        """Whether the file is a GGUF file."""
+        return self.heads is not None
 
     @property
     def values(self) -> int:
@@ -47,6 +60,8 @@ def stored_tensors(folder: Path) -> dict[str, Stored]:
     Raises ModelError for a missing or damaged file, and for a folder with pickles only.
     """
     tensors: dict[str, Stored] = {}
+    if (folder / GGUF_INDEX).is_file():
+        return _in_gguf(folder / GGUF_INDEX)
     for path in weight_files(folder):
         for name, tensor in _header(path).items():
             if name in tensors:
@@ -54,6 +69,18 @@ def stored_tensors(folder: Path) -> dict[str, Stored]:
                     f"{path}: the tensor {name} is in {tensors[name].path.name} too; fetch the model again"
                 )
             tensors[name] = tensor
+    return tensors
+
+
+def _in_gguf(index: Path) -> dict[str, Stored]:
+    settings = read_settings(index)
+    path = index.parent / str(settings.text("file"))
+    tensors = {
+        name: Stored(path, name, kind, tuple(shape), begin, end, heads)
+        for name, (kind, shape, begin, end, heads) in settings.table("tensors").items()
+    }
+    if not path.is_file() or path.stat().st_size < max(tensor.end for tensor in tensors.values()):
+        raise ModelError(f"{path}: expected the GGUF file of {index.parent}, whole; found none")
     return tensors
 
 

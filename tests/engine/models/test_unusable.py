@@ -29,9 +29,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 NAMED = [
-    ("llama.gguf", "this is a GGUF file"),
-    ("blob", "this is a GGUF file"),
-    ("gguf", "this folder holds a GGUF file"),
+    ("llama.gguf", "expected a GGUF file, and it cannot be read"),
+    ("blob", "expected a GGUF file, and it cannot be read"),
+    ("gguf", "this folder holds a GGUF file; name the file itself: gguf/llama.gguf"),
+    ("qwen2.5-coder-1.5b", "`cinnabar model fetch qwen2.5-coder-1.5b` brings it"),
     ("lora", "this is a LoRA folder (adapter_config.json)"),
     ("lora/adapter_config.json", "this is a LoRA folder (adapter_config.json)"),
     ("models--org--name", "name the model within it: models--org--name/snapshots/0a1b"),

@@ -1,0 +1,207 @@
+"""GGUF files (of llama.cpp and Ollama) as folders in Hugging Face form.
+
+A folder is made once for each file: configuration, tokenizer and chat template are written from the file's own, and an
+index says where each tensor lies in the file itself, which stays as it is. Weights are turned back to floats when they
+are read, by the package `gguf`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cinnabar.engine.models.language.configuration import CONFIG, PRECISION, models_folder
+from cinnabar.engine.models.language.weights_file import GGUF_INDEX, Stored
+from cinnabar.schemas.errors import ModelError
+from cinnabar.schemas.extras import check_extra
+
+if TYPE_CHECKING:
+    import torch
+
+#: The bodies that are read, each with the class that config.json names.
+ARCHITECTURES = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM"}
+_QUOTES = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|"
+_REST = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_GPT_2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+#: Where each pre-tokenizer parts a text before its bytes are merged: the patterns, one after the other.
+SPLITS = {
+    "qwen2": (_QUOTES + r"\p{N}" + _REST,),
+    "llama-bpe": (_QUOTES + r"\p{N}{1,3}" + _REST,),
+    "gpt-2": (_GPT_2,),
+    "smollm": (r"\p{N}", _GPT_2),
+}
+#: The pre-tokenizers before which a text is normalised.
+_NORMALISED = ("qwen2",)
+#: What the names of the parts of a layer are in Hugging Face form, and of the tensors outside of layers.
+_PARTS = {
+    "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm", "attn_q": "self_attn.q_proj",
+    "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj",
+    "attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm",
+    "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
+}  # fmt: skip
+_OUTSIDE = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
+# Rows of a head that are compared with those of the embeddings, and how far a copy in few bits is off at most: Q4_K is
+# by .06, Q2_K by .3, and others by 1.4.
+_SAMPLE, _COPY = 64, 0.5
+# Kinds of tokens: of the vocabulary, control tokens, and others that were added to it.
+_CONTROL, _ADDED = 3, 4
+
+
+def gguf_folder(path: Path) -> Path:
+    """Returns the folder of a GGUF file; it is made at the first use, and again if the file has changed.
+
+    Raises ModelError for a damaged file, and for a body, a tokenizer or a part that is not read.
+    """
+    state = path.stat()
+    key = hashlib.sha256(f"{path.resolve()} {state.st_size} {state.st_mtime_ns}".encode()).hexdigest()[:16]
+    folder = models_folder() / "gguf" / f"{path.stem}-{key}"
+    if not (folder / GGUF_INDEX).is_file():
+        part = folder.with_name(f"{folder.name}.{os.getpid()}.part")
+        part.mkdir(parents=True, exist_ok=True)
+        write_texts(path, part)
+        shutil.rmtree(folder, ignore_errors=True)
+        part.replace(folder)
+    return folder
+
+
+def write_texts(path: Path, folder: Path) -> None:
+    """Writes all of a GGUF file's folder but the weights, which stay in the file; see `gguf_folder`."""
+    check_extra("models", f"--model {path}")
+    # Extra: models.
+    from gguf import GGUFReader
+
+    try:
+        reader = GGUFReader(path)
+        fields = {name: field.contents() for name, field in reader.fields.items() if not name.startswith("GGUF.")}
+    # The package fails in several ways on damaged files.
+    except Exception as error:
+        raise ModelError(f"{path}: expected a GGUF file, and it cannot be read: {error}; fetch it again") from error
+    try:
+        tensors = {name: where for tensor in reader.tensors for name, where in _place_of(tensor, fields)}
+        head, embedded = tensors.get("lm_head.weight"), tensors["model.embed_tokens.weight"]
+        if head is not None and _is_copy(_stored(path, head), _stored(path, embedded)):
+            tensors["model.embed_tokens.weight"] = tensors.pop("lm_head.weight")
+        written = {
+            CONFIG: _config(path, fields) | {"tie_word_embeddings": "lm_head.weight" not in tensors},
+            "tokenizer.json": _tokenizer(path, fields),
+            "tokenizer_config.json": _tokenizer_config(fields),
+            GGUF_INDEX: {"file": path.name if path.parent == folder else str(path.resolve()), "tensors": tensors},
+        }
+    except KeyError as error:
+        raise ModelError(f"{path}: expected the key {error} in the GGUF file, found none; fetch it again") from error
+    for name, content in written.items():
+        (folder / name).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+
+
+def dequantised(stored: Stored) -> torch.Tensor:
+    """Returns a tensor of a GGUF file in float32, its rows in the order of Hugging Face form."""
+    # Extra: models.
+    import numpy as np
+    import torch  # Cold start: names and places need none.
+    from gguf import GGML_QUANT_SIZES, GGMLQuantizationType
+    from gguf.quants import dequantize
+
+    kind = GGMLQuantizationType[stored.dtype]
+    values, size = GGML_QUANT_SIZES[kind]
+    raw = np.memmap(stored.path, np.uint8, "r", stored.begin, (stored.end - stored.begin,))
+    rows = raw.reshape(*stored.shape[:-1], stored.shape[-1] // values * size)
+    typed = rows.view({"F32": np.float32, "F16": np.float16}.get(kind.name, np.uint8))
+    found = torch.from_numpy(np.array(dequantize(typed, kind), np.float32)).view(stored.shape)
+    if stored.heads:
+        # llama.cpp has the two halves of each head of Llama interleaved.
+        parted = found.view(stored.heads, -1, 2, *stored.shape[1:])
+        found = parted.transpose(1, 2).reshape(stored.shape)
+    return found
+
+
+def _stored(path: Path, place: Sequence[Any]) -> Stored:
+    kind, shape, begin, end, heads = place
+    return Stored(path, "", kind, tuple(shape), begin, end, heads)
+
+
+def _is_copy(head: Stored, embedded: Stored) -> bool:
+    """Returns whether a head is the embeddings in more bits, as some releases whose two are tied store it."""
+    one, other = (dequantised(stored)[:: max(1, stored.shape[0] // _SAMPLE)] for stored in (head, embedded))
+    return head.shape == embedded.shape and float((one - other).norm()) < _COPY * float(one.norm())
+
+
+def _place_of(tensor: Any, fields: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+    """Yields the name of a tensor with its type, shape, first byte and end, and its heads if their halves are apart."""
+    stem, _, kind = tensor.name.rpartition(".")
+    layer = re.fullmatch(r"blk\.(\d+)\.(\w+)", stem)
+    if tensor.name == "rope_freqs.weight":
+        raise ModelError("scaled positions (rope_freqs.weight) of GGUF files are not read; fetch the release itself")
+    part = _PARTS.get(layer[2]) if layer else _OUTSIDE.get(stem)
+    name = f"model.layers.{layer[1]}.{part}.{kind}" if layer and part else f"{part or stem}.{kind}"
+    heads = 0
+    if fields["general.architecture"] == "llama" and layer and layer[2] in ("attn_q", "attn_k"):
+        heads = fields[f"llama.attention.head_count{'' if layer[2] == 'attn_q' else '_kv'}"]
+    shape = [int(size) for size in reversed(tensor.shape)]
+    begin = int(tensor.data_offset)
+    yield name, [tensor.tensor_type.name, shape, begin, begin + int(tensor.n_bytes), heads]
+
+
+def _config(path: Path, fields: Mapping[str, Any]) -> dict[str, Any]:
+    body = fields["general.architecture"]
+    if body not in ARCHITECTURES:
+        raise ModelError(f"{path}: a body of the kind {body!r} is not read; expected {', '.join(ARCHITECTURES)}")
+    own = {name.removeprefix(f"{body}."): value for name, value in fields.items()}
+    if own.get("expert_count") or own.get("rope.scaling.type", "none") != "none":
+        raise ModelError(f"{path}: experts and scaled positions of GGUF files are not read; fetch the release itself")
+    heads = own["attention.head_count"]
+    return {
+        "architectures": [ARCHITECTURES[body]], "model_type": body, "hidden_act": "silu",
+        "hidden_size": own["embedding_length"], "intermediate_size": own["feed_forward_length"],
+        "num_hidden_layers": own["block_count"], "num_attention_heads": heads,
+        "num_key_value_heads": own.get("attention.head_count_kv", heads),
+        "head_dim": own.get("attention.key_length", own["embedding_length"] // heads),
+        "rms_norm_eps": own["attention.layer_norm_rms_epsilon"], "rope_theta": own.get("rope.freq_base", 10_000.0),
+        "max_position_embeddings": own["context_length"], "vocab_size": len(fields["tokenizer.ggml.tokens"]),
+        "use_sliding_window": False, PRECISION: "int8",
+    }  # fmt: skip
+
+
+def _tokenizer(path: Path, fields: Mapping[str, Any]) -> dict[str, Any]:
+    named = fields["tokenizer.ggml.model"], fields.get("tokenizer.ggml.pre", "gpt-2")
+    if named[0] != "gpt2" or named[1] not in SPLITS:
+        known = ", ".join(SPLITS)
+        raise ModelError(f"{path}: a tokenizer of the kind {' '.join(named)} is not read; expected gpt2 with {known}")
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    tokens = list(enumerate(zip(fields["tokenizer.ggml.tokens"], fields["tokenizer.ggml.token_type"], strict=True)))
+    added = [
+        {"id": number, "content": token, "special": kind == _CONTROL, **flags}
+        for number, (token, kind) in tokens
+        if kind in (_CONTROL, _ADDED)
+    ]
+    by_bytes = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+    splits = [
+        {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+        for pattern in SPLITS[named[1]]
+    ]
+    return {
+        "version": "1.0", "added_tokens": added, "decoder": by_bytes, "post_processor": by_bytes,
+        "normalizer": {"type": "NFC"} if named[1] in _NORMALISED else None,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [*splits, by_bytes]},
+        "model": {
+            "type": "BPE",
+            "vocab": {token: number for number, (token, kind) in tokens if kind == 1},
+            "merges": [merge.split(" ") for merge in fields["tokenizer.ggml.merges"]],
+        },
+    }  # fmt: skip
+
+
+def _tokenizer_config(fields: Mapping[str, Any]) -> dict[str, Any]:
+    tokens = fields["tokenizer.ggml.tokens"]
+    named = {
+        f"{name}_token": tokens[fields[key]]
+        for name in ("bos", "eos")
+        if (key := f"tokenizer.ggml.{name}_token_id") in fields
+    }
+    template = fields.get("tokenizer.chat_template")
+    return {"tokenizer_class": "PreTrainedTokenizerFast", **named} | ({"chat_template": template} if template else {})

