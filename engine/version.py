@@ -16,20 +16,20 @@ from typing import Any
 FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
-    "schemas": (14, "d380146c31098bd5"),
-    "engine": (28, "762d5b0c19ec6328"),
-    "reader": (26, "533852f79a61141b"),
+    "schemas": (15, "3138dab945e6ecc6"),
+    "engine": (29, "09c90a81f9521d5c"),
+    "reader": (27, "c5b9bc434970dcad"),
     "replies": (13, "c2b1d7ca4e401af5"),
-    "language": (15, "3b70c1cc7f4b2304"),
+    "language": (16, "9e12f39ffec2ad25"),
     "remote": (12, "bc9d6304c983b2b4"),
-    "parsing": (14, "77a352037160f28f"),
-    "merging": (19, "c9436d576f28c76c"),
+    "parsing": (15, "a6af65bcdba96025"),
+    "merging": (20, "3127f9580509fdf3"),
     "routing": (11, "634299b329699829"),
     "plain": (13, "217957a05585cd80"),
     "pdf": (15, "3072d8253d2e25ee"),
-    "ocr": (13, "1900308de73b3cc6"),
+    "ocr": (14, "26923a0ee58eea88"),
     "mail": (13, "9de5bebfb023f492"),
-    "office": (13, "93c32e4fd6921cfa"),
+    "office": (14, "9a22c759404f2a30"),
     "web": (13, "9c1d3fea665028b5"),
     "archives": (12, "cb1ffc94cfbe7fb1"),
 }
