@@ -6,6 +6,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PY) -m pytest -n auto --m
 DEVICE ?= auto
 DATA ?= ../shared/data
 LIMIT ?= 30
+NAME ?= qwen2.5-coder-0.5b
 
 # Nothing is fetched, reported or kept outside of this folder.
 export HF_HUB_OFFLINE = 1
@@ -19,13 +20,16 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow wheel-check lint calibrate results version clean
+.PHONY: help setup demo model test test-slow wheel-check lint calibrate results version clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 setup:  ## make .venv, once and again when the dependencies change (PYTHON=… chooses the interpreter)
 	@scripts/setup.sh
+
+model: setup  ## fetch a released language model, which every command then finds (NAME=qwen2.5-coder-0.5b)
+	@$(PY) -m cinnabar.apps.cli.main model fetch $(NAME)
 
 demo: setup  ## extract the samples of every kind into demo/ and show the tables
 	@scripts/demo.sh
