@@ -28,11 +28,11 @@ help:  ## list the targets
 setup:  ## make .venv, once and again when the dependencies change (PYTHON=… chooses the interpreter)
 	@scripts/setup.sh
 
-model: setup  ## fetch a released language model, which every command then finds (NAME=qwen2.5-coder-0.5b)
-	@$(PY) -m cinnabar.apps.cli.main model fetch $(NAME)
-
 demo: setup  ## extract the samples of every kind into demo/ and show the tables
 	@scripts/demo.sh
+
+model: setup  ## fetch a released language model, which every command then finds (NAME=qwen2.5-coder-0.5b)
+	@$(PY) -m cinnabar.apps.cli.main model fetch $(NAME)
 
 test: setup  ## the tests that a change must pass, on every core (ARGS="-k name" chooses some, ARGS="-n 0" takes one process)
 	@CINNABAR_TEST_PROFILE=quick $(PYTEST) -m "not slow" $(ARGS)

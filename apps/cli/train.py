@@ -17,7 +17,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.training_report import ProgressLines, check_sets, make_folder, report_tuning, warn_of_truths
 from cinnabar.engine.models.identity import fingerprint_of
-from cinnabar.engine.models.language.configuration import checkpoint_folder, is_checkpoint
+from cinnabar.engine.models.language.configuration import is_checkpoint
+from cinnabar.engine.models.language.named_models import checkpoint_folder
 from cinnabar.extraction.plan.run_options import Device
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import check_extra

@@ -17,15 +17,11 @@ from cinnabar.engine.models.identity import (
     model_folder,
     stale_calibration,
 )
-from cinnabar.engine.models.language.configuration import (
-    checkpoint_folder,
-    is_checkpoint,
-    language_precision,
-    named_model,
-)
+from cinnabar.engine.models.language.configuration import is_checkpoint, language_precision
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint, precise_fingerprint
 from cinnabar.engine.models.language.memory import BYTES, free_memory, longest_within, position_bytes
+from cinnabar.engine.models.language.named_models import checkpoint_folder, named_model
 from cinnabar.engine.models.language.weights_file import stored_tensors
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.remote.journal import Journal

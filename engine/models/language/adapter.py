@@ -13,7 +13,8 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from cinnabar.engine.models.language.configuration import Settings, checkpoint_folder, read_settings
+from cinnabar.engine.models.language.configuration import Settings, read_settings
+from cinnabar.engine.models.language.named_models import checkpoint_folder
 from cinnabar.engine.models.language.weights_file import stored_tensors, weight_files
 from cinnabar.schemas.errors import ModelError, UsageError
 

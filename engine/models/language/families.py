@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.engine.models.language import tensor_names
-from cinnabar.engine.models.language.configuration import CONFIG, GENERATION, Settings, checkpoint_folder, read_settings
+from cinnabar.engine.models.language.configuration import CONFIG, GENERATION, Settings, read_settings
 from cinnabar.engine.models.language.family_traits import (
     read_fast_dllm,
     read_llada2,
@@ -27,6 +27,7 @@ from cinnabar.engine.models.language.family_traits import (
     read_sdar_moe,
 )
 from cinnabar.engine.models.language.gemma_traits import gemma_config, read_gemma
+from cinnabar.engine.models.language.named_models import checkpoint_folder
 from cinnabar.engine.models.language.tensor_names import Parts
 from cinnabar.engine.models.language.traits import ExpertTraits, Traits
 from cinnabar.schemas.errors import CinnabarError, ModelError

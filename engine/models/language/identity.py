@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from cinnabar.engine.models.identity import CALIBRATION
-from cinnabar.engine.models.language.configuration import checkpoint_folder
 from cinnabar.engine.models.language.families import told_elsewhere
+from cinnabar.engine.models.language.named_models import checkpoint_folder
 from cinnabar.engine.models.language.vocabulary_files import MERGES, VOCABULARY
 from cinnabar.engine.models.language.weights_file import stored_tensors
 from cinnabar.engine.precision import Precision, in_precision

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from cinnabar.engine.backend import device_of
 from cinnabar.engine.models.identity import CALIBRATION
 from cinnabar.engine.models.language.checkpoint import check_memory, read_contents, weight_bytes
-from cinnabar.engine.models.language.configuration import CONFIG, checkpoint_folder, language_precision, read_settings
+from cinnabar.engine.models.language.configuration import CONFIG, language_precision, read_settings
 from cinnabar.engine.models.language.families import family_of, read_family
 from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.language_model import load_texts
@@ -22,6 +22,7 @@ from cinnabar.engine.models.language.memory import (
     request_bytes,
     requests_within,
 )
+from cinnabar.engine.models.language.named_models import checkpoint_folder
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.precision import Precision
 from cinnabar.schemas.errors import ModelError

@@ -9,10 +9,11 @@ from pathlib import Path
 from cinnabar.engine.backend import device_of
 from cinnabar.engine.models.language.chat import ChatTemplate, load_template
 from cinnabar.engine.models.language.checkpoint import load_decoder
-from cinnabar.engine.models.language.configuration import checkpoint_folder, language_precision
+from cinnabar.engine.models.language.configuration import language_precision
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.identity import precise_fingerprint
+from cinnabar.engine.models.language.named_models import checkpoint_folder
 from cinnabar.engine.models.language.tokenizer import Tokenizer, TokenizerFile
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.precision import Precision
