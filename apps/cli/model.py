@@ -165,7 +165,7 @@ def fetch_model(
 def _fetch_by_name(name: str, out: Path | None, revision: str | None, as_json: bool) -> None:
     if out is not None or revision is not None:
         raise UsageError(f"model fetch {name}: a released model has its own place and revision; leave out --out, --rev")
-    # Rich is slow to import; only the bar needs it.
+    # Cold start: only the bar needs it.
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 

