@@ -25,7 +25,7 @@ from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.scores import WindowScores
 from cinnabar.engine.models.reader.tables.codes import options_of_cells
-from cinnabar.engine.models.reader.tables.namesakes import field_words, named, told_apart
+from cinnabar.engine.models.reader.tables.namesakes import field_words, lowest_words, named, told_apart
 from cinnabar.engine.models.reader.tables.sums import counts_up, number_of, total_columns
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.request import Passage
@@ -103,6 +103,8 @@ def signs_of(asked: Asked, table: Table, memory: Memory, is_short: bool = False)
     fields = [field_words(slot.path, questions[slot.index]) for slot in asked.slots]
     # "Min. stock" in two lines is no "stock", though its upper word may be that of a group.
     own = np.minimum(named(fields, heads), named(fields, told_apart(table, memory.passage.text, True)))
+    # Words from beside that stand above those of a column's own are not the column's.
+    own = np.where(named(fields, lowest_words(table, memory.passage.text)) > 0, own, 0.0)
     same = [len({words_of(row.cells[c], memory.passage.text) for row in rows}) == 1 for c in range(len(table.heads))]
     counts = np.array([slot.kind in ("integer", "number") for slot in asked.slots])
     numbers = [[number_of(row.cells[c], memory.reader) for row in table.rows[:READ]] for c in columns]

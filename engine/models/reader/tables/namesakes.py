@@ -50,6 +50,15 @@ def told_apart(table: Table, text: str, upper: bool = False) -> list[str]:
     return [own if times[words_in(own)] == 1 else head for own, head in zip(lower, heads, strict=True)]
 
 
+def lowest_words(table: Table, text: str) -> list[str]:
+    """Returns the words of each head in its last line, beside the cells."""
+    found = []
+    for spans in table.heads:
+        lines = [text.count("\n", 0, start) for start, _ in spans]
+        found.append(words_of(_on(spans, lines, max(lines, default=0)), text))
+    return found
+
+
 def _forms(table: Table, column: int, text: str) -> set[str]:
     """Returns the forms of a column's cells, if it is a column of figures."""
     return {form_of(words_of(row.cells[column], text)) for row in table.rows if column in table.figures} - {""}
