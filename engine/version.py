@@ -18,9 +18,9 @@ FIRST = 11
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (15, "3138dab945e6ecc6"),
     "engine": (29, "09c90a81f9521d5c"),
-    "reader": (27, "c5b9bc434970dcad"),
+    "reader": (28, "5e96dccd4c5edb31"),
     "replies": (13, "c2b1d7ca4e401af5"),
-    "language": (16, "9e12f39ffec2ad25"),
+    "language": (17, "66b905773abc4cc1"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (15, "a6af65bcdba96025"),
     "merging": (20, "3127f9580509fdf3"),
