@@ -9,7 +9,7 @@ from cinnabar.engine.models.reader.inputs.questions import Question
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.tables.binding import bind
 from cinnabar.engine.models.reader.tables.columns import Signs
-from cinnabar.engine.models.reader.tables.namesakes import field_words, named, told_apart
+from cinnabar.engine.models.reader.tables.namesakes import field_words, lowest_words, named, told_apart
 from cinnabar.engine.tables.table import Table, tables_of
 
 ROWS = "".join(f"K{at:02}   {20 + at}       {300 + 7 * at}      {at}.10\n" for at in range(1, 15))
@@ -31,6 +31,14 @@ def table_of(text: str) -> Table:
 @pytest.mark.parametrize(("head", "apart"), HEADS.items())
 def test_upper_words_that_may_be_those_of_a_group_tell_nothing(head: str, apart: list[str]) -> None:
     assert told_apart(table_of(head + ROWS), head + ROWS) == apart
+
+
+def test_the_words_beside_the_cells_are_a_columns_own() -> None:
+    # The head of a last column may lie above another one's.
+    text = "      Returned           Total\nPart  minimum  on hand   other\n" + ROWS
+    lowest = lowest_words(table_of(text), text)
+    assert lowest == ["Part", "minimum", "on hand", "other"]
+    assert named([field_words("/parts/*/total", Question("total", "Sum of the row"))], lowest).max() == 0
 
 
 @pytest.mark.parametrize("rows", [4, 6, 9])
