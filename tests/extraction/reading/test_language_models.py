@@ -21,7 +21,7 @@ from cinnabar.apps.cli.main import run
 from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.diffusion.thoughts import Thinker, Thoughts
 from cinnabar.engine.models.identity import CALIBRATION
-from cinnabar.engine.models.language import configuration, memory
+from cinnabar.engine.models.language import memory, named_models
 from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint
@@ -233,7 +233,7 @@ def test_auto_is_the_reader_with_our_own_model_behind_it(
 ) -> None:
     folder, always = tmp_path / "model", Scale(0.0, {})
     shutil.copytree(checkpoint, folder)
-    monkeypatch.setattr(configuration, "INSTALLED", folder)
+    monkeypatch.setattr(named_models, "INSTALLED", folder)
     with pytest.raises(UsageError, match="expected a calibration of both models, diffusion has none"):
         sources_of(RunPlan.of(), "auto")
     _, asked = sources_of(RunPlan.of(escalate_to="diffusion", below=0.3), "default")
@@ -246,7 +246,7 @@ def test_auto_is_the_reader_with_our_own_model_behind_it(
     assert escalation.below == model_sources.AUTO_BELOW
     _, other = sources_of(RunPlan.of(escalate_to=str(folder)), str(checkpoint))
     assert other is not None and not other.surer
-    monkeypatch.setattr(configuration, "INSTALLED", checkpoint / "none")
+    monkeypatch.setattr(named_models, "INSTALLED", checkpoint / "none")
     with pytest.raises(UsageError, match="the model is not in its place"):
         sources_of(RunPlan.of(), "auto")
 
