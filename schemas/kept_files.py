@@ -9,7 +9,7 @@ raised.
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
@@ -64,14 +64,14 @@ class KeptFiles:
                 self._make_room(size)
             path.parent.mkdir(parents=True, exist_ok=True)
             # Another container may write the same file under the same process id, so the name is drawn. It matches the
-            # pattern, so what a crash leaves goes like any other file.
-            handle, name = tempfile.mkstemp(path.suffix, _TEMPORARY, path.parent)
+            # pattern, so what a crash leaves goes like any other file. Others may read it as far as the user lets them.
+            temporary = path.with_name(f"{_TEMPORARY}{secrets.token_hex(8)}{path.suffix}")
             try:
-                with os.fdopen(handle, "wb") as file:
+                with temporary.open("xb") as file:
                     file.writelines(parts)
-                Path(name).replace(path)
+                temporary.replace(path)
             finally:
-                Path(name).unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
             self._size += size
             self._written += size
             return True

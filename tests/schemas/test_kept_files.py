@@ -47,6 +47,12 @@ def test_what_fails_while_it_is_written_leaves_nothing(tmp_path: Path) -> None:
     assert not [*tmp_path.iterdir()]
 
 
+def test_a_file_is_readable_by_whom_the_user_lets_read_his_files(tmp_path: Path) -> None:
+    KeptFiles(tmp_path, "*", 100).write(tmp_path / "one", [b"x"], 1)
+    (tmp_path / "other").write_bytes(b"x")
+    assert (tmp_path / "one").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
 def test_what_a_killed_process_left_goes_like_any_other_file(tmp_path: Path) -> None:
     torn = tmp_path / ".part-torn.bin"
     torn.write_bytes(bytes(90))
