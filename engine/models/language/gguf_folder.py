@@ -99,8 +99,11 @@ def write_texts(path: Path, folder: Path) -> None:
         (folder / name).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
-def dequantised(stored: Stored) -> torch.Tensor:
-    """Returns a tensor of a GGUF file in float32, its rows in the order of Hugging Face form."""
+def dequantised(stored: Stored, every: int = 1) -> torch.Tensor:
+    """Returns a tensor of a GGUF file in float32, its rows in the order of Hugging Face form.
+
+    With `every` above 1 it has one row of so many; that is for tensors without `heads`.
+    """
     # Extra: models.
     import numpy as np
     import torch  # Cold start: names and places need none.
@@ -110,9 +113,9 @@ def dequantised(stored: Stored) -> torch.Tensor:
     kind = GGMLQuantizationType[stored.dtype]
     values, size = GGML_QUANT_SIZES[kind]
     raw = np.memmap(stored.path, np.uint8, "r", stored.begin, (stored.end - stored.begin,))
-    rows = raw.reshape(*stored.shape[:-1], stored.shape[-1] // values * size)
+    rows = raw.reshape(*stored.shape[:-1], stored.shape[-1] // values * size)[::every]
     typed = rows.view({"F32": np.float32, "F16": np.float16}.get(kind.name, np.uint8))
-    found = torch.from_numpy(np.array(dequantize(typed, kind), np.float32)).view(stored.shape)
+    found = torch.from_numpy(np.array(dequantize(typed, kind), np.float32)).view(-1, *stored.shape[1:])
     if stored.heads:
         # llama.cpp has the two halves of each head of Llama interleaved.
         parted = found.view(stored.heads, -1, 2, *stored.shape[1:])
@@ -127,7 +130,8 @@ def _stored(path: Path, place: Sequence[Any]) -> Stored:
 
 def _is_copy(head: Stored, embedded: Stored) -> bool:
     """Returns whether a head is the embeddings in more bits, as some releases whose two are tied store it."""
-    one, other = (dequantised(stored)[:: max(1, stored.shape[0] // _SAMPLE)] for stored in (head, embedded))
+    every = max(1, head.shape[0] // _SAMPLE)
+    one, other = (dequantised(stored, every) for stored in (head, embedded))
     return head.shape == embedded.shape and float((one - other).norm()) < _COPY * float(one.norm())
 
 
