@@ -30,7 +30,7 @@ from cinnabar.apps.cli.main import run
 NOT_RUN = {
     "it needs a network or another program": r"^(?:git|pip|prefect|ray|curl|export|podman|openssl)\b|imaps://|model fetch|s3://|postgresql://",
     "it needs a server": r"\bserve\b|\bflows alert\b|--ray\b|--tell\b|\bcinnabar review\b",
-    "it needs a model that you bring": r"\bmodels/|--diffusion|mercury|openai:",
+    "it needs a model that you bring": r"\bmodels/|--diffusion|mercury|openai:|--model qwen",
     "it needs your corrections": r"\bcinnabar (?:improve|correct)\b",
     "it changes or asks your shell": r"--(install|show)-completion",
     "it takes minutes": r"^make |\bpython -m (?:training|bench)\b|^(?:python )?scripts/|\bcinnabar (?:eval|train)\b",
@@ -151,6 +151,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         about = "A paper of a shop or a carrier: its number and its total."
         schema = {"title": title, "description": about, "type": "object", "properties": fields, "required": [*fields]}
         (folder / file).write_text(json.dumps(schema))
+    number = {"type": ["integer", "null"]}
+    for file, name in (("delivery_v1.json", "parcels"), ("delivery.json", "parcel_count")):
+        schema = json.loads((folder / "delivery.json").read_text())
+        schema["properties"] = fields | {name: number if file == "delivery_v1.json" else {"type": ["string", "null"]}}
+        (folder / file).write_text(json.dumps(schema | {"required": [*schema["properties"]]}))
     (folder / "claims.py").write_text(
         "from pydantic import BaseModel\n"
         "class Claim(BaseModel):\n    'A claim after a damage: its policy and its amount.'\n"
@@ -165,7 +170,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "extract mails/1042.txt --schema insurance_mail --out tables --min-confidence 1",
             "extract invoices --schema invoice --out tables",
             "extract invoices --schema invoice_v2.json --out tables",
-            "extract documents --schema delivery.json --out tables",
+            "extract documents --schema delivery_v1.json --out tables",
+            "backfill --schema delivery.json --out tables",
         ):
             assert run(said.split()) == 0
     finally:
