@@ -32,7 +32,7 @@ class Engine:
     """Fills forms with a model and enforces the schema in every denoising step.
 
     token_budget: tokens of one batch, passages and slots together; without it the device decides. steps, threshold:
-    replace those of `effort`. `timings` has the seconds spent so far in each stage, `reopenings` the counts of
+    replace those of `effort`. part: the part of the code that the model is of (engine/version.py). `timings` has the seconds spent so far in each stage, `reopenings` the counts of
     re-opened values.
     Raises UsageError for an unknown effort or a budget below one token.
     """
@@ -45,6 +45,7 @@ class Engine:
         *,
         steps: int | None = None,
         threshold: float | None = None,
+        part: str = "reader",
     ) -> None:
         if token_budget is None:
             token_budget = _TOKENS if model.device.type == "cpu" else _TOKENS_OF_ACCELERATOR
@@ -52,14 +53,14 @@ class Engine:
             raise UsageError(f"token budget: expected at least 1, got {token_budget}")
         self.model = model
         self.effort = effort_of(effort, steps, threshold)
-        self.token_budget = token_budget
+        self.token_budget, self._part = token_budget, part
         self.timings = dict.fromkeys(("encode", "rows", "score", "commit"), 0.0)
         self.reopenings = Reopenings()
 
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the model and of everything in the engine that a record depends on."""
-        return engine_fingerprint(self.model.fingerprint, self.effort, "reader")
+        return engine_fingerprint(self.model.fingerprint, self.effort, self._part)
 
     @property
     def context_tokens(self) -> int:

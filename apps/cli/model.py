@@ -104,18 +104,21 @@ def _run(folder: str, device: Device, chosen: Sequence[LabelledSet], options: Ru
     from cinnabar.extraction.learning.evaluation import score_set, summarise
 
     engine = model_source(folder, device).filler(options.effort, options.steps)
-    assert isinstance(engine, DiffusionEngine)
     predictions = predict_sets(chosen, lambda: engine, options)
     lines = [line for by_file in predictions.values() for line in by_file.values()]
     failed = Counter(line["code"] for line in lines if line["outcome"] != "written")
     summary = summarise({one.name: score_set(one, predictions[one.name]) for one in chosen})
-    spent, seconds = engine.counts, engine.timings["decode"]
-    records, passes = max(spent["records"], 1), max(spent["passes"], 1)
-    return {
+    figures = {
         "documents": summary["documents"],
         "no record, by reason": dict(failed),
         "f1": summary["f1"],
         "f1 by set": {name: figures["f1"] for name, figures in summary["sets"].items()},
+    }
+    if not isinstance(engine, DiffusionEngine):
+        return figures
+    spent, seconds = engine.counts, engine.timings["decode"]
+    records, passes = max(spent["records"], 1), max(spent["passes"], 1)
+    return figures | {
         "passes a record": round(spent["passes"] / records, 2),
         "tokens a record": round(spent["tokens"] / records, 2),
         "chosen tokens a pass": round(spent["chosen"] / passes, 2),

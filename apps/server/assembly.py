@@ -101,15 +101,15 @@ def _models(
     if not isinstance(source, LanguageSource):
         raise UsageError("--model: expected `default` or the folder of a model on this machine")
     # Cold start: a server with the reader needs none of this.
+    from cinnabar.engine.branches.engine import language_engine
     from cinnabar.engine.chat.diffusion_chat import DiffusionChat
-    from cinnabar.engine.diffusion.engine import DiffusionEngine
     from cinnabar.engine.models.reader.calibration import load_calibration
 
     model = source.load()
     calibration = load_calibration(Path(source.folder), checkpoint_fingerprint(source.folder))
     # Each keeps pages of keys and values of its own, so there are few.
     engine = SharedEngine(
-        lambda effort: DiffusionEngine(model, effort, calibration=calibration, examples=examples),
+        lambda effort: language_engine(model, effort, None, calibration, examples),
         options.max_seconds,
         metrics.count_batch,
         kept=2,

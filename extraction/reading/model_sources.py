@@ -214,15 +214,15 @@ class LanguageSource:
             raise UsageError(f"--context {context}: expected at most {room}; {memory}")
         return None
 
-    def filler(self, effort: str, steps: int | None, _place: Place | None = None) -> DiffusionEngine:
+    def filler(self, effort: str, steps: int | None, _place: Place | None = None) -> DiffusionEngine | Engine:
         """Returns an engine with the model, which keeps nothing in the run's output."""
         # Cold start: it imports torch.
-        from cinnabar.engine.diffusion.engine import DiffusionEngine
+        from cinnabar.engine.branches.engine import language_engine
         from cinnabar.engine.models.reader.calibration import load_calibration
 
         model = self.load()
         calibration = load_calibration(Path(self.folder), checkpoint_fingerprint(self.folder))
-        return DiffusionEngine(model, effort, steps=steps, calibration=calibration, examples=self.examples)
+        return language_engine(model, effort, steps, calibration, self.examples)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,262 @@
+"""A released language model as an engine's model: each slot is a branch behind the document, grounded in its words.
+
+The document is read once with all fields told; then each field begins an answer of its own, `{"total": "`, which sees
+the document and no other branch. What it may write are the words of the document that the slot accepts in some reading,
+so a value always has its place, and null is weighed at its first token (BRANCHES: Hyper-Parallel Decoding, arXiv
+2604.26209; Copy-as-Decode, 2604.18170).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from cinnabar.engine.branches.constraint import Constraint, Grounded
+from cinnabar.engine.branches.decoding import Branch, BranchDecoder, logarithm
+from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_document
+from cinnabar.engine.branches.grounds import Grounds, option_at, option_constraint
+from cinnabar.engine.branches.prompt import dotted, field_lines, first_words, head, item_head, messages
+from cinnabar.engine.branches.token_texts import TokenTexts
+from cinnabar.engine.canvas import Canvas
+from cinnabar.engine.model import WHOLE, Calibrator, Candidate, Row, Scores
+from cinnabar.engine.models.language.language_model import LanguageModel
+from cinnabar.engine.request import Passage
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing
+
+#: The forms whose part of the prompt is kept as keys.
+_FORMS_KEPT = 2
+#: The log share of what is impossible.
+_NOTHING = float("-inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a branch answered: a value's canonical text and characters, if any, and how sure the model was."""
+
+    null: float
+    text: bytes | None = None
+    spans: tuple[tuple[int, int], ...] = ()
+    share: float = 0.0
+    least: float = 0.0
+    mass: float = 0.0
+    tokens: int = 0
+    chosen: bool = False
+
+
+@dataclass(eq=False)
+class BranchMemory:
+    """A passage: its stretches, its branches by form once it is read, and the answers so far."""
+
+    passage: Passage
+    grounds: Grounds
+    forks: dict[str, Forks] = field(default_factory=dict)
+    answers: dict[tuple[str, int, int], Answer] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prompt:
+    """A form's part of the prompt: names by path, its lines, the tokens before the document, and their keys."""
+
+    names: dict[str, str]
+    lines: str
+    before: list[int]
+
+
+class BranchModel:
+    """Fills slots with a released language model, a branch for each.
+
+    `answered` has, for reports, the answers of the last `score`. Raises ModelError if the model is no causal one.
+    """
+
+    def __init__(self, model: LanguageModel, calibration: Calibrator | None = None, fields_first: bool = True) -> None:
+        self.model, self.calibration, self.fields_first = model, calibration, fields_first
+        self.fingerprint = model.fingerprint
+        self.device = model.decoder.device
+        self.context_tokens = model.traits.window // 2
+        self.tokens = TokenTexts(model.tokenizer.vocabulary)
+        quote = self.tokens.token.get(b' "', self.tokens.token[b'"'])
+        self.branches = BranchDecoder(model.decoder, self.tokens, quote)
+        self._prompts: dict[str, _Prompt] = {}
+        self._read: OrderedDict[str, DocumentKeys] = OrderedDict()
+
+    def count_tokens(self, text: str) -> int:
+        """Returns the number of tokens of this text."""
+        return len(self.model.tokenizer.encode(text))
+
+    def windows(self, _: Passage) -> list[tuple[int, int]]:
+        """Returns no windows: a passage is read as a whole."""
+        return []
+
+    def prepare(self, form: Form) -> None:
+        """Writes the form's part of the prompt. Raises UsageError if it leaves no room for a document."""
+        self._prompt(form)
+
+    def encode(self, passages: Sequence[Passage]) -> list[BranchMemory]:
+        """Returns a memory for each passage, which is read when the form is known."""
+        return [BranchMemory(passage, Grounds(passage, self.tokens)) for passage in passages]
+
+    @torch.inference_mode()
+    def find_rows(self, forms: Sequence[Form], memories: Sequence[BranchMemory]) -> list[list[Row]]:
+        """Returns the items of each form's lists, those of nested lists within their item."""
+        return [self._rows(form, memory) for form, memory in zip(forms, memories, strict=True)]
+
+    def _rows(self, form: Form, memory: BranchMemory) -> list[Row]:
+        rows: list[Row] = []
+        around = enclosing(form)
+        for array in form.arrays:
+            if array.item is None or array.binding is not None or not memory.grounds.stretches.begins:
+                continue
+            parents = [at for at, row in enumerate(rows) if row.array == around[array.index]]
+            if around[array.index] < 0:
+                rows += self._items(form, memory, array, -1, None)
+            for parent in parents if around[array.index] >= 0 else ():
+                rows += self._items(form, memory, array, parent, _region(rows, parent, memory))
+        return rows
+
+    def _items(
+        self, form: Form, memory: BranchMemory, array: ArrayNode, parent: int, region: tuple[int, int] | None
+    ) -> list[Row]:
+        """Returns the items of a list: of the whole passage, or within the region of an item."""
+        grounds = memory.grounds
+        within = None if region is None else grounds.region(*region)
+        grounded: Grounded | None = Grounded(grounds.stretches, self.tokens, None, within)
+        if isinstance(array.item, Slot) and array.key is None and not array.item.options:
+            grounded = grounds.constraint(array.item, within)
+        if grounded is None:
+            return []
+        asked = head(self._prompt(form).names.get(array.path) or dotted(array.path))
+        items, none = self.branches.items(self._forks(form, memory), self._encode(asked), grounded)
+        anchors: dict[int, float] = {}
+        for item in items:
+            anchor = grounds.stretches.span(*min(item.pairs))[0]
+            anchors.setdefault(anchor, (1 - none) * item.share)
+        return [Row(array.index, parent, anchor, round(chance, 4)) for anchor, chance in sorted(anchors.items())]
+
+    @torch.inference_mode()
+    def score(
+        self, forms: Sequence[Form], memories: Sequence[BranchMemory], rows: Sequence[Sequence[Row]], canvas: Canvas
+    ) -> Scores:
+        """Scores the canvas: each open slot is asked once, and its answer stands in later steps."""
+        own: list[list[int]] = [[] for _ in forms]
+        for at, instance in enumerate(canvas.instances):
+            own[instance.request].append(at)
+        count = len(canvas.instances)
+        candidates: list[list[Candidate]] = [[] for _ in range(count)]
+        logits = torch.full((count, 1), _NOTHING)
+        absent, refused = torch.zeros(count), torch.full((count,), _NOTHING)
+        for form, memory, rows_of_form, slots in zip(forms, memories, rows, own, strict=True):
+            known = canvas.known or [False] * count
+            asked = [at for at in slots if not known[at]]
+            places = [(canvas.instances[at].slot, canvas.instances[at].row) for at in asked]
+            self._ask(form, memory, rows_of_form, places)
+            for at in asked:
+                instance = canvas.instances[at]
+                answer = memory.answers[_key(form, instance.slot, rows_of_form, instance.row)]
+                absent[at] = logarithm(answer.null)
+                if answer.text is not None:
+                    candidates[at] = [Candidate(answer.text, answer.spans, "chosen" if answer.chosen else "copied")]
+                    logits[at, 0] = logarithm((1 - answer.null) * answer.share)
+                    refused[at] = logarithm((1 - answer.null) * (1 - answer.share))
+        device = self.device
+        return Scores(candidates, logits.to(device), absent.to(device), refused.to(device))
+
+    def _ask(self, form: Form, memory: BranchMemory, rows: Sequence[Row], asked: Sequence[tuple[Slot, int]]) -> None:
+        """Answers the slots that have no answer yet, all of them together."""
+        branches: list[tuple[tuple[str, int, int], Slot, Branch]] = []
+        prompt = self._prompt(form)
+        for slot, row in asked:
+            key = _key(form, slot, rows, row)
+            if key in memory.answers:
+                continue
+            memory.answers[key] = Answer(1.0)
+            region = None if row < 0 or rows[row].anchor == WHOLE else _region(rows, row, memory)
+            within = None if region is None else memory.grounds.region(*region)
+            constraint: Constraint | None = memory.grounds.constraint(slot, within)
+            if slot.options:
+                constraint = option_constraint(slot, self.tokens)
+            if constraint is None:
+                continue
+            asks = head(prompt.names[slot.path])
+            if region is not None:
+                array = form.arrays[rows[row].array]
+                asks = item_head(array, first_words(memory.passage.text, rows[row].anchor), prompt.names[slot.path])
+            branches.append((key, slot, Branch(self._encode(asks), constraint)))
+        if branches:
+            self.branches.decode(self._forks(form, memory), [branch for *_, branch in branches])
+        for key, slot, branch in branches:
+            memory.answers[key] = self._answer(slot, branch, memory)
+
+    def _answer(self, slot: Slot, branch: Branch, memory: BranchMemory) -> Answer:
+        signs = branch.share, branch.least, branch.mass, branch.tokens
+        if not isinstance(branch.final, tuple) or not branch.final:
+            return Answer(branch.null)
+        if slot.options:
+            option = slot.options[option_at(slot, branch.final[0][0])].encode()
+            return Answer(branch.null, option, (), *signs, chosen=True)
+        value = memory.grounds.value(slot, branch.final)
+        if value is None:
+            return Answer(branch.null)
+        text, span = value
+        return Answer(branch.null, text, (span,), *signs)
+
+    def _encode(self, text: str) -> list[int]:
+        return self.model.tokenizer.encode(text)
+
+    def _forks(self, form: Form, memory: BranchMemory) -> Forks:
+        """Returns the branches of a passage that was read with this form."""
+        forks = memory.forks.get(form.fingerprint)
+        if forks is None:
+            keys = self._keys(form, memory.passage.text)
+            forks = memory.forks[form.fingerprint] = Forks(self.model.decoder, keys)
+        return forks
+
+    def _keys(self, form: Form, text: str) -> DocumentKeys:
+        prompt = self._prompt(form)
+        tokens = self._rendered(form, prompt.lines, text)
+        many = len(prompt.before)
+        if tokens[:many] != prompt.before:
+            return read_document(self.model.decoder, tokens)
+        before = self._read.get(form.fingerprint)
+        if before is None:
+            before = self._read[form.fingerprint] = read_document(self.model.decoder, prompt.before)
+            while len(self._read) > _FORMS_KEPT:
+                self._read.popitem(last=False)
+        return read_document(self.model.decoder, tokens[many:], before)
+
+    def _prompt(self, form: Form) -> _Prompt:
+        made = self._prompts.get(form.fingerprint)
+        if made is None:
+            names = {slot.path: dotted(slot.path) for slot in form.slots}
+            lines = "\n".join(field_lines(form, names))
+            one, other = (self._rendered(form, lines, text) for text in ("A", "0 B"))
+            same = next(at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])
+            if len(one) > self.context_tokens:
+                raise UsageError(
+                    f"{self.model.folder}: the fields of the schema take {len(one)} tokens, expected at most"
+                    f" {self.context_tokens} of the model's {self.model.traits.window}; take a smaller schema"
+                )
+            made = self._prompts[form.fingerprint] = _Prompt(names, lines, one[:same])
+        return made
+
+    def _rendered(self, form: Form, lines: str, text: str) -> list[int]:
+        return self.model.chat.render(messages(form.title, lines, text, self.fields_first))
+
+
+def _key(form: Form, slot: Slot, rows: Sequence[Row], row: int) -> tuple[str, int, int]:
+    return form.fingerprint, slot.index, WHOLE if row < 0 else rows[row].anchor
+
+
+def _region(rows: Sequence[Row], row: int, memory: BranchMemory) -> tuple[int, int]:
+    """Returns the characters [start, end) of an item: from the line of its first words to that of the next item."""
+    text, anchor = memory.passage.text, rows[row].anchor
+    behind = [other.anchor for other in rows if other.array == rows[row].array and other.anchor > anchor]
+    start = text.rfind("\n", 0, anchor) + 1
+    before = [other.anchor for other in rows if other.array == rows[row].array and start <= other.anchor < anchor]
+    start = anchor if before else start
+    end = min(behind, default=len(text))
+    line = text.rfind("\n", 0, end) + 1
+    return start, line if line > anchor and behind else end

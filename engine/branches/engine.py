@@ -1,0 +1,37 @@
+"""The engine of a language model: branches for a causal one, the denoiser for one that writes in blocks."""
+
+from __future__ import annotations
+
+from cinnabar.engine.branches.branch_model import BranchModel
+from cinnabar.engine.diffusion.engine import DiffusionEngine
+from cinnabar.engine.effort import Effort
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.examples import Examples
+from cinnabar.engine.models.language.language_model import LanguageModel
+from cinnabar.engine.models.language.traits import Traits
+from cinnabar.engine.models.reader.calibration import Calibration
+
+#: The tokens of a batch, whose keys are held together: 2,000 of 1.5B weights are 0.1 GB.
+TOKENS, TOKENS_OF_ACCELERATOR = 2_048, 16_384
+
+
+def has_branches(traits: Traits) -> bool:
+    """Returns whether a model fills fields as branches: it is causal, and all its layers see all positions."""
+    return traits.noise == "none" and traits.local is None
+
+
+def language_engine(
+    model: LanguageModel,
+    effort: Effort | str = "medium",
+    steps: int | None = None,
+    calibration: Calibration | None = None,
+    examples: Examples | None = None,
+) -> Engine | DiffusionEngine:
+    """Returns the engine that fills forms with a language model.
+
+    Examples are shown as whole records, so with them a causal model writes whole records too, token by token.
+    """
+    if examples is not None or not has_branches(model.traits):
+        return DiffusionEngine(model, effort, steps=steps, calibration=calibration, examples=examples)
+    budget = TOKENS if model.decoder.device.type == "cpu" else TOKENS_OF_ACCELERATOR
+    return Engine(BranchModel(model, calibration), effort, budget, steps=steps, part="language")

@@ -1,0 +1,142 @@
+"""The keys and values of a document, read once, and of the branches behind it, which do not see each other.
+
+Attention of a branch is over all keys of its document, which are there once for all branches, and over its own: two
+products whose scores are one softmax (Hyper-Parallel Decoding, arXiv 2604.26209). A document's branches are computed
+by themselves, whatever else is read, so its values do not depend on other documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from cinnabar.engine.models.language.attention import attention
+from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.memory import PREFILL, give_back_memory
+from cinnabar.engine.models.language.passes import LONG
+
+#: Places of a branch that are made room for at a time.
+_ROOM = 64
+
+
+class DocumentKeys:
+    """The keys and values of a prompt: [layers, 2, G, T, W], G heads of keys; `length` of T places are read."""
+
+    def __init__(self, held: torch.Tensor, length: int) -> None:
+        self.held, self.length = held, length
+
+
+@dataclass(eq=False)
+class Fork:
+    """A branch: its number among those of its document, and how many tokens it has read."""
+
+    number: int
+    length: int = 0
+
+
+class Forks:
+    """The branches of one document.
+
+    keys: of the document. A branch of `forks` has its own keys at its number: [layers, 2, B, G, T, W].
+    """
+
+    def __init__(self, decoder: Decoder, keys: DocumentKeys) -> None:
+        self._decoder, self._keys = decoder, keys
+        traits = decoder.traits
+        self._shape = (traits.layers, 2), (traits.key_heads, traits.head_width)
+        self._held = keys.held.new_zeros((*self._shape[0], 0, traits.key_heads, 0, traits.head_width))
+        self._count = 0
+
+    def open(self) -> Fork:
+        """Returns a new branch, which has read nothing of its own."""
+        self._count += 1
+        return Fork(self._count - 1)
+
+    def read(self, pieces: Sequence[tuple[Fork, Sequence[int]]]) -> torch.Tensor:
+        """Reads tokens behind those of each branch, and returns the hidden states [N, D] of all of them in order."""
+        longest = max(fork.length + len(tokens) for fork, tokens in pieces)
+        self._grow(longest)
+        device = self._keys.held.device
+        own = torch.tensor([fork.number for fork, tokens in pieces for _ in tokens], device=device)
+        at = torch.tensor([fork.length + i for fork, tokens in pieces for i in range(len(tokens))], device=device)
+        ids = torch.tensor([token for _, tokens in pieces for token in tokens], device=device)
+        for fork, tokens in pieces:
+            fork.length += len(tokens)
+        base, length = self._keys.held, self._keys.length
+        unseen = torch.arange(longest, device=device) > at[:, None]
+
+        def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layer: int) -> torch.Tensor:
+            held = self._held[layer]
+            held[0, own, :, at] = k[0].transpose(0, 1)
+            held[1, own, :, at] = v[0].transpose(0, 1)
+            tails = held[:, own, :, :longest]
+            return _branched(q, base[layer, :, :, :length], tails[0], tails[1], unseen)
+
+        hidden = self._decoder.hidden(ids[None], length + at[None], attend)
+        if len(ids) >= LONG and device.type == "cpu":
+            give_back_memory()
+        return hidden[0]
+
+    def _grow(self, longest: int) -> None:
+        branches, room = self._held.shape[2], self._held.shape[4]
+        if self._count <= branches and longest <= room:
+            return
+        room = max(room, -(-longest // _ROOM) * _ROOM)
+        wider = self._held.new_zeros((*self._shape[0], self._count, self._shape[1][0], room, self._shape[1][1]))
+        wider[:, :, :branches, :, : self._held.shape[4]] = self._held
+        self._held = wider
+
+
+def _branched(
+    q: torch.Tensor, base: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, unseen: torch.Tensor
+) -> torch.Tensor:
+    """Returns attention [1, H, N, W] of N tokens to their document and to their own branch.
+
+    q: [1, H, N, W]; base: [2, G, S, W]; keys, values: [N, G, T, W], of each token's branch; unseen: [N, T] bool.
+    """
+    _, heads, many, width = q.shape
+    groups = keys.shape[1]
+    asked = (q[0] * width**-0.5).view(groups, heads // groups, many, width)
+    shared = asked.flatten(1, 2) @ base[0].transpose(1, 2)
+    shared = shared.view(groups, heads // groups, many, -1)
+    by_token = asked.permute(2, 0, 1, 3)
+    own = (by_token @ keys.transpose(2, 3)).masked_fill(unseen[:, None, None], float("-inf"))
+    weights = torch.cat([shared, own.permute(1, 2, 0, 3)], -1).softmax(-1)
+    of_base, of_own = weights.split([base.shape[2], keys.shape[2]], -1)
+    made = (of_base.flatten(1, 2) @ base[1]).view(groups, heads // groups, many, width)
+    made = made + (of_own.permute(2, 0, 1, 3) @ values).permute(1, 2, 0, 3)
+    return made.reshape(1, heads, many, width)
+
+
+def read_document(decoder: Decoder, tokens: Sequence[int], before: DocumentKeys | None = None) -> DocumentKeys:
+    """Returns the keys of these tokens, behind those of `before`, which stay as they are.
+
+    The tokens are read in parts that begin where `before` ends, so that the values are the same to the bit whether
+    that was read for this document or for another one.
+    """
+    traits, weight = decoder.traits, decoder.model.embed_tokens.weight
+    start = 0 if before is None else before.length
+    dtype = weight.dtype if weight.is_floating_point() else torch.float32
+    shape = (traits.layers, 2, traits.key_heads, start + len(tokens), traits.head_width)
+    held = torch.empty(shape, dtype=dtype, device=decoder.device)
+    if before is not None:
+        held[:, :, :, :start] = before.held[:, :, :, :start]
+    for first in range(0, len(tokens), PREFILL):
+        part = torch.tensor(tokens[first : first + PREFILL], device=decoder.device)
+        begin, end = start + first, start + first + len(part)
+        positions = torch.arange(begin, end, device=decoder.device)
+        seen = torch.arange(end, device=decoder.device) <= positions[:, None]
+
+        def attend(
+            q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layer: int, begin: int = begin, end: int = end,
+            seen: torch.Tensor = seen,
+        ) -> torch.Tensor:  # fmt: skip
+            held[layer, 0, :, begin:end], held[layer, 1, :, begin:end] = k[0], v[0]
+            return attention(q, held[layer, 0, None, :, :end], held[layer, 1, None, :, :end], seen[None, None])
+
+        decoder.hidden(part[None], positions[None], attend)
+    if len(tokens) >= LONG and decoder.device.type == "cpu":
+        give_back_memory()
+    return DocumentKeys(held, start + len(tokens))

@@ -1,0 +1,115 @@
+"""What each slot may copy from a document: its constraint, and the value that a stretch means there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from cinnabar.engine.branches.constraint import Constraint, Grounded, Pair, options_of
+from cinnabar.engine.branches.stretches import Stretches
+from cinnabar.engine.branches.token_texts import TokenTexts
+from cinnabar.engine.models.reader.inputs.mentions import MentionReader
+from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
+from cinnabar.engine.request import Passage
+from cinnabar.schemas.automata.canonical import json_text
+from cinnabar.schemas.form.form import Slot
+
+#: Characters before a stretch in which the words of its field are looked for.
+_BEFORE = 80
+_WORD = re.compile(r"[^\W_]{2,}")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+Value = tuple[bytes, tuple[int, int]]
+
+
+class Grounds:
+    """The stretches of a passage, and what they read as."""
+
+    def __init__(self, passage: Passage, tokens: TokenTexts) -> None:
+        self.passage = passage
+        self.stretches = Stretches(passage.text, tokens)
+        self.reader = MentionReader(passage.text, passage.locale)
+        self._tokens = tokens
+        self._known: dict[tuple[int, tuple[int, int] | None], Grounded | None] = {}
+        self._read: dict[tuple[Slot, int, int], bytes | None] = {}
+
+    def region(self, start: int, end: int) -> tuple[int, int]:
+        """Returns the places of the characters [start, end)."""
+        return self.stretches.place(start), self.stretches.end_place(end)
+
+    def constraint(self, slot: Slot, within: tuple[int, int] | None = None) -> Grounded | None:
+        """Returns what a slot may copy within these places, None if there is nothing."""
+        key = slot.index, within
+        if key not in self._known:
+            made = self._made(slot, within)
+            self._known[key] = made if made.first() else None
+        return self._known[key]
+
+    def _made(self, slot: Slot, within: tuple[int, int] | None) -> Grounded:
+        if kind_of(slot) not in TYPED:
+            taken = None if slot.free and slot.max_length is None else self._taken(slot)
+            return Grounded(self.stretches, self._tokens, None, within, taken)
+        given: dict[int, set[int]] = {}
+        for start, end, _ in self.reader.typed(slot):
+            begin, stop = self.stretches.place(start), self.stretches.end_place(end)
+            if begin < stop and (within is None or (within[0] <= begin and stop <= within[1])):
+                given.setdefault(begin, set()).add(stop)
+        frozen = {begin: frozenset(ends) for begin, ends in given.items()}
+        return Grounded(self.stretches, self._tokens, frozen)
+
+    def anywhere(self) -> Grounded:
+        """Returns the constraint of any stretch, such as the first words of an item."""
+        return Grounded(self.stretches, self._tokens)
+
+    def _taken(self, slot: Slot):  # type: ignore[no-untyped-def]
+        return lambda begin, end: self.read(slot, begin, end) is not None
+
+    def read(self, slot: Slot, begin: int, end: int) -> bytes | None:
+        """Returns the canonical text that the stretch between these places means for the slot, None if none."""
+        key = slot, begin, end
+        if key not in self._read:
+            self._read[key] = self.reader.read(slot, self.stretches.span(begin, end))
+        return self._read[key]
+
+    def value(self, slot: Slot, pairs: Sequence[Pair]) -> Value | None:
+        """Returns the canonical text and the characters of the place, among equal ones, that has the slot's words."""
+        said = _words_of(slot)
+        best: tuple[int, Value] | None = None
+        for begin, end in sorted(pairs):
+            span = self.stretches.span(begin, end)
+            text = self.read(slot, begin, end)
+            if text is None:
+                continue
+            before = self.passage.text[max(0, span[0] - _BEFORE) : span[0]].lower()
+            met = len(said.intersection(_WORD.findall(before)))
+            if best is None or met > best[0]:
+                best = met, (text, span)
+        return None if best is None else best[1]
+
+
+@lru_cache(maxsize=1024)
+def _words_of(slot: Slot) -> frozenset[str]:
+    name = _CAMEL.sub(" ", slot.path.rpartition("/")[2])
+    return frozenset(_WORD.findall(f"{name} {slot.title} {slot.description}".lower()))
+
+
+def option_constraint(slot: Slot, tokens: TokenTexts) -> Constraint:
+    """Returns the constraint of a choice: its options, written as strings."""
+    return options_of([written_option(option) for option in slot.options], tokens)[0]
+
+
+def option_at(slot: Slot, begin: int) -> int:
+    """Returns the number of the option that begins at this place of the constraint."""
+    at = 0
+    for number, option in enumerate(slot.options):
+        if at == begin:
+            return number
+        at += len(written_option(option)) + 1
+    raise IndexError(begin)
+
+
+def written_option(option: str) -> bytes:
+    """Returns an option (JSON) as it is written within quotes: that of a number or truth value as its text."""
+    quoted = option if option.startswith('"') else json_text(option)
+    return quoted[1:-1].encode()

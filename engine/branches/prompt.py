@@ -1,0 +1,67 @@
+"""The messages and heads of branches: what is asked once of a document, and how each field begins its answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from cinnabar.schemas.form.form import ArrayNode, Form, Slot
+
+SYSTEM = (
+    "You extract data from documents. For each field copy the words of the document exactly as they are printed there. "
+    "Write null if the document does not state it."
+)
+ASK = "Answer with a JSON object. Each value is copied exactly as printed in the document, or null."
+#: The most options of a field that the prompt names; the constraint knows them all.
+OPTIONS = 20
+#: The words that begin an item of a list in the heads of its fields, and the characters that they are looked for in.
+FIRST_WORDS, FIRST_CHARACTERS = 4, 80
+
+
+def dotted(path: str) -> str:
+    """Returns the name of a place in the prompt: `/seller/name` is `seller.name`, `/items/*/price` `items.price`."""
+    return path.strip("/").replace("/*", "").replace("/", ".") or "value"
+
+
+def field_lines(form: Form, names: Mapping[str, str], described: bool = True) -> Iterator[str]:
+    """Yields a line for each field of the form, with its name in the prompt and what the schema says of it."""
+    told = set[str]()
+    for slot in form.slots:
+        if slot.path not in told and slot.binding is None:
+            told.add(slot.path)
+            yield _line(slot, names[slot.path], described)
+
+
+def _line(slot: Slot, name: str, described: bool) -> str:
+    told = [part for part in (slot.title, slot.description) if part and described]
+    if slot.options:
+        rest = ", …" if len(slot.options) > OPTIONS else ""
+        told.append("One of: " + ", ".join(slot.options[:OPTIONS]) + rest)
+    return f"- {name}" + (f": {' '.join(told)}" if told else "") + (" (list)" if "*" in slot.path else "")
+
+
+def messages(title: str, fields: str, text: str, fields_first: bool) -> list[dict[str, str]]:
+    """Returns the messages that ask for these fields of a document's text."""
+    parts = [f"Fields of the {title or 'record'}:\n{fields}", f"Document:\n{text}"]
+    asked = "\n\n".join([*(parts if fields_first else reversed(parts)), ASK])
+    return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": asked}]
+
+
+def head(name: str) -> str:
+    """Returns the beginning of the answer for a field, or for a list."""
+    return f"{{{_quoted(name)}:"
+
+
+def item_head(array: ArrayNode, begins: str, name: str) -> str:
+    """Returns the beginning of the answer for a field of an item, which `begins` with these words."""
+    return f"{{{_quoted(dotted(array.path))}: [{{\"begins\": {_quoted(begins)}, {_quoted(name)}:"
+
+
+def first_words(text: str, anchor: int) -> str:
+    """Returns the words that begin an item at this character."""
+    line = text[anchor : anchor + FIRST_CHARACTERS].lstrip().split("\n")[0]
+    return " ".join(line.split()[:FIRST_WORDS])
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

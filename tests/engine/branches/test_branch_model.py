@@ -1,0 +1,152 @@
+"""A causal language model as an engine's model: branches behind a document."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from random_schemas import forms
+from tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
+
+from cinnabar.engine.branches.branch_model import BranchModel
+from cinnabar.engine.branches.engine import language_engine
+from cinnabar.engine.branches.forks import Forks, read_document
+from cinnabar.engine.diffusion.engine import DiffusionEngine
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
+from cinnabar.engine.request import Filled, Request, text_passage
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.errors import UsageError
+
+CAUSAL = replace(TRAITS, visibility="causal", noise="none", block=1, shift=True, window=8192)
+TEXT = """ACME Ltd., "Works"
+Invoice 2024/117 of 9 June 2024
+
+Widget A, large   3   12.50
+Widget B          2    5.00
+Total due: £52.00 (urgent)
+"""
+SCHEMA = {
+    "title": "invoice",
+    "type": "object",
+    "properties": {
+        "number": {"type": ["string", "null"], "description": "number of the invoice"},
+        "total": {"type": ["number", "null"]},
+        "date": {"type": ["string", "null"], "format": "date"},
+        "state": {"enum": ["urgent", "usual", None]},
+        "code": {"type": "string", "pattern": "^[A-Z]{4}$"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "items": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "price": {"type": ["number", "null"]},
+                    "parts": {"type": "array", "items": {"type": "integer"}},
+                },
+            },
+        },
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
+    folder = write_checkpoint(tmp_path_factory.mktemp("causal"), traits=CAUSAL, family="qwen3")
+    return load_language_model(folder, "cpu")
+
+
+def request(name: str = "a", text: str = TEXT, schema: dict[str, object] | None = None, **more: object) -> Request:
+    return Request(name, compile_schema(schema or SCHEMA).form, text_passage(text), **more)  # type: ignore[arg-type]
+
+
+def test_a_branch_reads_what_a_text_of_its_own_would() -> None:
+    decoder = tiny_decoder(CAUSAL)
+    document, own = [5, 9, 11, 40, 41, 42], [[7, 8], [21], [3, 4, 6, 2]]
+    with torch.inference_mode():
+        forks = Forks(decoder, read_document(decoder, document))
+        opened = [forks.open() for _ in own]
+        first = forks.read([(fork, tokens[:1]) for fork, tokens in zip(opened, own, strict=True)])
+        rest = [(fork, tokens[1:]) for fork, tokens in zip(opened, own, strict=True) if tokens[1:]]
+        states = [*first, *forks.read(rest)]
+        ends = [states[3], states[1], states[6]]
+        for end, tokens in zip(ends, own, strict=True):
+            whole = torch.tensor([document + tokens])
+            alone = decoder(whole, torch.arange(whole.shape[1])[None])[0, -1]
+            torch.testing.assert_close(end, alone, atol=1e-4, rtol=1e-4)
+
+
+def test_a_document_read_behind_kept_keys_is_the_same_to_the_bit() -> None:
+    decoder = tiny_decoder(CAUSAL)
+    with torch.inference_mode():
+        before = read_document(decoder, [5, 9, 11])
+        kept = before.held.clone()
+        once, again = (read_document(decoder, [7, 1, 2], before) for _ in range(2))
+    assert torch.equal(once.held, again.held)
+    assert torch.equal(before.held, kept)
+    whole = read_document(decoder, [5, 9, 11, 7, 1, 2])
+    torch.testing.assert_close(whole.held, once.held, atol=1e-4, rtol=1e-4)
+
+
+def test_each_copied_value_is_the_reading_of_its_place(model: LanguageModel) -> None:
+    (result,) = language_engine(model).fill([request()])
+    assert isinstance(result, Filled)
+    copied = [leaf for leaf in result.leaves.values() if leaf.origin == "copied" and leaf.text not in (None, "null")]
+    assert copied
+    for leaf in copied:
+        ((start, end),) = leaf.spans
+        said = " ".join(TEXT[start:end].split())
+        value = json.loads(leaf.text or "")
+        printed = str(value) if not isinstance(value, str) else value
+        assert printed in (said, said.replace("£", "")) or isinstance(value, float | int) or value == "2024-06-09"
+    assert json.loads(result.record)["state"] in ("urgent", "usual", None)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_record_is_valid_whatever_the_schema(model: LanguageModel, seed: int) -> None:
+    for compiled in forms(seed, 3):
+        (result,) = language_engine(model).fill([Request("a", compiled.form, text_passage(TEXT))])
+        assert isinstance(result, Filled), result
+        if compiled.form.judge is not None:
+            assert compiled.form.judge.accepts(json.loads(result.record))
+
+
+def test_a_value_does_not_depend_on_other_documents(model: LanguageModel) -> None:
+    texts = [TEXT, "Nothing here.", TEXT.replace("52", "61"), "Total 4"]
+    together = language_engine(model).fill([request(str(at), text) for at, text in enumerate(texts)])
+    for at, text in enumerate(texts):
+        (alone,) = language_engine(model).fill([request(str(at), text)])
+        assert alone == together[at]
+
+
+def test_a_known_value_is_not_asked_for(model: LanguageModel) -> None:
+    branches = BranchModel(model)
+    engine = Engine(branches)
+    (result,) = engine.fill([request(known={"/number": '"X1"', "/total": None})])
+    assert isinstance(result, Filled)
+    assert json.loads(result.record)["number"] == "X1"
+
+
+def test_an_empty_document_has_no_values(model: LanguageModel) -> None:
+    (result,) = language_engine(model).fill([request(text="")])
+    assert isinstance(result, Filled)
+    record = json.loads(result.record)
+    assert record["total"] is None
+    assert record["items"] == []
+
+
+def test_a_schema_larger_than_the_window_is_refused(model: LanguageModel) -> None:
+    many = {f"field_{at}": {"type": "string", "description": "what it is " * 20} for at in range(200)}
+    with pytest.raises(UsageError, match="smaller schema"):
+        language_engine(model).prepare(compile_schema({"type": "object", "properties": many}).form)
+
+
+def test_a_model_that_writes_blocks_keeps_the_denoiser(tmp_path: Path) -> None:
+    blocks = load_language_model(write_checkpoint(tmp_path / "blocks", family="sdar"), "cpu")
+    assert isinstance(language_engine(blocks), DiffusionEngine)
+
+
