@@ -32,8 +32,8 @@ class Engine:
     """Fills forms with a model and enforces the schema in every denoising step.
 
     token_budget: tokens of one batch, passages and slots together; without it the device decides. steps, threshold:
-    replace those of `effort`. part: the part of the code that the model is of (engine/version.py). `timings` has the seconds spent so far in each stage, `reopenings` the counts of
-    re-opened values.
+    replace those of `effort`. part: the part of the code that the model is of (engine/version.py). `timings` has the
+    seconds spent so far in each stage, `reopenings` the counts of re-opened values.
     Raises UsageError for an unknown effort or a budget below one token.
     """
 

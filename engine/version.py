@@ -63,7 +63,9 @@ PARTS: dict[str, Part] = {
         "engine/models/mapped_weights.py",
     )),
     "replies": Part(("engine",), ("engine/replies",)),
-    "language": Part(("engine", "replies"), ("engine/branches", "engine/diffusion", "engine/models/language", "kernels")),
+    "language": Part(("engine", "replies"), (
+        "engine/branches", "engine/diffusion", "engine/models/language", "kernels",
+    )),
     "remote": Part(("engine", "replies"), ("engine/models/remote",)),
     # What all formats share: their detection, the document, and helpers of several families.
     "parsing": Part(("engine",), (

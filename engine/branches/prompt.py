@@ -54,7 +54,7 @@ def head(name: str) -> str:
 
 def item_head(array: ArrayNode, begins: str, name: str) -> str:
     """Returns the beginning of the answer for a field of an item, which `begins` with these words."""
-    return f"{{{_quoted(dotted(array.path))}: [{{\"begins\": {_quoted(begins)}, {_quoted(name)}:"
+    return f'{{{_quoted(dotted(array.path))}: [{{"begins": {_quoted(begins)}, {_quoted(name)}:'
 
 
 def first_words(text: str, anchor: int) -> str:

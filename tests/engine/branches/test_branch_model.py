@@ -148,5 +148,3 @@ def test_a_schema_larger_than_the_window_is_refused(model: LanguageModel) -> Non
 def test_a_model_that_writes_blocks_keeps_the_denoiser(tmp_path: Path) -> None:
     blocks = load_language_model(write_checkpoint(tmp_path / "blocks", family="sdar"), "cpu")
     assert isinstance(language_engine(blocks), DiffusionEngine)
-
-
