@@ -8,13 +8,14 @@ so a value always has its place, and null is weighed at its first token (BRANCHE
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
 
-from cinnabar.engine.branches.constraint import Constraint, Grounded
+from cinnabar.engine.branches.constraint import Constraint, Grounded, Written
 from cinnabar.engine.branches.decoding import Branch, BranchDecoder, logarithm
 from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_document
 from cinnabar.engine.branches.grounds import Grounds, option_at, option_constraint
@@ -23,14 +24,21 @@ from cinnabar.engine.branches.token_texts import TokenTexts
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.model import WHOLE, Calibrator, Candidate, Row, Scores
 from cinnabar.engine.models.language.language_model import LanguageModel
-from cinnabar.engine.request import Passage
+from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
+from cinnabar.engine.request import Origin, Passage
+from cinnabar.schemas.automata.canonical import scalar_text
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing
 
 #: The forms whose part of the prompt is kept as keys.
 _FORMS_KEPT = 2
+#: Below this share of the model's mass, somewhere in a copied text, the value is written freely too; the copied one
+#: stays unless the free one has so many times its share, and all its numbers and names are the document's.
+COMPOSED, BETTER = 0.05, 4.0
 #: The log share of what is impossible.
 _NOTHING = float("-inf")
+#: A form, the number of a slot, and the first character of its row.
+_Key = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +52,7 @@ class Answer:
     least: float = 0.0
     mass: float = 0.0
     tokens: int = 0
-    chosen: bool = False
+    origin: Origin = "copied"
 
 
 @dataclass(eq=False)
@@ -54,7 +62,7 @@ class BranchMemory:
     passage: Passage
     grounds: Grounds
     forks: dict[str, Forks] = field(default_factory=dict)
-    answers: dict[tuple[str, int, int], Answer] = field(default_factory=dict)
+    answers: dict[_Key, Answer] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +166,7 @@ class BranchModel:
                 answer = memory.answers[_key(form, instance.slot, rows_of_form, instance.row)]
                 absent[at] = logarithm(answer.null)
                 if answer.text is not None:
-                    candidates[at] = [Candidate(answer.text, answer.spans, "chosen" if answer.chosen else "copied")]
+                    candidates[at] = [Candidate(answer.text, answer.spans, answer.origin)]
                     logits[at, 0] = logarithm((1 - answer.null) * answer.share)
                     refused[at] = logarithm((1 - answer.null) * (1 - answer.share))
         device = self.device
@@ -166,7 +174,7 @@ class BranchModel:
 
     def _ask(self, form: Form, memory: BranchMemory, rows: Sequence[Row], asked: Sequence[tuple[Slot, int]]) -> None:
         """Answers the slots that have no answer yet, all of them together."""
-        branches: list[tuple[tuple[str, int, int], Slot, Branch]] = []
+        branches: list[tuple[_Key, Slot, Branch]] = []
         prompt = self._prompt(form)
         for slot, row in asked:
             key = _key(form, slot, rows, row)
@@ -189,6 +197,24 @@ class BranchModel:
             self.branches.decode(self._forks(form, memory), [branch for *_, branch in branches])
         for key, slot, branch in branches:
             memory.answers[key] = self._answer(slot, branch, memory)
+        self._compose(form, memory, [one for one in branches if _is_composed(one[1], one[2])])
+
+    def _compose(self, form: Form, memory: BranchMemory, doubted: Sequence[tuple[_Key, Slot, Branch]]) -> None:
+        """Asks again where copying left little of the model's own mass: the value may be put together from parts."""
+        free = [Branch(branch.head, Written(slot.automaton, self.tokens)) for _, slot, branch in doubted]
+        if free:
+            self.branches.decode(self._forks(form, memory), free)
+        for (key, slot, copied), branch in zip(doubted, free, strict=True):
+            if not isinstance(branch.final, tuple):
+                continue
+            raw: bytes = b'"%s"' % branch.final[1]
+            text = scalar_text(json.loads(raw)).encode() if slot.accepts(raw) else b""
+            traced = memory.grounds.traces.share(json.loads(raw)) if text and slot.accepts(text) else 0.0
+            if traced and branch.mass > BETTER * copied.mass:
+                spans = memory.grounds.traces.spans(json.loads(raw))
+                share = round(branch.share * traced, 6)
+                signs = share, branch.least, branch.mass, branch.tokens
+                memory.answers[key] = Answer(branch.null, text, spans, *signs, origin="generated")
 
     def _answer(self, slot: Slot, branch: Branch, memory: BranchMemory) -> Answer:
         signs = branch.share, branch.least, branch.mass, branch.tokens
@@ -196,7 +222,7 @@ class BranchModel:
             return Answer(branch.null)
         if slot.options:
             option = slot.options[option_at(slot, branch.final[0][0])].encode()
-            return Answer(branch.null, option, (), *signs, chosen=True)
+            return Answer(branch.null, option, (), *signs, origin="chosen")
         value = memory.grounds.value(slot, branch.final)
         if value is None:
             return Answer(branch.null)
@@ -246,7 +272,7 @@ class BranchModel:
         return self.model.chat.render(messages(form.title, lines, text, self.fields_first))
 
 
-def _key(form: Form, slot: Slot, rows: Sequence[Row], row: int) -> tuple[str, int, int]:
+def _key(form: Form, slot: Slot, rows: Sequence[Row], row: int) -> _Key:
     return form.fingerprint, slot.index, WHOLE if row < 0 else rows[row].anchor
 
 
@@ -260,3 +286,10 @@ def _region(rows: Sequence[Row], row: int, memory: BranchMemory) -> tuple[int, i
     end = min(behind, default=len(text))
     line = text.rfind("\n", 0, end) + 1
     return start, line if line > anchor and behind else end
+
+
+def _is_composed(slot: Slot, branch: Branch) -> bool:
+    """Returns whether a text is written freely too: copying it left little, or nothing, of the model's mass."""
+    if slot.options or kind_of(slot) in TYPED or branch.null >= 0.5:
+        return False
+    return branch.final is None or branch.mass < COMPOSED

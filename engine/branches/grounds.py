@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from cinnabar.engine.branches.constraint import Constraint, Grounded, Pair, options_of
 from cinnabar.engine.branches.stretches import Stretches
 from cinnabar.engine.branches.token_texts import TokenTexts
+from cinnabar.engine.branches.tracing import Traces
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.request import Passage
@@ -30,6 +31,7 @@ class Grounds:
         self.passage = passage
         self.stretches = Stretches(passage.text, tokens)
         self.reader = MentionReader(passage.text, passage.locale)
+        self.traces = Traces(self.reader)
         self._tokens = tokens
         self._known: dict[tuple[int, tuple[int, int] | None], Grounded | None] = {}
         self._read: dict[tuple[Slot, int, int], bytes | None] = {}
@@ -62,7 +64,7 @@ class Grounds:
         """Returns the constraint of any stretch, such as the first words of an item."""
         return Grounded(self.stretches, self._tokens)
 
-    def _taken(self, slot: Slot):  # type: ignore[no-untyped-def]
+    def _taken(self, slot: Slot) -> Callable[[int, int], bool]:
         return lambda begin, end: self.read(slot, begin, end) is not None
 
     def read(self, slot: Slot, begin: int, end: int) -> bytes | None:
