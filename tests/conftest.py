@@ -34,6 +34,8 @@ settings.load_profile("quick" if QUICK else "cinnabar")
 
 # The tests use no cache of an earlier run or of the user.
 os.environ["CINNABAR_CACHE"] = ""
+# No model that a developer has fetched reads in a test.
+os.environ["CINNABAR_MODELS"] = str(Path(__file__).parent / "no_models")
 # Training would use bfloat16 on processors that have it; tests of a precision name theirs.
 os.environ["CINNABAR_PRECISION"] = "int8"
 

@@ -84,12 +84,15 @@ class RunOptions(Options):
     context: int | None = Field(
         default=None, ge=LEAST_LIMIT, description="Read documents in chunks of at most N tokens."
     )
-    # These two are not part of a record's key either: they only decide which documents are refused.
+    # These are not part of a record's key either: they only decide which documents are refused, or read by the reader.
     max_tokens: int = Field(
         default=500_000, ge=1, description="Quarantine a document of more than N tokens as too_long."
     )
     max_seconds: float = Field(
         default=1200.0, gt=0, description="Quarantine a document that the model works on for longer as too_slow."
+    )
+    seconds_each: float | None = Field(
+        default=None, gt=0, description="With --model auto: the most seconds of the language model on a document."
     )
     # The name of the file is stored with a run, its content nowhere.
     password_file: str | None = Field(
@@ -188,8 +191,8 @@ class RunPlan(Options):
     out: Path | None = None
     model: str | None = Field(
         default=None,
-        description="`default`, the folder of a model, mercury-2, or openai:NAME; without it the one kept by"
-        " `improve`.",
+        description="`auto`, `reader`, a fetched model, the folder of one, mercury-2, or openai:NAME; without it the"
+        " one that the results began with.",
     )
     device: Device = Field(default="auto", description="The device of the model.")
     max_error_rate: float | None = Field(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from cinnabar.engine.models.identity import (
     CALIBRATION,
-    DIFFUSION,
     fingerprint_of,
     model_folder,
     stale_calibration,
@@ -24,6 +23,7 @@ from cinnabar.engine.models.language.memory import BYTES, free_memory, longest_w
 from cinnabar.engine.models.language.named_models import checkpoint_folder, named_model
 from cinnabar.engine.models.language.weights_file import stored_tensors
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
+from cinnabar.engine.models.releases import RELEASED
 from cinnabar.engine.models.remote.journal import Journal
 from cinnabar.engine.models.remote.prices import Prices
 from cinnabar.engine.models.remote.serving import (
@@ -37,6 +37,7 @@ from cinnabar.engine.models.remote.serving import (
 from cinnabar.engine.models.unusable import named_wrongly
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision, reading_precision
 from cinnabar.extraction.plan.run_options import Device, RunPlan
+from cinnabar.extraction.store.folders import began_with
 from cinnabar.schemas.errors import ModelError, UsageError
 from cinnabar.schemas.extras import check_extra
 
@@ -53,11 +54,13 @@ if TYPE_CHECKING:
 
 #: Default confidence below which a field is escalated, and that of `auto`.
 DEFAULT_BELOW, AUTO_BELOW = 0.8, 0.5
-#: The most rows of a list that our own diffusion model is asked for: it writes each one, in a second or two on a CPU,
+#: The most rows of a list that a language model beside the reader is asked for: each takes it a second or two on a CPU,
 #: where the reader binds a table's columns once.
 LONGEST_LIST = 20
-#: The name of the reader together with our own diffusion model where the reader is unsure.
-AUTO = "auto"
+#: What a run with a release takes of memory: for each byte of its file, and beside its weights.
+_WEIGHTS, _RUN = 1.6, 500 << 20
+#: The name of the reader together with a fetched language model where the reader is unsure; that of the reader alone.
+AUTO, READER = "auto", "reader"
 #: The folder in a run's output that keeps paid answers.
 JOURNALS = "remote"
 #: The argument of a run with the folder of its model, if that is not the one that ships.
@@ -304,8 +307,39 @@ def model_source(
 
 
 def reader_of(model: str) -> str:
-    """Returns the model that reads first: `default` for `auto`."""
-    return "default" if model == AUTO else model
+    """Returns the model that reads first: `default` for `auto` and `reader`."""
+    return "default" if model in (AUTO, READER) else model
+
+
+def upper_model(out: Path | None) -> str:
+    """Returns the fetched model that reads beside the reader: the one that a folder began with, or the largest.
+
+    Raises UsageError if it is not in its place, or if none is that has room.
+    """
+    began = None if out is None else began_with(out)
+    if began is not None and named_model(began) is None:
+        raise UsageError(
+            f"{out}: began with the model {began}, which is not here any more; `cinnabar model fetch {began}` brings"
+            f" it, and --model {READER} goes on without it"
+        )
+    model = began or largest_model()
+    if model is None:
+        least = min(RELEASED, key=lambda name: RELEASED[name].size)
+        raise UsageError(
+            f"--model {AUTO}: expected a fetched language model that fits the free memory; `cinnabar model fetch"
+            f" {least}` brings one, and --model {READER} reads without"
+        )
+    return model
+
+
+def largest_model() -> str | None:
+    """Returns the largest release in its place that is calibrated and fits the free memory, None if there is none."""
+    free = free_memory()
+    for name, release in sorted(RELEASED.items(), key=lambda item: -item[1].size):
+        folder, needed = named_model(name), _WEIGHTS * release.size + _RUN
+        if folder is not None and (folder / CALIBRATION).is_file() and (free is None or needed < free):
+            return name
+    return None
 
 
 def named_folder(source: Source) -> dict[str, str]:
@@ -392,13 +426,17 @@ class Escalation:
     surer: bool = False
     #: The most rows of a list that is asked of a surer model, None for any number.
     longest: int | None = None
+    #: The most seconds of its work on a document, None for any number.
+    seconds: float | None = None
+    #: The release that a new folder begins with, None for a model that the caller named.
+    named: str | None = None
 
     def tier(self, source: Source, effort: str, place: Place | None = None) -> Tier:
         """Returns the tier of a job, with the model of this source: its own one, with its examples."""
         # Cold start: it imports torch.
         from cinnabar.extraction.reading.tiers import Tier
 
-        return Tier(source.filler(effort, None, place), self.below, self.surer, self.longest)
+        return Tier(source.filler(effort, None, place), self.below, self.surer, self.longest, self.seconds)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.below <= 1.0:
@@ -414,9 +452,12 @@ def sources_of(
     do not go together, and the errors of `model_source`.
     """
     settings, below, auto = _settings(plan), DEFAULT_BELOW, model == AUTO
+    model = reader_of(model)
     if auto:
-        model, below = reader_of(model), AUTO_BELOW
-        plan = plan.model_copy(update={"escalate_to": plan.escalate_to or DIFFUSION})
+        below = AUTO_BELOW
+        plan = plan.model_copy(update={"escalate_to": plan.escalate_to or upper_model(plan.out)})
+    if plan.options.seconds_each is not None and not auto:
+        raise UsageError(f"--seconds-each: expected --model {AUTO} with it, whose reader answers in its place")
     _check_models(plan, model)
     source = model_source(model, plan.device, settings, without)
     if plan.escalate_to is None:
@@ -429,8 +470,9 @@ def sources_of(
             f" training.calibrate SETS --model {plan.escalate_to}` fits one; or use --escalate-to, with which its"
             " values count in any case"
         )
-    longest = LONGEST_LIST if surer and plan.escalate_to == DIFFUSION else None
-    return source, Escalation(upper, below if plan.below is None else plan.below, surer, longest)
+    longest, below = LONGEST_LIST if auto else None, below if plan.below is None else plan.below
+    named = plan.escalate_to if auto and plan.escalate_to in RELEASED else None
+    return source, Escalation(upper, below, surer, longest, plan.options.seconds_each, named)
 
 
 def _is_calibrated(source: Source) -> bool:

@@ -33,7 +33,7 @@ from cinnabar.extraction.reading.records.merging import merge
 from cinnabar.extraction.reading.records.ocr_confidence import chance_of_reading
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.reading.table_columns import TableColumns
-from cinnabar.extraction.reading.tiers import Escalated, MergedRecord, Tier, escalate
+from cinnabar.extraction.reading.tiers import ALONE, Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.schemas.compiling.bindings import bound_places
 from cinnabar.schemas.compiling.compile import CompiledSchema
@@ -274,7 +274,7 @@ def _merge(plan: _Plan, results: Sequence[Result], job: Job) -> MergedRecord | O
 def _escalate(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Result], Escalated]:
     if job.tier is None:
         return [one.filled for one in merged], Escalated()
-    with limited(job.max_seconds):
+    with limited(job.tier.seconds or job.max_seconds):
         finals, escalated = escalate(merged, job.compiled.form, job.tier, job.context)
     return [with_advice(one, job.max_seconds) for one in finals], escalated
 
@@ -373,6 +373,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
         )
     rows = {pointer: chance for pointer, (_, chance) in filled.rows.items()}
     own = {REFUSED: bool(facts.refusals), DATA_DIFFERS: bool(differing), SEVERAL: is_several(document)}
+    own[ALONE] = filled.alone
     told = {*document.flags, *(flag for leaf in leaves for flag in leaf.flags), *_holding(own)}
     lengths = {at: note for at, note in notes_of(document, filled, form).items() if not facts.holds(at)}
     return Record.of(filled.record, leaves, told, rows, dict(filled.lists), filled.thoughts, lengths)

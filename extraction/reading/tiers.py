@@ -32,6 +32,10 @@ from cinnabar.schemas.form.record_walk import walk_lists
 from cinnabar.schemas.pointers import above, escape, lies_within
 
 _T = TypeVar("_T")
+#: The flag of a record that the first model alone read, since the stronger one gave no answer.
+ALONE = "reader_alone"
+#: The mean confidence below which a model does not know a kind of document, and one that no value has.
+KNOWN, WHOLE = 0.65, 1.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +43,14 @@ class Tier:
     """A stronger model, and the confidence below which values are escalated to it.
 
     surer: whether its value counts only if its confidence is higher, since both models are calibrated. longest: the
-    most rows of a list that is asked of a surer model, None for any number.
+    most rows of a list that is asked of a surer model, None for any number. seconds: of its work on a document.
     """
 
     filler: Filler
     below: float
     surer: bool = False
     longest: int | None = None
+    seconds: float | None = None
 
 
 @dataclass(slots=True)
@@ -82,7 +87,9 @@ def escalate(
             continue
         try:
             pieces = chunks_for(lower.document, tier.filler, context, form)
-            frozen = freeze_sure(form, lower.filled, tier.below, lists=len(pieces) == 1) | lower.facts.known
+            # What the first model does not know as a whole is asked as a whole.
+            below = WHOLE if tier.surer and is_unknown(lower.filled) else tier.below
+            frozen = freeze_sure(form, lower.filled, below, lists=len(pieces) == 1) | lower.facts.known
             frozen = _without(frozen, long)
         except UsageError as error:
             # The schema leaves no room for a document in the stronger model.
@@ -103,6 +110,12 @@ def escalate(
         except Exception as error:
             finals[at] = _internal(one.lower, error)
     return [finals.get(at, lower.filled) for at, lower in enumerate(merged)], escalated
+
+
+def is_unknown(filled: Filled) -> bool:
+    """Returns whether a model seems not to know the kind of a document: its values are doubtful on the whole."""
+    own = [leaf.confidence for leaf in filled.leaves.values() if leaf.origin not in ("known", "fact", "default")]
+    return bool(own) and sum(own) / len(own) < KNOWN
 
 
 def freeze_sure(form: Form, filled: Filled, below: float, lists: bool = True) -> dict[str, str | None]:
@@ -248,7 +261,7 @@ class _Raised:
         """Returns the record of the answers; frozen values keep the cheap model's evidence and confidence."""
         failed = next((result for result in results if isinstance(result, Failed)), None)
         if failed is not None:
-            return self.lower.filled if self.surer else failed
+            return replace(self.lower.filled, alone=True) if self.surer else failed
         filled = merge(self.form, self.pieces, [r for r in results if isinstance(r, Filled)])
         own = self.lower.filled
         leaves = {

@@ -30,7 +30,7 @@ from cinnabar.extraction.run.run_group import RunGroup
 from cinnabar.extraction.run.skipping import split_inputs
 from cinnabar.extraction.run.splitting import settle_split, split_packets
 from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.store.folders import remember
+from cinnabar.extraction.store.folders import begin_with, remember
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.sinks.addresses import check_apart
 from cinnabar.extraction.store.spelling import Spelling
@@ -99,6 +99,8 @@ class Extraction(BatchedRun):
             relative = [str(path) for path in paths if isinstance(path, Path) and not path.is_absolute()]
             if relative:
                 remember(store.out, Path.cwd(), [path for path in relative if spelled(path) == path])
+            if assignment.escalation is not None and assignment.escalation.named is not None:
+                begin_with(store.out, assignment.escalation.named)
             named = named_apart(items, spelled)
             items_of: Iterator[tuple[str, Path | Message | Input]] = iter(named.items())
             if assignment.options.split:

@@ -15,6 +15,8 @@ from typing import Any
 from cinnabar.extraction.store.files import failures, write_bytes
 
 FILE = "folders.json"
+#: The name of the language model that reads beside the reader in an output folder, from its first run on.
+BEGAN = "began_with.json"
 #: Most folders that are kept, those of the latest runs.
 KEPT = 50
 
@@ -59,3 +61,22 @@ def _stored(out: Path) -> tuple[list[str], dict[str, str]]:
         return [one for one in stored["started_from"] if isinstance(one, str)], named
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return [], {}
+
+
+def began_with(out: Path) -> str | None:
+    """Returns the language model that this folder's first run had beside the reader, None if it had none."""
+    try:
+        return str(json.loads((out / BEGAN).read_text(encoding="utf-8"))["model"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def is_new(out: Path) -> bool:
+    """Returns whether no run has begun in this folder."""
+    return not out.is_dir() or not any(out.iterdir())
+
+
+def begin_with(out: Path, model: str) -> None:
+    """Keeps the language model of a folder's first run, so that later ones read with it. Raises RunError."""
+    if not (out / BEGAN).exists():
+        write_bytes(out / BEGAN, json.dumps({"model": model}).encode())

@@ -98,9 +98,9 @@ def longest_within(traits: Traits, precision: Precision, free: int) -> int:
     return low
 
 
-def free_memory(device: torch.device) -> int | None:
-    """Returns the free memory of a device in bytes, None if the system does not tell it."""
-    if device.type == "cuda":
+def free_memory(device: torch.device | None = None) -> int | None:
+    """Returns the free memory of a device in bytes, the host's by default; None if the system does not tell it."""
+    if device is not None and device.type == "cuda":
         # Cold start: Torch takes a second, and the memory of a CPU is known without it.
         import torch
 

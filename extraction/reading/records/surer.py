@@ -13,6 +13,10 @@ from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within
 
 _T = TypeVar("_T")
+#: The most confidence that comes of two readings that agree.
+MOST = 0.98
+#: The origins of values that no model read.
+_TOLD = {"known", "fact", "default", "minimal"}
 #: Marks a property that is left out.
 _OUT = object()
 
@@ -60,7 +64,18 @@ class _Chosen:
         holds = any(lies_within(at, pointer) for at in self.kept)
         first = holds or self._first_is_surer(node, pointer)
         self._take(self.one if first else self.other, pointer)
+        if not holds and isinstance(node, Slot):
+            self._agree(pointer)
         return mine if first else theirs
+
+    def _agree(self, pointer: str) -> None:
+        """Makes a value surer that both readings have: each of them alone may be wrong."""
+        mine, theirs = self.one.leaves.get(pointer), self.other.leaves.get(pointer)
+        if mine is None or theirs is None or mine.text != theirs.text or {mine.origin, theirs.origin} & _TOLD:
+            return
+        doubt = (1 - mine.confidence) * (1 - theirs.confidence)
+        sure = round(min(1 - doubt, max(MOST, mine.confidence, theirs.confidence)), 4)
+        self.leaves[pointer] = replace(self.leaves[pointer], confidence=sure)
 
     def _first_is_surer(self, node: Node, pointer: str) -> bool:
         if isinstance(node, Slot) and pointer in self.one.leaves and pointer in self.other.leaves:

@@ -13,6 +13,8 @@ from cinnabar.engine.models.remote.serving import is_plain
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions, RunPlan
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.model_sources import (
+    AUTO,
+    READER,
     Escalation,
     LanguageSource,
     Place,
@@ -21,6 +23,7 @@ from cinnabar.extraction.reading.model_sources import (
     filler_part,
     reader_of,
     sources_of,
+    upper_model,
 )
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.reading.routing.jobs import RoutedJobs
@@ -73,7 +76,9 @@ class Assignment:
             compiled = compile_schema(source.schema)
             _ = compiled.form, Validator(source), Checks(source, compiled)
         model = model_for(plan.out, [source.name for source in sources], plan.model)
-        if plan.model is None and model != "default":
+        if plan.model is None and model == AUTO:
+            note(f"the reader, and {upper_model(plan.out)} where it doubts; --model {READER} takes the reader alone")
+        elif plan.model is None and model != "default":
             note(f"model {model}, kept by `improve`; --model default takes the shipped one")
         routing = routing_of(sources, plan.route, plan.related, reader_of(model))
         model_source, escalation = sources_of(plan, model)

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from cinnabar.extraction.reading.model_sources import AUTO, READER, largest_model
 from cinnabar.extraction.store.files import failures
+from cinnabar.extraction.store.folders import began_with, is_new
 from cinnabar.extraction.store.names import identifier
 from cinnabar.extraction.store.own_names import check_links
 from cinnabar.schemas.errors import UsageError
@@ -76,11 +78,19 @@ def discard(out: Path, schema_name: str) -> None:
 
 
 def model_for(out: Path | None, schema_names: Sequence[str], asked: str | None) -> str:
-    """Returns the model for a run: the one asked for, else that in use for its only schema, else `default`."""
+    """Returns the model for a run: the one asked for, else that in use for its only schema, else that of the folder.
+
+    A folder goes on with what it began with, so that a model that is fetched later makes nobody's documents anew. A new
+    one begins with the largest fetched model that fits the memory, beside the reader (`auto`).
+    """
     if asked is not None:
-        return asked
-    kept = kept_model(out, schema_names[0]) if out is not None and len(schema_names) == 1 else None
-    return "default" if kept is None else str(kept)
+        return "default" if asked == READER else asked
+    if out is None:
+        return "default"
+    kept = kept_model(out, schema_names[0]) if len(schema_names) == 1 else None
+    if kept is not None:
+        return str(kept)
+    return AUTO if began_with(out) is not None or (is_new(out) and largest_model() is not None) else "default"
 
 
 def _check(waiting: Path, out: Path, schema_name: str) -> None:

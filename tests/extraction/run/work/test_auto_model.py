@@ -1,0 +1,111 @@
+"""A folder goes on with the model that it began with: the reader, or a fetched language model beside it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tiny_checkpoint import TRAITS, write_checkpoint
+
+from cinnabar.apps.cli.main import run
+from cinnabar.engine.models.language.identity import checkpoint_fingerprint
+from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration
+from cinnabar.engine.models.releases import RELEASED
+from cinnabar.extraction.store.folders import began_with
+
+NAME = min(RELEASED, key=lambda name: RELEASED[name].size)
+SCHEMA = {
+    "title": "letter",
+    "type": "object",
+    "properties": {"name": {"type": ["string", "null"]}, "total": {"type": ["number", "null"]}},
+    "required": ["name", "total"],
+}
+CAUSAL = {"visibility": "causal", "noise": "none", "block": 1, "shift": True, "window": 4096, "family": "qwen3"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with two letters and a schema; models are fetched beside it."""
+    (tmp_path / "letters").mkdir()
+    for at, text in enumerate(("Dear Ann, the total is 12.50", "Dear Bob, 7 items are late")):
+        (tmp_path / "letters" / f"{at}.txt").write_text(text)
+    (tmp_path / "letter.json").write_text(json.dumps(SCHEMA))
+    monkeypatch.setenv("CINNABAR_MODELS", str(tmp_path / "models"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def fetch(folder: Path) -> None:
+    """Puts a small causal model into the place of a release, with a confidence that is its own probability."""
+    there = write_checkpoint(folder / "models" / NAME, traits=TRAITS, **CAUSAL)
+    own = Scale(0.0, {"posterior": 1.0})
+    save_calibration(there, Calibration(own, own, own, checkpoint_fingerprint(there)))
+
+
+def extract(*more: str) -> int:
+    return run(["extract", "letters", "--schema", "letter.json", "--out", "tables", *more])
+
+
+def test_a_new_folder_begins_with_the_fetched_model_and_goes_on_with_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fetch(folder)
+    assert extract() == 0
+    assert f"the reader, and {NAME} where it doubts" in capsys.readouterr().err
+    assert began_with(folder / "tables") == NAME
+    assert extract() == 0
+    assert "skipped       2" in capsys.readouterr().out
+
+
+def test_a_model_that_is_fetched_later_reads_nothing_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert extract() == 0
+    fetch(folder)
+    capsys.readouterr()
+    assert extract() == 0
+    told = capsys.readouterr()
+    assert NAME not in told.err
+    assert "skipped       2" in told.out
+    assert began_with(folder / "tables") is None
+
+
+def test_the_reader_alone_is_named_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fetch(folder)
+    assert extract("--model", "reader") == 0
+    assert NAME not in capsys.readouterr().err
+    assert began_with(folder / "tables") is None
+
+
+def test_a_folder_whose_model_is_gone_says_how_to_go_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fetch(folder)
+    assert extract() == 0
+    shutil.rmtree(folder / "models")
+    capsys.readouterr()
+    assert extract() == 2
+    told = capsys.readouterr().err
+    assert f"cinnabar model fetch {NAME}" in told
+    assert "--model reader" in told
+    assert extract("--model", "reader") == 0
+
+
+def test_auto_without_a_fetched_model_says_how_to_get_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert extract("--model", "auto") == 2
+    assert "cinnabar model fetch" in capsys.readouterr().err
+    assert not (folder / "tables").exists()
+
+
+def test_beyond_its_seconds_the_readers_values_stand_and_are_flagged(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fetch(folder)
+    assert extract("--seconds-each", "0.0001") == 0
+    capsys.readouterr()
+    assert run(["sql", "select flags from letter", "--out", "tables", "--json"]) == 0
+    assert "reader_alone" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("folder")
+def test_seconds_of_each_document_need_a_second_model(capsys: pytest.CaptureFixture[str]) -> None:
+    assert extract("--model", "reader", "--seconds-each", "5") == 2
+    assert "--seconds-each: expected --model auto" in capsys.readouterr().err
