@@ -13,21 +13,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cinnabar.engine.branches.prompt import dotted, field_lines, first_words, head, item_head, messages
 from cinnabar.engine.training.labels import LabelledLeaf, Labels, label_by_search
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
 
-SYSTEM = (
-    "You extract data from documents. For each field copy the words of the document exactly as they are printed there. "
-    "Write null if the document does not state it."
-)
-ASK = "Answer with a JSON object. Each value is copied exactly as printed in the document, or null."
 #: The shares of examples whose fields have no description, names that tell nothing, or stand before the document.
 NAMES_ALONE, DESCRIPTIONS_ALONE, FIELDS_FIRST = 0.2, 0.1, 0.5
 #: The most branches of an example, the share of them that may be null, and the items of a list that are asked.
 BRANCHES, NULLS, ITEMS = 14, 0.4, 2
-#: The most characters of a printed value, and the words that begin an item.
-LONGEST_VALUE, FIRST_WORDS = 160, 4
+#: The most characters of a printed value.
+LONGEST_VALUE = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,26 +49,10 @@ def branch_example(source: str, schema: dict[str, Any], text: str, truth: Any, r
     nameless = rng.random() < DESCRIPTIONS_ALONE
     described = nameless or rng.random() >= NAMES_ALONE
     slots = {slot.path: slot for slot in form.slots}
-    names = {path: f"field_{i}" if nameless else _dotted(path) for i, path in enumerate(slots)}
-    listing = "\n".join(_line(slot, names[path], described) for path, slot in slots.items())
-    fields = f"Fields of the {schema.get('title', 'record')}:\n{listing}"
-    parts = [fields, f"Document:\n{text}"] if rng.random() < FIELDS_FIRST else [f"Document:\n{text}", fields]
-    messages = [
-        {"role": "system", "content": SYSTEM},
-        {"role": "user", "content": "\n\n".join([*parts, ASK])},
-    ]
-    return BranchExample(source, messages, _chosen(list(_branches(form, text, truth, names)), rng))
-
-
-def _dotted(path: str) -> str:
-    return path.strip("/").replace("/*", "").replace("/", ".") or "value"
-
-
-def _line(slot: Slot, name: str, described: bool) -> str:
-    told = [] if not described else [t for t in (slot.title, slot.description) if t]
-    if slot.options:
-        told.append("One of: " + ", ".join(slot.options))
-    return f"- {name}" + (f": {' '.join(told)}" if told else "") + (" (list)" if "*" in slot.path else "")
+    names = {path: f"field_{i}" if nameless else dotted(path) for i, path in enumerate(slots)}
+    listing = "\n".join(field_lines(form, names, described))
+    asked = messages(schema.get("title", ""), listing, text, rng.random() < FIELDS_FIRST)
+    return BranchExample(source, asked, _chosen(list(_branches(form, text, truth, names)), rng))
 
 
 def _branches(form: Form, text: str, truth: Any, names: dict[str, str]) -> Iterator[Branch]:
@@ -83,7 +63,7 @@ def _branches(form: Form, text: str, truth: Any, names: dict[str, str]) -> Itera
     for leaf in by_row.get(-1, []):
         answer = _answer(leaf, text)
         if answer is not None:
-            yield Branch(f"{{{json.dumps(names[leaf.slot.path])}:", f" {answer}}}")
+            yield Branch(head(names[leaf.slot.path]), f" {answer}}}")
     for array in form.arrays:
         yield from _list_branches(array, labels, by_row, text, names)
 
@@ -94,30 +74,25 @@ def _list_branches(
     rows = [(i, row) for i, row in enumerate(labels.rows) if row.array is array and row.parent < 0]
     if any(row.array is array and row.parent >= 0 for row in labels.rows) or "*" in array.path:
         return
-    name = json.dumps(_dotted(array.path))
     if isinstance(array.item, Slot):
         items = [_answer(leaf, text) for i, _ in rows for leaf in by_row.get(i, [])]
         if all(item is not None for item in items) and len(items) < 12:
-            yield Branch(f"{{{json.dumps(names[array.item.path])}:", f" [{', '.join(map(str, items))}]}}")
+            yield Branch(head(names[array.item.path]), f" [{', '.join(map(str, items))}]}}")
         return
     begins = [_first_words(by_row.get(i, []), text) for i, _ in rows]
     if len(rows) < 12 and all(begins):
         listed = ", ".join(json.dumps(b, ensure_ascii=False) for b in begins)
-        yield Branch(f"{{{name}:", f" [{listed}]}}")
+        yield Branch(head(dotted(array.path)), f" [{listed}]}}")
     for (i, _), begin in list(zip(rows, begins, strict=True))[:ITEMS]:
         for leaf in by_row.get(i, []) if begin else ():
             answer = _answer(leaf, text)
             if answer is not None and leaf.slot.path in names:
-                item = f"{{\"begins\": {json.dumps(begin, ensure_ascii=False)}, {json.dumps(names[leaf.slot.path])}:"
-                yield Branch(f"{{{name}: [{item}", f" {answer}}}]}}")
+                yield Branch(item_head(array, begin, names[leaf.slot.path]), f" {answer}}}]}}")
 
 
 def _first_words(leaves: Sequence[LabelledLeaf], text: str) -> str:
     places = [span for leaf in leaves for span in leaf.spans[:1]]
-    if not places:
-        return ""
-    start = min(places)[0]
-    return " ".join(text[start : start + 80].split("\n")[0].split()[:FIRST_WORDS])
+    return first_words(text, min(places)[0]) if places else ""
 
 
 def _answer(leaf: LabelledLeaf, text: str) -> str | None:

@@ -9,6 +9,7 @@ so a value always has its place, and null is weighed at its first token (BRANCHE
 from __future__ import annotations
 
 import json
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -35,6 +36,8 @@ _FORMS_KEPT = 2
 #: Below this share of the model's mass, somewhere in a copied text, the value is written freely too; the copied one
 #: stays unless the free one has so many times its share, and all its numbers and names are the document's.
 COMPOSED, BETTER = 0.05, 4.0
+# The tokens and branches of a trial of a machine, and the rows that a field takes: its head, then a few of its value.
+_TRIED, _BRANCHES, _ROWS = 64, 8, 12
 #: The log share of what is impossible.
 _NOTHING = float("-inf")
 #: A form, the number of a slot, and the first character of its row.
@@ -90,6 +93,7 @@ class BranchModel:
         self.branches = BranchDecoder(model.decoder, self.tokens, quote)
         self._prompts: dict[str, _Prompt] = {}
         self._read: OrderedDict[str, DocumentKeys] = OrderedDict()
+        self._trial: tuple[float, float] | None = None
 
     def count_tokens(self, text: str) -> int:
         """Returns the number of tokens of this text."""
@@ -106,6 +110,19 @@ class BranchModel:
     def encode(self, passages: Sequence[Passage]) -> list[BranchMemory]:
         """Returns a memory for each passage, which is read when the form is known."""
         return [BranchMemory(passage, Grounds(passage, self.tokens)) for passage in passages]
+
+    @torch.inference_mode()
+    def seconds(self, text: str, form: Form) -> float:
+        """Returns the expected seconds of this text outside of lists, by a trial of this machine that is made once."""
+        if self._trial is None:
+            begun = time.perf_counter()
+            keys = read_document(self.model.decoder, [0] * _TRIED)
+            read = time.perf_counter()
+            forks = Forks(self.model.decoder, keys)
+            self.model.decoder.logits(forks.read([(forks.open(), [0]) for _ in range(_BRANCHES)]))
+            self._trial = (read - begun) / _TRIED, (time.perf_counter() - read) / _BRANCHES
+        fields = sum("*" not in slot.path for slot in form.slots)
+        return self._trial[0] * self.count_tokens(text) + self._trial[1] * fields * _ROWS
 
     @torch.inference_mode()
     def find_rows(self, forms: Sequence[Form], memories: Sequence[BranchMemory]) -> list[list[Row]]:

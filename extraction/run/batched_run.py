@@ -154,6 +154,7 @@ class BatchedRun:
         # Inputs that are read only if the same bytes under another name cannot be, and the digests of such.
         self._instead: list[Input] = []
         self._unread: set[str] = set()
+        self._time_told = False
 
     def __enter__(self) -> Self:
         return self
@@ -201,7 +202,19 @@ class BatchedRun:
         self._reader.begin(number)
         job = self._whole_job()
         read, known = self.read(number)
+        self._tell_time(job, read)
         return self.sorted_out(read, fill_batch([one for one in read if one is not None], known, job))
+
+    def _tell_time(self, job: Job, read: Sequence[Read | None]) -> None:
+        """Tells once how long a language model on this machine will take."""
+        if self._time_told:
+            return
+        self._time_told = True
+        # Cold start: it imports torch, as the job has by now.
+        from cinnabar.extraction.reading.time_estimate import time_note
+
+        if (note := time_note(job, read, sum(map(len, self.batches)))) is not None:
+            self._progress.note(note)
 
     def read(self, number: int) -> tuple[list[Read | None], Known | None]:
         """Returns the parsed documents of a batch, None for late ones, and the stored records of the others."""
