@@ -68,7 +68,7 @@ def measured(path: str, precision: Precision, begun: float) -> list[float]:
 
 @torch.inference_mode()
 def logits_off(path: str) -> list[float]:
-    """Returns how far logits are off at most in float32, and in int8 in the mean, their spread, and the weights' GiB."""
+    """Returns how far logits are off at most in float32, in the mean in int8, their spread, and the weights' GiB."""
     import transformers
     from training.released_weights import main as turned_back
 
