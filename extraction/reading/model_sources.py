@@ -192,7 +192,7 @@ class LanguageSource:
         from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
 
         traits, on = read_family(self.folder)[1], device_of(self.device)
-        weights = weight_bytes(read_contents(Path(self.folder), traits), self.precision, on)
+        weights = weight_bytes(read_contents(Path(self.folder), traits), self.precision)
         free = free_memory(on)
         # Weights that do not fit are told when they are loaded.
         if free is None or free < weights:

