@@ -34,7 +34,7 @@ def between(before: str, after: str) -> Gap:
     """Returns the request for the text between two others."""
     fence = _fence(before, after)
     text = f"Beginning:\n{fence}\n{before}\n{fence}\n\nEnd:\n{fence}\n{after}\n{fence}"
-    return Gap((_FILL.format(fence=fence), text), fence)
+    return Gap((_FILL.format(fence=fence), text), fence, around=(before, after))
 
 
 def next_edit(content: str) -> Gap:

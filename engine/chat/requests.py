@@ -78,13 +78,15 @@ class Tool:
 class Gap:
     """A part of a text that is asked for: the middle of it, or the editable region of a file.
 
-    prompt: the task and the texts around the part. fence: a line of backticks around the answer, longer than any run of
-    them in the prompt. fenced: whether the client gets the answer between two lines of three backticks.
+    prompt: the task and the texts around the part, in words. fence: a line of backticks around the answer, longer than
+    any run of them in the prompt. fenced: whether the client gets the answer between two lines of three backticks.
+    around: the text before a middle and the one behind it, for a model with marks of its own for them; None of an edit.
     """
 
     prompt: tuple[str, str]
     fence: str
     fenced: bool = False
+    around: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
