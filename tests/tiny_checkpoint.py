@@ -96,7 +96,7 @@ def add_special(folder: Path, *texts: str) -> dict[str, int]:
     path = folder / "tokenizer.json"
     content = json.loads(path.read_text(encoding="utf-8"))
     first = max(one["id"] for one in content["added_tokens"]) + 1
-    kind = {key: False for key in ("single_word", "lstrip", "rstrip", "normalized")} | {"special": True}
+    kind = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False) | {"special": True}
     content["added_tokens"] += [{"id": first + at, "content": text, **kind} for at, text in enumerate(texts)]
     path.write_text(json.dumps(content), encoding="utf-8")
     return {text: first + at for at, text in enumerate(texts)}

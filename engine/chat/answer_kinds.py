@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cinnabar.engine.chat.meeting import Meeting
+from cinnabar.engine.chat.meeting import NOWHERE, Meeting
 from cinnabar.engine.chat.requests import Tool
 from cinnabar.engine.diffusion.text_languages import any_text, text_until
 from cinnabar.schemas.automata.automaton import Automaton
@@ -112,7 +112,7 @@ class FreeText(Answer):
 class Middle(FreeText):
     """The text of a hole, up to the first of the texts `stop`, or to where it meets the text behind the hole."""
 
-    meeting: Meeting = Meeting()
+    meeting: Meeting = NOWHERE
 
     @property
     def key(self) -> tuple[str, ...]:

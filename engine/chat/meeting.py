@@ -5,7 +5,6 @@ A model may not end a middle where it should, above all one that was trained to 
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 #: Bytes other than blanks, at least, of the lines by which the text behind a hole is known, and the most bytes of them.
@@ -51,7 +50,7 @@ class Meeting:
     def _left(self, text: bytes) -> int:
         """Returns how many bytes stand before the first line outside of the block that the hole and `next` share."""
         first = self.lead or _indent(text.lstrip(b"\r\n"))
-        block = os.path.commonprefix([first, self.next])
+        block = _common(first, self.next)
         at = text.find(b"\n") + 1 if block else 0
         while at:
             line = text[at:].partition(b"\n")[0]
@@ -69,6 +68,10 @@ class Meeting:
         sizes = range(min(len(text), len(whole)) if self.lines else 0, 0, -1)
         met = next((size for size in sizes if whole.find(text[-size:], 0, len(blanks) + size) >= 0), 0)
         return max(met, len(text) - len(text.rstrip()) if self.next else 0)
+
+
+#: Of a hole whose text may go on.
+NOWHERE = Meeting()
 
 
 def meeting(before: str, behind: str) -> Meeting:
@@ -100,6 +103,14 @@ def _known(text: bytes) -> bytes:
         if len(b"".join(lines.split())) >= LEAST:
             return lines[:MOST]
     return b""
+
+
+def _common(one: bytes, other: bytes) -> bytes:
+    """Returns the beginning that two texts share."""
+    size = min(len(one), len(other))
+    while one[:size] != other[:size]:
+        size -= 1
+    return one[:size]
 
 
 def _shared(text: bytes, blanks: bytes) -> int:

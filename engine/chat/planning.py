@@ -91,11 +91,12 @@ class Planner:
         graph = self._graph(kind, "tools" if isinstance(kind, Call | CallOr) else "response_format")
         room, least = self._model.traits.window - len(prompt), int(graph.distance[0])
         if room < least:
+            where = "messages" if request.gap is None or request.gap.around is None else "prompt"
             raise RequestRefused(
                 "context_length_exceeded",
-                f"the {_asked_by(request)} takes {len(prompt)} tokens and the shortest answer {least}; the model's context"
-                f" has {self._model.traits.window}",
-                _asked_by(request),
+                f"{where}: {len(prompt)} tokens and at least {least} of the answer; the model's context has"
+                f" {self._model.traits.window}",
+                where,
             )
         # The end token is no part of an answer's tokens for the client.
         limit = None if request.max_tokens is None else request.max_tokens + 1
@@ -240,11 +241,6 @@ class Planner:
         text = "\n".join(message.content for message in request.messages)
         record = answer_budget(kind.form, text, lambda part: len(tokenizer.encode(part)))
         return least + (record if request.extract else max(record, RECORD))
-
-
-def _asked_by(request: ChatRequest) -> str:
-    """Returns the name of the parameter that has the text of a request."""
-    return "messages" if request.gap is None or request.gap.around is None else "prompt"
 
 
 def _sampling(request: ChatRequest) -> Sampling | None:

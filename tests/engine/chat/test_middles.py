@@ -18,6 +18,7 @@ from cinnabar.engine.chat.diffusion_chat import DiffusionChat
 from cinnabar.engine.chat.gaps import between, next_edit
 from cinnabar.engine.chat.planning import MIDDLE, Planner
 from cinnabar.engine.chat.requests import ChatRequest, Done
+from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 
 MARKS = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>", "<|repo_name|>", "<|file_sep|>")
@@ -25,8 +26,15 @@ BEFORE, BEHIND = "def f(x):\n    return ", "\n\n\nf(2)\n"
 EDIT = "<|current_file_content|>\na\n<|code_to_edit|>\nb\n<|/code_to_edit|>\n<|/current_file_content|>"
 KINDS: dict[str, dict[str, Any]] = {
     "blocks": {"block": 8},
-    "causal": {"visibility": "causal", "noise": "none", "block": 1, "shift": True, "qk_norm": False, "qkv_bias": True,
-               "family": "qwen2"},
+    "causal": {
+        "visibility": "causal",
+        "noise": "none",
+        "block": 1,
+        "shift": True,
+        "qk_norm": False,
+        "qkv_bias": True,
+        "family": "qwen2",
+    },
 }
 
 
@@ -83,7 +91,9 @@ def test_a_middle_ends_where_a_mark_or_the_end_is_the_likeliest_token(model: Lan
     plan = Planner(model).plan(middle(max_tokens=40))
     with serving(model) as chat:
         longer = done(chat, middle(max_tokens=40))
-        first = [*chat._denoiser.decode([plan.task])][0].tokens[0]
+        (decoded,) = chat._denoiser.decode([plan.task])
+        assert isinstance(decoded, Decoded)
+        first = decoded.tokens[0]
         assert longer.usage.completion_tokens > 1
     with likelier(model, own.added[mark].id, first), serving(model) as chat:
         states, ended = asked(chat, middle(max_tokens=40, states=True))
@@ -154,7 +164,7 @@ def test_the_same_seed_draws_the_same_middle(chat: DiffusionChat) -> None:
 
 def test_texts_longer_than_the_window_are_refused_with_their_parameter(chat: DiffusionChat) -> None:
     event = failed(chat, middle("x = 1\n" * 400))
-    assert (event.code, event.param) == ("context_length_exceeded", "prompt") and "the prompt takes" in event.message
+    assert (event.code, event.param) == ("context_length_exceeded", "prompt") and event.message.startswith("prompt: ")
 
 
 def test_an_edit_is_asked_in_words_and_takes_no_stop(chat: DiffusionChat, model: LanguageModel) -> None:
