@@ -129,11 +129,13 @@ class Middle(FreeText):
 class Region(Answer):
     """A text between two lines of backticks: `fence`, which is longer than any in what it encloses.
 
-    With `shown` the client gets it between two lines of three backticks, whatever is in it.
+    cursor: the mark of the cursor in an edit, which is left out of the answer. An edit ends where it meets the text
+    behind its region, and the client gets it between two lines of three backticks, whatever is in it.
     """
 
     fence: bytes = b"```"
-    shown: bool = False
+    cursor: bytes = b""
+    meeting: Meeting = NOWHERE
     free = True
 
     @property
@@ -148,13 +150,22 @@ class Region(Answer):
     def language(self) -> Automaton:
         return concat(literal(self.fence + b"\n"), text_until(b"\n" + self.fence))
 
+    def ends(self, text: bytes) -> bool:
+        inner = self._inner(text)
+        return self.meeting.cut(inner) < len(inner)
+
     def settled(self, text: bytes) -> int:
-        return 0 if self.shown else len(self.read(text[: len(text) - _begun(text, b"\n" + self.fence)]).text)
+        return 0 if self.cursor else len(self.read(text[: len(text) - _begun(text, b"\n" + self.fence)]).text)
 
     def read(self, text: bytes) -> Answered:
         """Returns the text between the fences."""
-        inner = text.removeprefix(self.fence + b"\n").removesuffix(b"\n" + self.fence).decode("utf-8", "ignore")
-        return Answered(f"```\n{inner}\n```" if self.shown else inner)
+        inner = self._inner(text)
+        kept = inner[: self.meeting.cut(inner)].decode("utf-8", "ignore")
+        return Answered(f"```\n{kept}\n```" if self.cursor else kept)
+
+    def _inner(self, text: bytes) -> bytes:
+        inner = text.removeprefix(self.fence + b"\n").removesuffix(b"\n" + self.fence)
+        return inner.replace(self.cursor, b"") if self.cursor else inner
 
 
 @dataclass(frozen=True)

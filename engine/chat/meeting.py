@@ -1,4 +1,4 @@
-"""Where the text of a hole has gone on too far: it meets the text behind the hole, or leaves the block of both.
+"""Where the text of a hole has gone on too far: it meets the text behind the hole, or leaves its line or its block.
 
 A model may not end a middle where it should, above all one that was trained to chat.
 """
@@ -18,7 +18,8 @@ class Meeting:
 
     lines: what is looked for, from its first letter on; b"" if that could stand in the hole by right, as a bracket
     could. ends, indent: the blanks before it, parted behind the last line end. lead: the blanks before the hole in its
-    line; within: the hole begins, and ends, behind other text of a line. next: the blanks of the next whole line.
+    line; within: the hole begins behind other text of a line. next: the blanks of the next whole line. open: the
+    brackets that are open before the hole in its line, None if the hole does not end within a line.
     """
 
     lines: bytes = b""
@@ -27,10 +28,11 @@ class Meeting:
     lead: bytes = b""
     within: bool = True
     next: bytes = b""
+    open: int | None = None
 
     def cut(self, text: bytes) -> int:
-        """Returns how many bytes of a hole's text stand before the text behind it, and within the block of both."""
-        return min(self._met(text), self._left(text))
+        """Returns how many bytes of a hole's text stand before the text behind it, and within its line or its block."""
+        return min(self._met(text), self._left(text), self._line_end(text))
 
     def _met(self, text: bytes) -> int:
         at = text.find(self.lines) if self.lines else -1
@@ -59,6 +61,16 @@ class Meeting:
                 # A hole of whole lines keeps the end of its last one.
                 return len(kept) + (not self.within and not self.ends and len(kept) > 0)
             at = text.find(b"\n", at) + 1
+        return len(text)
+
+    def _line_end(self, text: bytes) -> int:
+        """Returns where the line of a hole within it ends; brackets that are open go on behind the end of a line."""
+        at, depth = 0, self.open
+        while depth is not None and (end := text.find(b"\n", at)) >= 0:
+            depth += _brackets(text[at:end])
+            if depth <= 0:
+                return end
+            at = end + 1
         return len(text)
 
     def held(self, text: bytes) -> int:
@@ -91,8 +103,11 @@ def meeting(before: str, behind: str) -> Meeting:
         behind_it = indent
     else:
         behind_it = _indent(others.lstrip(b"\r\n")) if within else last + indent
-    lines = rest + end if end and within and not ends else _known(begun)
-    return Meeting(lines, ends, indent, _indent(last), within, behind_it if begun else b"")
+    parted = bool(begun) and within and not ends
+    lines = rest + end if end and parted else _known(begun)
+    return Meeting(
+        lines, ends, indent, _indent(last), within, behind_it if begun else b"", _brackets(last) if parted else None
+    )
 
 
 def _known(text: bytes) -> bytes:
@@ -103,6 +118,11 @@ def _known(text: bytes) -> bytes:
         if len(b"".join(lines.split())) >= LEAST:
             return lines[:MOST]
     return b""
+
+
+def _brackets(text: bytes) -> int:
+    """Returns how many more brackets a text opens than it closes."""
+    return sum(map(text.count, (b"(", b"[", b"{"))) - sum(map(text.count, (b")", b"]", b"}")))
 
 
 def _common(one: bytes, other: bytes) -> bytes:

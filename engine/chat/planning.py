@@ -13,10 +13,10 @@ from functools import cache, lru_cache
 from typing import Any
 
 from cinnabar.engine.chat.answer_kinds import Answer, Call, CallOr, FreeText, Middle, RecordText, Region
-from cinnabar.engine.chat.meeting import meeting
+from cinnabar.engine.chat.meeting import NOWHERE, meeting
 from cinnabar.engine.chat.prompts import chat_messages
 from cinnabar.engine.chat.reading import document_of
-from cinnabar.engine.chat.requests import Ability, ChatRequest, RequestRefused, Tool
+from cinnabar.engine.chat.requests import Ability, ChatRequest, Gap, RequestRefused, Tool
 from cinnabar.engine.diffusion.budget import answer_budget
 from cinnabar.engine.diffusion.kept_graphs import GRAPHS, kept_graph_of
 from cinnabar.engine.diffusion.prompt import messages as extraction_messages
@@ -91,7 +91,7 @@ class Planner:
         graph = self._graph(kind, "tools" if isinstance(kind, Call | CallOr) else "response_format")
         room, least = self._model.traits.window - len(prompt), int(graph.distance[0])
         if room < least:
-            where = "messages" if request.gap is None or request.gap.around is None else "prompt"
+            where = "messages" if request.gap is None or request.gap.cursor else "prompt"
             raise RequestRefused(
                 "context_length_exceeded",
                 f"{where}: {len(prompt)} tokens and at least {least} of the answer; the model's context has"
@@ -150,7 +150,7 @@ class Planner:
         if (around := self._around(request)) is not None:
             return Middle(stop, meeting=meeting(*around))
         if request.gap is not None:
-            return Region(request.gap.fence.encode(), request.gap.fenced)
+            return _region(request.gap)
         schema = _any_object() if request.any_json else request.schema
         other: FreeText | RecordText = (
             FreeText(stop) if schema is None else RecordText(_form(schema, "response_format"))
@@ -166,7 +166,8 @@ class Planner:
 
     def _around(self, request: ChatRequest) -> tuple[str, str] | None:
         """Returns the texts around a middle that the model writes by its own marks; None if it is asked in words."""
-        return None if request.gap is None or self._marks is None else request.gap.around
+        gap = request.gap
+        return None if gap is None or gap.cursor or self._marks is None else gap.around
 
     def _prompt(self, request: ChatRequest, kind: Answer, thinks: bool, document: str | None) -> list[int]:
         if (around := self._around(request)) is not None and self._marks is not None:
@@ -241,6 +242,13 @@ class Planner:
         text = "\n".join(message.content for message in request.messages)
         record = answer_budget(kind.form, text, lambda part: len(tokenizer.encode(part)))
         return least + (record if request.extract else max(record, RECORD))
+
+
+def _region(gap: Gap) -> Region:
+    """Returns the kind of an answer in words; that to an edit ends where it goes on with the file behind the region."""
+    # A region may have several blocks.
+    behind = replace(meeting(*gap.around), next=b"", open=None) if gap.cursor else NOWHERE
+    return Region(gap.fence.encode(), gap.cursor.encode(), behind)
 
 
 def _sampling(request: ChatRequest) -> Sampling | None:

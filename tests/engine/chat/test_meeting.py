@@ -35,6 +35,12 @@ BODY = "    total = sum(numbers)\n    return total\n"
         ("    if (", "):\n        a()\n", "x == (1):\n", "x == (1"),
         ("x = a", " + b\ny = 2\n", ".c + b\nz", ".c"),
         ("f(", ")\n", "a, g(b), c", None),
+        # It stays in its line, but for open brackets.
+        ("x = a ", " + b\ny = 2\n", "- c\nreturn x\n", "- c"),
+        ("x = f(", ", b)\ny = 2\n", "a,\n    c, g(\n    1),\n    d", None),
+        ("x = ", " + b\ny = 2\n", "f(\n    a\n)\nreturn x", "f(\n    a\n)"),
+        ("x = ", "", "f(a)\nreturn x", None),
+        ("x = ", "\ny = 2\n", "f(a)\nreturn x", None),
         # The text leaves the block that the hole's line and the next line share.
         ("def f():\n    ", "\n    c()\n", "a()\n    b()\n\n\ndef g():\n    c()\n", "a()\n    b()"),
         ("def f():\n    if a:\n        ", "\n    c()\n", "a()\n\n    b()\nd()\n", "a()\n\n    b()"),
@@ -42,7 +48,7 @@ BODY = "    total = sum(numbers)\n    return total\n"
         ("def f():\n\tx = g(", ", 1)\n\tc()\n", "a\n)\n", "a"),
         ("def f():\n    ", "\nc()\n", "a()\n\ndef g():\n    b()\n", None),
         ("def f():\n    ", "", "a()\n\ndef g():\n    b()\n", None),
-        ("f(", ")", "a)\n", None),
+        ("f(", ")", "a)\n", "a)"),
         ("", "", "anything\n", None),
     ],
 )
