@@ -18,8 +18,8 @@ class Meeting:
 
     lines: what is looked for, from its first letter on; b"" if that could stand in the hole by right, as a bracket
     could. ends, indent: the blanks before it, parted behind the last line end. lead: the blanks before the hole in its
-    line; within: the hole begins behind other text of a line. next: the blanks of the next whole line. open: the
-    brackets that are open before the hole in its line, None if the hole does not end within a line.
+    line; within: the hole begins behind other text of a line. next: the blanks of the next whole line, None if there
+    is none. open: the brackets that are open before the hole in its line, None if it does not end within a line.
     """
 
     lines: bytes = b""
@@ -27,7 +27,7 @@ class Meeting:
     indent: bytes = b""
     lead: bytes = b""
     within: bool = True
-    next: bytes = b""
+    next: bytes | None = None
     open: int | None = None
 
     def cut(self, text: bytes) -> int:
@@ -50,9 +50,14 @@ class Meeting:
         return len(text)
 
     def _left(self, text: bytes) -> int:
-        """Returns how many bytes stand before the first line outside of the block that the hole and `next` share."""
+        """Returns how many bytes stand before the first line outside of the block that the hole and `next` share.
+
+        A hole in an indented line never goes on without any indent.
+        """
+        if self.next is None:
+            return len(text)
         first = self.lead or _indent(text.lstrip(b"\r\n"))
-        block = _common(first, self.next)
+        block = _common(first, self.next) or self.lead[:1]
         at = text.find(b"\n") + 1 if block else 0
         while at:
             line = text[at:].partition(b"\n")[0]
@@ -79,7 +84,7 @@ class Meeting:
         whole = blanks + self.lines
         sizes = range(min(len(text), len(whole)) if self.lines else 0, 0, -1)
         met = next((size for size in sizes if whole.find(text[-size:], 0, len(blanks) + size) >= 0), 0)
-        return max(met, len(text) - len(text.rstrip()) if self.next else 0)
+        return max(met, 0 if self.next is None else len(text) - len(text.rstrip()))
 
 
 #: Of a hole whose text may go on.
@@ -106,7 +111,7 @@ def meeting(before: str, behind: str) -> Meeting:
     parted = bool(begun) and within and not ends
     lines = rest + end if end and parted else _known(begun)
     return Meeting(
-        lines, ends, indent, _indent(last), within, behind_it if begun else b"", _brackets(last) if parted else None
+        lines, ends, indent, _indent(last), within, behind_it if begun else None, _brackets(last) if parted else None
     )
 
 

@@ -247,7 +247,7 @@ class Planner:
 def _region(gap: Gap) -> Region:
     """Returns the kind of an answer in words; that to an edit ends where it goes on with the file behind the region."""
     # A region may have several blocks.
-    behind = replace(meeting(*gap.around), next=b"", open=None) if gap.cursor else NOWHERE
+    behind = replace(meeting(*gap.around), next=None, open=None) if gap.cursor else NOWHERE
     return Region(gap.fence.encode(), gap.cursor.encode(), behind)
 
 
