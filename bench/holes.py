@@ -4,9 +4,9 @@
     python -m bench holes --model models/q05.gguf --folder some/code --seed 1
 
 Ten files are drawn by the seed, and three holes within functions of each: a line, an expression, and a block of 1 to 5
-lines. The model sees whole lines before and behind a hole, 600 tokens at most. Of an answer that the bound of 120 tokens
-cuts the whole lines count. A hole is filled if the file parses with the text in it, and exact if the text is the file's
-own, blanks at its ends apart.
+lines. The model sees whole lines before and behind a hole, 600 tokens at most, and writes 120; of an answer that this
+bound cuts the whole lines count. A hole is filled if the file parses with the text in it, and exact if the text is the
+file's own, blanks at its ends apart.
 """
 
 from __future__ import annotations
