@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from safetensors.torch import save_file
 
 from cinnabar.engine.models.empty_modules import WithoutDrawing
 from cinnabar.engine.models.integer_products import eight_bits, multiplies_integers, take_integers, takes_integers
+from cinnabar.engine.models.language.adapter import ADAPTER, WEIGHTS, products_of
 from cinnabar.engine.models.language.configuration import CONFIG, PRECISION
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
@@ -59,7 +60,7 @@ _BITS: dict[Precision, Bits] = {"w8a16": 8, "w4a16": 4}
 #: The folder of the cache with weights of 8 bits, and its most bytes.
 KEPT, LIMIT = "language", 16 << 30
 #: The code that decides what these files hold.
-_CODE = ("checkpoint", "families", "gguf_folder", "quantised", "tensor_names", "weights_file")
+_CODE = ("adapter", "checkpoint", "families", "gguf_folder", "quantised", "tensor_names", "weights_file")
 #: Numbers of a matrix that are rounded at a time.
 _ROUNDED = 1 << 22
 _EMBEDDING, _HEAD = "model.embed_tokens.weight", "lm_head.weight"
@@ -74,6 +75,7 @@ class Contents:
     stored: the tensors that are there and fit, by the checkpoint's names. places: shape and parts of the decoder's
     tensors, by our names. missing: expected and not there. odd: there, and of another name, shape or dtype than
     expected, with the reason. ignored: there, and for what this version does not do, such as to read images.
+    adapter: a LoRA folder whose changes are added to the tensors as they are read.
     """
 
     stored: dict[str, Stored]
@@ -81,6 +83,7 @@ class Contents:
     missing: tuple[str, ...]
     odd: tuple[str, ...]
     ignored: tuple[str, ...] = ()
+    adapter: Path | None = None
 
     @property
     def parameters(self) -> int:
@@ -214,13 +217,17 @@ def check_memory(folder: Path, needed: int, device: torch.device, precision: Pre
         )
 
 
-def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: Precision) -> Decoder:
+def load_decoder(
+    folder: Path, traits: Traits, device: torch.device, precision: Precision, adapter: Path | None = None
+) -> Decoder:
     """Returns the decoder with a checkpoint's weights, in this precision, on this device, for evaluation.
+
+    adapter: a LoRA folder whose changes are added to the weights.
 
     On a CPU weights of this precision stay mapped from their files, but for experts and whole numbers; in `int8` from a
     file that is written once. Raises ModelError for missing or odd tensors, and for too little memory.
     """
-    contents = read_contents(folder, traits)
+    contents = replace(read_contents(folder, traits), adapter=adapter)
     check_contents(folder, contents)
     check_memory(folder, weight_bytes(contents, precision), device, precision)
     decoder = _empty_network(traits)
@@ -277,6 +284,7 @@ def _state(
 def _kept_state(contents: Contents, integers: bool) -> dict[str, torch.Tensor]:
     """Returns the state of a decoder in 8 bits, mapped from a file that is written at the first use."""
     files = sorted({stored.path.resolve() for stored in contents.stored.values()})
+    files += [] if contents.adapter is None else [contents.adapter / name for name in (ADAPTER, WEIGHTS)]
     identity = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files], contents.places, integers
     own = Path(__file__).parent
     code = digest_of([own.parent / "integer_products.py", *(own / f"{name}.py" for name in _CODE)])
@@ -340,14 +348,19 @@ def _opened(contents: Contents) -> Iterator[_Read]:
     """Gives a function that reads these rows of a part's stored tensor, the part's own ones if they are None."""
     with ExitStack() as opened:
         files: dict[Path, Any] = {}
+        changes = {} if contents.adapter is None else products_of(contents.adapter)
         for path in {stored.path for stored in contents.stored.values() if not stored.in_gguf}:
             with _naming_file(path):
                 files[path] = opened.enter_context(safe_open(path, "pt"))
 
         def read(part: Part, rows: slice | None) -> torch.Tensor:
-            stored = contents.stored[part.name]
             if rows is None and part.rows is not None:
                 rows = slice(part.begin, part.begin + part.rows)
+            found, change = stored_rows(part, rows), changes.get(part.name)
+            return found if change is None else found.float() + change(rows)
+
+        def stored_rows(part: Part, rows: slice | None) -> torch.Tensor:
+            stored = contents.stored[part.name]
             if stored.path not in files and not stored.heads and rows is not None:
                 return dequantised(stored, rows)
             with _naming_file(stored.path):
