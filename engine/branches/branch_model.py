@@ -203,6 +203,8 @@ class BranchModel:
             constraint: Constraint | None = memory.grounds.constraint(slot, within)
             if slot.options:
                 constraint = option_constraint(slot, self.tokens)
+            elif is_worded(slot):
+                constraint = Written(slot.automaton, self.tokens)
             if constraint is None:
                 continue
             asks = head(prompt.names[slot.path])
@@ -237,6 +239,10 @@ class BranchModel:
         signs = branch.share, branch.least, branch.mass, branch.tokens
         if not isinstance(branch.final, tuple) or not branch.final:
             return Answer(branch.null)
+        if is_worded(slot):
+            worded = scalar_text(json.loads(b'"%s"' % branch.final[1])).encode()
+            spans = memory.grounds.traces.spans(json.loads(worded))
+            return Answer(branch.null, worded if slot.accepts(worded) else None, spans, *signs, origin="generated")
         if slot.options:
             option = slot.options[option_at(slot, branch.final[0][0])].encode()
             return Answer(branch.null, option, (), *signs, origin="chosen")
@@ -305,8 +311,13 @@ def _region(rows: Sequence[Row], row: int, memory: BranchMemory) -> tuple[int, i
     return start, line if line > anchor and behind else end
 
 
+def is_worded(slot: Slot) -> bool:
+    """Returns whether the model may word a value anew: its schema says so, and it is a text of no form of its own."""
+    return slot.written and not slot.options and kind_of(slot) not in TYPED
+
+
 def _is_composed(slot: Slot, branch: Branch) -> bool:
     """Returns whether a text is written freely too: copying it left little, or nothing, of the model's mass."""
-    if slot.options or kind_of(slot) in TYPED or branch.null >= 0.5:
+    if slot.options or kind_of(slot) in TYPED or is_worded(slot) or branch.null >= 0.5:
         return False
     return branch.final is None or branch.mass < COMPOSED

@@ -36,7 +36,7 @@ class Slot:
     allowed it is `number` for integers and numbers, `enum` if the choices are closed, else `string`. `examples` are
     accepted texts given by the schema's author. `default` is the text for a missing value, "" if there is none. With a
     `binding` the value is a fact, and no model reads it. `day_first` is the order of day and month, None if the schema
-    says none.
+    says none. `written` says that a person would word the value anew, so that a language model may.
     """
 
     index: int
@@ -59,6 +59,7 @@ class Slot:
     default: str = ""
     binding: Binding | None = None
     day_first: bool | None = None
+    written: bool = False
 
     def words_of(self, option: int) -> tuple[str, ...]:
         """The other words for the option of this number."""
@@ -210,7 +211,8 @@ def _content(value: Any) -> list[Any]:
             content.append(part.fingerprint)
         elif is_dataclass(part):
             content.append([type(part).__name__])
-            ahead += [_END, *(getattr(part, field.name) for field in reversed(fields(part)))]
+            values = [(field.name, getattr(part, field.name)) for field in reversed(fields(part))]
+            ahead += [_END, *(value for name, value in values if value or name not in _LATER)]
         elif isinstance(part, tuple):
             content.append([len(part)])
             ahead += reversed(part)
@@ -221,6 +223,8 @@ def _content(value: Any) -> list[Any]:
 
 #: Ends a part of a form.
 _END = object()
+#: Fields that came later and count only where they say something, so that older forms keep their fingerprints.
+_LATER = frozenset({"written"})
 
 
 def children(node: Node) -> Iterator[Node]:

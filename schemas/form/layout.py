@@ -330,6 +330,7 @@ def make_slot(shape: Shape, path: str, index: int) -> Slot:
         default=_default(shape, notes.default),
         binding=notes.binding,
         day_first=notes.day_first,
+        written=notes.written,
     )
 
 

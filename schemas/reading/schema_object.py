@@ -69,6 +69,9 @@ WAS = "x-cinnabar-was"
 #: The keyword that says whether documents write the day before the month; at the root for all fields.
 DAY_FIRST = "x-cinnabar-day-first"
 
+#: The keyword that says that a person would word a text anew, as a summary.
+WRITTEN = "x-cinnabar-written"
+
 
 def schema_notes(schema: Mapping[str, Any], pointer: str) -> Notes:
     """The notes that the annotations of the schema at this pointer give."""
@@ -79,6 +82,10 @@ def schema_notes(schema: Mapping[str, Any], pointer: str) -> Notes:
     if not isinstance(day_first, bool | None):
         reason = f"expected true or false, got {day_first!r:.40}"
         raise UnsupportedSchema(f"{pointer}/{DAY_FIRST}", DAY_FIRST, reason, "write true if the day comes first")
+    written = schema.get(WRITTEN, False)
+    if not isinstance(written, bool):
+        reason = f"expected true or false, got {written!r:.40}"
+        raise UnsupportedSchema(f"{pointer}/{WRITTEN}", WRITTEN, reason, "write true if no words are copied")
     return Notes(
         _words(schema.get("title")),
         _words(schema.get("description")),
@@ -88,6 +95,7 @@ def schema_notes(schema: Mapping[str, Any], pointer: str) -> Notes:
         _words_of_options(schema, pointer) if WORDS in schema else (),
         day_first,
         _former_names(schema[WAS], f"{pointer}/{WAS}") if WAS in schema else (),
+        written,
     )
 
 

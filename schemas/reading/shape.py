@@ -27,7 +27,8 @@ class Notes:
     `examples` and `default` are canonical JSON texts. With a `binding` the value is a fact, and no model reads it.
     `words` are options with other words for them, in any language (`x-cinnabar-options`). `day_first` says whether
     documents write the day before the month (`x-cinnabar-day-first`). `was` has the former names of the property
-    (`x-cinnabar-was`); no two notes differ by them.
+    (`x-cinnabar-was`); no two notes differ by them. `written` says that a person would word the value anew
+    (`x-cinnabar-written`).
     """
 
     title: str = ""
@@ -38,6 +39,7 @@ class Notes:
     words: tuple[tuple[str, tuple[str, ...]], ...] = ()
     day_first: bool | None = None
     was: tuple[str, ...] = field(default=(), compare=False)
+    written: bool = False
 
     def over(self, other: Notes) -> Notes:
         """These notes; an empty one is taken from `other`."""
@@ -50,6 +52,7 @@ class Notes:
             self.words or other.words,
             other.day_first if self.day_first is None else self.day_first,
             self.was or other.was,
+            self.written or other.written,
         )
 
 

@@ -19,7 +19,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Filled, Request, text_passage
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.errors import UnsupportedSchema, UsageError
 
 CAUSAL = replace(TRAITS, visibility="causal", noise="none", block=1, shift=True, window=8192)
 TEXT = """ACME Ltd., "Works"
@@ -148,3 +148,27 @@ def test_a_schema_larger_than_the_window_is_refused(model: LanguageModel) -> Non
 def test_a_model_that_writes_blocks_keeps_the_denoiser(tmp_path: Path) -> None:
     blocks = load_language_model(write_checkpoint(tmp_path / "blocks", family="sdar"), "cpu")
     assert isinstance(language_engine(blocks), DiffusionEngine)
+
+
+def test_a_text_to_be_worded_is_written_freely_and_says_so(model: LanguageModel) -> None:
+    note = {"type": "string", "maxLength": 12, "x-cinnabar-written": True}
+    schema = {"type": "object", "properties": {"note": note}, "required": ["note"]}
+    (result,) = language_engine(model).fill([request(schema=schema)])
+    assert isinstance(result, Filled)
+    leaf = result.leaves["/note"]
+    assert leaf.origin == "generated" or leaf.missing
+    assert compile_schema(schema).form.slots[0].accepts((leaf.text or "").encode())
+
+
+def test_what_a_schema_leaves_unsaid_does_not_change_its_fingerprint() -> None:
+    plain = {"type": "object", "properties": {"note": {"type": "string"}}}
+    worded = {"type": "object", "properties": {"note": {"type": "string", "x-cinnabar-written": True}}}
+    unsaid = {"type": "object", "properties": {"note": {"type": "string", "x-cinnabar-written": False}}}
+    prints = [compile_schema(schema).form.fingerprint for schema in (plain, unsaid, worded)]
+    assert prints[0] == prints[1] != prints[2]
+
+
+def test_a_mark_of_another_kind_is_refused() -> None:
+    schema = {"type": "object", "properties": {"note": {"type": "string", "x-cinnabar-written": "yes"}}}
+    with pytest.raises(UnsupportedSchema, match="expected true or false"):
+        _ = compile_schema(schema).form
