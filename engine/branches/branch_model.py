@@ -211,7 +211,7 @@ class BranchModel:
             if region is not None:
                 array = form.arrays[rows[row].array]
                 asks = item_head(array, first_words(memory.passage.text, rows[row].anchor), prompt.names[slot.path])
-            branches.append((key, slot, Branch(self._encode(asks), constraint)))
+            branches.append((key, slot, Branch(self._encode(asks), constraint, -1 if region is None else row)))
         if branches:
             self.branches.decode(self._forks(form, memory), [branch for *_, branch in branches])
         for key, slot, branch in branches:

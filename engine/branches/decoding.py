@@ -17,20 +17,23 @@ from cinnabar.engine.time_limit import check_time
 
 #: The most tokens of a value, and items of a list.
 TOKENS, ITEMS = 400, 200
+#: The fewest tokens of a common beginning that are worth a pass.
+_LEAST = 6
 
 
 @dataclass(eq=False)
 class Branch:
     """The answer to one head.
 
-    head: its tokens up to the opening quote. null: the share of the tokens that say that there is no value. final: the
-    state of the constraint at the end of the value, None if it has none. share: the product of the shares of all moves;
-    least: the smallest of them; mass: the smallest share of what was allowed, 1 where nothing was weighed.
-    tokens: how many were written.
+    head: its tokens up to the opening quote. item: a number of its item in a list, -1 outside of any. null: the share
+    of the tokens that say that there is no value. final: the state of the constraint at the end of the value, None if
+    it has none. share: the product of the shares of all moves; least: the smallest of them; mass: the smallest share of
+    what was allowed, 1 where nothing was weighed. tokens: how many were written.
     """
 
     head: list[int]
     constraint: Constraint
+    item: int = -1
     null: float = 0.0
     final: object | None = None
     share: float = 1.0
@@ -38,7 +41,7 @@ class Branch:
     mass: float = 1.0
     tokens: int = 0
     done: bool = False
-    fork: Fork | None = None
+    fork: Fork = field(default_factory=lambda: Fork(-1))
     state: object = None
     ahead: list[int] = field(default_factory=list)
 
@@ -80,9 +83,11 @@ class BranchDecoder:
         """Gives every branch its answer."""
         if not branches:
             return
+        read = self._stems(forks, branches)
         for branch in branches:
-            branch.fork, branch.state = forks.open(), branch.constraint.first()
-        shares = self._read(forks, [(one.fork, [*one.head, self._quote]) for one in branches if one.fork], last=2)
+            branch.state = branch.constraint.first()
+        heads = [(one.fork, [*one.head[begin:], self._quote]) for one, begin in zip(branches, read, strict=True)]
+        shares = self._read(forks, heads, last=2)
         for at, branch in enumerate(branches):
             null, first = shares[2 * at], shares[2 * at + 1]
             branch.null = round(float(null[self._tokens.null].sum()), 4)
@@ -92,9 +97,31 @@ class BranchDecoder:
             else:
                 branch.moved(first)
         while left := [branch for branch in branches if not branch.done]:
-            shares = self._read(forks, [(one.fork, one.ahead) for one in left if one.fork])
+            shares = self._read(forks, [(one.fork, one.ahead) for one in left])
             for branch, own in zip(left, shares, strict=True):
                 branch.moved(own)
+
+    def _stems(self, forks: Forks, branches: Sequence[Branch]) -> list[int]:
+        """Opens a fork for each branch, and returns how many tokens of its head that has read.
+
+        Heads of one item begin alike, and these tokens are read once.
+        """
+        groups: dict[int, list[Branch]] = {}
+        for branch in branches:
+            groups.setdefault(branch.item, []).append(branch)
+        stems: dict[int, tuple[Fork, int]] = {}
+        for item, own in groups.items():
+            # What the first and the last one in order have in common, all have.
+            heads = sorted(branch.head for branch in own)
+            pairs = enumerate(zip(heads[0], heads[-1], strict=False))
+            same = next((at for at, (one, other) in pairs if one != other), len(heads[0]))
+            if item >= 0 and len(own) > 1 and same >= _LEAST:
+                stems[item] = forks.open(), min(same, *(len(branch.head) - 1 for branch in own))
+        if stems:
+            self._read(forks, [(fork, groups[item][0].head[:same]) for item, (fork, same) in stems.items()])
+        for branch in branches:
+            branch.fork = forks.open(stems[branch.item][0] if branch.item in stems else None)
+        return [stems[branch.item][1] if branch.item in stems else 0 for branch in branches]
 
     def items(self, forks: Forks, head: Sequence[int], grounded: Grounded) -> tuple[list[Item], float]:
         """Returns the items of a list, each behind the one before, and the share of there being none."""

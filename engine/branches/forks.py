@@ -49,10 +49,15 @@ class Forks:
         self._held = keys.held.new_zeros((*self._shape[0], 0, traits.key_heads, 0, traits.head_width))
         self._count = 0
 
-    def open(self) -> Fork:
-        """Returns a new branch, which has read nothing of its own."""
+    def open(self, after: Fork | None = None) -> Fork:
+        """Returns a new branch: it has read nothing of its own, or what another one has read by now."""
         self._count += 1
-        return Fork(self._count - 1)
+        fork = Fork(self._count - 1)
+        if after is not None:
+            self._grow(after.length)
+            self._held[:, :, fork.number] = self._held[:, :, after.number]
+            fork.length = after.length
+        return fork
 
     def read(self, pieces: Sequence[tuple[Fork, Sequence[int]]]) -> torch.Tensor:
         """Reads tokens behind those of each branch, and returns the hidden states [N, D] of all of them in order."""

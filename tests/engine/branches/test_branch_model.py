@@ -80,6 +80,20 @@ def test_a_branch_reads_what_a_text_of_its_own_would() -> None:
             torch.testing.assert_close(end, alone, atol=1e-4, rtol=1e-4)
 
 
+def test_a_branch_of_a_branch_goes_on_with_what_that_has_read() -> None:
+    decoder = tiny_decoder(CAUSAL)
+    with torch.inference_mode():
+        forks = Forks(decoder, read_document(decoder, [5, 9, 11]))
+        stem = forks.open()
+        forks.read([(stem, [7, 8, 3])])
+        first, second = forks.open(stem), forks.open(stem)
+        ends = forks.read([(first, [21]), (second, [22, 4])])
+        for end, tokens in ((ends[0], [21]), (ends[2], [22, 4])):
+            whole = torch.tensor([[5, 9, 11, 7, 8, 3, *tokens]])
+            alone = decoder(whole, torch.arange(whole.shape[1])[None])[0, -1]
+            torch.testing.assert_close(end, alone, atol=1e-4, rtol=1e-4)
+
+
 def test_a_document_read_behind_kept_keys_is_the_same_to_the_bit() -> None:
     decoder = tiny_decoder(CAUSAL)
     with torch.inference_mode():
