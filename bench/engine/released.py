@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import torch
@@ -43,9 +44,9 @@ def ids_of(model: LanguageModel, count: int) -> list[int]:
 
 
 @torch.inference_mode()
-def measured(path: str, precision: Precision, begun: float) -> list[float]:
+def measured(path: str, precision: str, begun: float) -> list[float]:
     """Returns seconds since `begun` (`time.time`), the peak in MiB, tokens/s of prompt and rows, and the last peak."""
-    model = load_language_model(path, "cpu", precision)
+    model = load_language_model(path, "cpu", cast(Precision, precision))
     found = [time.time() - begun, float(peak_memory())]
     ids, decoder = np.array(ids_of(model, PROMPT)), model.decoder
     cache = PagedCache(model.traits, ROWS * (PROMPT + WRITTEN), decoder.device, torch.float32)
