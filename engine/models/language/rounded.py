@@ -2,7 +2,10 @@
 
 Where the platform multiplies integers fast, the layers of a decoder are `IntegerLinear`. Elsewhere some rows at a time
 are turned back to floats, which stay in the processor's cache (one thread of a processor with AVX2, 896 x 9,728: 12
-rows take 5.6 ms, of a matrix in float32 11.8 ms; 512 rows 113 and 112 ms).
+rows take 5.6 ms, of a matrix in float32 11.8 ms; 512 rows 113 and 112 ms; `_int_mm` takes 50 times as long).
+
+The input stays in two parts of 8 bits. On four documents with a model of 0.5B, logits with a spread of 3.2 are .076
+off in the mean by the rounded weights; one part adds .195, one with the 64 largest columns in two .116, two .001.
 """
 
 from __future__ import annotations
