@@ -238,7 +238,7 @@ def load_decoder(
         to_float8(decoder.model.layers)
     integers = precision == "int8" and multiplies_integers(device)
     if precision == "int8":
-        state = _kept_state(contents, integers)
+        state = {name: tensor.to(device) for name, tensor in _kept_state(contents, integers).items()}
     else:
         state = dict(_state(contents, precision, device, integers))
     if traits.tied:

@@ -2,7 +2,10 @@
 
 Where the platform multiplies integers fast, the layers of a decoder are `IntegerLinear`. Elsewhere some rows at a time
 are turned back to floats, which stay in the processor's cache (one thread of a processor with AVX2, 896 x 9,728: 12
-rows take 5.6 ms, of a matrix in float32 11.8 ms; 512 rows 113 and 112 ms).
+rows take 5.6 ms, of a matrix in float32 11.8 ms; 512 rows 113 and 112 ms; `_int_mm` takes 50 times as long).
+
+The input stays in two parts of 8 bits. On four documents with a model of 0.5B, logits with a spread of 3.2 are .076
+off in the mean by the rounded weights; one part adds .195, one with the 64 largest columns in two .116, two .001.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from torch import Tensor, nn
 from cinnabar.engine.models.integer_products import IntegerLinear, Split
 
 #: Numbers of a matrix that are turned back, and logits that are multiplied in integers, at a time.
-_SLICE, _LOGITS = 1 << 18, 1 << 22
+_SLICE, _LOGITS = 1 << 20, 1 << 22
 
 
 class RoundedLinear(nn.Module):
@@ -44,7 +47,7 @@ class RoundedLinear(nn.Module):
     def _in_floats(self, rows: Tensor, made: Tensor) -> None:
         step = max(_SLICE // rows.shape[1], 1)
         turned = rows.new_empty(step, rows.shape[1])
-        for part, own in zip(self.weight.split(step), made.split(step, 1), strict=True):
+        for part, own in zip(torch.split(self.weight, step), torch.split(made, step, 1), strict=True):
             torch.mm(rows, turned[: len(part)].copy_(part).t(), out=own)
         torch.addcmul(self.bias, made, self.scale, out=made)
 
@@ -53,9 +56,10 @@ class RoundedLinear(nn.Module):
         # The matrix stands on the left: a product would copy one on the right that is transposed.
         right = split.integers.t()
         right = right if rows.is_cuda else right.contiguous()
-        step = max(_LOGITS // max(len(split.integers), 1) // 8 * 8, 32)
-        pieces = (one.split(step) for one in (self.weight, self.scale, self.bias))
-        for own, weight, scale, bias in zip(made.split(step, 1), *pieces, strict=True):
+        # CUDA takes no small rest.
+        step = len(self.weight) if rows.is_cuda else max(_LOGITS // max(len(split.integers), 1), 32)
+        pieces = (torch.split(one, step) for one in (self.weight, self.scale, self.bias))
+        for own, weight, scale, bias in zip(torch.split(made, step, 1), *pieces, strict=True):
             own.copy_(split.output(torch._int_mm(weight, right).t(), scale, bias))
 
 
@@ -81,16 +85,19 @@ class RoundedEmbedding(nn.Module):
         """shares: [N, tokens] float32; returns the sums of rows with these shares, [N, width] float32."""
         step = max(_SLICE // self.weight.shape[1], 1)
         made = shares.new_zeros(len(shares), self.weight.shape[1])
-        for own, part in zip((shares * self.scale).split(step, 1), self.weight.split(step), strict=True):
+        scaled = torch.split(shares * self.scale, step, 1)
+        for own, part in zip(scaled, torch.split(self.weight, step), strict=True):
             made.addmm_(own, part.float())
         return made
 
 
-def rounded_layer(path: str, *tensors: Tensor, integers: bool) -> nn.Module:
+def rounded_layer(path: str, weight: Tensor, scale: Tensor, bias: Tensor | None = None, *, integers: bool) -> nn.Module:
     """Returns the layer of this path in a decoder: an embedding of weight and scale, a linear one of these and a bias.
 
     integers: whether its products are of integers.
     """
-    if len(tensors) == 2:
-        return RoundedEmbedding(*tensors)
-    return IntegerLinear.of(*tensors) if integers and path != "lm_head" else RoundedLinear(*tensors, integers)
+    if bias is None:
+        return RoundedEmbedding(weight, scale)
+    if integers and path != "lm_head":
+        return IntegerLinear.of(weight, scale, bias)
+    return RoundedLinear(weight, scale, bias, integers)
