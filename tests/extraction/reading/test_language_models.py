@@ -21,11 +21,12 @@ from cinnabar.apps.cli.main import run
 from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.diffusion.thoughts import Thinker, Thoughts
 from cinnabar.engine.models.identity import CALIBRATION
-from cinnabar.engine.models.language import memory, named_models
+from cinnabar.engine.models.language import memory
 from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration
+from cinnabar.engine.models.releases import RELEASED
 from cinnabar.engine.request import Request
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.ingest import parse
@@ -228,15 +229,16 @@ def _no_room(*_: Any) -> int:
     raise UsageError("the task and the schema take all tokens")
 
 
-def test_auto_is_the_reader_with_our_own_model_behind_it(
+def test_auto_is_the_reader_with_a_fetched_model_behind_it(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, always = tmp_path / "model", Scale(0.0, {})
+    name = min(RELEASED, key=lambda name: RELEASED[name].size)
+    folder, always = tmp_path / name, Scale(0.0, {})
+    monkeypatch.setenv("CINNABAR_MODELS", str(tmp_path))
     shutil.copytree(checkpoint, folder)
-    monkeypatch.setattr(named_models, "INSTALLED", folder)
-    with pytest.raises(UsageError, match="expected a calibration of both models, diffusion has none"):
-        sources_of(RunPlan.of(), "auto")
-    _, asked = sources_of(RunPlan.of(escalate_to="diffusion", below=0.3), "default")
+    with pytest.raises(UsageError, match=f"expected a calibration of both models, {name} has none"):
+        sources_of(RunPlan.of(escalate_to=name), "auto")
+    _, asked = sources_of(RunPlan.of(escalate_to=name, below=0.3), "default")
     assert asked is not None and (asked.below, asked.surer) == (0.3, False)
     fitted_for = checkpoint_fingerprint(folder)
     save_calibration(folder, Calibration(always, always, always, fitted_for, values_version=1))
@@ -246,8 +248,8 @@ def test_auto_is_the_reader_with_our_own_model_behind_it(
     assert escalation.below == model_sources.AUTO_BELOW
     _, other = sources_of(RunPlan.of(escalate_to=str(folder)), str(checkpoint))
     assert other is not None and not other.surer
-    monkeypatch.setattr(named_models, "INSTALLED", checkpoint / "none")
-    with pytest.raises(UsageError, match="the model is not in its place"):
+    shutil.rmtree(folder)
+    with pytest.raises(UsageError, match="expected a fetched language model that fits the free memory"):
         sources_of(RunPlan.of(), "auto")
 
 
@@ -313,7 +315,7 @@ def test_what_does_not_go_together_is_refused(
     monkeypatch.setenv("INCEPTION_API_KEY", "key")
     check("default", escalate_to=str(checkpoint), below=0.5, steps=2)
     check(str(checkpoint), escalate_to="mercury-2", steps=2, budget="1")
-    with pytest.raises(UsageError, match="expected `diffusion`, mercury-2, openai:NAME, or the folder of a lang"):
+    with pytest.raises(UsageError, match="expected mercury-2, openai:NAME, a fetched language model, or the folder"):
         check("default", escalate_to=str(tmp_path))
     with pytest.raises(UsageError, match="--budget: expected mercury-2 or openai:NAME with it"):
         check("default", escalate_to=str(checkpoint), budget="1")
