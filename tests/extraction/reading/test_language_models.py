@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import torch
 from begun_runs import backfill
@@ -19,7 +20,6 @@ from training.confidence_fit import calibrate
 
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.diffusion.planning import Plan, Planner
-from cinnabar.engine.diffusion.thoughts import Thinker, Thoughts
 from cinnabar.engine.models.identity import CALIBRATION
 from cinnabar.engine.models.language import memory
 from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
@@ -28,6 +28,7 @@ from cinnabar.engine.models.language.identity import checkpoint_fingerprint
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration
 from cinnabar.engine.models.releases import RELEASED
 from cinnabar.engine.request import Request
+from cinnabar.extraction.corrections.units import record_from, record_json
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
@@ -40,7 +41,9 @@ from cinnabar.extraction.run.cluster.packing import needs, packed_assignment
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.labelled_sets import find_sets
+from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.errors import CinnabarError, ModelError, UsageError
 
@@ -151,28 +154,35 @@ def test_a_backfill_fills_a_new_column_of_rows_that_stay(checkpoint: Path, tmp_p
     assert all(row["kind"] in ("a", "b", None) for row in found["rows.txt"]["lines"])
 
 
-def test_thoughts_lie_beside_the_record_and_a_backfill_keeps_them(
-    checkpoint: Path, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_folder_with_thoughts_of_an_earlier_version_opens_and_goes_on(
+    docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    decode = Thinker.think
+    rows_of = tables.field_rows
 
-    def thinking(self: Thinker, *given: Any) -> Any:
-        assert self.most == 2048 // 16
-        return [(task, Thoughts('It "says" N.', 3)) for task, _ in decode(self, *given)]
+    def with_thoughts(outcome: Outcome, key: tables.Key) -> pa.Table:
+        rows = rows_of(outcome, key)
+        own = rows.slice(0, 1).to_pylist()[0] | {"pointer": "", "field": "", "value_json": '"It says N."'}
+        own |= {"origin": tables.THOUGHTS, "confidence": 1.0, "row_confidence": None}
+        return pa.concat_tables([rows, pa.Table.from_pylist([own], tables.FIELDS)])
 
-    out = tmp_path / "out"
-    monkeypatch.setattr(Thinker, "think", thinking)
-    extract([docs], SOURCE, out, source_of(checkpoint), QUICK.model_copy(update={"effort": "high"}))
+    out, reading = tmp_path / "out", ModelSource("reading", ReadingModel)
+    monkeypatch.setattr(tables, "field_rows", with_thoughts)
+    extract([docs], SOURCE, out, reading, QUICK)
     monkeypatch.undo()
-    stored = "select value, confidence, pointer from fields where origin = 'thoughts'"
-    assert query(out, stored).rows == [('It "says" N.', 1.0, "")] * 4
-    assert not any("says" in text for (text,) in query(out, "select record_json from records").rows)
+    stored_thoughts = "select value, pointer from fields where origin = 'thoughts'"
+    assert query(out, stored_thoughts).rows == [("It says N.", "")] * 4
     assert run(["show", "0.txt", "--out", str(out)]) == 0
-    assert "thoughts" in capsys.readouterr().out
-    done = backfill(LATER, out, source_of(checkpoint), options=QUICK)
+    assert "It says N." in capsys.readouterr().out
+    assert run(["correct", "0.txt", "--out", str(out), "--set", "/total=7"]) == 0
+    assert records(out)["0.txt"] == {"name": "N0", "total": 7}
+    done = backfill(LATER, out, reading, options=QUICK)
     assert done is not None and done.written == 4
-    later = f"{stored} and schema_fingerprint = '{LATER.fingerprint}'"
-    assert query(out, later).rows == [('It "says" N.', 1.0, "")] * 4
+    # A corrected record keeps the one that it was made from as JSON.
+    own = Record.of("{}", (), (), {}, {})
+    assert record_from(record_json(own) | {"thoughts": "It says N."}) == own
+    later = f"schema_fingerprint = '{LATER.fingerprint}'"
+    assert query(out, f"{stored_thoughts} and {later}").rows == []
+    assert records(out, later)["0.txt"]["total"] == 7 and records(out, later)["1.txt"]["name"] == "N1"
 
 
 def test_a_calibration_is_fitted_and_becomes_part_of_the_models_name(
