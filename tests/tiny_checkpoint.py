@@ -91,6 +91,17 @@ def write_texts(folder: Path, template: str = CHATML, **settings: Any) -> None:
     (folder / "chat_template.jinja").write_text(template, encoding="utf-8")
 
 
+def add_special(folder: Path, *texts: str) -> dict[str, int]:
+    """Adds special tokens to the vocabulary of a checkpoint that has room for them; returns their numbers."""
+    path = folder / "tokenizer.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    first = max(one["id"] for one in content["added_tokens"]) + 1
+    kind = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False) | {"special": True}
+    content["added_tokens"] += [{"id": first + at, "content": text, **kind} for at, text in enumerate(texts)]
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return {text: first + at for at, text in enumerate(texts)}
+
+
 def tiny_decoder(traits: Traits = TRAITS, seed: int = 0) -> Decoder:
     """Returns a decoder with random weights, norms and biases included; the same ones with every release of torch."""
     drawn = np.random.RandomState(seed)

@@ -3,11 +3,12 @@
     python -m training.adapters prepare DATA RUN
     python -m training.adapters train WEIGHTS RUN [--minutes 150] [--start ADAPTER]
     python -m training.adapters score WEIGHTS RUN [--start ADAPTER]
+    python -m training.adapters export RUN FOLDER
 
 `prepare` writes the examples (examples.jsonl, held_back.jsonl). `train` goes on where RUN/checkpoint.pt ends, and
 writes it every few minutes. RUN/curve.jsonl has the loss and the branches right of sets that never train, with mean
 weights: an exponential mean of the last steps, which is what is kept. RUN/adapter.safetensors is the best so far, in
-bfloat16.
+bfloat16; `export` writes it, or the newest mean if no score has been made since, as a LoRA folder of `peft`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from cinnabar.engine.models.language.adapter import ADAPTER, WEIGHTS
 from cinnabar.schemas.errors import CinnabarError
 from cinnabar.schemas.reading.texts import read_schema
 from training.branch_examples import BranchExample, branch_example
@@ -238,6 +240,21 @@ def train(trained: Trained, run: Path, minutes: float) -> None:
             saved_at = time.monotonic()
 
 
+def export(run: Path, folder: Path) -> None:
+    """Writes the mean weights of a run's checkpoint as a LoRA folder."""
+    mean = torch.load(run / "checkpoint.pt")["mean"]
+    thin: dict[str, torch.Tensor] = {}
+    for name, weight in mean.items():
+        _, layer, projection, side = name.split(".")
+        part = "self_attn" if projection[0] in "qkvo" else "mlp"
+        stem = f"base_model.model.model.layers.{layer}.{part}.{projection}.lora_{'A' if side == 'down' else 'B'}.weight"
+        thin[stem] = weight.to(torch.bfloat16).contiguous()
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(thin, folder / WEIGHTS)
+    config = {"peft_type": "LORA", "r": RANK, "lora_alpha": 2 * RANK, "bias": "none", "task_type": "CAUSAL_LM"}
+    (folder / ADAPTER).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+
+
 def _score_mean(
     trained: Trained, mean: dict[str, torch.Tensor], held: list[Any], run: Path, state: dict[str, Any]
 ) -> None:
@@ -265,7 +282,7 @@ def _log(run: Path, figures: dict[str, float]) -> None:
 def main() -> None:
     """Runs the command that was given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=("prepare", "train", "score"))
+    parser.add_argument("command", choices=("prepare", "train", "score", "export"))
     parser.add_argument("source", type=Path)
     parser.add_argument("run", type=Path)
     parser.add_argument("--minutes", type=float, default=150)
@@ -274,6 +291,9 @@ def main() -> None:
     given = parser.parse_args()
     if given.command == "prepare":
         prepare(given.source, given.run)
+        return
+    if given.command == "export":
+        export(given.source, given.run)
         return
     torch.set_num_threads(1)
     trained = Trained(given.source, getattr(torch, given.precision))

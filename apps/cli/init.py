@@ -12,7 +12,8 @@ import typer
 
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.extraction.people.drafting.library_choice import parsed_documents
-from cinnabar.extraction.people.drafting.project import make_project
+from cinnabar.extraction.people.drafting.project import DRAFTED, make_project
+from cinnabar.extraction.reading.model_sources import largest_model
 from cinnabar.schemas.wording import harmless
 
 
@@ -26,7 +27,8 @@ def init(
 ) -> None:
     """Make a folder with a schema to edit, a sample document, a deployment for Prefect, and the next steps.
 
-    With documents of yours no sample is written, and if they look like a schema of the library, it is that one.
+    With documents of yours no sample is written. If they look like a schema of the library, it is that one, else a
+    language model that you have fetched drafts one.
     No file is overwritten: one that exists is kept, and named.
 
     \b
@@ -35,7 +37,7 @@ def init(
       cinnabar init parcels
       cinnabar init parcels mails
     """
-    schema = None
+    schema = comment = None
     if documents:
         # Cold start: Torch takes a second.
         from cinnabar.extraction.people.drafting.library_choice import choose_library_schema, library_schema
@@ -46,7 +48,16 @@ def init(
         choice = choose_library_schema(parsed)
         schema = None if choice.schema is None else library_schema(choice.schema)
         print(harmless(f"cinnabar: {choice}"), file=sys.stderr)
-    done = make_project(folder, documents, schema)
+        if schema is None and (name := largest_model()) is not None:
+            # Cold start: as above.
+            from cinnabar.engine.models.language.language_model import load_language_model
+            from cinnabar.extraction.people.drafting.model_draft import drafted_schema
+
+            shortest = min(parsed, key=lambda one: len(one.text))
+            schema, comment = drafted_schema(shortest, load_language_model(name)), DRAFTED
+            drafted = "no fields found" if schema is None else f"{len(schema['properties'])} fields drafted"
+            print(f"cinnabar: {drafted} by {name}; check them", file=sys.stderr)
+    done = make_project(folder, documents, schema, comment)
     if as_json:
         print(json.dumps(asdict(done), ensure_ascii=False))
         return

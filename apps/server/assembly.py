@@ -114,7 +114,7 @@ def _models(
         metrics.count_batch,
         kept=2,
     )
-    return DiffusionChat(model, name, seconds=options.max_seconds, calibration=calibration), engine
+    return DiffusionChat(source.load(fields=False), name, seconds=options.max_seconds, calibration=calibration), engine
 
 
 def text_passage(text: str) -> Passage:

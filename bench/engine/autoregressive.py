@@ -85,7 +85,7 @@ class Autoregressive:
         self.prefill = self.decoding = 0.0
         self._mask = [] if traits.shift else [traits.mask or 0]
         self._spelled: dict[bytes, list[int]] = {}
-        dtype = decoder.model.embed_tokens.weight.dtype
+        dtype = decoder.model.norm.weight.dtype
         self._cache = PagedCache(traits, PAGES, decoder.device, dtype)
         self._passes = Passes(decoder, self._cache)
 

@@ -86,7 +86,7 @@ def pass_seconds(decoder: Decoder, rows: int, prompt: int, captured: bool = True
     prompt = prompt // traits.block * traits.block
     end = prompt + traits.block
     pages = rows * (-(-end // PAGE) + 1)
-    dtype = decoder.model.embed_tokens.weight.dtype
+    dtype = decoder.model.norm.weight.dtype
     cache = PagedCache(traits, pages, decoder.device, dtype, PAGE)
     passes = Passes(decoder, cache, captured=captured)
     opened = []

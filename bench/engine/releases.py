@@ -65,7 +65,7 @@ def read_release(name: str, config: dict[str, Any]) -> Release:
         family, traits = read_family(folder)
     needed = {at: Stored(Path(), at, "BF16", shape, 0, 0) for at, shape in _shapes(traits).items()}
     contents = Contents(needed, {at: (one.shape, ()) for at, one in needed.items()}, (), ())
-    sizes = [weight_bytes(contents, precision, torch.device("cpu")) for precision in PRECISIONS]
+    sizes = [weight_bytes(contents, precision) for precision in PRECISIONS]
     return Release(name, family.title, traits, contents.parameters, sizes)
 
 

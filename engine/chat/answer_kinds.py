@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from cinnabar.engine.chat.meeting import NOWHERE, Meeting
 from cinnabar.engine.chat.requests import Tool
 from cinnabar.engine.diffusion.text_languages import any_text, text_until
 from cinnabar.schemas.automata.automaton import Automaton
@@ -60,6 +61,13 @@ class Answer:
         """Returns whether the answer ends with this beginning of a text."""
         return False
 
+    def settled(self, text: bytes) -> int:  # noqa: ARG002
+        """Returns how many characters of the answer stay as they are, whatever follows this beginning of a text.
+
+        A judge may send any answer back that is not free.
+        """
+        return 0
+
 
 @dataclass(frozen=True)
 class FreeText(Answer):
@@ -81,24 +89,53 @@ class FreeText(Answer):
         return any_text(self.but_first)
 
     def ends(self, text: bytes) -> bool:
-        return any(stop in text for stop in self.stop)
+        return self.cut(text) < len(text)
 
     def read(self, text: bytes) -> Answered:
         """Returns the text before the first stop."""
-        cuts = [at for stop in self.stop if (at := text.find(stop)) >= 0]
         # What is cut while it is written may end within a character.
-        return Answered(text[: min(cuts, default=len(text))].decode("utf-8", "ignore"))
+        return Answered(text[: self.cut(text)].decode("utf-8", "ignore"))
+
+    def settled(self, text: bytes) -> int:
+        return len(self.read(text if self.ends(text) else text[: len(text) - self.held(text)]).text)
+
+    def cut(self, text: bytes) -> int:
+        """Returns how many bytes stand before the first stop."""
+        return min((at for stop in self.stop if (at := text.find(stop)) >= 0), default=len(text))
+
+    def held(self, text: bytes) -> int:
+        """Returns how many bytes at the end may be a part of a stop."""
+        return max((_begun(text, stop) for stop in self.stop), default=0)
+
+
+@dataclass(frozen=True)
+class Middle(FreeText):
+    """The text of a hole, up to the first of the texts `stop`, or to where it meets the text behind the hole."""
+
+    meeting: Meeting = NOWHERE
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return ("middle",)
+
+    def cut(self, text: bytes) -> int:
+        return min(super().cut(text), self.meeting.cut(text))
+
+    def held(self, text: bytes) -> int:
+        return max(super().held(text), self.meeting.held(text))
 
 
 @dataclass(frozen=True)
 class Region(Answer):
     """A text between two lines of backticks: `fence`, which is longer than any in what it encloses.
 
-    With `shown` the client gets it between two lines of three backticks, whatever is in it.
+    cursor: the mark of the cursor in an edit, which is left out of the answer. An edit ends where it meets the text
+    behind its region, and the client gets it between two lines of three backticks, whatever is in it.
     """
 
     fence: bytes = b"```"
-    shown: bool = False
+    cursor: bytes = b""
+    meeting: Meeting = NOWHERE
     free = True
 
     @property
@@ -113,10 +150,22 @@ class Region(Answer):
     def language(self) -> Automaton:
         return concat(literal(self.fence + b"\n"), text_until(b"\n" + self.fence))
 
+    def ends(self, text: bytes) -> bool:
+        inner = self._inner(text)
+        return self.meeting.cut(inner) < len(inner)
+
+    def settled(self, text: bytes) -> int:
+        return 0 if self.cursor else len(self.read(text[: len(text) - _begun(text, b"\n" + self.fence)]).text)
+
     def read(self, text: bytes) -> Answered:
         """Returns the text between the fences."""
-        inner = text.removeprefix(self.fence + b"\n").removesuffix(b"\n" + self.fence).decode("utf-8", "ignore")
-        return Answered(f"```\n{inner}\n```" if self.shown else inner)
+        inner = self._inner(text)
+        kept = inner[: self.meeting.cut(inner)].decode("utf-8", "ignore")
+        return Answered(f"```\n{kept}\n```" if self.cursor else kept)
+
+    def _inner(self, text: bytes) -> bytes:
+        inner = text.removeprefix(self.fence + b"\n").removesuffix(b"\n" + self.fence)
+        return inner.replace(self.cursor, b"") if self.cursor else inner
 
 
 @dataclass(frozen=True)
@@ -219,11 +268,19 @@ class CallOr(Answer):
         """Returns what a text answers."""
         return self.of(text).read(text)
 
+    def settled(self, text: bytes) -> int:
+        return self.of(text).settled(text)
+
     def of(self, text: bytes) -> Answer:
         """Returns the kind of answer that a text, or the beginning of one, is."""
         if isinstance(self.other, FreeText):
             return self.call if text[:1] == b"{" else self.other
         return self.call if self.call.accepts(text) else self.other
+
+
+def _begun(text: bytes, mark: bytes) -> int:
+    """Returns how many bytes at the end of a text begin this mark, without being the whole of it."""
+    return next((size for size in range(min(len(text), len(mark) - 1), 0, -1) if mark.startswith(text[-size:])), 0)
 
 
 def _before(tool: Tool) -> bytes:

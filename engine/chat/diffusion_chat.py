@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
-from cinnabar.engine.chat.answer_kinds import CallOr, FreeText, RecordText, Region
+from cinnabar.engine.chat.answer_kinds import RecordText
 from cinnabar.engine.chat.planning import Plan, Planner
 from cinnabar.engine.chat.reading import read_answer
 from cinnabar.engine.chat.requests import (
@@ -257,7 +257,7 @@ class _Open:
             return
         self._passes = sequence.passes
         self._state = run.shown(self._state)
-        self._show(self._state, self._settled(run))
+        self._show(self._state, self.plan.answer.settled(run.settled()))
 
     def answered(self, decoded: Decoded, filled: Filled | None) -> Done:
         """Returns the answer, and delivers it as the last state unless it is a refusal.
@@ -293,15 +293,6 @@ class _Open:
                 self._deliver(event)
             except Exception:
                 _log.exception("request %s: the last event could not be delivered", self.request.identity)
-
-    def _settled(self, run: Run) -> int:
-        """Returns how many characters of a free text stay as they are; a judge may send any other answer back."""
-        text = run.settled()
-        kind = self.plan.answer.of(text) if isinstance(self.plan.answer, CallOr) else self.plan.answer
-        if not isinstance(kind, FreeText | Region) or (isinstance(kind, Region) and kind.shown):
-            return 0
-        held = max((len(stop) - 1 for stop in self.request.stop), default=0)
-        return max(len(kind.read(text).text) - held, 0)
 
     def _show(self, text: bytes, settled: int) -> None:
         try:

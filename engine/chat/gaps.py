@@ -25,16 +25,16 @@ _FILL = """You complete a text. Below stand its beginning and its end; the part 
 part so that beginning, part and end join without a break: nothing of the beginning or the end is repeated. Answer \
 with the part alone, between two lines of {fence}."""
 _EDIT = """You suggest the next edit of a file. Below stand snippets that the author looked at lately, the latest \
-changes, and the file; its editable region stands between <<< and >>>, and {cursor} marks the cursor. Write the region \
-as it should be next: finish what the latest changes began, and keep what needs no change. Answer with the whole new \
-region alone, between two lines of {fence}."""
+changes, the file, and then the region of it that you edit; there {cursor} marks the cursor. Write the region as it \
+should be next: finish what the latest changes began, and keep what needs no change. Answer with the whole new region \
+alone, between two lines of {fence}."""
 
 
 def between(before: str, after: str) -> Gap:
     """Returns the request for the text between two others."""
     fence = _fence(before, after)
     text = f"Beginning:\n{fence}\n{before}\n{fence}\n\nEnd:\n{fence}\n{after}\n{fence}"
-    return Gap((_FILL.format(fence=fence), text), fence)
+    return Gap((_FILL.format(fence=fence), text), fence, (before, after))
 
 
 def next_edit(content: str) -> Gap:
@@ -54,11 +54,13 @@ def next_edit(content: str) -> Gap:
     name = "File"
     if path := _PATH.match(before):
         before, name = before[path.end() :], f"File {path[1].strip()}".rstrip()
-    fence = _fence(before, region.replace(_CURSOR, ""), after)
+    plain = region.replace(_CURSOR, "")
+    fence = _fence(before, plain, after)
     parts = [f"Snippets:\n{snippets}"] if snippets else []
     parts += [f"Latest changes, the newest last:\n{history}"] if history else []
-    parts.append(f"{name}:\n{fence}\n{before}<<<{region}>>>{after}\n{fence}")
-    return Gap((_EDIT.format(fence=fence, cursor=_CURSOR), "\n\n".join(parts)), fence, fenced=True)
+    # Marks around the region within the file came back in the answers of a small model, with the file around them.
+    parts += [f"{name}:\n{fence}\n{before}{plain}{after}\n{fence}", f"Region:\n{fence}\n{region}\n{fence}"]
+    return Gap((_EDIT.format(fence=fence, cursor=_CURSOR), "\n\n".join(parts)), fence, (before, after), _CURSOR)
 
 
 def _fence(*texts: str) -> str:

@@ -12,14 +12,15 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
-from cinnabar.engine.chat.answer_kinds import Answer, Call, CallOr, FreeText, RecordText, Region
+from cinnabar.engine.chat.answer_kinds import Answer, Call, CallOr, FreeText, Middle, RecordText, Region
+from cinnabar.engine.chat.meeting import NOWHERE, meeting
 from cinnabar.engine.chat.prompts import chat_messages
 from cinnabar.engine.chat.reading import document_of
-from cinnabar.engine.chat.requests import ChatRequest, RequestRefused, Tool
+from cinnabar.engine.chat.requests import ChatRequest, Gap, RequestRefused, Tool
 from cinnabar.engine.diffusion.budget import answer_budget
 from cinnabar.engine.diffusion.kept_graphs import GRAPHS, kept_graph_of
 from cinnabar.engine.diffusion.prompt import messages as extraction_messages
-from cinnabar.engine.diffusion.record_graph import RecordGraph
+from cinnabar.engine.diffusion.record_graph import RecordGraph, ended_by
 from cinnabar.engine.diffusion.sampling import Sampling
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import settings_for
@@ -27,14 +28,15 @@ from cinnabar.engine.examples import Example, Examples
 from cinnabar.engine.few_shot import FewShot
 from cinnabar.engine.models.language.chat import Message as Rendered
 from cinnabar.engine.models.language.language_model import LanguageModel
+from cinnabar.engine.models.language.middle_marks import middle_marks
 from cinnabar.schemas.compiling.compile import CompiledSchema, compile_schema
 from cinnabar.schemas.errors import ModelError, TooLarge, UsageError
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import one_line
 
-#: The most tokens of an answer without `max_tokens`: of a text, and of a record, if its schema asks for no more. A
-#: model that repeats itself without end has to stop somewhere.
-TEXT, RECORD = 4096, 1024
+#: The most tokens of an answer without `max_tokens`: of a text, of a middle by the model's own marks, and of a record,
+#: if its schema asks for no more. A model that repeats itself without end has to stop somewhere.
+TEXT, MIDDLE, RECORD = 4096, 512, 1024
 #: Levels of an object whose schema is not given, and sets of examples that are kept.
 LEVELS, EXAMPLES = 2, 16
 
@@ -56,6 +58,7 @@ class Planner:
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
+        self._marks = middle_marks(model.tokenizer)
         self._graphs: OrderedDict[tuple[str, ...], RecordGraph] = OrderedDict()
         self._lock = threading.Lock()
         self._few_shot = lru_cache(maxsize=EXAMPLES)(self._choice)
@@ -71,11 +74,12 @@ class Planner:
         graph = self._graph(kind, "tools" if isinstance(kind, Call | CallOr) else "response_format")
         room, least = self._model.traits.window - len(prompt), int(graph.distance[0])
         if room < least:
+            where = "messages" if request.gap is None or request.gap.cursor else "prompt"
             raise RequestRefused(
                 "context_length_exceeded",
-                f"the messages take {len(prompt)} tokens and the shortest answer {least}; the model's context has"
+                f"{where}: {len(prompt)} tokens and at least {least} of the answer; the model's context has"
                 f" {self._model.traits.window}",
-                "messages",
+                where,
             )
         # The end token is no part of an answer's tokens for the client.
         limit = None if request.max_tokens is None else request.max_tokens + 1
@@ -95,7 +99,7 @@ class Planner:
         """Raises RequestRefused for whatever the model cannot do, or no model."""
         structured = request.schema is not None or request.any_json
         forced = request.tool_choice not in ("auto", "none") and bool(request.tools)
-        if request.stop and (structured or forced or request.gap):
+        if request.stop and (structured or forced or (request.gap and self._around(request) is None)):
             raise RequestRefused(
                 "unsupported_parameter",
                 "stop: expected none where the answer has a form of its own (a schema, a demanded call, an edit): it"
@@ -105,10 +109,12 @@ class Planner:
 
     def _kind(self, request: ChatRequest) -> Answer:
         """Returns the kind of the request's answer."""
-        if request.gap is not None:
-            return Region(request.gap.fence.encode(), request.gap.fenced)
-        schema = _any_object() if request.any_json else request.schema
         stop = tuple(text.encode("utf-8", "replace") for text in request.stop)
+        if (around := self._around(request)) is not None:
+            return Middle(stop, meeting=meeting(*around))
+        if request.gap is not None:
+            return _region(request.gap)
+        schema = _any_object() if request.any_json else request.schema
         other: FreeText | RecordText = (
             FreeText(stop) if schema is None else RecordText(_form(schema, "response_format"))
         )
@@ -121,7 +127,14 @@ class Planner:
             return Call(tools)
         return CallOr(Call(tools), FreeText(stop, b"{") if isinstance(other, FreeText) else other)
 
+    def _around(self, request: ChatRequest) -> tuple[str, str] | None:
+        """Returns the texts around a middle that the model writes by its own marks; None if it is asked in words."""
+        gap = request.gap
+        return None if gap is None or gap.cursor or self._marks is None else gap.around
+
     def _prompt(self, request: ChatRequest, kind: Answer, document: str | None) -> list[int]:
+        if (around := self._around(request)) is not None and self._marks is not None:
+            return self._marks.prompt(self._model.tokenizer, *around)
         asked: list[Rendered]
         if request.gap is not None:
             task, text = request.gap.prompt
@@ -174,6 +187,8 @@ class Planner:
         except TooLarge as error:
             raise RequestRefused("invalid_schema", f"the schema is too large to be enforced: {error}", param) from error
         made = replace(made, free=kind.free)
+        if isinstance(kind, Middle) and self._marks is not None:
+            made = ended_by(made, self._marks.ends)
         if int(made.distance[0]) < 0:
             raise RequestRefused("invalid_schema", "the tokens of the model spell no value of this schema", param)
         with self._lock:
@@ -185,11 +200,18 @@ class Planner:
     def _usual(self, request: ChatRequest, kind: Answer, least: int) -> int:
         """Returns the most tokens of an answer whose request does not bound them."""
         if not isinstance(kind, RecordText):
-            return least + TEXT
+            return least + (MIDDLE if isinstance(kind, Middle) else TEXT)
         tokenizer = self._model.tokenizer
         text = "\n".join(message.content for message in request.messages)
         record = answer_budget(kind.form, text, lambda part: len(tokenizer.encode(part)))
         return least + (record if request.extract else max(record, RECORD))
+
+
+def _region(gap: Gap) -> Region:
+    """Returns the kind of an answer in words; that to an edit ends where it goes on with the file behind the region."""
+    # A region may have several blocks.
+    behind = replace(meeting(*gap.around), next=None, open=None) if gap.cursor else NOWHERE
+    return Region(gap.fence.encode(), gap.cursor.encode(), behind)
 
 
 def _sampling(request: ChatRequest) -> Sampling | None:

@@ -78,13 +78,16 @@ class Tool:
 class Gap:
     """A part of a text that is asked for: the middle of it, or the editable region of a file.
 
-    prompt: the task and the texts around the part. fence: a line of backticks around the answer, longer than any run of
-    them in the prompt. fenced: whether the client gets the answer between two lines of three backticks.
+    prompt: the task and the texts around the part, in words. fence: a line of backticks around the answer, longer than
+    any run of them in the prompt. around: the text before the part and the one behind it. cursor: the mark of the
+    cursor in an edit, which is no part of the answer; "" of a middle. The client gets an edit between two lines of
+    three backticks.
     """
 
     prompt: tuple[str, str]
     fence: str
-    fenced: bool = False
+    around: tuple[str, str]
+    cursor: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,11 +147,13 @@ class Commitment:
             return Undecoded("model", "expected committed tokens that a record can go on from")
         if block.log_mass is None:
             block.log_mass = lookahead.log_mass
-        tokens = sequence.tokens[begin : block.stop]
+        tokens, graph = sequence.tokens[begin : block.stop], sequence.task.graph
         opened = np.flatnonzero(tokens < 0)
-        sequence.witness[begin + opened] = lookahead.witness[opened]
+        # Whichever token of its class ends the text, the sequence has the end token.
+        witness = np.where(graph.token_class[lookahead.witness] == graph.end_class, self._end, lookahead.witness)
+        sequence.witness[begin + opened] = witness[opened]
         sequence.posterior[begin + opened] = lookahead.posterior[opened]
-        eligible = (tokens < 0) & ~_tail(tokens, lookahead.witness, self._end)
+        eligible = (tokens < 0) & ~_tail(tokens, witness, self._end)
         # A doubted token is scored again when it is no longer visible.
         eligible[doubted - begin] = False
         alone = eligible & (lookahead.choices == 1)
@@ -166,7 +168,7 @@ class Commitment:
             picked[eligible.argmax()] = True
         for places, chosen in ((alone, False), (picked, True)):
             where = begin + np.flatnonzero(places)
-            sequence.commit(where, lookahead.witness[places], lookahead.posterior[places], chosen)
+            sequence.commit(where, witness[places], lookahead.posterior[places], chosen)
         if len(doubted):
             block.rewind()
         return None

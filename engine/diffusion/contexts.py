@@ -102,7 +102,7 @@ class PagedContext:
     def __init__(self, decoder: Decoder, pages: int | None = None, page: int | None = None) -> None:
         """pages: of the cache; without them as many as the free memory has room for."""
         self._decoder, self._traits = decoder, decoder.traits
-        dtype = decoder.model.embed_tokens.weight.dtype
+        dtype = decoder.model.norm.weight.dtype
         page = page or PAGE
         self.prefill = prefill_tokens(decoder.device)
         count = pages or most_pages(decoder.traits, dtype, decoder.device, page)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -46,7 +46,7 @@ class RecordGraph:
     distance: [N] int64, the fewest tokens from each state to done, with the end token; -1 if there are none, and then
         no edge leads there.
     tokens: [T] int64, the allowed tokens by class. token_class: [V] int64, -1 for a token that is never allowed.
-        The end token's class is `end_class`.
+        The end token's class is `end_class`; other tokens may be of it, too (`ended_by`).
     left_to_judge: the bounds that the automaton leaves out, each as a pointer and words. free: its texts are free, so
         that their tokens are chosen one by one (greedy_lookahead.py).
     """
@@ -152,6 +152,17 @@ def graph_of(automaton: Automaton, vocabulary: Vocabulary) -> RecordGraph:
         automaton, source, target, label, distance, lifted.tokens, lifted.token_class,
         lifted.classes, lifted.classes - 1,
     )  # fmt: skip
+
+
+def ended_by(graph: RecordGraph, tokens: Iterable[int]) -> RecordGraph:
+    """Returns the graph in which these tokens, which no text of it has, end a text as the end token does.
+
+    They are of its class, so that their probabilities count as the end's; the end token is written in their place.
+    """
+    token_class, others = graph.token_class.copy(), np.array([*tokens], np.int64)
+    others = others[token_class[others] < 0]
+    token_class[others] = graph.end_class
+    return replace(graph, token_class=token_class, tokens=np.append(graph.tokens, others))
 
 
 def edges_from(states: Ints, begin: Ints) -> Ints:

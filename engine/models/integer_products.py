@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
@@ -29,6 +30,8 @@ _NEAR = 0.004
 _LEAST = 1e-12
 #: How often both products are timed.
 _ROUNDS = 5
+#: Two rounds are enough for integers this much slower: on a processor with AVX2 five take 1.4 s, and they are 50 times.
+_SLOW = 4
 #: CUDA multiplies no fewer rows than this, and no sizes that eight does not divide.
 _LEAST_ROWS, _MULTIPLE = 32, 8
 
@@ -50,6 +53,14 @@ class IntegerLinear(nn.Module):
         parts = [high] if float(low.abs().amax()) <= _FINER * _NEAR else [high, low]
         bias = torch.zeros(len(weight)) if linear.bias is None else linear.bias.detach().float()
         self._take(torch.cat(parts).to(torch.int8).t().contiguous(), scale[:, 0], bias.to(weight.device))
+
+    @classmethod
+    def of(cls, weight: Tensor, scale: Tensor, bias: Tensor) -> IntegerLinear:
+        """Returns a layer that holds these tensors."""
+        layer = cls.__new__(cls)
+        nn.Module.__init__(layer)
+        layer._take(weight, scale, bias)
+        return layer
 
     def _take(self, weight: Tensor, scale: Tensor, bias: Tensor) -> None:
         self.register_buffer("weight", weight)
@@ -88,20 +99,19 @@ class IntegerLinear(nn.Module):
 
 
 def project(x: Tensor, *layers: nn.Module) -> tuple[Tensor, ...]:
-    """Returns the outputs of several layers for the same input, [..., in]; layers in integers are multiplied as one."""
-    integers = tuple(layer for layer in layers if isinstance(layer, IntegerLinear))
-    if not integers:
+    """Returns the outputs of several layers for the same input, [..., in]; it is split once for those in integers."""
+    if not any(isinstance(layer, IntegerLinear) for layer in layers):
         return tuple(layer(x) for layer in layers)
     flat = x if x.dim() == 2 else x.reshape(-1, x.shape[-1])
-    rows = flat if flat.dtype == torch.float32 else flat.float()
-    outputs_of: dict[nn.Module, Tensor] = {}
-    for parts in {layer.parts: None for layer in integers}:
-        alike = tuple(layer for layer in integers if layer.parts == parts)
-        whole = _multiplied(rows, alike[0].joined(alike[1:]))
-        whole = whole if flat is x else whole.view(*x.shape[:-1], whole.shape[-1])
-        outputs = torch.split(whole, [layer.outputs for layer in alike], -1) if len(alike) > 1 else (whole,)
-        outputs_of.update(zip(alike, outputs, strict=True))
-    return tuple(outputs_of[layer] if layer in outputs_of else layer(x) for layer in layers)
+    split = Split.of(flat if flat.dtype == torch.float32 else flat.float())
+    outputs = []
+    for layer in layers:
+        if isinstance(layer, IntegerLinear):
+            made = split.output(torch._int_mm(split.integers, layer.weight), layer.scale, layer.bias)
+            outputs.append(made if flat is x else made.view(*x.shape[:-1], layer.outputs))
+        else:
+            outputs.append(layer(x))
+    return tuple(outputs)
 
 
 def together(x: Tensor, *layers: nn.Module) -> Tensor:
@@ -112,29 +122,38 @@ def together(x: Tensor, *layers: nn.Module) -> Tensor:
     return project(x, integers[0].joined(tuple(integers[1:])))[0]
 
 
-@torch.no_grad()
-def _multiplied(rows: Tensor, layer: IntegerLinear) -> Tensor:
-    """Returns the layer's output for N rows of float32: [N, out]."""
-    scale = rows.abs().amax(-1, keepdim=True).clamp_min_(_LEAST).mul_(1 / _LARGEST)
-    count = max(len(rows), _LEAST_ROWS) if rows.is_cuda else len(rows)
-    parts = torch.empty(2, count, rows.shape[1], device=rows.device)
-    high, low = parts.unbind()
-    if count > len(rows):
-        parts.zero_()
-        high, low = high[: len(rows)], low[: len(rows)]
-    # Written in place: a large new tensor costs a processor more than the arithmetic on it.
-    torch.div(rows, scale, out=low)
-    torch.round(low, out=high)
-    low.sub_(high).mul_(_FINER).round_()
-    integers = parts.to(torch.int8).view(-1, rows.shape[1])
-    del parts, high, low
-    products = torch._int_mm(integers, layer.weight)
-    first, second = products.chunk(2)
-    sums = first.float().add_(second, alpha=1 / _FINER)
-    sums = sums if count == len(rows) else sums[: len(rows)]
-    if layer.parts > 1:
-        sums = torch.add(*sums.chunk(2, 1), alpha=1 / _FINER)
-    return torch.addcmul(layer.bias, sums.mul_(scale), layer.scale, out=sums)
+@dataclass(frozen=True, slots=True)
+class Split:
+    """N rows in two parts of 8 bits, [2 M, in] int8, with their scales, [N, 1]; M is N or what the device takes."""
+
+    integers: Tensor
+    scale: Tensor
+
+    @classmethod
+    @torch.no_grad()
+    def of(cls, rows: Tensor) -> Split:
+        """Returns rows of float32, [N, in], in integers."""
+        scale = rows.abs().amax(-1, keepdim=True).clamp_min_(_LEAST).mul_(1 / _LARGEST)
+        count = max(len(rows) + -len(rows) % _MULTIPLE, _LEAST_ROWS) if rows.is_cuda else len(rows)
+        parts = torch.empty(2, count, rows.shape[1], device=rows.device)
+        high, low = parts.unbind()
+        if count > len(rows):
+            parts.zero_()
+            high, low = high[: len(rows)], low[: len(rows)]
+        # Written in place: a large new tensor costs a processor more than the arithmetic on it.
+        torch.div(rows, scale, out=low)
+        torch.round(low, out=high)
+        low.sub_(high).mul_(_FINER).round_()
+        return cls(parts.to(torch.int8).view(-1, rows.shape[1]), scale)
+
+    @torch.no_grad()
+    def output(self, products: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
+        """Returns a layer's output, [N, out] float32, of the products with its weights in P parts, [2 M, P out]."""
+        first, second = products.chunk(2)
+        sums = first.float().add_(second, alpha=1 / _FINER)[: len(self.scale)]
+        if products.shape[1] > len(scale):
+            sums = torch.add(*sums.chunk(2, 1), alpha=1 / _FINER)
+        return torch.addcmul(bias, sums.mul_(self.scale), scale, out=sums)
 
 
 def _parts(rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -163,19 +182,21 @@ def _converted(module: M) -> M:
     return converted
 
 
-def take_integers(module: nn.Module, held: Mapping[str, Tensor]) -> None:
-    """Replaces, in place, the linear layers that have a scale in `held`, the state of a module with integers.
+def take_integers(
+    module: nn.Module,
+    held: Mapping[str, Tensor],
+    made: Callable[..., nn.Module] = lambda _, *own: IntegerLinear.of(*own),
+) -> None:
+    """Replaces, in place, the linear layers and embeddings that have a scale in `held`, a module's state with integers.
 
-    The new layers have the tensors of `held` themselves.
+    made: returns a new layer for a path and its weight, scale and bias, which are the tensors of `held` themselves.
     """
     for name, parent in list(module.named_modules()):
         for last, child in list(parent._modules.items()):
             path = f"{name}.{last}" if name else last
-            if isinstance(child, nn.Linear) and f"{path}.scale" in held:
-                layer = IntegerLinear.__new__(IntegerLinear)
-                nn.Module.__init__(layer)
-                layer._take(*(held[f"{path}.{own}"] for own in ("weight", "scale", "bias")))
-                parent._modules[last] = layer.train(child.training)
+            if isinstance(child, nn.Linear | nn.Embedding) and f"{path}.scale" in held:
+                own = (held[f"{path}.{one}"] for one in ("weight", "scale", "bias") if f"{path}.{one}" in held)
+                parent._modules[last] = made(path, *own).train(child.training)
 
 
 def eight_bits(weight: Tensor) -> tuple[Tensor, Tensor]:
@@ -219,6 +240,8 @@ def multiplies_integers(device: torch.device) -> bool:
     for _ in range(_ROUNDS):
         integers.append(_seconds(lambda: torch._int_mm(twice, right), device))
         numbers.append(_seconds(lambda: floats[0] @ floats[1], device))
+        if len(numbers) > 1 and min(integers) > _SLOW * min(numbers):
+            break
     return min(integers) < min(numbers)
 
 

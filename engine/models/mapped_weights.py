@@ -15,7 +15,7 @@ import hashlib
 import json
 import struct
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -28,6 +28,8 @@ from cinnabar.engine.models.integer_products import take_integers, with_integer_
 from cinnabar.schemas.kept_files import KeptFiles, cache_folder, mark_used
 
 _M = TypeVar("_M", bound=nn.Module)
+#: About how many bytes tensors have, and the tensors with their names, which may be made one after the other.
+Tensors = tuple[int, Iterable[tuple[str, Tensor]]]
 #: The folder within the cache folder, and its most bytes; the reader's are 80 MB in int8 and 130 MB in float32. Who has
 #: mapped a file that goes keeps it.
 FOLDER, LIMIT = "weights", 512 << 20
@@ -42,15 +44,14 @@ def mapped_module(identity: object, integers: bool, empty: Callable[[], _M], loa
     `repr(identity)` names the stored weights; `empty` makes the module without values. With `integers` its
     linear layers are in integers.
     """
-    folder = cache_folder()
-    path = None if folder is None else folder / FOLDER / _name(identity, integers)
-    held = None if path is None else _mapped(path)
-    if path is None or held is None:
-        made = load().eval()
-        made = with_integer_products(made) if integers else made
-        held = _mapped(path) if path is not None and _write(path, made.state_dict()) else None
-        if held is None:
-            return made
+
+    @cache
+    def made() -> Tensors:
+        loaded = load().eval()
+        state = (with_integer_products(loaded) if integers else loaded).state_dict()
+        return sum(tensor.nbytes for tensor in state.values()), state.items()
+
+    held = mapped_tensors((identity, integers), _code(), made, FOLDER, LIMIT)
     with WithoutDrawing():
         module = empty().eval()
     take_integers(module, held)
@@ -58,9 +59,26 @@ def mapped_module(identity: object, integers: bool, empty: Callable[[], _M], loa
     return module
 
 
-def _name(identity: object, integers: bool) -> str:
-    parts = (identity, integers, _code(), torch.__version__, sys.byteorder)
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
+def mapped_tensors(
+    identity: object, code: str, make: Callable[[], Tensors], folder: str, limit: int
+) -> dict[str, Tensor]:
+    """Returns the tensors that `make` gives, mapped from a file in this folder of the cache, which is written once.
+
+    Without a cache folder, or without room for them, they are in memory. `repr(identity)` names what they are made of,
+    and `code` the code that makes them. limit: the most bytes of the folder.
+    """
+    cached = cache_folder()
+    name = hashlib.sha256(repr((identity, code, torch.__version__, sys.byteorder)).encode()).hexdigest()
+    path = None if cached is None else cached / folder / name
+    held = None if path is None else _mapped(path)
+    if path is not None and held is None and _write(path, *make(), limit):
+        held = _mapped(path)
+    return dict(make()[1]) if held is None else held
+
+
+def digest_of(files: Iterable[Path]) -> str:
+    """Returns a digest of the code in these files."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 @cache
@@ -70,7 +88,7 @@ def _code() -> str:
     reader = own / "reader"
     files = [*sorted(own.glob("*.py")), reader / "loading.py", *sorted((reader / "network").glob("*.py"))]
     files += sorted((own / "sentences").glob("*.py"))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    return digest_of(files)
 
 
 def _mapped(path: Path) -> dict[str, Tensor] | None:
@@ -95,25 +113,21 @@ def _mapped(path: Path) -> dict[str, Tensor] | None:
     }
 
 
-def _write(path: Path, tensors: Mapping[str, Tensor]) -> bool:
-    """Writes the tensors, and returns False if that is impossible."""
-    flat = {name: tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8) for name, tensor in tensors.items()}
-    index: dict[str, tuple[int, int, str, list[int]]] = {}
-    at = 0
-    for name, data in flat.items():
-        dtype = str(tensors[name].dtype).removeprefix("torch.")
-        index[name] = (at, data.nbytes, dtype, list(tensors[name].shape))
-        at += data.nbytes + -data.nbytes % _ALIGNED
-    listed = json.dumps(index).encode()
+def _write(path: Path, size: int, tensors: Iterable[tuple[str, Tensor]], limit: int) -> bool:
+    """Writes the tensors one after the other, and returns False if that is impossible."""
 
     def parts() -> Iterator[bytes | memoryview]:
-        digest = hashlib.sha256()
-        for data in flat.values():
+        digest, at, index = hashlib.sha256(), 0, {}
+        for name, tensor in tensors:
+            data = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
+            index[name] = (at, data.nbytes, str(tensor.dtype).removeprefix("torch."), list(tensor.shape))
+            at += data.nbytes + -data.nbytes % _ALIGNED
             for part in (data.numpy().data, bytes(-data.nbytes % _ALIGNED)):
                 digest.update(part)
                 yield part
+        listed = json.dumps(index).encode()
         digest.update(listed)
         yield listed
         yield _END.pack(len(listed), digest.digest())
 
-    return KeptFiles(path.parent, "*", LIMIT).write(path, parts(), at + len(listed) + _END.size)
+    return KeptFiles(path.parent, "*", limit).write(path, parts(), size)

@@ -162,8 +162,11 @@ class LanguageSource:
     least_batch: int = 1
     examples: Examples | None = None
 
-    def load(self) -> LanguageModel:
-        """Returns the model. Raises ModelError if the folder no longer holds the same one, as on another machine."""
+    def load(self, fields: bool = True) -> LanguageModel:
+        """Returns the model, with its adapter for fields or without.
+
+        Raises ModelError if the folder no longer holds the same one, as on another machine.
+        """
         # Cold start: it imports torch.
         from cinnabar.engine.models.language.language_model import load_language_model
 
@@ -172,7 +175,7 @@ class LanguageSource:
                 f"{socket.gethostname()}: --model {self.folder}: expected the folder of the language model on every"
                 " machine, in the same place"
             )
-        model = load_language_model(self.folder, self.device, self.precision)
+        model = load_language_model(self.folder, self.device, self.precision, fields)
         if model.fingerprint != self.fingerprint:
             raise ModelError(
                 f"{socket.gethostname()}: --model {self.folder}: expected the model {self.fingerprint}, got"
@@ -192,7 +195,7 @@ class LanguageSource:
         from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
 
         traits, on = read_family(self.folder)[1], device_of(self.device)
-        weights = weight_bytes(read_contents(Path(self.folder), traits), self.precision, on)
+        weights = weight_bytes(read_contents(Path(self.folder), traits), self.precision)
         free = free_memory(on)
         # Weights that do not fit are told when they are loaded.
         if free is None or free < weights:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 
+from training.branch_examples import branch_example
+
 from cinnabar.engine.branches.prompt import head, item_head
 from cinnabar.schemas import compile_schema
-from training.branch_examples import branch_example
 
 SCHEMA = {
     "title": "order",

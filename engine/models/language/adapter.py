@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from cinnabar.engine.models.language.weights_file import stored_tensors, weight_
 from cinnabar.schemas.errors import ModelError, UsageError
 
 ADAPTER, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+#: The LoRA folder within a checkpoint's own that teaches it to fill fields; chats go without it.
+FIELDS = "fields"
 _PREFIX = "base_model.model."
 _MATRIX = re.compile(r"(.+)\.lora_([AB])\.weight")
 
@@ -69,8 +71,20 @@ class _Product:
         self.thin: dict[str, torch.Tensor] = {}
         self.scale = 1.0
 
-    def __call__(self) -> torch.Tensor:
-        return self.scale * (self.thin["B"].float() @ self.thin["A"].float())
+    def __call__(self, rows: slice | None = None) -> torch.Tensor:
+        wide = self.thin["B"] if rows is None else self.thin["B"][rows]
+        return self.scale * (wide.float() @ self.thin["A"].float())
+
+
+def products_of(adapter: Path) -> Mapping[str, Callable[[slice | None], torch.Tensor]]:
+    """Returns the changes of a LoRA folder by the names of the tensors, each of some rows or of all (None).
+
+    Raises ModelError for changes that are no low-rank products.
+    """
+    products, whole = _changes(adapter, read_settings(adapter / ADAPTER))
+    if whole:
+        raise ModelError(f"{adapter}: it changes {min(whole)} as a whole; merge it with `cinnabar model merge` first")
+    return products
 
 
 def _changes(adapter: Path, settings: Settings) -> tuple[Mapping[str, _Product], Mapping[str, torch.Tensor]]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+from cinnabar.engine.models.empty_modules import WithoutDrawing
 from cinnabar.engine.models.integer_products import eight_bits, multiplies_integers, take_integers, takes_integers
+from cinnabar.engine.models.language.adapter import ADAPTER, WEIGHTS, products_of
 from cinnabar.engine.models.language.configuration import CONFIG, PRECISION
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
@@ -30,16 +33,16 @@ from cinnabar.engine.models.language.quantised import (
     quantise_modules,
     quantised_bytes,
 )
+from cinnabar.engine.models.language.rounded import rounded_layer
 from cinnabar.engine.models.language.tensor_names import Part, merged_experts
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.models.language.weights_file import GGUF_TYPES, SIZES, Stored, stored_tensors
+from cinnabar.engine.models.mapped_weights import digest_of, mapped_tensors
 from cinnabar.engine.precision import VARIABLE, Precision
 from cinnabar.schemas.errors import ModelError
 
 #: Ends of names of tensors that are computed, and that old releases stored all the same.
 _COMPUTED = ("rotary_emb.inv_freq",)
-#: Projections that are multiplied as one (`integer_products.project`).
-_JOINED = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj")
 #: Names of tensors of all experts at once.
 _MERGED = re.compile(r"\.experts\.[a-z]")
 #: Ends of names of tensors that stay in float32: experts are chosen by small differences.
@@ -54,6 +57,15 @@ _DTYPES: dict[Precision, torch.dtype] = {
     "w4a16": torch.bfloat16,
 }
 _BITS: dict[Precision, Bits] = {"w8a16": 8, "w4a16": 4}
+#: The folder of the cache with weights of 8 bits, and its most bytes.
+KEPT, LIMIT = "language", 16 << 30
+#: The code that decides what these files hold.
+_CODE = ("adapter", "checkpoint", "families", "gguf_folder", "quantised", "tensor_names", "weights_file")
+#: Numbers of a matrix that are rounded at a time.
+_ROUNDED = 1 << 22
+_EMBEDDING, _HEAD = "model.embed_tokens.weight", "lm_head.weight"
+#: Reads rows of a part; see `_opened`.
+_Read = Callable[[Part, slice | None], torch.Tensor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +75,7 @@ class Contents:
     stored: the tensors that are there and fit, by the checkpoint's names. places: shape and parts of the decoder's
     tensors, by our names. missing: expected and not there. odd: there, and of another name, shape or dtype than
     expected, with the reason. ignored: there, and for what this version does not do, such as to read images.
+    adapter: a LoRA folder whose changes are added to the tensors as they are read.
     """
 
     stored: dict[str, Stored]
@@ -70,6 +83,7 @@ class Contents:
     missing: tuple[str, ...]
     odd: tuple[str, ...]
     ignored: tuple[str, ...] = ()
+    adapter: Path | None = None
 
     @property
     def parameters(self) -> int:
@@ -97,8 +111,7 @@ def read_contents(folder: Path, traits: Traits) -> Contents:
             f"{folder}: config.json tells {traits.experts.count} experts, and the files of weights have {len(there)}"
             " tensors in all; they are not of the same release"
         )
-    with torch.device("meta"):
-        shapes = {name: tuple(one.shape) for name, one in network_of(traits).state_dict().items()}
+    shapes = {name: tuple(one.shape) for name, one in _empty_network(traits).state_dict().items()}
     if traits.tied:
         # Some releases store the tied matrix twice.
         for part in family.parts("lm_head.weight", traits):
@@ -170,18 +183,16 @@ def check_contents(folder: Path, contents: Contents) -> None:
             )
 
 
-def weight_bytes(contents: Contents, precision: Precision, device: torch.device) -> int:
-    """Returns the memory that the weights take in this precision on a device."""
+def weight_bytes(contents: Contents, precision: Precision) -> int:
+    """Returns the memory that the weights take in this precision, mapped pages counted."""
     bits, whole = _BITS.get(precision), contents.parameters * _DTYPES[precision].itemsize
     if precision == "int8":
-        head = "lm_head.weight"
-        matrices = {name: math.prod(shape) for name, (shape, _) in contents.places.items() if _is_rounded(name, shape)}
-        tied = 0 if head in contents.places else math.prod(contents.places["model.embed_tokens.weight"][0])
-        if not multiplies_integers(device):
-            return whole + tied * _DTYPES[precision].itemsize
-        # Matrices of one input are there a second time, joined.
-        joined = sum(size for name, size in matrices.items() if name.split(".")[-2] in _JOINED)
-        return whole - 3 * sum(matrices.values()) + joined + tied
+        matrices = {name: shape for name, (shape, _) in contents.places.items() if _is_rounded(name, shape)}
+        # A scale for each row, and a bias that is zero where none is stored; an embedding has one if it is the head.
+        less = sum(3 * math.prod(shape) - 4 * shape[0] for shape in matrices.values())
+        biased = {name.replace("bias", "weight") for name in contents.places if name.endswith("bias")}
+        biased |= {_EMBEDDING} if _HEAD in contents.places else set()
+        return whole - less + 4 * sum(matrices[name][0] for name in matrices.keys() - biased)
     if precision == "fp8":
         shapes = [shape for name, (shape, _) in contents.places.items() if _is_float8(name, shape)]
         return whole - sum(math.prod(shape) - 4 * shape[0] for shape in shapes)
@@ -206,55 +217,91 @@ def check_memory(folder: Path, needed: int, device: torch.device, precision: Pre
         )
 
 
-def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: Precision) -> Decoder:
+def load_decoder(
+    folder: Path, traits: Traits, device: torch.device, precision: Precision, adapter: Path | None = None
+) -> Decoder:
     """Returns the decoder with a checkpoint's weights, in this precision, on this device, for evaluation.
 
-    On a CPU weights of this precision stay mapped from their files, but for experts and whole numbers. Raises
-    ModelError for missing or odd tensors, and for too little memory.
+    adapter: a LoRA folder whose changes are added to the weights.
+
+    On a CPU weights of this precision stay mapped from their files, but for experts and whole numbers; in `int8` from a
+    file that is written once. Raises ModelError for missing or odd tensors, and for too little memory.
     """
-    contents = read_contents(folder, traits)
+    contents = replace(read_contents(folder, traits), adapter=adapter)
     check_contents(folder, contents)
-    check_memory(folder, weight_bytes(contents, precision, device), device, precision)
-    with torch.device("meta"):
-        decoder = network_of(traits)
+    check_memory(folder, weight_bytes(contents, precision), device, precision)
+    decoder = _empty_network(traits)
     bits = _BITS.get(precision)
     if bits is not None:
         quantise_modules(decoder, bits)
     if precision == "fp8":
         to_float8(decoder.model.layers)
-    state = dict(_state(contents, precision, device))
+    integers = precision == "int8" and multiplies_integers(device)
+    if precision == "int8":
+        state = _kept_state(contents, integers)
+    else:
+        state = dict(_state(contents, precision, device, integers))
     if traits.tied:
-        embedding = state["model.embed_tokens.weight"]
-        rounded = precision == "int8" and _is_rounded("lm_head.weight", tuple(embedding.shape))
-        state |= _in_integers("lm_head.weight", embedding) if rounded else {"lm_head.weight": embedding}
-    take_integers(decoder, state)
+        # One matrix in memory, whatever its numbers are; only the head has a bias, of zeros.
+        state |= {name.replace("model.embed_tokens", "lm_head"): state[name] for name in state if ".embed_" in name}
+        if "lm_head.scale" in state:
+            state["lm_head.bias"] = torch.zeros_like(state["lm_head.scale"])
+    take_integers(decoder, state, partial(rounded_layer, integers=integers))
     decoder.load_state_dict(state, assign=True)
-    if traits.tied and precision != "int8":
+    if traits.tied and isinstance(decoder.lm_head, torch.nn.Linear):
         decoder.lm_head.weight = decoder.model.embed_tokens.weight
     del state
     give_back_memory()
     return decoder.to(device).eval().requires_grad_(False)
 
 
-def _state(contents: Contents, precision: Precision, device: torch.device) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yields what a decoder's `load_state_dict` takes in this precision."""
-    bits = _BITS.get(precision)
-    for name, tensor in _tensors(contents, _DTYPES[precision], device, bits is not None):
-        if precision == "int8" and _is_rounded(name, tuple(tensor.shape)):
-            yield from _in_integers(name, tensor).items()
-        elif precision == "fp8" and _is_float8(name, tuple(tensor.shape)):
+def _state(
+    contents: Contents, precision: Precision, device: torch.device, integers: bool
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yields what a decoder's `load_state_dict` takes in this precision, one tensor after the other.
+
+    integers: in `int8`, whether matrices are for products of integers.
+    """
+    bits, dtype = _BITS.get(precision), _DTYPES[precision]
+    with _opened(contents) as read:
+        for name, (shape, parts) in contents.places.items():
             stem = name.removesuffix("weight")
-            yield from zip((f"{stem}values", f"{stem}scales"), rounded(tensor), strict=True)
-        elif bits is not None and is_quantised(name, tuple(tensor.shape)):
-            stem = name.removesuffix("weight")
-            yield from zip((f"{stem}values", f"{stem}scales"), quantise(tensor, bits), strict=True)
-        else:
-            yield name, tensor
+            if precision == "int8" and _is_rounded(name, shape):
+                yield from _in_integers(name, shape, parts, contents, read, integers)
+                continue
+            quantised = bits is not None and is_quantised(name, shape)
+            kept = torch.float32 if quantised or name.endswith(_EXACT) else dtype
+            tensor = _whole(shape, parts, read, device, kept)
+            if precision == "fp8" and _is_float8(name, shape):
+                yield from zip((f"{stem}values", f"{stem}scales"), rounded(tensor), strict=True)
+            elif bits is not None and quantised:
+                yield from zip((f"{stem}values", f"{stem}scales"), quantise(tensor, bits), strict=True)
+            else:
+                yield name, tensor
+    give_back_memory()
+
+
+def _kept_state(contents: Contents, integers: bool) -> dict[str, torch.Tensor]:
+    """Returns the state of a decoder in 8 bits, mapped from a file that is written at the first use."""
+    files = sorted({stored.path.resolve() for stored in contents.stored.values()})
+    files += [] if contents.adapter is None else [contents.adapter / name for name in (ADAPTER, WEIGHTS)]
+    identity = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files], contents.places, integers
+    own = Path(__file__).parent
+    code = digest_of([own.parent / "integer_products.py", *(own / f"{name}.py" for name in _CODE)])
+    cpu = torch.device("cpu")
+    return mapped_tensors(
+        identity,
+        code,
+        lambda: (weight_bytes(contents, "int8"), _state(contents, "int8", cpu, integers)),
+        KEPT,
+        LIMIT,
+    )
 
 
 def _is_rounded(name: str, shape: tuple[int, ...]) -> bool:
     """Returns whether a matrix is one of 8 bits in the precision `int8`; those of experts are not."""
-    return len(shape) == 2 and (is_quantised(name, shape) or name == "lm_head.weight") and takes_integers(shape)
+    matrix = is_quantised(name, shape) or name in (_EMBEDDING, _HEAD)
+    return len(shape) == 2 and matrix and takes_integers(shape)
 
 
 def _is_float8(name: str, shape: tuple[int, ...]) -> bool:
@@ -262,47 +309,66 @@ def _is_float8(name: str, shape: tuple[int, ...]) -> bool:
     return len(shape) == 2 and is_quantised(name, shape)
 
 
-def _in_integers(name: str, weight: torch.Tensor) -> dict[str, torch.Tensor]:
-    """Returns the state of a linear layer in 8 bits, rounded floats where the device multiplies no integers."""
-    integers, scale = eight_bits(weight)
-    if not multiplies_integers(weight.device):
-        return {name: integers.float() * scale[:, None]}
-    stem = name.removesuffix("weight")
-    # A bias of the checkpoint comes behind its matrix and takes the place of this one.
-    return {name: integers.t().contiguous(), f"{stem}scale": scale, f"{stem}bias": torch.zeros_like(scale)}
-
-
-def _tensors(
-    contents: Contents, dtype: torch.dtype, device: torch.device, quantised: bool
+def _in_integers(
+    name: str, shape: tuple[int, ...], parts: Sequence[Part], contents: Contents, read: _Read, integers: bool
 ) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yields the tensors by our names; those that are to be `quantised` are in float32."""
+    """Yields a matrix of 8 bits with its scales, and zeros for a bias that is not stored; see `rounded_layer`."""
+    stem, count = name.removesuffix("weight"), shape[0] // len(parts)
+    weight, scale = torch.empty(shape, dtype=torch.int8), torch.empty(shape[0])
+    for number, part in enumerate(parts):
+        # Some rows at a time: an embedding in floats takes more memory than all layers in 8 bits.
+        step = count if contents.stored[part.name].heads else max(_ROUNDED // shape[1], 1)
+        for begin in range(0, count, step):
+            end = min(begin + step, count)
+            rows = slice(number * count + begin, number * count + end)
+            weight[rows], scale[rows] = eight_bits(read(part, slice(part.begin + begin, part.begin + end)))
+    across = integers and name not in (_EMBEDDING, _HEAD)
+    yield name, weight.t().contiguous() if across else weight
+    yield f"{stem}scale", scale
+    if name != _EMBEDDING and f"{stem}bias" not in contents.places:
+        yield f"{stem}bias", torch.zeros(shape[0])
+
+
+def _whole(
+    shape: tuple[int, ...], parts: Sequence[Part], read: _Read, device: torch.device, kept: torch.dtype
+) -> torch.Tensor:
+    """Returns a tensor of the decoder."""
+    if len(parts) == 1:
+        return read(parts[0], None).to(device, kept)
+    if parts[0].of_each:
+        return torch.cat([read(part, None).to(device, kept) for part in parts], 1)
+    made = torch.empty(_rowed(shape), dtype=kept, device=device)
+    for part, rows in zip(parts, made.chunk(len(parts)), strict=True):
+        rows.copy_(read(part, None))
+    return made.view(shape)
+
+
+@contextmanager
+def _opened(contents: Contents) -> Iterator[_Read]:
+    """Gives a function that reads these rows of a part's stored tensor, the part's own ones if they are None."""
     with ExitStack() as opened:
         files: dict[Path, Any] = {}
+        changes = {} if contents.adapter is None else products_of(contents.adapter)
         for path in {stored.path for stored in contents.stored.values() if not stored.in_gguf}:
             with _naming_file(path):
                 files[path] = opened.enter_context(safe_open(path, "pt"))
 
-        def read(part: Part) -> torch.Tensor:
-            stored = contents.stored[part.name]
-            with _naming_file(stored.path):
-                whole: torch.Tensor = (
-                    files[stored.path].get_tensor(stored.name) if stored.path in files else dequantised(stored)
-                )
-            return whole if part.rows is None else whole[part.begin : part.begin + part.rows]
+        def read(part: Part, rows: slice | None) -> torch.Tensor:
+            if rows is None and part.rows is not None:
+                rows = slice(part.begin, part.begin + part.rows)
+            found, change = stored_rows(part, rows), changes.get(part.name)
+            return found if change is None else found.float() + change(rows)
 
-        for name, (shape, parts) in contents.places.items():
-            exact = name.endswith(_EXACT) or (quantised and is_quantised(name, shape))
-            kept = torch.float32 if exact else dtype
-            if len(parts) == 1:
-                yield name, read(parts[0]).to(device, kept)
-                continue
-            if parts[0].of_each:
-                yield name, torch.cat([read(part).to(device, kept) for part in parts], 1)
-                continue
-            made = torch.empty(_rowed(shape), dtype=kept, device=device)
-            for part, rows in zip(parts, made.chunk(len(parts)), strict=True):
-                rows.copy_(read(part))
-            yield name, made.view(shape)
+        def stored_rows(part: Part, rows: slice | None) -> torch.Tensor:
+            stored = contents.stored[part.name]
+            if stored.path not in files and not stored.heads and rows is not None:
+                return dequantised(stored, rows)
+            with _naming_file(stored.path):
+                found = files[stored.path].get_tensor(stored.name) if stored.path in files else dequantised(stored)
+            whole: torch.Tensor = found
+            return whole if rows is None else whole[rows]
+
+        yield read
 
 
 @contextmanager
@@ -341,3 +407,9 @@ def save_decoder(folder: Path, decoder: Decoder, precision: Precision = "float32
 def network_of(traits: Traits) -> Decoder:
     """Returns a network of these traits with fresh weights."""
     return DiffusionGemma(traits) if traits.noise == "uniform" else Decoder(traits)
+
+
+def _empty_network(traits: Traits) -> Decoder:
+    # To draw on the device `meta` would import parts of torch for seconds.
+    with WithoutDrawing(), torch.device("meta"):
+        return network_of(traits)

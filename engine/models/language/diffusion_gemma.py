@@ -20,6 +20,7 @@ from cinnabar.engine.models.language.decoder import Body, Decoder, RmsNorm
 from cinnabar.engine.models.language.experts import Experts, FeedForward
 from cinnabar.engine.models.language.memory import LOGITS
 from cinnabar.engine.models.language.rotary import Rotary, Turn
+from cinnabar.engine.models.language.rounded import RoundedEmbedding
 from cinnabar.engine.models.language.traits import ExpertTraits, LocalTraits, Traits
 from cinnabar.kernels.layer_parts import turned
 
@@ -248,17 +249,23 @@ class DiffusionGemma(Decoder):
 
         The logits of a whole canvas would take 268 MB (256 positions of 262,144 tokens), so they are made in slices.
         """
-        weight, means = self.model.embed_tokens.weight, []
+        means = []
         for part in torch.split(hidden, max(LOGITS // self.traits.vocabulary, 1)):
             shares = (self.logits(part) / temperature).softmax(-1)
-            means.append(shares.to(weight.dtype) @ weight)
+            means.append(self._mixed(shares))
         made: torch.Tensor = torch.cat(means) * self._scale
         return made
 
     @property
     def _scale(self) -> torch.Tensor:
         # Rounded as the weights are: in bfloat16 the root of 2,816 is 53.
-        return torch.tensor(self.traits.width**0.5, dtype=self.model.embed_tokens.weight.dtype, device=self.device)
+        return torch.tensor(self.traits.width**0.5, dtype=self.model.norm.weight.dtype, device=self.device)
+
+    def _mixed(self, shares: torch.Tensor) -> torch.Tensor:
+        embedding = self.model.embed_tokens
+        if isinstance(embedding, RoundedEmbedding):
+            return embedding.mixed(shares)
+        return shares.to(embedding.weight.dtype) @ embedding.weight
 
     def _embedded(self, reading: Reading) -> torch.Tensor:
         x: torch.Tensor = self.model.embed_tokens(reading.tokens) * self._scale

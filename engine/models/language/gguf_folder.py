@@ -99,10 +99,10 @@ def write_texts(path: Path, folder: Path) -> None:
         (folder / name).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
-def dequantised(stored: Stored, every: int = 1) -> torch.Tensor:
+def dequantised(stored: Stored, rows: slice = slice(None)) -> torch.Tensor:
     """Returns a tensor of a GGUF file in float32, its rows in the order of Hugging Face form.
 
-    With `every` above 1 it has one row of so many; that is for tensors without `heads`.
+    rows: the rows that it has; all of them if the tensor has `heads`.
     """
     # Extra: models.
     import numpy as np
@@ -113,8 +113,8 @@ def dequantised(stored: Stored, every: int = 1) -> torch.Tensor:
     kind = GGMLQuantizationType[stored.dtype]
     values, size = GGML_QUANT_SIZES[kind]
     raw = np.memmap(stored.path, np.uint8, "r", stored.begin, (stored.end - stored.begin,))
-    rows = raw.reshape(*stored.shape[:-1], stored.shape[-1] // values * size)[::every]
-    typed = rows.view({"F32": np.float32, "F16": np.float16}.get(kind.name, np.uint8))
+    chosen = raw.reshape(*stored.shape[:-1], stored.shape[-1] // values * size)[rows]
+    typed = chosen.view({"F32": np.float32, "F16": np.float16}.get(kind.name, np.uint8))
     found = torch.from_numpy(np.array(dequantize(typed, kind), np.float32)).view(-1, *stored.shape[1:])
     if stored.heads:
         # llama.cpp has the two halves of each head of Llama interleaved.
@@ -130,8 +130,8 @@ def _stored(path: Path, place: Sequence[Any]) -> Stored:
 
 def _is_copy(head: Stored, embedded: Stored) -> bool:
     """Returns whether a head is the embeddings in more bits, as some releases whose two are tied store it."""
-    every = max(1, head.shape[0] // _SAMPLE)
-    one, other = (dequantised(stored, every) for stored in (head, embedded))
+    sample = slice(None, None, max(1, head.shape[0] // _SAMPLE))
+    one, other = (dequantised(stored, sample) for stored in (head, embedded))
     return head.shape == embedded.shape and float((one - other).norm()) < _COPY * float(one.norm())
 
 

@@ -59,7 +59,7 @@ def inspect_checkpoint(folder: str | Path, device: str = "auto", precision: Prec
     contents = _attempt(inspection, lambda: read_contents(path, traits))
     if contents is None:
         return inspection
-    weights = weight_bytes(contents, asked, on)
+    weights = weight_bytes(contents, asked)
     inspection.facts.update(
         {
             "parameters": contents.parameters,

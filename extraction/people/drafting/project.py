@@ -31,16 +31,19 @@ class Project:
     next: tuple[str, ...]
 
 
-def make_project(folder: Path, documents: list[Path] | None = None, schema: dict[str, Any] | None = None) -> Project:
+def make_project(
+    folder: Path, documents: list[Path] | None = None, schema: dict[str, Any] | None = None, comment: str | None = None
+) -> Project:
     """Makes a project in this folder; a file that exists is kept.
 
-    With `documents` there is no sample document, and the files name these; `schema` takes the template's place.
+    With `documents` there is no sample document, and the files name these; `schema` takes the template's place, with
+    this comment at its head, or that of one of the library.
     """
     own = [path.absolute() for path in documents or ()]
     paths = own or [(folder / "documents").absolute()]
     texts = _texts(folder.absolute(), own, paths, SAMPLE_VIEW if schema is None else str(schema["title"]))
     if schema is not None:
-        texts[SCHEMA] = schema_document(schema, OFFERED.format(name=schema["title"]))
+        texts[SCHEMA] = schema_document(schema, (comment or OFFERED).format(name=schema["title"]))
     written: list[str] = []
     kept: list[str] = []
     for name, text in texts.items():
@@ -87,6 +90,11 @@ def _write(path: Path, text: str) -> bool:
 #: The comment at the head of a schema of the library.
 OFFERED = """The schema `{name}` of the library: leave out fields that you do not want, and add your own.
 The reader sees names, titles, descriptions and choices only: say in each description what the field is.
+Documents may lack a value: `'null'` among the types allows that."""
+
+#: The comment at the head of a schema whose fields a model named.
+DRAFTED = """A draft of the schema `{name}`, whose fields a language model named by one of your documents: check each of
+them, leave out what you do not want, and add what is missing. Say in each description what the field is.
 Documents may lack a value: `'null'` among the types allows that."""
 
 

@@ -14,7 +14,7 @@ import httpx
 import openai
 import pytest
 from server_process import ServerProcess, running
-from tiny_checkpoint import write_checkpoint
+from tiny_checkpoint import add_special, write_checkpoint
 
 from cinnabar.schemas import compile_schema
 
@@ -50,6 +50,15 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     line = {"file": "a.txt", "truth": {"number": "A-1", "kinds": ["ab"]}}
     (labelled / "truth.jsonl").write_text(json.dumps(line) + "\n")
     with running("--model", str(folder), "--effort", "instant", "--examples", str(labelled)) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A server of a model whose vocabulary has marks for the middle of a text."""
+    folder = write_checkpoint(tmp_path_factory.mktemp("marks") / "marked", window=2048, block=8)
+    add_special(folder, "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>")
+    with running("--model", str(folder), "--effort", "instant") as server:
         yield server
 
 
@@ -128,6 +137,29 @@ def test_the_middle_of_a_text_and_the_next_edit_are_written(tiny: ServerProcess)
     wrong = ask(tiny, "/edit/completions", messages=[{"role": "user", "content": "x"}])
     assert wrong.status_code == 400 and wrong.json()["error"]["param"] == "messages"
     assert ask(tiny, "/edit/completions", messages=[message], stream=True).json()["error"]["param"] == "stream"
+
+
+def test_the_official_client_fills_in_the_middle(marked: ServerProcess) -> None:
+    with openai.OpenAI(base_url=f"{marked.url}/fim", api_key="none", max_retries=0) as client:
+        asked: dict[str, Any] = {"model": "marked", "prompt": "def f(x):\n    return ", "suffix": "\n\n\nf(2)\n"}
+        whole = client.completions.create(**asked, max_tokens=20)
+        (one,) = whole.choices
+        assert whole.object == "text_completion" and one.finish_reason in ("stop", "length") and one.text
+        assert whole.usage is not None and 0 < whole.usage.completion_tokens <= 20
+        assert whole.usage.total_tokens == whole.usage.prompt_tokens + whole.usage.completion_tokens
+        pieces = [*client.completions.create(**asked, max_tokens=20, stream=True)]
+        assert len(pieces) > 2 and "".join(piece.choices[0].text for piece in pieces) == one.text
+        assert [piece.choices[0].finish_reason for piece in pieces if piece.choices[0].finish_reason] == [
+            one.finish_reason
+        ]
+        told = [*client.completions.create(**asked, max_tokens=9, stream=True, stream_options={"include_usage": True})]
+        assert told[-1].usage is not None and told[-1].usage.prompt_tokens == whole.usage.prompt_tokens
+        stop = one.text[len(one.text) // 2 :][:2]
+        cut = client.completions.create(**asked, max_tokens=20, stop=[stop]).choices[0]
+        assert cut.text == one.text[: one.text.index(stop)] and cut.finish_reason == "stop"
+        with pytest.raises(openai.BadRequestError, match="prompt: ") as refused:
+            client.completions.create(**asked | {"prompt": "x = 1\n" * 2000})
+        assert refused.value.param == "prompt" and refused.value.code == "context_length_exceeded"
 
 
 @pytest.mark.parametrize("how", [{}, {"response_format": FORMAT}, {"tools": [TOOL], "tool_choice": "required"}])

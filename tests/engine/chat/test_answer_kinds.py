@@ -8,6 +8,7 @@ import pytest
 from clients import NOTE, TOOLS, accepts
 
 from cinnabar.engine.chat.answer_kinds import Answer, Answered, Call, CallOr, FreeText, RecordText, Region
+from cinnabar.engine.chat.meeting import meeting
 
 RECORD = '{"number": "A-1", "day": null, "kinds": ["ab"]}'
 CALL = '{"name": "weather", "arguments": {"city": "Oslo"}}'
@@ -79,9 +80,34 @@ def test_a_text_ends_before_the_first_of_its_stops() -> None:
 
 
 def test_a_region_with_fences_of_its_own_is_shown_between_three_backticks() -> None:
-    region = Region(b"````", shown=True)
+    region = Region(b"````", b"<|cursor|>")
     assert region.language().accepts(b"````\na\n```\nb\n````")
     assert region.read(b"````\na\n```\nb\n````") == Answered("```\na\n```\nb\n```")
+
+
+def test_an_edit_is_without_the_cursor_and_ends_where_the_file_goes_on() -> None:
+    region = Region(b"```", b"<|cursor|>", meeting("a\n", "\n    the_rest_of_the_file()\n"))
+    begun = b"```\nb <|cursor|>= 1\n    the_rest_of_the_file()\n"
+    assert region.ends(begun) and region.read(begun) == Answered("```\nb = 1\n```")
+    assert not region.ends(b"```\nb = 1\n") and region.settled(begun) == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "settled"),
+    [
+        (Region(), "```\na\n``", 1),
+        (Region(), "```\na\n``b", 5),
+        (FreeText((b"abab",)), "xxab", 2),
+        (FreeText((b"abab",)), "xxabab", 2),
+        (FreeText((b"abab",)), "xxabb", 5),
+        (FreeText(), "xxab", 4),
+        (CallOr(Call(TOOLS), FreeText((b"b",), b"{")), "aab", 2),
+        (Call(TOOLS), '{"name"', 0),
+        (RecordText(NOTE.form), RECORD, 0),
+    ],
+)
+def test_what_may_yet_end_an_answer_is_not_settled(kind: Answer, text: str, settled: int) -> None:
+    assert kind.settled(text.encode()) == settled
 
 
 def test_arguments_are_canonical_under_their_schema() -> None:

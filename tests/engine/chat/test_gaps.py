@@ -16,7 +16,7 @@ HISTORY = "\n<|edit_diff_history|>\n--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n<|/edit_d
 def shown(content: str) -> str:
     """What the model sees behind its task."""
     made = next_edit(content)
-    assert made.fenced and "<|cursor|> marks the cursor" in made.prompt[0]
+    assert made.cursor == "<|cursor|>" and "<|cursor|> marks the cursor" in made.prompt[0]
     assert f"between two lines of {made.fence}." in made.prompt[0]
     return made.prompt[1]
 
@@ -24,25 +24,27 @@ def shown(content: str) -> str:
 def test_all_sections_are_shown() -> None:
     assert shown(SNIPPETS + FILE.format(BODY) + HISTORY) == (
         "Snippets:\nclass A: pass\n\nLatest changes, the newest last:\n--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n\n"
-        "File src/x.py:\n```\na = 1\n<<<b = <|cursor|>a>>>\nprint(b)\n```"
+        "File src/x.py:\n```\na = 1\nb = a\nprint(b)\n```\n\nRegion:\n```\nb = <|cursor|>a\n```"
     )
 
 
 def test_snippets_history_path_and_cursor_may_be_left_out() -> None:
-    assert shown(FILE.format("x<|code_to_edit|>y<|/code_to_edit|>z")) == "File:\n```\nx<<<y>>>z\n```"
+    assert shown(FILE.format("x<|code_to_edit|>y<|/code_to_edit|>z")) == "File:\n```\nxyz\n```\n\nRegion:\n```\ny\n```"
 
 
 def test_a_region_within_a_line_keeps_its_line_ends() -> None:
-    assert "\nf(<<<\n  1,\n>>>)\n" in shown(FILE.format("f(<|code_to_edit|>\n  1,\n<|/code_to_edit|>)"))
+    said = shown(FILE.format("f(<|code_to_edit|>\n  1,\n<|/code_to_edit|>)"))
+    assert "\nf(\n  1,\n)\n```\n\nRegion:\n```\n\n  1,\n\n```" in said
 
 
 def test_an_empty_region_is_one() -> None:
-    assert "<<<<|cursor|>>>>" in shown(FILE.format("<|code_to_edit|><|cursor|><|/code_to_edit|>"))
+    assert "Region:\n```\n<|cursor|>\n```" in shown(FILE.format("<|code_to_edit|><|cursor|><|/code_to_edit|>"))
 
 
 def test_the_texts_beside_a_gap_are_shown() -> None:
     made = between("a ", " b")
-    assert made.prompt[1] == "Beginning:\n```\na \n```\n\nEnd:\n```\n b\n```" and not made.fenced
+    assert made.prompt[1] == "Beginning:\n```\na \n```\n\nEnd:\n```\n b\n```"
+    assert made.around == ("a ", " b") and not made.cursor
 
 
 def test_a_fence_is_longer_than_any_in_the_text() -> None:

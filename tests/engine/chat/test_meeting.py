@@ -1,0 +1,81 @@
+"""Where the text of a hole ends since it meets the text behind the hole."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinnabar.engine.chat.meeting import LEAST, meeting
+
+BODY = "    total = sum(numbers)\n    return total\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "text", "kept"),
+    [
+        # Whole lines: the next line comes again.
+        ("def f(numbers):\n", BODY, "    check(numbers)\n" + BODY, "    check(numbers)\n"),
+        ("def f(numbers):\n", BODY, BODY + "\n\nprint(f([1]))\n", ""),
+        # The hole begins behind the indent, and ends before a line end.
+        ("def f(numbers):\n    ", "\n" + BODY, "check(numbers)\n" + BODY, "check(numbers)"),
+        ("def f(numbers):\n    ", "\n\n" + BODY, "check(numbers)\n\n" + BODY, "check(numbers)"),
+        ("def f(numbers):\n    ", "\n\n" + BODY, "check(numbers)\n" + BODY, "check(numbers)"),
+        # The text behind begins within the line that the hole begins.
+        ("def f(numbers):\n    ", BODY.lstrip(), "check(numbers)\n" + BODY, "check(numbers)\n    "),
+        ("def f(numbers):\n    ", BODY.lstrip(), BODY.lstrip(), ""),
+        # The same words in another block, or behind others, are no meeting.
+        ("def f(numbers):\n    ", "\n" + BODY, "if numbers:\n        total = sum(numbers)\n", None),
+        ("def f(numbers):\n    ", "\n" + BODY, "grand = 1; total = sum(numbers)\n", None),
+        # Too little to know the text behind by, or not all of it.
+        ("if a:\n    ", "\n    return\n", "b()\n    return\n    c()\n", None),
+        ("def f(numbers):\n    ", "\n" + BODY, "total = sum(numbers", None),
+        # A hole within a line ends where a line ends with the rest of its own.
+        ("    if (", "):\n        a()\n", "x == 1):\n        b()\n", "x == 1"),
+        ("    if (", "):\n        a()\n", "x == (1):\n", "x == (1"),
+        ("x = a", " + b\ny = 2\n", ".c + b\nz", ".c"),
+        ("f(", ")\n", "a, g(b), c", None),
+        # It stays in its line, but for open brackets.
+        ("x = a ", " + b\ny = 2\n", "- c\nreturn x\n", "- c"),
+        ("x = f(", ", b)\ny = 2\n", "a,\n    c, g(\n    1),\n    d", None),
+        ("x = ", " + b\ny = 2\n", "f(\n    a\n)\nreturn x", "f(\n    a\n)"),
+        ("x = ", "", "f(a)\nreturn x", None),
+        ("x = ", "\ny = 2\n", "f(a)\nreturn x", None),
+        # The text leaves the block that the hole's line and the next line share.
+        ("def f():\n    ", "\n    c()\n", "a()\n    b()\n\n\ndef g():\n    c()\n", "a()\n    b()"),
+        ("def f():\n    if a:\n        ", "\n    c()\n", "a()\n\n    b()\nd()\n", "a()\n\n    b()"),
+        ("def f():\n", "    c()\n", "    a()\n\ndef g():\n", "    a()\n"),
+        ("def f():\n\tx = g(", ", 1)\n\tc()\n", "a\n)\n", "a"),
+        ("def f():\n    ", "\nc()\n", "a()\n\ndef g():\n    b()\n", "a()"),
+        ("def f():\n", "c()\n", "    a()\n\ndef g():\n    b()\n", None),
+        ("def f():\n    ", "", "a()\n\ndef g():\n    b()\n", None),
+        ("f(", ")", "a)\n", "a)"),
+        ("", "", "anything\n", None),
+    ],
+)
+def test_a_hole_ends_where_the_text_behind_it_begins_again(
+    before: str, behind: str, text: str, kept: str | None
+) -> None:
+    found = meeting(before, behind)
+    assert text.encode()[: found.cut(text.encode())].decode() == (text if kept is None else kept)
+
+
+TEXTS = st.text("ab() \n", max_size=30)
+
+
+@given(TEXTS, TEXTS, TEXTS, TEXTS)
+def test_what_is_not_held_is_never_cut_later(before: str, behind: str, text: str, more: str) -> None:
+    found = meeting(before, behind + "abcdefghij klmnopqrstu\n" * behind.endswith(("\n", " ")))
+    begun = text.encode()
+    for whole in (begun + more.encode(), begun + behind.encode(), begun + found.ends + found.indent + found.lines):
+        cut = found.cut(whole)
+        assert found.cut(begun) < len(begun) or cut >= len(begun) - found.held(begun)
+
+
+@given(TEXTS)
+def test_a_text_that_goes_on_with_that_behind_is_cut_before_it(text: str) -> None:
+    text = text.replace("\n", "\n    ")
+    behind = "\n    the_next_line(of_the_function)\n"
+    assert len("".join(behind.split())) >= LEAST
+    whole = (text + behind).encode()
+    assert whole[: meeting("    ", behind).cut(whole)] == text.encode()
