@@ -97,8 +97,9 @@ def _expressions(text: str) -> Iterator[tuple[int, int]]:
     for body in _statements(text):
         for statement in body:
             for node in ast.walk(statement):
-                plain = isinstance(node, ast.expr) and not isinstance(node, _PLAIN)
-                if plain and node.lineno == node.end_lineno:
+                if not isinstance(node, ast.expr) or isinstance(node, _PLAIN):
+                    continue
+                if node.lineno == node.end_lineno:
                     begin, end = _span(text, at, node, node)
                     if end - begin >= LETTERS:
                         yield begin, end

@@ -29,9 +29,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 _HEAD = """\
 # Results
 
-`make results` writes this page from `bench/results/`, where each file is the latest result of one bench; some benches
-write theirs with `--record`. A figure in **bold** misses what was wanted, and stays until a better one replaces it.
-Older figures are in the history of these files, and trials that led nowhere in the [decisions](decisions.md).
+`make results` writes this page from `bench/results/`. A figure in **bold** misses what was wanted. Older figures are in
+the history of these files, and trials that led nowhere in the [decisions](decisions.md).
 """
 
 

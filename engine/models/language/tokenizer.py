@@ -90,9 +90,10 @@ class TokenizerFile:
         """The text of the added token that the published tokenizer puts before each text, None for none."""
         processor = self.content.get("post_processor") or {}
         for one in processor.get("processors") or (processor,):
-            first = (one.get("single") or ({},))[0].get("SpecialToken") or {}
-            if first.get("id") in self.added:
-                return str(first["id"])
+            parts: list[dict[str, Any]] = one.get("single") or []
+            name = parts[0].get("SpecialToken", {}).get("id") if parts else None
+            if name in self.added:
+                return str(name)
         return None
 
     def mask(self, stated: int | None) -> int:

@@ -63,13 +63,28 @@ def test_a_hole_ends_where_the_text_behind_it_begins_again(
 TEXTS = st.text("ab() \n", max_size=30)
 
 
-@given(TEXTS, TEXTS, TEXTS, TEXTS)
-def test_what_is_not_held_is_never_cut_later(before: str, behind: str, text: str, more: str) -> None:
-    found = meeting(before, behind + "abcdefghij klmnopqrstu\n" * behind.endswith(("\n", " ")))
-    begun = text.encode()
-    for whole in (begun + more.encode(), begun + behind.encode(), begun + found.ends + found.indent + found.lines):
-        cut = found.cut(whole)
-        assert found.cut(begun) < len(begun) or cut >= len(begun) - found.held(begun)
+@given(TEXTS, TEXTS, TEXTS, TEXTS, st.integers(0, 30))
+def test_what_is_not_held_is_never_cut_later(before: str, behind: str, text: str, more: str, size: int) -> None:
+    behind += "abcdefghij klmnopqrstu\n" * behind.endswith(("\n", " "))
+    found = meeting(before, behind)
+    # Whatever begins the text behind may be there when the rest of it comes.
+    begun = text.encode() + (found.ends + found.indent + found.lines)[:size]
+    for whole in (begun + more.encode(), begun + (found.ends + found.indent + found.lines)[size:]):
+        assert found.cut(begun) < len(begun) or found.cut(whole) >= len(begun) - found.held(begun)
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "text", "held"),
+    [
+        ("f(", "ab)\n", "1, ab", "ab"),
+        ("    ", "\n    the_next_line(of_all)\n", "a()\n    the_next", "\n    the_next"),
+        ("    ", "\n    the_next_line(of_all)\n", "a()\n  b", ""),
+        ("    ", "\n    the_next_line(of_all)\n", "a() ", " "),
+        ("", "", "a\n ", ""),
+    ],
+)
+def test_what_may_begin_the_text_behind_is_held(before: str, behind: str, text: str, held: str) -> None:
+    assert meeting(before, behind).held(text.encode()) == len(held)
 
 
 @given(TEXTS)
