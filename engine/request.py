@@ -109,8 +109,7 @@ class Filled:
     `lists` maps the pointer of each list to the probability that it is complete: it has every item of the document and
     nothing else. Lists of a model that cannot tell are left out. `refused` are the places that could have been rows.
     `matches` are those of the rows (`Row.matches`) by their anchors.
-    `thoughts` is the text that a language model wrote before the record, if its effort asks for one. `alone`: it is the
-    first model's, for a stronger one was asked and gave no answer.
+    `alone`: it is the first model's, for a stronger one was asked and gave no answer.
     """
 
     id: str
@@ -121,7 +120,6 @@ class Filled:
     reopened: int
     lists: Mapping[str, float] = field(default_factory=dict)
     refused: tuple[RefusedRow, ...] = ()
-    thoughts: str = ""
     alone: bool = False
     matches: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
 

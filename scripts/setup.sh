@@ -9,21 +9,7 @@ cd "$(dirname "$0")/.."
 
 stamp=.venv/.cinnabar-setup
 wanted="$(cat pyproject.toml constraints.txt scripts/setup.sh | cksum) $(pwd)"
-# The diffusion language model of our own, if it is here, is unpacked beside the environment (`--model diffusion`).
-place_model() {
-    packed=models/diffusion placed=.venv/share/cinnabar/diffusion
-    if [ ! -f $packed/packed.json ]; then return; fi
-    for file in $packed/*; do
-        case $file in *.safetensors) continue ;; esac
-        if ! cmp -s "$file" "$placed/${file##*/}" || [ ! -f $placed/model.safetensors ]; then
-            .venv/bin/cinnabar model place $packed
-            return
-        fi
-    done
-}
-
 if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && .venv/bin/python -c '' 2>/dev/null; then
-    place_model
     exit 0
 fi
 
@@ -51,5 +37,4 @@ if ! install -c constraints.txt; then
     echo "setup: the tested releases are not to be had here; trying the ranges of pyproject.toml" >&2
     install
 fi
-place_model
 echo "$wanted" >"$stamp"

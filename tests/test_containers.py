@@ -51,7 +51,7 @@ def test_every_copied_file_exists_and_the_context_holds_only_what_a_wheel_needs(
     context = {line[1:] for line in lines if line.startswith("!")}
     assert sorted(name for name in context if not (ROOT / name).exists()) == []
     links = {path.name for path in (ROOT / "src" / "cinnabar").iterdir() if path.is_symlink()}
-    assert links | {"src", "models/diffusion", "pyproject.toml", "constraints.txt"} <= context
+    assert links | {"src", "pyproject.toml", "constraints.txt"} <= context
     assert not context & {"secrets", ".git", "runs", "tests", "docs"}
 
 

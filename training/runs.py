@@ -1,4 +1,4 @@
-"""What the recipes of the reader and of our own model share: the sets that decide between them, and their commands."""
+"""What the recipes share: the sets that decide between them, and their commands."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def backfill(
     if model is not None and is_remote(model):
         raise UsageError(f"--model {model}: expected a local model; a backfill asks no server")
     if model == AUTO:
-        raise UsageError("--model auto: a backfill asks one model; expected default, diffusion, or a model's folder")
+        raise UsageError("--model auto: a backfill asks one model; expected default, a fetched model, or a folder")
     if not out.is_dir():
         raise UsageError(f"--out {out}: expected the folder that the records lie in")
     chosen = _selection(since, until, made_by, below, source=source, where=where)

@@ -61,7 +61,7 @@ COMMANDS = {
     "login": CommandEntry("login:log_in_to_mailbox", "Log in to a mailbox by OAuth."),
     "quarantine": CommandEntry("quarantine:quarantine_app", "See, retry and release documents in quarantine."),
     "schema": CommandEntry("schema:schema_app", "List and check schemas."),
-    "model": CommandEntry("model:model_app", "Check, fetch, merge and place language models."),
+    "model": CommandEntry("model:model_app", "Check, fetch and merge language models."),
 }
 
 

@@ -1,4 +1,4 @@
-"""`cinnabar model` checks, fetches, merges and places language models."""
+"""`cinnabar model` checks, fetches and merges language models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import typer
 from cinnabar.apps.cli.evaluate import predict_sets, select_sets
 from cinnabar.apps.cli.options import AsJson, DeviceOption, takes_options
 from cinnabar.apps.cli.plans import print_notice
-from cinnabar.engine.models.identity import INSTALLED
 from cinnabar.engine.models.language.hub import fetch_checkpoint
 from cinnabar.engine.models.language.released import fetch_released
 from cinnabar.engine.models.releases import RELEASED
@@ -35,7 +34,7 @@ model_app = typer.Typer()
 
 @model_app.callback(invoke_without_command=True)
 def model_group(context: typer.Context) -> None:
-    """Check, fetch, merge and place language models.
+    """Check, fetch and merge language models.
 
     \b
     Examples:
@@ -195,24 +194,6 @@ def _write_weights(name: str) -> None:
     except ModelError as error:
         # It is fetched all the same, and another machine may have the memory.
         print_notice(str(error))
-
-
-@model_app.command("place")
-def place_model(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A packed model, as the repository has it.")],
-    as_json: AsJson = False,
-) -> None:
-    """Unpack our own language model to where `--model diffusion` finds it, in this Python's environment.
-
-    \b
-    Examples:
-      cinnabar model place models/diffusion
-    """
-    check_extra("models", "cinnabar model place")
-    from cinnabar.engine.models.language.packed import unpack  # Cold start: Torch takes a second.
-
-    unpack(folder, INSTALLED)
-    print(json.dumps({"folder": str(INSTALLED)}) if as_json else f"written: {INSTALLED}")
 
 
 @model_app.command("merge")

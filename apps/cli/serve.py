@@ -84,7 +84,7 @@ def serve_model(
     schemas = [load_schema(one) for one in plan.schemas]
     source, escalation = sources_of(plan, _model(plan.model, out))
     if escalation is not None:
-        raise UsageError("--model auto: a server has one model; expected default, diffusion, or the folder of a model")
+        raise UsageError("--model auto: a server has one model; expected default, a fetched model, or a folder")
     examples = _examples(plan.options, schemas, source, out)
     # Extra: server.
     from cinnabar.apps.server.assembly import assemble, model_name

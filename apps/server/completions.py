@@ -165,7 +165,6 @@ class Completions:
             body.max_completion_tokens or body.max_tokens,
             _stop(body.stop),
             states=bool(body.diffusing) or (bool(body.stream) and schema is None),
-            reasoning=bool(body.reasoning_summary),
             **_sampling(body),
             extract=bool(examples),
             examples=examples,
@@ -270,8 +269,6 @@ def _message(done: Done) -> dict[str, Any]:
     message["refusal"] = done.refusal or None
     if done.tool_calls:
         message["tool_calls"] = [_call(one) for one in done.tool_calls]
-    if done.reasoning:
-        message["reasoning_summary"] = done.reasoning
     return {"message": message}
 
 
@@ -285,8 +282,6 @@ def _delta(event: State | Done | None, first: bool) -> dict[str, Any]:
         delta["content"] = event.text
     if isinstance(event, Done) and event.tool_calls:
         delta["tool_calls"] = [{"index": at, **_call(one)} for at, one in enumerate(event.tool_calls)]
-    if isinstance(event, Done) and event.reasoning:
-        delta["reasoning_summary"] = event.reasoning
     return {"delta": delta}
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import random
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +16,7 @@ from bench.engine.workload import held_back_pages, record_of, small_model, value
 from bench.labelled_sets import job_of, read_text
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
-from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.effort import EFFORTS
-from cinnabar.engine.filler import Filler
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import model_source
 from cinnabar.extraction.reading.pipeline import run_batch
@@ -46,8 +42,6 @@ def measure(settings: Settings) -> Iterator[Figure]:
     )
     others = ", ".join(f"{effort} {f1[effort]:.3f}" for effort in EFFORTS if effort != "medium")
     yield Figure("the same, other efforts", "reported", others)
-    yield Figure("the same, effort high with thoughts, which the model was not trained to write", "reported",
-                 _thinking(settings, pages))
     yield Figure("the same, effort medium without the constraint", "reported", _free(settings, pages))
     few = pages[: settings.some(RUNS)]
     got = [extracted(settings, page) for page in few]
@@ -79,24 +73,9 @@ def measure_two_answers(settings: Settings) -> Iterator[Figure]:
     )
 
 
-def _thinking(settings: Settings, pages: Sequence[Page]) -> str:
-    """F1 with thoughts before the record and without, and the passes of a record."""
-    model = small_model(settings)
-    decoder = copy.copy(model.decoder)
-    decoder.traits = replace(decoder.traits, thinks=True)
-    engine, plain = DiffusionEngine(replace(model, decoder=decoder), "high"), DiffusionEngine(model, "high")
-    f1 = [value_f1(pages, _piped(one, pages)) for one in (engine, plain)]
-    passes = [one.counts["passes"] / max(one.counts["records"], 1) for one in (engine, plain)]
-    return f"{f1[0]:.3f} in {passes[0]:.1f} passes a record; without thoughts {f1[1]:.3f} in {passes[1]:.1f}"
-
-
 def piped(settings: Settings, pages: Sequence[Page], effort: str) -> list[Any]:
     """The records of pages by the pipeline of a run, without its files; None for a page without a record."""
-    return _piped(model_source(str(settings.model), "cpu").filler(effort, None), pages)
-
-
-def _piped(filler: Filler, pages: Sequence[Page]) -> list[Any]:
-    found = []
+    filler, found = model_source(str(settings.model), "cpu").filler(effort, None), []
     for page in pages:
         (outcome,) = run_batch([read_text(page.text)], job_of(page.schema, filler)).outcomes
         found.append(json.loads(outcome.record.text) if outcome.record and outcome.status == "written" else None)

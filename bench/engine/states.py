@@ -72,7 +72,7 @@ def random_model(settings: Settings) -> LanguageModel:
     like = small_model(settings)
     torch.manual_seed(settings.seed)
     traits = replace(like.traits, width=32, layers=2, heads=2, key_heads=2, head_width=16, inner=48)
-    decoder = Decoder(replace(traits, window=WINDOW, thinks=True))
+    decoder = Decoder(replace(traits, window=WINDOW))
     decoder.lm_head.weight.data *= 4.0
     return LanguageModel(decoder.eval(), like.tokenizer, like.chat, "random", like.folder)
 

@@ -109,13 +109,8 @@ class TimedDenoiser(Denoiser):
 
 
 def value_f1(pages: Sequence[Page], records: Sequence[Any]) -> float:
-    """F1 of the values of these records of pages; see `records_f1`."""
-    return records_f1([page.record for page in pages], records)
-
-
-def records_f1(wanted: Sequence[Any], records: Sequence[Any]) -> float:
-    """F1 of the values of these records by the project's own scoring; None counts as a record without values."""
-    truths = [{"file": str(at), "truth": truth} for at, truth in enumerate(wanted)]
+    """F1 of the values of these records of pages by the project's own scoring; None counts as one without values."""
+    truths = [{"file": str(at), "truth": page.record} for at, page in enumerate(pages)]
     figures = score(truths, {str(at): {"record": record} for at, record in enumerate(records)})
     return float(figures["f1"])
 

@@ -38,7 +38,6 @@ from cinnabar.engine.diffusion.decoded import Decoded, Run, Undecoded
 from cinnabar.engine.diffusion.denoiser import GIVEN_UP, Denoiser
 from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.diffusion.sequences import Task
-from cinnabar.engine.diffusion.thoughts import Thoughts, with_thoughts
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.request import Filled, Request, text_passage
@@ -65,6 +64,8 @@ class DiffusionChat:
     while a request is decoded, None for no limit. calibration: of the confidence of records.
     """
 
+    abilities: frozenset[Ability] = frozenset({"extract", "chat", "tools", "fim", "edit"})
+
     def __init__(
         self,
         model: LanguageModel,
@@ -86,11 +87,6 @@ class DiffusionChat:
         self._planning = ThreadPoolExecutor(PLANNERS, "chat-plan")
         self._thread = threading.Thread(target=self._serve, name="chat-decode", daemon=True)
         self._thread.start()
-
-    @property
-    def abilities(self) -> frozenset[Ability]:
-        """What requests may ask for beyond plain messages, as the planner can do it."""
-        return self._planner.abilities
 
     @property
     def waiting(self) -> int:
@@ -158,7 +154,7 @@ class DiffusionChat:
                     memory = False
                 left = taken.left()
                 if memory:
-                    self._room = max(min(self._room, sum(opened.task.tokens for opened in left)) // 2, 1)
+                    self._room = max(min(self._room, sum(opened.plan.task.tokens for opened in left)) // 2, 1)
                     if torch.cuda.is_available():
                         torch.cuda.empty_cache()
                 for opened in left:
@@ -185,16 +181,13 @@ class DiffusionChat:
             self._decoded(taken.open.pop(number), decoded, taken)
 
     def _decoded(self, opened: _Open, decoded: Decoded | Undecoded, taken: _Taken) -> None:
-        """Goes on with a request whose thoughts, or whose answer, are decoded."""
+        """Ends a request whose answer is decoded, or sets it apart."""
         if opened.ended:
             self._waiting.leave(opened)
         elif opened.given_up:
             self._end(opened, _CANCELLED)
         elif isinstance(decoded, Undecoded) and decoded.code in ALONE and not opened.alone:
             taken.apart.append(opened)
-        elif opened.thinking:
-            opened.think(decoded)
-            taken.again(opened)
         elif isinstance(decoded, Undecoded):
             self._end(opened, _failed(decoded))
         else:
@@ -215,7 +208,7 @@ class DiffusionChat:
             return None
         passage = text_passage(plan.document)
         request = Request(opened.request.identity, kind.form, passage)
-        filled = read_written(request, Remaining(request), written_by(decoded, self._model.tokenizer, decoded.passes))
+        filled = read_written(request, Remaining(request), written_by(decoded, self._model.tokenizer))
         if self._calibration is not None:
             filled = self._calibration.calibrated(kind.form, passage, filled)
         return without_made_up_values(kind.form, filled)
@@ -228,21 +221,17 @@ class DiffusionChat:
 class _Open:
     """A request that is not answered yet.
 
-    given_up: nobody wants its answer any more. thinking: its present task is that of its thoughts. alone: it failed
-    beside others, and is decoded without any.
+    given_up: nobody wants its answer any more. alone: it failed beside others, and is decoded without any.
     """
 
     def __init__(self, request: ChatRequest, deliver: Deliver) -> None:
         self.request = request
-        self.given_up = self.ended = self.thinking = self.alone = False
+        self.given_up = self.ended = self.alone = False
         self._deliver, self._lock = deliver, threading.RLock()
         self._plan: Plan | None = None
-        self._task: Task | None = None
         self._state = b""
         self._shown: State | None = None
-        self._thoughts: Thoughts | None = None
-        self._cached: int | None = None
-        self._written = self._passes = 0
+        self._passes = 0
 
     @property
     def plan(self) -> Plan:
@@ -250,17 +239,9 @@ class _Open:
         assert self._plan is not None, "the request is planned"
         return self._plan
 
-    @property
-    def task(self) -> Task:
-        """The task to decode next."""
-        assert self._task is not None, "the request is planned"
-        return self._task
-
     def begin(self, plan: Plan) -> None:
         """Takes the plan of the request."""
         self._plan = plan
-        self.thinking = plan.thoughts is not None
-        self._task = plan.thoughts or plan.task
         self._state = plan.task.minimal
 
     def show_first(self) -> None:
@@ -268,20 +249,11 @@ class _Open:
         if self.request.states and self.plan.task.minimal:
             self._show(self.plan.task.minimal, 0)
 
-    def think(self, decoded: Decoded | Undecoded) -> None:
-        """Takes the thoughts; without any the answer follows the prompt."""
-        continued = with_thoughts(self.plan.task, decoded)
-        # What fails alone fails for good: then there are no thoughts.
-        task, self._thoughts = (self.plan.task, None) if isinstance(continued, Undecoded) else continued
-        if isinstance(decoded, Decoded):
-            self._cached, self._written = decoded.cached, len(decoded.tokens)
-        self._task, self.thinking = self.plan.behind(task), False
-
     def watch(self, run: Run) -> None:
         """Delivers the state after a step, if it is another one."""
         sequence = run.sequence
         # A step that only read a part of the prompt shows nothing new.
-        if not self.request.states or self.thinking or sequence.passes == self._passes:
+        if not self.request.states or sequence.passes == self._passes:
             return
         self._passes = sequence.passes
         self._state = run.shown(self._state)
@@ -303,15 +275,13 @@ class _Open:
         read = self.plan.answer.read(decoded.text)
         tokens = len(decoded.tokens)
         # The last place of the budget can hold the end alone.
-        full = tokens >= self.task.budget - 1 and not self.plan.answer.ends(decoded.text)
+        full = tokens >= self.plan.task.budget - 1 and not self.plan.answer.ends(decoded.text)
         calls = () if read.call is None else (ToolCall(f"call_{self.request.identity}", *read.call),)
         reason: FinishReason = "length" if full else "tool_calls" if calls else "stop"
-        cached = decoded.cached if self._cached is None else self._cached
         prompt = len(self.plan.task.prompt)
         # What is forced at the answer's beginning may have been read for another request, too.
-        usage = Usage(prompt, tokens + self._written, min(cached, prompt))
-        thoughts = self._thoughts.text if self._thoughts is not None and self.request.reasoning else ""
-        return Done(read.text, calls, reason, usage, thoughts)
+        usage = Usage(prompt, tokens, min(decoded.cached, prompt))
+        return Done(read.text, calls, reason, usage)
 
     def end(self, event: Event) -> None:
         """Delivers the last event, once."""
@@ -426,24 +396,19 @@ class _Taken:
         self.open: dict[int, _Open] = {}
         self.apart: list[_Open] = []
         self._take, self._count = take, 0
-        self._again: deque[_Open] = deque()
-
-    def again(self, opened: _Open) -> None:
-        """Lets a request go on with its next task, before any other joins."""
-        self._again.append(opened)
 
     def left(self) -> list[_Open]:
         """Returns the requests without an end that the batch has left."""
-        return [*self.open.values(), *self._again, *self.apart]
+        return [*self.open.values(), *self.apart]
 
     def take(self, idle: bool) -> tuple[int, Task] | None:
-        """Returns the next task with a new number: of a request that goes on, else of one that waits."""
-        opened = self._again.popleft() if self._again else None if self.apart else self._take(idle)
+        """Returns the next task with a new number."""
+        opened = None if self.apart else self._take(idle)
         if opened is None:
             return None
         self._count += 1
         self.open[self._count] = opened
-        return self._count, opened.task
+        return self._count, opened.plan.task
 
     def given_up(self, number: int) -> bool:
         """Returns whether the request of this task was cancelled or has ended."""

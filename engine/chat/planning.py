@@ -16,7 +16,7 @@ from cinnabar.engine.chat.answer_kinds import Answer, Call, CallOr, FreeText, Mi
 from cinnabar.engine.chat.meeting import NOWHERE, meeting
 from cinnabar.engine.chat.prompts import chat_messages
 from cinnabar.engine.chat.reading import document_of
-from cinnabar.engine.chat.requests import Ability, ChatRequest, Gap, RequestRefused, Tool
+from cinnabar.engine.chat.requests import ChatRequest, Gap, RequestRefused, Tool
 from cinnabar.engine.diffusion.budget import answer_budget
 from cinnabar.engine.diffusion.kept_graphs import GRAPHS, kept_graph_of
 from cinnabar.engine.diffusion.prompt import messages as extraction_messages
@@ -24,7 +24,6 @@ from cinnabar.engine.diffusion.record_graph import RecordGraph, ended_by
 from cinnabar.engine.diffusion.sampling import Sampling
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import settings_for
-from cinnabar.engine.diffusion.thoughts import bound, thoughts_graph, thoughts_task
 from cinnabar.engine.examples import Example, Examples
 from cinnabar.engine.few_shot import FewShot
 from cinnabar.engine.models.language.chat import Message as Rendered
@@ -46,20 +45,12 @@ LEVELS, EXAMPLES = 2, 16
 class Plan:
     """A request as it is decoded: the kind of its answer, and its task with the budget of all that is written.
 
-    thoughts: the task of the thoughts that come first, None for none. most: the tokens of the answer behind them.
     document: the text that the record is read from, None if the answer is none of a document.
     """
 
     answer: Answer
     task: Task
-    thoughts: Task | None
-    most: int
     document: str | None = None
-
-    def behind(self, task: Task) -> Task:
-        """Returns the task of the answer behind its thoughts; task: with these at the end of its prompt."""
-        taken = len(task.prompt) - len(self.task.prompt)
-        return replace(task, budget=min(self.most, self.task.budget - taken))
 
 
 class Planner:
@@ -72,22 +63,14 @@ class Planner:
         self._lock = threading.Lock()
         self._few_shot = lru_cache(maxsize=EXAMPLES)(self._choice)
 
-    @property
-    def abilities(self) -> frozenset[Ability]:
-        """What the model can do; one that was trained on records alone extracts, and nothing else."""
-        every: tuple[Ability, ...] = ("extract", "chat", "tools", "fim", "edit")
-        return frozenset(every if self._model.traits.thinks else every[:1])
-
     def plan(self, request: ChatRequest) -> Plan:
         """Returns the plan of a request; raises RequestRefused if it cannot be answered."""
         self._check(request)
         kind = self._kind(request)
         settings = settings_for(self._model.traits, request.effort.name)
-        form = kind.form if isinstance(kind, RecordText) else None
-        most_thoughts = 0 if form is None or request.any_json else bound(self._model.traits, settings)
-        reads = isinstance(kind, RecordText) and (request.extract or not self._model.traits.thinks)
+        reads = isinstance(kind, RecordText) and request.extract
         document = document_of(request.messages) if reads else None
-        prompt = self._prompt(request, kind, most_thoughts > 0, document)
+        prompt = self._prompt(request, kind, document)
         graph = self._graph(kind, "tools" if isinstance(kind, Call | CallOr) else "response_format")
         room, least = self._model.traits.window - len(prompt), int(graph.distance[0])
         if room < least:
@@ -110,17 +93,7 @@ class Planner:
         task = Task(prompt, graph, most, kind.accepts, kind.minimal, settings, kind.ends, _sampling(request))
         if isinstance(kind, FreeText | Region):
             task = replace(task, judge=None)
-        return self._with_thoughts(Plan(kind, task, None, most, document), least, room, limit, most_thoughts)
-
-    def _with_thoughts(self, plan: Plan, least: int, room: int, limit: int | None, most_thoughts: int) -> Plan:
-        """Returns a plan with thoughts, if there are to be any and room for both is there."""
-        whole = min(room, plan.most + most_thoughts if limit is None else limit)
-        shortest = int(thoughts_graph(self._model.tokenizer).distance[0]) if most_thoughts else 0
-        own = min(most_thoughts, whole - max(least, whole // 4))
-        if not most_thoughts or own < shortest:
-            return plan
-        thoughts = thoughts_task(plan.task, self._model.tokenizer, own)
-        return replace(plan, task=replace(plan.task, budget=whole), thoughts=thoughts)
+        return Plan(kind, task, document)
 
     def _check(self, request: ChatRequest) -> None:
         """Raises RequestRefused for whatever the model cannot do, or no model."""
@@ -132,16 +105,6 @@ class Planner:
                 "stop: expected none where the answer has a form of its own (a schema, a demanded call, an edit): it"
                 " ends when it is whole",
                 "stop",
-            )
-        needed: Ability = "extract" if structured else "chat"
-        if request.tools and request.tool_choice != "none":
-            needed = "tools"
-        if not request.gap and needed not in self.abilities:
-            raise RequestRefused(
-                "unsupported_parameter",
-                f"{needed}: this model was trained to extract records and does nothing else; give it a schema"
-                " (`response_format` of the type `json_schema`) and a document",
-                "response_format" if needed == "chat" else "tools",
             )
 
     def _kind(self, request: ChatRequest) -> Answer:
@@ -169,7 +132,7 @@ class Planner:
         gap = request.gap
         return None if gap is None or gap.cursor or self._marks is None else gap.around
 
-    def _prompt(self, request: ChatRequest, kind: Answer, thinks: bool, document: str | None) -> list[int]:
+    def _prompt(self, request: ChatRequest, kind: Answer, document: str | None) -> list[int]:
         if (around := self._around(request)) is not None and self._marks is not None:
             return self._marks.prompt(self._model.tokenizer, *around)
         asked: list[Rendered]
@@ -178,16 +141,16 @@ class Planner:
             asked = [{"role": "user", "content": (task, "\n\n" + text)}]
         elif isinstance(kind, RecordText) and document is not None:
             shown = [(one.text, one_line(one.record)) for one in self._shown(request, kind.form, document)]
-            asked = [*extraction_messages(kind.form, {}, document, shown, thinks)]
+            asked = [*extraction_messages(kind.form, {}, document, shown)]
             system = [message.content for message in request.messages if message.role == "system"]
-            if system and self._model.traits.thinks:
+            if system:
                 asked[0] = {"role": "system", "content": (str(asked[0]["content"]), *("\n\n" + one for one in system))}
         else:
             other = kind.other if isinstance(kind, CallOr) else kind
             form = other.form if isinstance(other, RecordText) else None
             tools = _callable(request)
             has_system = self._model.chat.has_system
-            asked = chat_messages(request, form, tools, isinstance(kind, Call), thinks, has_system)
+            asked = chat_messages(request, form, tools, isinstance(kind, Call), has_system)
         try:
             return self._model.chat.render(asked)
         except ModelError as error:

@@ -12,15 +12,11 @@ import json
 from collections.abc import Sequence
 
 from cinnabar.engine.chat.requests import ChatRequest, Message, RequestRefused, Tool
-from cinnabar.engine.diffusion.prompt import RECORD, THOUGHTS, outline
+from cinnabar.engine.diffusion.prompt import outline
 from cinnabar.engine.models.language.chat import Message as Rendered
 from cinnabar.schemas.form.form import Form
 
 _RECORD = "Answer with the record alone: JSON on one line, with the fields below in their order."
-_AFTER_THOUGHTS = (
-    f'First write "{THOUGHTS.strip()}" and think in a few short sentences. Then leave a line empty, write'
-    f' "{RECORD.strip()}" in a line and the record below it: JSON on one line, with the fields below in their order.'
-)
 _ANY_JSON = "Answer with a JSON object alone, on one line."
 _CALL = 'To call one, answer with JSON alone, on one line: {"name": the name of the tool, "arguments": its arguments}.'
 _MAY_CALL = "Call one if it helps to answer; else answer without."
@@ -28,17 +24,17 @@ _MUST_CALL = "Call one of them now."
 
 
 def chat_messages(
-    request: ChatRequest, form: Form | None, tools: Sequence[Tool], must_call: bool, thinks: bool, has_system: bool
+    request: ChatRequest, form: Form | None, tools: Sequence[Tool], must_call: bool, has_system: bool
 ) -> list[Rendered]:
     """Returns the messages of a chat whose answer is a record of `form`, a call of one of the tools, or text.
 
-    With `thinks` thoughts come before the answer. Without `has_system` the template leaves system messages out. Raises
-    RequestRefused if the messages are in no order that can be answered.
+    Without `has_system` the template leaves system messages out. Raises RequestRefused if the messages are in no order
+    that can be answered.
     """
     system = [message.content for message in request.messages if message.role == "system" and message.content]
     system += [_tools(tools, must_call)] if tools else []
     if form is not None and not must_call:
-        system.append(_answer(request, form, thinks))
+        system.append(_answer(request, form))
     turns = _turns(request.messages)
     parts = _joined(system)
     if not parts:
@@ -49,12 +45,12 @@ def chat_messages(
     return [{"role": first["role"], "content": (*parts, *("\n\n" + part for part in first["content"]))}, *turns[1:]]
 
 
-def _answer(request: ChatRequest, form: Form, thinks: bool) -> str:
+def _answer(request: ChatRequest, form: Form) -> str:
     if request.any_json:
         return _ANY_JSON
     about = ". ".join(part.strip().rstrip(".") for part in (form.title, form.description) if part.strip())
     described = f"\n\nThe record: {' '.join(about.split())}." if about else ""
-    return f"{_AFTER_THOUGHTS if thinks else _RECORD}{described}\n\nFields:\n{outline(form)}"
+    return f"{_RECORD}{described}\n\nFields:\n{outline(form)}"
 
 
 def _tools(tools: Sequence[Tool], must_call: bool) -> str:

@@ -66,12 +66,11 @@ class Sureness:
     first: float
 
 
-def written_by(decoded: Decoded, tokenizer: Tokenizer, steps: int) -> Written:
-    """Returns a decoded record as it was written, in so many forward passes."""
+def written_by(decoded: Decoded, tokenizer: Tokenizer) -> Written:
+    """Returns a decoded record as it was written."""
     lengths = [len(tokenizer.decode([token])) for token in decoded.tokens]
-    return Written(
-        decoded.text, lengths, decoded.posteriors, decoded.chosen, steps, decoded.reopened, decoded.log_mass
-    )
+    passes, reopened = decoded.passes, decoded.reopened
+    return Written(decoded.text, lengths, decoded.posteriors, decoded.chosen, passes, reopened, decoded.log_mass)
 
 
 def without_made_up_values(form: Form, filled: Filled) -> Filled:

@@ -100,8 +100,7 @@ class Denoiser:
     """Decodes tasks with one model.
 
     Without `constrained` the same loop runs without graphs and judges, to compare with: up to the end token or the
-    budget, and the text need not be a record. pages, page: see `PagedContext`. With `beside` it shares the prompts that
-    another one has read; the two decode in turn.
+    budget, and the text need not be a record. pages, page: see `PagedContext`.
     """
 
     def __init__(
@@ -112,7 +111,6 @@ class Denoiser:
         constrained: bool = True,
         pages: int | None = None,
         page: int | None = None,
-        beside: Denoiser | None = None,
     ) -> None:
         traits = decoder.traits
         if traits.mask is None and traits.noise == "mask":
@@ -122,12 +120,10 @@ class Denoiser:
         #: Tasks that are decoded together, at most.
         self.rows = ROWS
         self.end = tokenizer.end
-        self.texts: TokenTexts = TokenTexts(tokenizer.vocabulary) if beside is None else beside.texts
+        self.texts: TokenTexts = TokenTexts(tokenizer.vocabulary)
         self.block = traits.block
         self._context: Context
-        if beside is not None:
-            self._context = beside._context
-        elif isinstance(decoder, DiffusionGemma):
+        if isinstance(decoder, DiffusionGemma):
             self._context = NoiseContext(decoder, self.end)
         else:
             self._context = PagedContext(decoder, pages, page)

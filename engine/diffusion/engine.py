@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from cinnabar.engine.diffusion.answer import Written, read_written, without_made_up_values, written_by
 from cinnabar.engine.diffusion.budget import beside_answer
@@ -15,7 +14,6 @@ from cinnabar.engine.diffusion.kept_graphs import kept_graph
 from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import settings_for
-from cinnabar.engine.diffusion.thoughts import Thinker, Thoughts
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.engine import Observer
 from cinnabar.engine.examples import Examples, shown_with
@@ -68,8 +66,7 @@ class DiffusionEngine:
         self.counts = dict.fromkeys(("records", "passes", "tokens", "chosen", "cached"), 0)
         settings = settings_for(model.traits, self.effort.name, steps)
         self._decoder = Denoiser(model.decoder, model.tokenizer, settings)
-        self._thinker = Thinker(self._decoder, settings)
-        self._planner = Planner(model, examples, self._thinker.most)
+        self._planner = Planner(model, examples)
 
     @property
     def fingerprint(self) -> str:
@@ -86,7 +83,7 @@ class DiffusionEngine:
 
         Raises UsageError if there is no room for any.
         """
-        taken = self._planner.prompt_tokens(form) + self._thinker.most
+        taken = self._planner.prompt_tokens(form)
         if self.context_tokens - taken < LEAST:
             beside = "" if self.examples is None else ", with examples,"
             raise UsageError(
@@ -119,7 +116,6 @@ class DiffusionEngine:
             plans = self._planner.plans(requests)
         shown = None if observer is None and watcher is None else _Shown(plans, observer, watcher, self._decoder.texts)
         costs = [0 if isinstance(plan, Failed) or plan.task is None else plan.task.tokens for plan in plans]
-        costs = [cost + self._thinker.most for cost in costs]
         return run_stream(requests, costs, self.token_budget, lambda at, room: self._filled(plans, at, room, shown))
 
     def _filled(
@@ -132,20 +128,11 @@ class DiffusionEngine:
             if isinstance(plan, Failed):
                 yield number, plan
             elif plan.task is None:
-                yield number, self._read(plan, None, None)
+                yield number, self._read(plan, None)
             else:
                 asked[number] = plan, plan.task
-        with timed(self.timings, "decode"):
-            tasks, rooms = [task for _, task in asked.values()], [plan.room for plan, _ in asked.values()]
-            thought = dict(zip(asked, self._thinker.think(tasks, rooms, room), strict=True))
-        ready = dict[int, tuple[Task, Thoughts | None]]()
-        for number, one in thought.items():
-            if isinstance(one, Undecoded):
-                yield number, self._read(asked[number][0], one, None)
-            else:
-                ready[number] = one
-        numbers = [*ready]
-        tasks = [task for task, _ in ready.values()]
+        numbers = [*asked]
+        tasks = [task for _, task in asked.values()]
         observer, look = (None, None) if shown is None else shown.of(numbers, tasks)
         watched = {} if look is None else {"edit": look}
         stream = self._decoder.stream(tasks, observer, room=room, **watched)
@@ -156,35 +143,32 @@ class DiffusionEngine:
                 return
             index, decoded = following
             with timed(self.timings, "read"):
-                result = self._read(asked[numbers[index]][0], decoded, ready[numbers[index]][1])
+                result = self._read(asked[numbers[index]][0], decoded)
             yield numbers[index], result
 
-    def _read(self, plan: Plan, decoded: Decoded | Undecoded | None, thoughts: Thoughts | None) -> Result:
+    def _read(self, plan: Plan, decoded: Decoded | Undecoded | None) -> Result:
         request = plan.request
         if isinstance(decoded, Undecoded):
             return Failed(request.id, decoded.code, decoded.detail)
         try:
-            written = None if decoded is None else self._written(decoded, thoughts)
+            written = None if decoded is None else self._written(decoded)
             filled = read_written(request, plan.remaining, written)
-            if thoughts is not None:
-                filled = replace(filled, thoughts=thoughts.text)
             if self.calibration is not None:
                 filled = self.calibration.calibrated(request.form, request.passage, filled)
             return without_made_up_values(request.form, filled)
         except Exception as error:  # the batch's other records need no second decoding
             return failure_of(request.id, error)
 
-    def _written(self, decoded: Decoded, thoughts: Thoughts | None) -> Written:
-        passes = decoded.passes + (0 if thoughts is None else thoughts.passes)
+    def _written(self, decoded: Decoded) -> Written:
         for name, more in (
             ("records", 1),
-            ("passes", passes),
+            ("passes", decoded.passes),
             ("tokens", len(decoded.tokens)),
             ("chosen", sum(decoded.chosen)),
             ("cached", decoded.cached),
         ):
             self.counts[name] += more
-        return written_by(decoded, self.model.tokenizer, passes)
+        return written_by(decoded, self.model.tokenizer)
 
 
 class _Shown:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from cinnabar.engine.diffusion.budget import ANSWER, answer_budget
+from cinnabar.engine.diffusion.budget import answer_budget
 from cinnabar.engine.diffusion.kept_graphs import GRAPHS, fresh_graph, kept_graph
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.remaining import Remaining
@@ -30,24 +30,20 @@ from cinnabar.schemas.judging.judge import Judge, Violation
 class Plan:
     """A request, what is left to fill of its form, and the task to decode; None if nothing is left.
 
-    `chosen` are the examples of its prompt. room: the tokens that thoughts may take.
+    `chosen` are the examples of its prompt.
     """
 
     request: Request
     remaining: Remaining
     task: Task | None
     chosen: Chosen = NONE
-    room: int = 0
 
 
 class Planner:
-    """Plans requests for one language model, which is shown these examples. Raises UsageError if none of a form fits.
+    """Plans requests for one language model, which is shown examples. Raises UsageError if none of a form fits."""
 
-    thoughts: the most tokens of the thoughts before a record, for which the prompts ask; 0 for none.
-    """
-
-    def __init__(self, model: LanguageModel, examples: Examples | None = None, thoughts: int = 0) -> None:
-        self._model, self._thoughts = model, thoughts
+    def __init__(self, model: LanguageModel, examples: Examples | None = None) -> None:
+        self._model = model
         self._few_shot = FewShot(examples, model.traits.window, lambda text: len(model.tokenizer.encode(text)))
         self._beginning = lru_cache(maxsize=GRAPHS)(self._rendered_beginning)
 
@@ -65,7 +61,7 @@ class Planner:
         return [self._planned(request) for request in requests]
 
     def _rendered_beginning(self, whole: Form, form: Form, shown: tuple[Example, ...]) -> list[int]:
-        return self._model.chat.render(messages(form, {}, "", _example_texts(whole, form, shown), self._thoughts > 0))
+        return self._model.chat.render(messages(form, {}, "", _example_texts(whole, form, shown)))
 
     def _planned(self, request: Request) -> Plan | Failed:
         try:
@@ -73,9 +69,7 @@ class Planner:
             if remaining.form is None:
                 return Plan(request, remaining, None)
             chosen = self._few_shot.chosen(request.form, request.passage.text)
-            task = self._task(request, remaining, chosen)
-            room = self._model.traits.window - len(task.prompt) - task.budget
-            return Plan(request, remaining, task, chosen, room)
+            return Plan(request, remaining, self._task(request, remaining, chosen), chosen)
         except TooLarge as error:
             return Failed(request.id, "schema_too_large", str(error))
         except Exception as error:
@@ -86,8 +80,7 @@ class Planner:
         assert form is not None
         graph = (kept_graph if form is request.form else fresh_graph)(form, tokenizer)
         examples = _example_texts(request.form, form, chosen.examples)
-        asked = messages(form, request.known, request.passage.text, examples, self._thoughts > 0)
-        prompt = self._model.chat.render(asked)
+        prompt = self._model.chat.render(messages(form, request.known, request.passage.text, examples))
         window, least = self._model.traits.window, int(graph.distance[0])
         if least < 0:
             raise EngineFailure("tokenizer", "the tokens of the model spell no record of this schema")
@@ -102,15 +95,10 @@ class Planner:
         return Task(
             prompt=prompt,
             graph=graph,
-            budget=min(room - self._kept(room, least), least + most),
+            budget=min(room, least + most),
             judge=lambda text: _accepted(request.form, remaining, text),
             minimal=_minimal(request.form, remaining, form),
         )
-
-    def _kept(self, room: int, least: int) -> int:
-        """Returns the tokens that are kept for thoughts: none if the record would have less than its share then."""
-        share = max(self._model.traits.window // ANSWER, least)
-        return self._thoughts if room - self._thoughts >= share else 0
 
 
 def _example_texts(whole: Form, form: Form, shown: Sequence[Example]) -> list[tuple[str, str]]:

@@ -33,8 +33,6 @@ class Settings:
     #: that name stands. A half-trained model (60 values of 12 held-back pages, medium) had 11 values right in 63 passes
     #: a record with 1, and 5 in 90 with 0, for strings had no end.
     local: float = 1.0
-    #: The most tokens of the thoughts before a record, marks included; 0 for none (engine/diffusion/thoughts.py).
-    thoughts: int = 0
 
     def __post_init__(self) -> None:
         for field in ("threshold", "doubt", "margin", "local"):
@@ -42,9 +40,8 @@ class Settings:
                 raise UsageError(f"effort {self.name}: expected {field} from 0 to 1, got {getattr(self, field)}")
         if self.passes < 1:
             raise UsageError(f"effort {self.name}: expected passes of 1 or more, got {self.passes}")
-        for field in ("rounds", "thoughts"):
-            if getattr(self, field) < 0:
-                raise UsageError(f"effort {self.name}: expected {field} of 0 or more, got {getattr(self, field)}")
+        if self.rounds < 0:
+            raise UsageError(f"effort {self.name}: expected rounds of 0 or more, got {self.rounds}")
 
 
 #: No block is longer than this, so a level with as many passes commits one token a pass where all are unsure.
@@ -55,7 +52,7 @@ SETTINGS = {
         Settings("instant", threshold=0.0, passes=1, rounds=0),
         Settings("low", threshold=0.7, passes=4, rounds=0),
         Settings("medium", threshold=0.9, passes=MOST, rounds=1),
-        Settings("high", threshold=0.97, passes=MOST, rounds=2, thoughts=256),
+        Settings("high", threshold=0.97, passes=MOST, rounds=2),
     )
 }
 assert SETTINGS.keys() == EFFORTS.keys()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,6 @@ from cinnabar.schemas.errors import ModelError, UsageError
 
 #: Where the model that ships with the project lies.
 SHIPPED = Path(__file__).parent / "reader" / "weights"
-#: The name of the diffusion language model of our own, and where `make setup` puts it.
-DIFFUSION = "diffusion"
-INSTALLED = Path(sys.prefix) / "share" / "cinnabar" / DIFFUSION
 #: The file of a model's folder that says what its probabilities are worth (engine/models/reader/calibration.py).
 CALIBRATION = "calibration.json"
 # Of the text that a fingerprint of weights is the hash of.

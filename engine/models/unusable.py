@@ -45,8 +45,6 @@ def _in_folder(path: Path) -> str | None:
             "this is a LoRA folder (adapter_config.json): changes to another model and no model; merge it into that"
             f" one first (`cinnabar model merge {path} --base MODEL --out FOLDER`), and name the folder that it writes"
         )
-    if (path / "packed.json").is_file():
-        return f"this is a packed model; `cinnabar model place {path}` unpacks it for --model diffusion"
     if files := sorted(path.glob("*.gguf")):
         return f"this folder holds a GGUF file; name the file itself: {files[0]}"
     inner = sorted(one.parent for one in path.glob("snapshots/*/config.json"))

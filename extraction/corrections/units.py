@@ -199,7 +199,7 @@ class RecordInWork:
         all_flags = self._flags | {*flags} | {flag for leaf in leaves for flag in leaf.flags}
         # What a person settled needs no count.
         asked = {at: note for at, note in self._record.lengths.items() if self.lists.get(at, 0.0) < 1.0}
-        made = Record.of(text, leaves, all_flags, self.rows, self.lists, self._record.thoughts, asked)
+        made = Record.of(text, leaves, all_flags, self.rows, self.lists, asked)
         return replace(made, checks=self._record.checks)
 
 
@@ -233,7 +233,6 @@ def record_json(record: Record) -> dict[str, Any]:
         "rows": dict(record.rows),
         "checks": dict(record.checks),
         "lists": dict(record.lists),
-        "thoughts": record.thoughts,
         "lengths": {at: [note.sentence, note.disagrees] for at, note in record.lengths.items()},
     }
 
@@ -242,7 +241,9 @@ def record_from(values: Mapping[str, Any]) -> Record:
     """Returns the record of these JSON values; the inverse of `record_json`."""
     leaves = tuple(map(_leaf_from, values["leaves"]))
     lengths = {at: ListLengthNote(*note) for at, note in values.get("lengths", {}).items()}
-    return Record(**{**values, "leaves": leaves, "flags": tuple(values["flags"]), "lengths": lengths})
+    # Earlier versions wrote what a language model thought, too.
+    own = {name: value for name, value in values.items() if name != "thoughts"}
+    return Record(**{**own, "leaves": leaves, "flags": tuple(values["flags"]), "lengths": lengths})
 
 
 def units_json(units: Sequence[Unit]) -> list[dict[str, Any]]:

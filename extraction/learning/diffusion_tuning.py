@@ -6,7 +6,7 @@ import math
 import random
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -108,8 +108,6 @@ def tune_diffusion(
             for path in base.glob(pattern):
                 if not path.name.endswith(".index.json"):
                     shutil.copy(path, out / path.name)
-        # It was trained to begin with the record.
-        decoder.traits = replace(decoder.traits, thinks=False)
         save_decoder(out, decoder.to(torch.bfloat16), stated_precision(base))
         # Its confidence was fitted to other weights.
         (out / "calibration.json").unlink(missing_ok=True)

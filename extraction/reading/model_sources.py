@@ -504,7 +504,7 @@ def _check_models(plan: RunPlan, model: str) -> None:
         if reason := named_wrongly(upper):
             raise UsageError(f"--escalate-to {upper}: {reason}")
         raise UsageError(
-            f"--escalate-to {upper}: expected `diffusion`, mercury-2, openai:NAME, or the folder of a language model"
+            f"--escalate-to {upper}: expected mercury-2, openai:NAME, a fetched language model, or the folder of one"
             " (config.json and *.safetensors)"
         )
     if upper is not None and is_remote(model):

@@ -376,7 +376,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
     own[ALONE] = filled.alone
     told = {*document.flags, *(flag for leaf in leaves for flag in leaf.flags), *_holding(own)}
     lengths = {at: note for at, note in notes_of(document, filled, form).items() if not facts.holds(at)}
-    return Record.of(filled.record, leaves, told, rows, dict(filled.lists), filled.thoughts, lengths)
+    return Record.of(filled.record, leaves, told, rows, dict(filled.lists), lengths)
 
 
 def _lies_in(evidence: Evidence | None, spans: Sequence[Span]) -> bool:

@@ -59,8 +59,8 @@ class Record:
     are the warnings of its leaves, its document and the checks that fail, sorted, each once. `rows` has, by pointer,
     the probability that each row of a list is an item of it. `lists` has, by pointer, the probability that each list is
     complete; lists of a model that cannot tell are left out. `checks` has the results of its schema's checks by name;
-    None if a check does not apply. `thoughts` is the text that a language model wrote before the record. `lengths` has,
-    by pointer, what the document says of the length of each list, if it says something.
+    None if a check does not apply. `lengths` has, by pointer, what the document says of the length of each list, if it
+    says something.
     """
 
     text: str
@@ -70,7 +70,6 @@ class Record:
     rows: Mapping[str, float] = field(default_factory=dict)
     checks: Mapping[str, bool | None] = field(default_factory=dict)
     lists: Mapping[str, float] = field(default_factory=dict)
-    thoughts: str = ""
     lengths: Mapping[str, ListLengthNote] = field(default_factory=dict)
 
     @classmethod
@@ -81,7 +80,6 @@ class Record:
         flags: Iterable[str],
         rows: Mapping[str, float],
         lists: Mapping[str, float],
-        thoughts: str = "",
         lengths: Mapping[str, ListLengthNote] | None = None,
     ) -> Record:
         """Returns the record of these parts, as sure as the least sure of them.
@@ -92,7 +90,7 @@ class Record:
         disagrees = any(note.disagrees for note in lengths.values())
         flags = {*flags} - {LIST_INCOMPLETE} | ({LIST_INCOMPLETE} if disagrees else set())
         sure = min((*(leaf.confidence for leaf in leaves), *rows.values(), *lists.values()), default=1.0)
-        return cls(text, tuple(leaves), sure, tuple(sorted(flags)), rows, {}, lists, thoughts, lengths)
+        return cls(text, tuple(leaves), sure, tuple(sorted(flags)), rows, {}, lists, lengths)
 
     def row_confidence(self, pointer: str) -> float | None:
         """Returns the probability of the innermost row around this leaf, None if there is no row."""

@@ -220,7 +220,6 @@ def stored_of(text: str, confidence: float, flags: list[str], leaves: Sequence[d
     """Returns a stored record of these rows of `fields`."""
     value = parse(text)
     rows, lists = {}, {row["pointer"]: row["confidence"] for row in leaves if row["origin"] == LIST}
-    thoughts = next((str(parse(row["value_json"])) for row in leaves if row["origin"] == THOUGHTS), "")
     lengths = {row["pointer"]: length_note(row) for row in leaves if row["origin"] == LENGTH}
     leaves = [row for row in leaves if row["origin"] not in (LIST, THOUGHTS, LENGTH)]
     for leaf in leaves:
@@ -228,7 +227,7 @@ def stored_of(text: str, confidence: float, flags: list[str], leaves: Sequence[d
         if place and leaf["row_confidence"] is not None:
             rows[place] = leaf["row_confidence"]
     kept = tuple(map(_leaf, leaves))
-    record = Record(text, kept, confidence, tuple(flags or ()), rows, {}, lists, thoughts, lengths)
+    record = Record(text, kept, confidence, tuple(flags or ()), rows, {}, lists, lengths)
     return Stored(record, {leaf["pointer"]: leaf["field"] for leaf in leaves})
 
 

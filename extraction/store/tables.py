@@ -52,7 +52,7 @@ UNSTORABLE = "unstorable"
 COMMAND, CORRECT = "command", "correct"
 #: The origin of the rows of `fields` that stand for lists: the value is the number of their items.
 LIST = "list"
-#: The origin of the row that holds what a language model thought before the record.
+#: The origin of a row of earlier versions: what a language model wrote before the record.
 THOUGHTS = "thoughts"
 #: The origin of the rows that tell what a document says of the length of a list.
 LENGTH = "length"
@@ -297,7 +297,7 @@ def length_note(row: Mapping[str, Any]) -> ListLengthNote:
 
 
 def field_rows(outcome: Outcome, key: Key) -> pa.Table:
-    """Returns a row for each leaf of a written outcome, each list with a confidence of its own, lengths, and thoughts.
+    """Returns a row for each leaf of a written outcome, each list with a confidence of its own, and lengths.
 
     Raises NotStored if a value does not fit its column.
     """
@@ -313,9 +313,6 @@ def field_rows(outcome: Outcome, key: Key) -> pa.Table:
             flags = (LIST_INCOMPLETE,) if note.disagrees else ()
             said = LeafRow(pointer, json_text(note.sentence), 1.0, "generated", flags=flags)
             rows.append(_field_row(said, record, value, outcome, key) | {"origin": LENGTH})
-        if record.thoughts:
-            thought = LeafRow("", json_text(record.thoughts), 1.0, "generated")
-            rows.append(_field_row(thought, record, value, outcome, key) | {"origin": THOUGHTS})
         return pa.Table.from_pylist(rows, FIELDS)
 
 

@@ -67,7 +67,6 @@ def make_small_model(folder: Path, seed: int = 0) -> None:
         qk_norm=True,
         tied=True,
         revises=True,
-        thinks=False,
     )
     decoder = Decoder(traits)
     start_copying(decoder, seed)

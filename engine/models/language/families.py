@@ -74,7 +74,7 @@ def read_family(folder: str | Path) -> tuple[Family, Traits]:
         raise ModelError(f"{settings.path}: quantised weights cannot be run; take the release in bfloat16 or float16")
     as_run = _as_run(settings.path.parent)
     settings = Settings({**as_run.values, **settings.values}, settings.path)
-    traits = replace(family.read(settings), thinks=settings.flag("thinks", default=True))
+    traits = family.read(settings)
     if traits.noise == "mask" and 0 < (threshold := as_run.number("threshold", default=0.0)) < 1:
         traits = replace(traits, threshold=threshold)
     if traits.heads % traits.key_heads:
@@ -135,12 +135,10 @@ def config_of(traits: Traits) -> dict[str, Any]:
     """Returns the config.json from which `read_family` reads these traits."""
     family = FAMILIES[traits.family]
     if traits.local is not None:
-        own_keys = {} if traits.thinks else {"thinks": False}
-        return gemma_config(traits, traits.local, family.architecture) | own_keys
+        return gemma_config(traits, traits.local, family.architecture)
     shared = {"architectures": [family.architecture], "model_type": traits.family, "rms_norm_eps": traits.epsilon}
     shared |= {"rope_theta": traits.rope_theta, "vocab_size": traits.vocabulary}
     shared |= {} if traits.mask is None else {"mask_token_id": traits.mask}
-    shared |= {} if traits.thinks else {"thinks": False}
     own: dict[str, Any] = {} if traits.family in _BIASED else {"attention_bias": traits.qkv_bias}
     if traits.visibility == "token_causal":
         own |= {"block_size": traits.block, "next_position": traits.shift, "revises": traits.revises}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cinnabar.engine.models.identity import DIFFUSION, INSTALLED
 from cinnabar.engine.models.language.configuration import CONFIG, models_folder
 from cinnabar.engine.models.language.gguf_folder import gguf_folder
 from cinnabar.engine.models.unusable import named_wrongly
@@ -12,12 +11,10 @@ from cinnabar.schemas.errors import UsageError
 
 
 def named_model(name: str | Path) -> Path | None:
-    """Returns the folder of a model that is named otherwise: `diffusion`, a fetched one, or a GGUF file.
+    """Returns the folder of a model that is named otherwise: a fetched one, or a GGUF file.
 
     None for a folder. Raises ModelError for a GGUF file that is not read.
     """
-    if str(name) == DIFFUSION:
-        return INSTALLED
     if _is_gguf(Path(name)):
         return gguf_folder(Path(name))
     fetched = models_folder() / str(name)
@@ -34,14 +31,8 @@ def _is_gguf(path: Path) -> bool:
 
 def checkpoint_folder(folder: str | Path) -> Path:
     """Returns the folder of a checkpoint, also by the names of `named_model`. Raises UsageError if it is none."""
-    own = str(folder) == DIFFUSION
     path = named_model(folder) or Path(folder)
     if not (path / CONFIG).is_file():
-        if own:
-            raise UsageError(
-                f"{folder}: the model is not in its place, {path}; `make setup`, or `cinnabar model place` with the"
-                " folder of the packed model, puts it there"
-            )
         if wrong := named_wrongly(folder):
             raise UsageError(f"{folder}: {wrong}")
         raise UsageError(

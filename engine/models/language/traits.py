@@ -61,9 +61,8 @@ class Traits:
     projections of attention have a bias. rope_theta, rope: base of the rotary embedding, and its scaling as
     `rope_scaling` in config.json says it. window: the most positions that the model was trained for. tied: the output
     matrix is that of the embedding. rotary_width: how many numbers of a head turn with the position, None for all.
-    revises: the model was trained on wrong visible tokens, so its logits at visible positions mean something. thinks:
-    thoughts may come before a record if the effort asks; a model that was trained on records alone cannot. experts: the
-    mixture of experts, if any. local: the layers with a window, if any; sizes and rope above are those of the other
+    revises: the model was trained on wrong visible tokens, so its logits at visible positions mean something. experts:
+    the mixture of experts, if any. local: the layers with a window, if any; sizes and rope above are those of the other
     layers. softcap: logits lie between its negative and it. threshold: the least probability at which the authors of
     the release commit a token, None if they say nothing.
     """
@@ -87,7 +86,6 @@ class Traits:
     output_bias: bool = False
     tied: bool = False
     revises: bool = False
-    thinks: bool = True
     rope_theta: float = 10_000.0
     rope: Mapping[str, Any] = field(default_factory=dict)
     rotary_width: int | None = None

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -15,7 +14,6 @@ import torch.nn.functional as F
 from torch import nn
 
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.quantised import dequantise, is_quantised, quantise
 from cinnabar.engine.training.diffusion.examples import NO_LOSS, Batch, Example, Noise, make_batch
 from cinnabar.engine.training.trainer import (
     CHECKPOINT,
@@ -42,10 +40,7 @@ class DiffusionTraining:
     matrices of the layers, by Muon; rate: of everything else, by AdamW. With `matrix_rate` None AdamW has all.
     warmup, decay: shares of the schedule in which the rates rise and fall. visible: weight of the loss at visible
     tokens, right ones and wrong ones. clean: weight of the next-token loss of the clean text, for logits that are for
-    the next position. few_bits: the share of the schedule from which on a step sees the matrices of the layers as
-    whole numbers of 4 bits would have them, while the weights themselves move on (straight-through estimator, Bengio et
-    al., 1308.3432). blocks: the sizes of block of which each batch draws one; without any it is that of the model.
-    save_every: seconds between checkpoints.
+    the next position. save_every: seconds between checkpoints.
     """
 
     minutes: float = 60.0
@@ -57,8 +52,6 @@ class DiffusionTraining:
     decay: float = 0.5
     visible: float = 0.3
     clean: float = 0.5
-    few_bits: float = 1.0
-    blocks: Sequence[int] = ()
     noise: Noise = field(default_factory=Noise)
     save_every: float = 120.0
     seed: int = 0
@@ -106,9 +99,8 @@ def train_diffusion(
                 waiting = _batches(draw, gone, config, rng)
             factor = rate_schedule(gone, config.warmup, config.decay)
             _set_rates(optimizers, bases, factor)
-            block = rng.choice(config.blocks) if config.blocks else traits.block
-            batch = make_batch(waiting.pop(), replace(traits, block=block), end, rng, config.noise)
-            losses = _step(decoder, batch.to(device), optimizers, trained, config, device, gone >= config.few_bits)
+            batch = make_batch(waiting.pop(), traits, end, rng, config.noise)
+            losses = _step(decoder, batch.to(device), optimizers, trained, config, device)
             step += 1
             spent = before + time.monotonic() - begun
             for name, value in losses.items():
@@ -186,21 +178,19 @@ def _step(
     trained: Sequence[nn.Parameter],
     config: DiffusionTraining,
     device: torch.device,
-    few_bits: bool = False,
 ) -> dict[str, float]:
     """Takes one step; returns the losses and the share of right tokens."""
     at = batch.labels != NO_LOSS
     for one in optimizers:
         one.zero_grad(set_to_none=True)
-    with _in_few_bits(decoder) if few_bits else nullcontext():
-        with torch.autocast(device.type, torch.bfloat16, enabled=trains_in_bfloat16(device)):
-            hidden = decoder.hidden(batch.tokens, batch.positions, batch.sight)
-            logits = decoder.logits(hidden[at]).float()
-        wanted, visible = batch.labels[at], batch.corrupted[at]
-        clean = (torch.arange(at.shape[1], device=device) < batch.clean).expand_as(at)[at]
-        loss = F.cross_entropy(logits, wanted, reduction="none")
-        weight = torch.where(visible, config.visible, torch.where(clean, config.clean, 1.0))
-        ((loss * weight).sum() / weight.sum()).backward()  # type: ignore[no-untyped-call]
+    with torch.autocast(device.type, torch.bfloat16, enabled=trains_in_bfloat16(device)):
+        hidden = decoder.hidden(batch.tokens, batch.positions, batch.sight)
+        logits = decoder.logits(hidden[at]).float()
+    wanted, visible = batch.labels[at], batch.corrupted[at]
+    clean = (torch.arange(at.shape[1], device=device) < batch.clean).expand_as(at)[at]
+    loss = F.cross_entropy(logits, wanted, reduction="none")
+    weight = torch.where(visible, config.visible, torch.where(clean, config.clean, 1.0))
+    ((loss * weight).sum() / weight.sum()).backward()  # type: ignore[no-untyped-call]
     norm = float(torch.nn.utils.clip_grad_norm_(trained, 1.0))
     if math.isfinite(norm):
         for one in optimizers:
@@ -212,17 +202,3 @@ def _step(
         if bool(some.any()):
             means[name] = float(loss.detach()[some].mean())
     return means
-
-
-@contextmanager
-def _in_few_bits(decoder: Decoder) -> Iterator[None]:
-    """Has the matrices of the layers as 4 bits hold them, and afterwards as they were."""
-    own = [one for name, one in decoder.named_parameters() if is_quantised(name, tuple(one.shape))]
-    kept = [one.data for one in own]
-    try:
-        for one in own:
-            one.data = dequantise(*quantise(one.data, 4), one.dtype)
-        yield
-    finally:
-        for one, whole in zip(own, kept, strict=True):
-            one.data = whole

@@ -44,14 +44,11 @@ from cinnabar.schemas.compiling.bindings import bound_places
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
 from cinnabar.schemas.form.record_walk import walk_lists
 
-#: Characters of thoughts that are kept of a document in many chunks.
-MOST_THOUGHTS = 20_000
-
 
 def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Filled:
     """Returns the merged record of a document from the filled chunks, in order.
 
-    The id is that of the first chunk, `steps` the highest and `reopened` the sum over chunks; `thoughts` are joined.
+    The id is that of the first chunk, `steps` the highest and `reopened` the sum over chunks.
     Rows that only satisfy the schema's demands are dropped if there are real ones. Rows about the same thing become one
     (`extraction/reading/records/repeats.py`), unless the record holds known values other than facts. Every chunk
     has all rows of a list that is a fact, and no two of these are one.
@@ -79,7 +76,6 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
         steps=max(result.steps for result in filled),
         reopened=sum(result.reopened for result in filled),
         lists=lists,
-        thoughts="\n\n".join(result.thoughts for result in filled if result.thoughts)[:MOST_THOUGHTS],
     )
 
 

@@ -272,5 +272,4 @@ def _record(
         lists |= {at: sure for at, sure in fresh.lists.items() if new(at)}
         lengths |= {at: note for at, note in fresh.lengths.items() if new(at)}
     flags |= {flag for leaf in leaves for flag in leaf.flags} | ({REFUSED} if facts.refusals else set())
-    thoughts = filled.thoughts if filled is not None and filled.thoughts else old.thoughts
-    return Record.of(text, leaves, flags, rows, lists, thoughts, lengths), {leaf.pointer for leaf in kept}
+    return Record.of(text, leaves, flags, rows, lists, lengths), {leaf.pointer for leaf in kept}

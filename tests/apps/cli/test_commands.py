@@ -168,9 +168,8 @@ USES = {
     "schema check": "schema check note.json",
 }
 ELSEWHERE = {
-    "serve", "flows serve", "flows alert", "review", "model check", "model fetch", "model merge", "model place",
-    "eval",
-    "train", "improve", "login",
+    "serve", "flows serve", "flows alert", "review", "model check", "model fetch", "model merge", "eval", "train",
+    "improve", "login",
 }  # fmt: skip
 
 

@@ -138,7 +138,7 @@ def test_examples_without_room_are_told_before_any_document(model: str, place: P
     ("more", "said"),
     [
         (["--model", "docs"], "expected `default` or a folder with model.json"),
-        (["--model", "{model}", "--escalate-to", "docs"], "expected `diffusion`, mercury-2, openai:NAME, or the"),
+        (["--model", "{model}", "--escalate-to", "docs"], "expected mercury-2, openai:NAME, a fetched language"),
         (["--model", "{model}", "--budget", "1"], "--budget: expected mercury-2 or openai:NAME with it"),
     ],
 )

@@ -143,7 +143,7 @@ def test_the_key_appears_nowhere_but_in_the_request(
         (MERCURY, "INCEPTION_API_KEY"),
         (["--model", "openai:gemma"], "OPENAI_API_KEY"),
         (["--escalate-to", "mercury-2"], "INCEPTION_API_KEY"),
-        (["--escalate-to", "elsewhere"], "expected `diffusion`, mercury-2, openai:NAME, or the folder of a"),
+        (["--escalate-to", "elsewhere"], "expected mercury-2, openai:NAME, a fetched language model"),
         (["--below", "0.5"], "--escalate-to"),
         (["--budget", "5"], "expected mercury-2 or openai:NAME"),
         ([*MERCURY, "--budget", "five"], "expected dollars"),

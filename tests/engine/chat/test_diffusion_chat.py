@@ -25,7 +25,6 @@ from cinnabar.engine.chat.gaps import between, next_edit
 from cinnabar.engine.chat.requests import ChatModel, ChatRequest, Done, Event, Failed, Message, State
 from cinnabar.engine.diffusion.decoded import Run
 from cinnabar.engine.diffusion.engine import DiffusionEngine
-from cinnabar.engine.diffusion.thoughts import bound
 from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Filled, Passage, Request
@@ -43,7 +42,7 @@ SORTS: dict[str, dict[str, Any]] = {
     "text": {},
     "stopped text": {"stop": ("a", '"')},
     "record": {"schema": NOTE},
-    "record after thoughts": {"schema": NOTE, "effort": EFFORTS["high"], "max_tokens": 200, "reasoning": True},
+    "record with high effort": {"schema": NOTE, "effort": EFFORTS["high"], "max_tokens": 200},
     "extraction": {"schema": NOTE, "extract": True, "guesses": True},
     "any JSON": {"any_json": True},
     "call or text": {"tools": TOOLS},
@@ -112,7 +111,6 @@ def test_each_sort_of_request_is_answered(chat: DiffusionChat, sort: str) -> Non
         assert accepts(request.schema, event.text)
     if sort == "edit":
         assert event.text.startswith("```\n") and event.text.endswith("\n```")
-    assert bool(event.reasoning) == (sort == "record after thoughts")
 
 
 @pytest.mark.parametrize("effort", EFFORTS)
@@ -355,19 +353,6 @@ def test_closing_ends_all_requests_and_refuses_further_ones(model: LanguageModel
     chat.close()
 
 
-def test_thoughts_count_as_written_and_stay_within_max_tokens(chat: DiffusionChat, model: LanguageModel) -> None:
-    event = done(chat, wanted(schema=NOTE, effort=EFFORTS["high"], max_tokens=120, reasoning=True))
-    assert event.reasoning and event.usage.completion_tokens <= 120
-    assert accepts(NOTE, event.text)
-    for most in range(16, 90, 6):
-        short = done(chat, wanted(schema=NOTE, effort=EFFORTS["high"], max_tokens=most, reasoning=True))
-        assert accepts(NOTE, short.text) and short.usage.completion_tokens <= most
-    quiet = done(chat, wanted(schema=NOTE, effort=EFFORTS["high"], max_tokens=120))
-    assert (quiet.reasoning, quiet.text) == ("", event.text)
-    settings = chat._planner.plan(wanted(schema=NOTE, effort=EFFORTS["high"])).task.settings
-    assert settings is not None and bound(model.traits, settings) > 0
-
-
 def test_a_diffusion_chat_is_a_chat_model(chat: DiffusionChat) -> None:
     told: ChatModel = chat
     assert (told.name, told.context) == ("tiny", 2048)
@@ -384,11 +369,10 @@ def test_the_chat_extracts_what_the_engine_extracts() -> None:
     ]
     engine = DiffusionEngine(small).fill(requests)
     with serving(small) as chat:
-        assert chat.abilities == {"extract"}
         for page, filled in zip(pages, engine, strict=True):
-            event = done(chat, wanted(text=page.text, schema=compile_schema(page.schema), max_tokens=None))
+            extraction: dict[str, Any] = {"extract": True, "guesses": True, "max_tokens": None}
+            event = done(chat, wanted(text=page.text, schema=compile_schema(page.schema), **extraction))
             assert isinstance(filled, Filled) and event.text == filled.record
-        assert failed(chat, wanted()).code == "unsupported_parameter"
 
 
 @pytest.mark.parametrize("kind", some(("block",), KINDS))

@@ -16,7 +16,6 @@ from cinnabar.engine.chat.planning import Planner
 from cinnabar.engine.chat.prompts import chat_messages
 from cinnabar.engine.chat.requests import ChatRequest, Message, RequestRefused, ToolCall
 from cinnabar.engine.diffusion.prompt import messages as extraction_messages
-from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.examples import Example
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.schemas import compile_schema
@@ -30,9 +29,9 @@ TALK = (
 )
 
 
-def shown(request: ChatRequest, has_system: bool = True, must_call: bool = False, **more: Any) -> list[tuple[str, str]]:
+def shown(request: ChatRequest, has_system: bool = True, must_call: bool = False) -> list[tuple[str, str]]:
     form = None if request.schema is None else request.schema.form
-    made = chat_messages(request, form, request.tools, must_call, more.get("thinks", False), has_system)
+    made = chat_messages(request, form, request.tools, must_call, has_system)
     return [(str(one["role"]), "".join(one["content"])) for one in made]
 
 
@@ -56,8 +55,6 @@ def test_the_fields_and_the_tools_are_told_behind_the_system_message() -> None:
     assert "Call one if it helps" in system and "Call one of them now" not in system
     ((_, system), _) = shown(wanted(schema=NOTE, tools=TOOLS), must_call=True)
     assert "Call one of them now" in system and "number:" not in system
-    ((_, system), _) = shown(wanted(schema=NOTE), thinks=True)
-    assert 'First write "Thoughts:"' in system and "Answer with the record alone" not in system
 
 
 def test_the_kind_of_the_answer_follows_from_the_request(model: LanguageModel) -> None:
@@ -99,18 +96,6 @@ def test_examples_that_do_not_fit_are_left_out(model: LanguageModel) -> None:
     request = wanted(schema=NOTE, extract=True, examples=(Example("word " * 900, '{"number":"","day":null}'),))
     alone = replace(request, examples=())
     assert Planner(model).plan(request).task.prompt == Planner(model).plan(alone).task.prompt
-
-
-def test_a_model_that_was_trained_on_records_alone_extracts_and_refuses_the_rest(tmp_path: Path) -> None:
-    planner = Planner(tiny(tmp_path, thinks=False))
-    assert planner.abilities == {"extract"}
-    system = Message("system", "Be kind.")
-    plan = planner.plan(wanted(messages=(system, *user("No. 7")), schema=NOTE, effort=EFFORTS["high"]))
-    assert plan.thoughts is None
-    assert [*plan.task.prompt] == planner._model.chat.render(extraction_messages(NOTE.form, {}, "No. 7"))
-    for settings in ({}, {"tools": TOOLS}, {"tools": TOOLS, "schema": NOTE}):
-        with pytest.raises(RequestRefused, match="trained to extract records"):
-            planner.plan(wanted(**settings))
 
 
 def test_another_template_is_used_as_it_is(tmp_path: Path) -> None:

@@ -315,7 +315,7 @@ def test_a_wrong_token_is_mended_by_a_model_that_revises(kind: str) -> None:
 @pytest.mark.parametrize("kind", first(3, [kind for kind, traits in KINDS.items() if not traits.revises]))
 def test_a_model_that_was_not_trained_on_wrong_tokens_doubts_none(kind: str) -> None:
     form = form_of(INVOICE)
-    settings = [replace(settings_of("high"), threshold=0.5, thoughts=0, rounds=rounds) for rounds in (0, 2)]
+    settings = [replace(settings_of("high"), threshold=0.5, rounds=rounds) for rounds in (0, 2)]
     plain, same = (decoded(Denoiser(decoder(KINDS[kind], 2), TOKENIZER, one), task(form)) for one in settings)
     assert plain == same and same[0].reopened == 0
 

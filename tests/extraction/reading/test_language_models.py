@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from begun_runs import backfill
 from reading_model import ReadingModel
@@ -18,14 +19,15 @@ from training.confidence_fit import calibrate
 
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.diffusion.planning import Plan, Planner
-from cinnabar.engine.diffusion.thoughts import Thinker, Thoughts
 from cinnabar.engine.models.identity import CALIBRATION
-from cinnabar.engine.models.language import memory, named_models
+from cinnabar.engine.models.language import memory
 from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration
+from cinnabar.engine.models.releases import RELEASED
 from cinnabar.engine.request import Request
+from cinnabar.extraction.corrections.units import record_from, record_json
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
@@ -38,7 +40,9 @@ from cinnabar.extraction.run.cluster.packing import needs, packed_assignment
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.labelled_sets import find_sets
+from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.errors import CinnabarError, ModelError, UsageError
 
@@ -149,28 +153,35 @@ def test_a_backfill_fills_a_new_column_of_rows_that_stay(checkpoint: Path, tmp_p
     assert all(row["kind"] in ("a", "b", None) for row in found["rows.txt"]["lines"])
 
 
-def test_thoughts_lie_beside_the_record_and_a_backfill_keeps_them(
-    checkpoint: Path, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_folder_with_thoughts_of_an_earlier_version_opens_and_goes_on(
+    docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    decode = Thinker.think
+    rows_of = tables.field_rows
 
-    def thinking(self: Thinker, *given: Any) -> Any:
-        assert self.most == 2048 // 16
-        return [(task, Thoughts('It "says" N.', 3)) for task, _ in decode(self, *given)]
+    def with_thoughts(outcome: Outcome, key: tables.Key) -> pa.Table:
+        rows = rows_of(outcome, key)
+        own = rows.slice(0, 1).to_pylist()[0] | {"pointer": "", "field": "", "value_json": '"It says N."'}
+        own |= {"origin": tables.THOUGHTS, "confidence": 1.0, "row_confidence": None}
+        return pa.concat_tables([rows, pa.Table.from_pylist([own], tables.FIELDS)])
 
-    out = tmp_path / "out"
-    monkeypatch.setattr(Thinker, "think", thinking)
-    extract([docs], SOURCE, out, source_of(checkpoint), QUICK.model_copy(update={"effort": "high"}))
+    out, reading = tmp_path / "out", ModelSource("reading", ReadingModel)
+    monkeypatch.setattr(tables, "field_rows", with_thoughts)
+    extract([docs], SOURCE, out, reading, QUICK)
     monkeypatch.undo()
-    stored = "select value, confidence, pointer from fields where origin = 'thoughts'"
-    assert query(out, stored).rows == [('It "says" N.', 1.0, "")] * 4
-    assert not any("says" in text for (text,) in query(out, "select record_json from records").rows)
+    stored_thoughts = "select value, pointer from fields where origin = 'thoughts'"
+    assert query(out, stored_thoughts).rows == [("It says N.", "")] * 4
     assert run(["show", "0.txt", "--out", str(out)]) == 0
-    assert "thoughts" in capsys.readouterr().out
-    done = backfill(LATER, out, source_of(checkpoint), options=QUICK)
+    assert "It says N." in capsys.readouterr().out
+    assert run(["correct", "0.txt", "--out", str(out), "--set", "/total=7"]) == 0
+    assert records(out)["0.txt"] == {"name": "N0", "total": 7}
+    done = backfill(LATER, out, reading, options=QUICK)
     assert done is not None and done.written == 4
-    later = f"{stored} and schema_fingerprint = '{LATER.fingerprint}'"
-    assert query(out, later).rows == [('It "says" N.', 1.0, "")] * 4
+    # A corrected record keeps the one that it was made from as JSON.
+    own = Record.of("{}", (), (), {}, {})
+    assert record_from(record_json(own) | {"thoughts": "It says N."}) == own
+    later = f"schema_fingerprint = '{LATER.fingerprint}'"
+    assert query(out, f"{stored_thoughts} and {later}").rows == []
+    assert records(out, later)["0.txt"]["total"] == 7 and records(out, later)["1.txt"]["name"] == "N1"
 
 
 def test_a_calibration_is_fitted_and_becomes_part_of_the_models_name(
@@ -227,15 +238,16 @@ def _no_room(*_: Any) -> int:
     raise UsageError("the task and the schema take all tokens")
 
 
-def test_auto_is_the_reader_with_our_own_model_behind_it(
+def test_auto_is_the_reader_with_a_fetched_model_behind_it(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, always = tmp_path / "model", Scale(0.0, {})
+    name = min(RELEASED, key=lambda name: RELEASED[name].size)
+    folder, always = tmp_path / name, Scale(0.0, {})
+    monkeypatch.setenv("CINNABAR_MODELS", str(tmp_path))
     shutil.copytree(checkpoint, folder)
-    monkeypatch.setattr(named_models, "INSTALLED", folder)
-    with pytest.raises(UsageError, match="expected a calibration of both models, diffusion has none"):
-        sources_of(RunPlan.of(), "auto")
-    _, asked = sources_of(RunPlan.of(escalate_to="diffusion", below=0.3), "default")
+    with pytest.raises(UsageError, match=f"expected a calibration of both models, {name} has none"):
+        sources_of(RunPlan.of(escalate_to=name), "auto")
+    _, asked = sources_of(RunPlan.of(escalate_to=name, below=0.3), "default")
     assert asked is not None and (asked.below, asked.surer) == (0.3, False)
     fitted_for = checkpoint_fingerprint(folder)
     save_calibration(folder, Calibration(always, always, always, fitted_for, values_version=1))
@@ -245,8 +257,8 @@ def test_auto_is_the_reader_with_our_own_model_behind_it(
     assert escalation.below == model_sources.AUTO_BELOW
     _, other = sources_of(RunPlan.of(escalate_to=str(folder)), str(checkpoint))
     assert other is not None and not other.surer
-    monkeypatch.setattr(named_models, "INSTALLED", checkpoint / "none")
-    with pytest.raises(UsageError, match="the model is not in its place"):
+    shutil.rmtree(folder)
+    with pytest.raises(UsageError, match="expected a fetched language model that fits the free memory"):
         sources_of(RunPlan.of(), "auto")
 
 
@@ -312,7 +324,7 @@ def test_what_does_not_go_together_is_refused(
     monkeypatch.setenv("INCEPTION_API_KEY", "key")
     check("default", escalate_to=str(checkpoint), below=0.5, steps=2)
     check(str(checkpoint), escalate_to="mercury-2", steps=2, budget="1")
-    with pytest.raises(UsageError, match="expected `diffusion`, mercury-2, openai:NAME, or the folder of a lang"):
+    with pytest.raises(UsageError, match="expected mercury-2, openai:NAME, a fetched language model, or the folder"):
         check("default", escalate_to=str(tmp_path))
     with pytest.raises(UsageError, match="--budget: expected mercury-2 or openai:NAME with it"):
         check("default", escalate_to=str(checkpoint), budget="1")

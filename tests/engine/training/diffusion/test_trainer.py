@@ -9,7 +9,6 @@ import torch
 from effort import first
 
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.quantised import dequantise, quantise
 from cinnabar.engine.models.language.traits import Traits, Visibility
 from cinnabar.engine.training.diffusion.examples import Example, Noise
 from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
@@ -31,23 +30,3 @@ def test_answers_are_learned_by_heart_with_logits_for_the_next_position(
     assert rows[-1]["right"] > 0.9
     # So is the next token, from which the model answers token by token.
     assert rows[-1]["clean"] < 0.5
-
-
-def test_weights_learn_to_be_rounded_to_few_bits_and_stay_whole(tmp_path: Path) -> None:
-    def trained(few_bits: float) -> tuple[Decoder, dict[str, float]]:
-        torch.manual_seed(0)
-        traits = Traits("sdar", 32, 32, 2, 2, 1, 16, 64, 1e-6, 128, "token_causal", 4, MASK, True, tied=True)
-        examples = [Example((1, 2, 3), (7, 8, 9, 10, 11, END)), Example((3, 2), (1, 5, END))]
-        config = DiffusionTraining(steps=60, batch=128, rate=1e-2, matrix_rate=None, few_bits=few_bits)
-        rows: list[dict[str, float]] = []
-        decoder = Decoder(traits)
-        folder = tmp_path / str(few_bits)
-        train_diffusion(decoder, lambda count, _, rng: rng.choices(examples, k=count), END, config, folder, rows.append)
-        return decoder, rows[-1]
-
-    (whole, before), (decoder, after) = trained(1.0), trained(0.5)
-    weight = decoder.model.layers[0].self_attn.q_proj.weight
-    rounded = dequantise(*quantise(weight, 4), weight.dtype)
-    assert not torch.equal(weight, rounded)
-    assert not torch.equal(weight, whole.model.layers[0].self_attn.q_proj.weight)
-    assert after["hidden"] < before["hidden"] + 0.5

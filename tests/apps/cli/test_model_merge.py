@@ -1,4 +1,4 @@
-"""`cinnabar model place` and `model merge`: what they write and say."""
+"""`cinnabar model merge`: what it writes and says."""
 
 from __future__ import annotations
 
@@ -10,23 +10,7 @@ import torch
 from safetensors.torch import save_file
 from tiny_checkpoint import write_checkpoint
 
-from cinnabar.apps.cli import model as model_command
 from cinnabar.apps.cli.main import run
-from cinnabar.engine.models.language.language_model import load_language_model
-from cinnabar.engine.models.language.packed import pack
-
-
-def test_a_packed_model_is_placed_where_its_name_finds_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    placed = tmp_path / "placed"
-    monkeypatch.setattr(model_command, "INSTALLED", placed)
-    pack(write_checkpoint(tmp_path / "whole"), tmp_path / "packed")
-    assert run(["model", "place", str(tmp_path / "packed"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"folder": str(placed)}
-    load_language_model(placed, "cpu")
-    assert run(["model", "place", str(tmp_path / "whole")]) == 2
-    assert "expected packed.json" in capsys.readouterr().err
 
 
 def test_a_lora_folder_is_merged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
