@@ -109,8 +109,8 @@ def _branched(
     by_token = asked.permute(2, 0, 1, 3)
     own = (by_token @ keys.transpose(2, 3)).masked_fill(unseen[:, None, None], float("-inf"))
     weights = torch.cat([shared, own.permute(1, 2, 0, 3)], -1).softmax(-1)
-    of_base, of_own = weights.split([base.shape[2], keys.shape[2]], -1)
-    made = (of_base.flatten(1, 2) @ base[1]).view(groups, heads // groups, many, width)
+    of_base, of_own = weights[..., : base.shape[2]], weights[..., base.shape[2] :]
+    made: torch.Tensor = (of_base.flatten(1, 2) @ base[1]).view(groups, heads // groups, many, width)
     made = made + (of_own.permute(2, 0, 1, 3) @ values).permute(1, 2, 0, 3)
     return made.reshape(1, heads, many, width)
 
