@@ -16,14 +16,14 @@ from typing import Any
 FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
-    "schemas": (15, "21ecc388249c0e55"),
-    "engine": (29, "09c90a81f9521d5c"),
-    "reader": (28, "5e96dccd4c5edb31"),
+    "schemas": (15, "81ceff0d0a4e4686"),
+    "engine": (29, "caf1158c0609b67e"),
+    "reader": (28, "a699d368c066c59c"),
     "replies": (13, "c2b1d7ca4e401af5"),
-    "language": (17, "9a29e8a631c62199"),
+    "language": (18, "c7c8970247b27bc8"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (15, "a6af65bcdba96025"),
-    "merging": (20, "3127f9580509fdf3"),
+    "merging": (20, "4c87404e312806dc"),
     "routing": (11, "634299b329699829"),
     "plain": (13, "217957a05585cd80"),
     "pdf": (15, "3072d8253d2e25ee"),
