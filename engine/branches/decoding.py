@@ -16,7 +16,7 @@ from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.time_limit import check_time
 
 #: The most tokens of a value, and items of a list.
-TOKENS, ITEMS = 400, 200
+VALUE_TOKENS, ITEMS = 400, 200
 #: The fewest tokens of a common beginning that are worth a pass.
 _LEAST = 6
 
@@ -48,7 +48,7 @@ class Branch:
     def moved(self, shares: Floats) -> None:
         """Takes the next move of the constraint."""
         move = self.constraint.move(self.state, shares)
-        if move is None or self.tokens >= TOKENS:
+        if move is None or self.tokens >= VALUE_TOKENS:
             self.done = True
             return
         self.share *= move.share

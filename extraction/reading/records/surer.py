@@ -14,7 +14,7 @@ from cinnabar.schemas.pointers import escape, lies_within
 
 _T = TypeVar("_T")
 #: The most confidence that comes of two readings that agree.
-MOST = 0.98
+AGREED = 0.98
 #: The origins of values that no model read.
 _TOLD = {"known", "fact", "default", "minimal"}
 #: Marks a property that is left out.
@@ -74,7 +74,7 @@ class _Chosen:
         if mine is None or theirs is None or mine.text != theirs.text or {mine.origin, theirs.origin} & _TOLD:
             return
         doubt = (1 - mine.confidence) * (1 - theirs.confidence)
-        sure = round(min(1 - doubt, max(MOST, mine.confidence, theirs.confidence)), 4)
+        sure = round(min(1 - doubt, max(AGREED, mine.confidence, theirs.confidence)), 4)
         self.leaves[pointer] = replace(self.leaves[pointer], confidence=sure)
 
     def _first_is_surer(self, node: Node, pointer: str) -> bool:
