@@ -21,7 +21,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "Files": ("hostile_files", "mutations", "ocr", "parsing"),
     "Speed and size": ("rate", "volume", "cold_start", "long_texts", "long_file", "stored", "ray"),
-    "Language models": ("engine", "released", "batches", "streams", "diffusion_gemma", "holes", "gpu"),
+    "Language models": ("engine", "released", "models_beside", "batches", "streams", "diffusion_gemma", "holes", "gpu"),
     "The server and servers": ("server", "clients", "hostile_requests", "remote"),
     "Owners, people and broken runs": ("owners", "review", "two_people", "hostile_folders", "faults", "readers"),
 }  # fmt: skip
