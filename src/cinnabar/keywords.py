@@ -23,6 +23,7 @@ class Options(TypedDict, total=False):
     context: int | None
     max_tokens: int
     max_seconds: float
+    seconds_each: float | None
     password_file: str | None
     examples: str | None
     hidden: bool

@@ -7,6 +7,7 @@ installed. What was fetched before an interruption is not fetched again.
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from cinnabar.schemas.errors import CinnabarError, UsageError
 from cinnabar.schemas.extras import check_extra
 
 _FILE = "model.gguf"
-#: What the project ships for releases, a folder for each.
+#: What the project ships for releases, a folder for each, whose name is one that a wheel packs.
 SHIPPED = Path(__file__).parent / "releases"
 #: Seconds after which the download of a package counts as failed.
 _PATIENCE = 1800
@@ -69,7 +70,7 @@ def fetch_released(
 
 def _equip(name: str, folder: Path) -> None:
     """Puts what the project ships for a release beside its weights: an adapter for filling fields, a calibration."""
-    own = SHIPPED / name
+    own = SHIPPED / re.sub(r"\W", "_", name)
     for path in own.rglob("*.*") if own.is_dir() else ():
         place = folder / path.relative_to(own)
         if not place.is_file() or place.read_bytes() != path.read_bytes():

@@ -129,7 +129,7 @@ def test_no_room_is_told_before_anything_is_fetched(
 
 
 def test_what_ships_for_a_release_is_put_beside_its_weights(models: Path, tmp_path: Path) -> None:
-    shipped = tmp_path / "shipped" / NAME
+    shipped = tmp_path / "shipped" / "qwen2_5_coder_0_5b"
     (shipped / "fields").mkdir(parents=True)
     (shipped / "calibration.json").write_text("{}")
     (shipped / "fields" / "adapter_config.json").write_text("1")
