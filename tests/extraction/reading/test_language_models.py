@@ -173,7 +173,7 @@ def test_a_folder_with_thoughts_of_an_earlier_version_opens_and_goes_on(
     assert run(["show", "0.txt", "--out", str(out)]) == 0
     assert "It says N." in capsys.readouterr().out
     assert run(["correct", "0.txt", "--out", str(out), "--set", "/total=7"]) == 0
-    assert records(out)["0.txt"] == {"name": "N0", "total": 7}
+    assert records(out, "latest")["0.txt"] == {"name": "N0", "total": 7}
     done = backfill(LATER, out, reading, options=QUICK)
     assert done is not None and done.written == 4
     # A corrected record keeps the one that it was made from as JSON.
