@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from training.labelled import held_back_part
 from training.recipe import load_recipe
@@ -30,6 +32,17 @@ def unseen_sets(paths: list[Path], limit: int | None) -> list[LabelledSet]:
     return [one for one in found if one.truths]
 
 
+def summary_of(model: str, chosen: list[LabelledSet], **options: Any) -> dict[str, Any]:
+    """Returns the figures of a model on these sets, and its seconds of a document, parsing and loading included."""
+    plan = RunPlan.of(model=model, on_missing="guess", **options)
+    source, escalation = sources_of(plan, model)
+    tier = None if escalation is None else escalation.tier(escalation.source, plan.options.effort)
+    begun = time.perf_counter()
+    found = predict_sets(chosen, partial(source.filler, plan.options.effort, plan.options.steps), plan.options, tier)
+    seconds = (time.perf_counter() - begun) / max(1, sum(len(one.truths) for one in chosen))
+    return summarise({one.name: score_set(one, found[one.name]) for one in chosen}) | {"seconds": round(seconds, 2)}
+
+
 def main() -> None:
     """Prints the figures of each set and their means."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -41,11 +54,8 @@ def main() -> None:
     parser.add_argument("--beside-constant", action="store_true", help="the F1 of the best constant answer as well")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
-    plan = RunPlan.of(model=asked.model, on_missing="guess", effort=asked.effort, device=asked.device)
-    source, _ = sources_of(plan, asked.model)
     chosen = unseen_sets(asked.sets, asked.limit)
-    found = predict_sets(chosen, partial(source.filler, plan.options.effort, plan.options.steps), plan.options)
-    summary = summarise({one.name: score_set(one, found[one.name]) for one in chosen})
+    summary = summary_of(asked.model, chosen, effort=asked.effort, device=asked.device)
     if asked.json:
         print(json.dumps(summary))
     else:

@@ -9,32 +9,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
-from functools import partial
 from pathlib import Path
-from typing import Any
 
-from bench.held_back_report import unseen_sets
+from bench.held_back_report import summary_of, unseen_sets
 from cinnabar.apps.cli.console import standard_output, table
-from cinnabar.apps.cli.evaluate import predict_sets
-from cinnabar.extraction.learning.evaluation import score_set, summarise
-from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.reading.model_sources import sources_of
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 
 #: The figures that are told of each model, means over the sets.
 TOLD = ("f1", "scalars", "lists", "invented", "ece", "value_ece", "null_ece", "value_auc", "coverage95")
-
-
-def summary_of(model: str, chosen: list[LabelledSet], options: dict[str, Any]) -> dict[str, Any]:
-    """Returns the figures of a model on these sets, and its seconds of a document."""
-    plan = RunPlan.of(model=model, on_missing="guess", **options)
-    source, escalation = sources_of(plan, model)
-    tier = None if escalation is None else escalation.tier(escalation.source, plan.options.effort)
-    begun = time.perf_counter()
-    found = predict_sets(chosen, partial(source.filler, plan.options.effort, plan.options.steps), plan.options, tier)
-    seconds = (time.perf_counter() - begun) / sum(len(one.truths) for one in chosen)
-    return summarise({one.name: score_set(one, found[one.name]) for one in chosen}) | {"seconds": round(seconds, 2)}
 
 
 def main() -> None:
@@ -47,7 +28,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     chosen = unseen_sets(asked.sets, asked.limit)
-    found = {model: summary_of(model, chosen, {"device": asked.device}) for model in asked.models}
+    found = {model: summary_of(model, chosen, device=asked.device) for model in asked.models}
     if asked.json:
         print(json.dumps(found))
         return
