@@ -20,7 +20,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "engine": (29, "2a12f0e00e3c3223"),
     "reader": (28, "c585fd4d7c69955f"),
     "replies": (13, "c2b1d7ca4e401af5"),
-    "language": (18, "1e7f69c1f5902b3d"),
+    "language": (18, "165c4f1f76130c95"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (15, "a6af65bcdba96025"),
     "merging": (20, "1e94cf89feb8419c"),

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 
 import torch
 
-from cinnabar.engine.branches.constraint import Constraint, Grounded, Written
+from cinnabar.engine.branches.constraint import Constraint, Grounded, Options, Written
 from cinnabar.engine.branches.decoding import Branch, BranchDecoder, logarithm
 from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_document
-from cinnabar.engine.branches.grounds import Grounds, option_at, option_constraint
+from cinnabar.engine.branches.grounds import Grounds, written_option
 from cinnabar.engine.branches.prompt import dotted, field_lines, first_words, head, item_head, messages
-from cinnabar.engine.branches.token_texts import TokenTexts
+from cinnabar.engine.branches.value_tokens import ValueTokens
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.model import WHOLE, Calibrator, Candidate, Row, Scores
 from cinnabar.engine.models.language.language_model import LanguageModel
@@ -52,9 +52,6 @@ class Answer:
     text: bytes | None = None
     spans: tuple[tuple[int, int], ...] = ()
     share: float = 0.0
-    least: float = 0.0
-    mass: float = 0.0
-    tokens: int = 0
     origin: Origin = "copied"
 
 
@@ -70,7 +67,7 @@ class BranchMemory:
 
 @dataclass(frozen=True, slots=True)
 class _Prompt:
-    """A form's part of the prompt: names by path, its lines, the tokens before the document, and their keys."""
+    """A form's part of the prompt: names by path, its lines, and the tokens before the document."""
 
     names: dict[str, str]
     lines: str
@@ -78,17 +75,14 @@ class _Prompt:
 
 
 class BranchModel:
-    """Fills slots with a released language model, a branch for each.
-
-    `answered` has, for reports, the answers of the last `score`. Raises ModelError if the model is no causal one.
-    """
+    """Fills slots with a causal language model (`has_branches`), a branch for each."""
 
     def __init__(self, model: LanguageModel, calibration: Calibrator | None = None, fields_first: bool = True) -> None:
         self.model, self.calibration, self.fields_first = model, calibration, fields_first
         self.fingerprint = model.fingerprint
         self.device = model.decoder.device
         self.context_tokens = model.traits.window // 2
-        self.tokens = TokenTexts(model.tokenizer.vocabulary)
+        self.tokens = ValueTokens(model.tokenizer.vocabulary)
         quote = self.tokens.token.get(b' "', self.tokens.token[b'"'])
         self.branches = BranchDecoder(model.decoder, self.tokens, quote)
         self._prompts: dict[str, _Prompt] = {}
@@ -200,11 +194,13 @@ class BranchModel:
             memory.answers[key] = Answer(1.0)
             region = None if row < 0 or rows[row].anchor == WHOLE else _region(rows, row, memory)
             within = None if region is None else memory.grounds.region(*region)
-            constraint: Constraint | None = memory.grounds.constraint(slot, within)
+            constraint: Constraint | None
             if slot.options:
-                constraint = option_constraint(slot, self.tokens)
+                constraint = Options(map(written_option, slot.options), self.tokens)
             elif is_worded(slot):
                 constraint = Written(slot.automaton, self.tokens)
+            else:
+                constraint = memory.grounds.constraint(slot, within)
             if constraint is None:
                 continue
             asks = head(prompt.names[slot.path])
@@ -226,31 +222,29 @@ class BranchModel:
         for (key, slot, copied), branch in zip(doubted, free, strict=True):
             if not isinstance(branch.final, tuple):
                 continue
-            raw: bytes = b'"%s"' % branch.final[1]
-            text = scalar_text(json.loads(raw)).encode() if slot.accepts(raw) else b""
-            traced = memory.grounds.traces.share(json.loads(raw)) if text and slot.accepts(text) else 0.0
+            said = json.loads(b'"%s"' % branch.final[1])
+            text, traces = scalar_text(said).encode(), memory.grounds.traces
+            traced = traces.share(said) if slot.accepts(text) else 0.0
             if traced and branch.mass > BETTER * copied.mass:
-                spans = memory.grounds.traces.spans(json.loads(raw))
                 share = round(branch.share * traced, 6)
-                signs = share, branch.least, branch.mass, branch.tokens
-                memory.answers[key] = Answer(branch.null, text, spans, *signs, origin="generated")
+                memory.answers[key] = Answer(branch.null, text, traces.spans(said), share, "generated")
 
     def _answer(self, slot: Slot, branch: Branch, memory: BranchMemory) -> Answer:
-        signs = branch.share, branch.least, branch.mass, branch.tokens
         if not isinstance(branch.final, tuple) or not branch.final:
             return Answer(branch.null)
         if is_worded(slot):
-            worded = scalar_text(json.loads(b'"%s"' % branch.final[1])).encode()
-            spans = memory.grounds.traces.spans(json.loads(worded))
-            return Answer(branch.null, worded if slot.accepts(worded) else None, spans, *signs, origin="generated")
-        if slot.options:
-            option = slot.options[option_at(slot, branch.final[0][0])].encode()
-            return Answer(branch.null, option, (), *signs, origin="chosen")
+            said = json.loads(b'"%s"' % branch.final[1])
+            text = scalar_text(said).encode()
+            spans = memory.grounds.traces.spans(said)
+            return Answer(branch.null, text if slot.accepts(text) else None, spans, branch.share, "generated")
+        if isinstance(branch.constraint, Options):
+            option = slot.options[branch.constraint.number(branch.final[0][0])].encode()
+            return Answer(branch.null, option, (), branch.share, "chosen")
         value = memory.grounds.value(slot, branch.final)
         if value is None:
             return Answer(branch.null)
         text, span = value
-        return Answer(branch.null, text, (span,), *signs)
+        return Answer(branch.null, text, (span,), branch.share)
 
     def _encode(self, text: str) -> list[int]:
         return self.model.tokenizer.encode(text)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.branches.stretches import Stretches
-from cinnabar.engine.branches.token_texts import TokenTexts
+from cinnabar.engine.branches.value_tokens import ValueTokens
 from cinnabar.engine.lifting import Ints
 from cinnabar.schemas.automata.automaton import Automaton
 
@@ -67,7 +67,7 @@ class Grounded:
     def __init__(
         self,
         stretches: Stretches,
-        tokens: TokenTexts,
+        tokens: ValueTokens,
         given: Mapping[int, frozenset[int]] | None = None,
         within: tuple[int, int] | None = None,
         taken: Callable[[int, int], bool] | None = None,
@@ -155,7 +155,7 @@ class Written:
     automaton: of the canonical JSON texts of strings, quotes included.
     """
 
-    def __init__(self, automaton: Automaton, tokens: TokenTexts) -> None:
+    def __init__(self, automaton: Automaton, tokens: ValueTokens) -> None:
         self._automaton, self._tokens = automaton, tokens
 
     def first(self) -> tuple[int, bytes]:
@@ -207,17 +207,22 @@ class Written:
         return frozenset() if closing is None else frozenset(closing.tolist())
 
 
-def options_of(texts: Iterable[bytes], tokens: TokenTexts) -> tuple[Grounded, Callable[[int], int]]:
-    """Returns the constraint of some texts, written within quotes, and what tells the number of a begin's text."""
-    # No token goes over the border: the limit of each text is its end.
-    stretches = Stretches("", tokens)
-    joined, given = bytearray(), dict[int, frozenset[int]]()
-    for text in texts:
-        given[len(joined)] = frozenset({len(joined) + len(text)})
-        joined += text + b"\x00"
-    stretches.written = bytes(joined)
-    begins = sorted(given)
-    return Grounded(stretches, tokens, given), lambda begin: bisect_right(begins, begin) - 1
+class Options(Grounded):
+    """One of some texts, written within quotes; no token goes over the border of two."""
+
+    def __init__(self, texts: Iterable[bytes], tokens: ValueTokens) -> None:
+        joined, given = bytearray(), dict[int, frozenset[int]]()
+        for text in texts:
+            given[len(joined)] = frozenset({len(joined) + len(text)})
+            joined += text + b"\x00"
+        stretches = Stretches("", tokens)
+        stretches.written = bytes(joined)
+        super().__init__(stretches, tokens, given)
+        self._begins = sorted(given)
+
+    def number(self, begin: int) -> int:
+        """Returns the number of the text that begins at this place."""
+        return bisect_right(self._begins, begin) - 1
 
 
 def _ratio(part: float, whole: float, alone: bool) -> float:

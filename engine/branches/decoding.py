@@ -10,7 +10,7 @@ import numpy as np
 
 from cinnabar.engine.branches.constraint import Constraint, Floats, Grounded, Pair
 from cinnabar.engine.branches.forks import Fork, Forks
-from cinnabar.engine.branches.token_texts import TokenTexts
+from cinnabar.engine.branches.value_tokens import ValueTokens
 from cinnabar.engine.lifting import Ints
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.time_limit import check_time
@@ -27,8 +27,8 @@ class Branch:
 
     head: its tokens up to the opening quote. item: a number of its item in a list, -1 outside of any. null: the share
     of the tokens that say that there is no value. final: the state of the constraint at the end of the value, None if
-    it has none. share: the product of the shares of all moves; least: the smallest of them; mass: the smallest share of
-    what was allowed, 1 where nothing was weighed. tokens: how many were written.
+    it has none. share: the product of the shares of all moves; mass: the smallest share of what was allowed, 1 where
+    nothing was weighed. tokens: how many were written.
     """
 
     head: list[int]
@@ -37,7 +37,6 @@ class Branch:
     null: float = 0.0
     final: object | None = None
     share: float = 1.0
-    least: float = 1.0
     mass: float = 1.0
     tokens: int = 0
     done: bool = False
@@ -52,7 +51,7 @@ class Branch:
             self.done = True
             return
         self.share *= move.share
-        self.least, self.mass = min(self.least, move.share), min(self.mass, round(move.mass, 4))
+        self.mass = min(self.mass, round(move.mass, 4))
         if move.token is None:
             self.final, self.done = move.state, True
             return
@@ -74,7 +73,7 @@ class Item:
 class BranchDecoder:
     """Decodes branches with one model. `passes` and `rows` count what was computed behind documents."""
 
-    def __init__(self, decoder: Decoder, tokens: TokenTexts, quote: int) -> None:
+    def __init__(self, decoder: Decoder, tokens: ValueTokens, quote: int) -> None:
         """quote: the token of a blank and a quote, which opens a value."""
         self._decoder, self._tokens, self._quote = decoder, tokens, quote
         self.passes = self.rows = 0

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from cinnabar.engine.branches.constraint import Constraint, Grounded, Pair, options_of
+from cinnabar.engine.branches.constraint import Grounded, Pair
 from cinnabar.engine.branches.stretches import Stretches
-from cinnabar.engine.branches.token_texts import TokenTexts
 from cinnabar.engine.branches.tracing import Traces
+from cinnabar.engine.branches.value_tokens import ValueTokens
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.request import Passage
@@ -27,7 +27,7 @@ Value = tuple[bytes, tuple[int, int]]
 class Grounds:
     """The stretches of a passage, and what they read as."""
 
-    def __init__(self, passage: Passage, tokens: TokenTexts) -> None:
+    def __init__(self, passage: Passage, tokens: ValueTokens) -> None:
         self.passage = passage
         self.stretches = Stretches(passage.text, tokens)
         self.reader = MentionReader(passage.text, passage.locale)
@@ -60,10 +60,6 @@ class Grounds:
         frozen = {begin: frozenset(ends) for begin, ends in given.items()}
         return Grounded(self.stretches, self._tokens, frozen)
 
-    def anywhere(self) -> Grounded:
-        """Returns the constraint of any stretch, such as the first words of an item."""
-        return Grounded(self.stretches, self._tokens)
-
     def _taken(self, slot: Slot) -> Callable[[int, int], bool]:
         return lambda begin, end: self.read(slot, begin, end) is not None
 
@@ -94,21 +90,6 @@ class Grounds:
 def _words_of(slot: Slot) -> frozenset[str]:
     name = _CAMEL.sub(" ", slot.path.rpartition("/")[2])
     return frozenset(_WORD.findall(f"{name} {slot.title} {slot.description}".lower()))
-
-
-def option_constraint(slot: Slot, tokens: TokenTexts) -> Constraint:
-    """Returns the constraint of a choice: its options, written as strings."""
-    return options_of([written_option(option) for option in slot.options], tokens)[0]
-
-
-def option_at(slot: Slot, begin: int) -> int:
-    """Returns the number of the option that begins at this place of the constraint."""
-    at = 0
-    for number, option in enumerate(slot.options):
-        if at == begin:
-            return number
-        at += len(written_option(option)) + 1
-    raise IndexError(begin)
 
 
 def written_option(option: str) -> bytes:

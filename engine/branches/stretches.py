@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from cinnabar.engine.branches.token_texts import TokenTexts
+from cinnabar.engine.branches.value_tokens import ValueTokens
 from cinnabar.engine.lifting import Ints
 
 #: Letters of scripts that are written without blanks: a stretch may begin and end beside each of them.
@@ -23,7 +23,7 @@ class Stretches:
     numbers of bytes.
     """
 
-    def __init__(self, text: str, tokens: TokenTexts) -> None:
+    def __init__(self, text: str, tokens: ValueTokens) -> None:
         self._tokens = tokens
         written = bytearray()
         character: list[int] = []

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 
 import numpy as np
 
+from cinnabar.engine.diffusion.forced import TokenTexts
 from cinnabar.engine.lifting import Ints, Vocabulary
 
 #: What may stand behind the closing quote within its token.
 _BEHIND = (b"", b",", b"}", b"]", b"},", b"],", b"}]", b"]}", b"}\n", b",\n", b"\n", b'",')
 
 
-class TokenTexts:
-    """The bytes of each token, the token of each text, and tokens with a closing quote.
+class ValueTokens(TokenTexts):
+    """The tokens of a vocabulary that decide about values: those that close one, say null, or end a list.
 
     closing: by the bytes before the quote, [N] int64, the tokens that end a value there; those of b"" are the quote
-    itself. null, opening, empty: [N] int64, tokens that say that there is no value, that open one, and that end a list.
+    itself. The others are [N] int64: `null` and `no_items` say that there is no value and no item; `goes_on` and
+    `ends_list` close an item before another one and behind the last; `comma` and `bracket` do so behind the quote.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self.texts: dict[int, bytes] = {
-            int(token): vocabulary.bytes[row, :length].tobytes()
-            for row, (token, length) in enumerate(zip(vocabulary.tokens, vocabulary.lengths, strict=True))
-        }
-        #: Of tokens with equal bytes the first one.
-        self.token = {text: token for token, text in reversed(self.texts.items())}
-        self.longest = vocabulary.longest
+        super().__init__(vocabulary)
         closing = defaultdict[bytes, list[int]](list)
         for token, text in self.texts.items():
             before, quote, behind = text.partition(b'"')
@@ -41,6 +38,5 @@ class TokenTexts:
         self.comma = self._of(lambda text: text.strip().startswith(b","))
         self.no_items = self._of(lambda text: text.strip().startswith((b"[]", b"null")))
 
-    def _of(self, wanted: object) -> Ints:
-        assert callable(wanted)
+    def _of(self, wanted: Callable[[bytes], bool]) -> Ints:
         return np.array([token for token, text in self.texts.items() if wanted(text)], np.int64)

@@ -15,24 +15,24 @@ class TokenTexts:
     """The bytes of each token, and the tokens that begin with given bytes."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._texts = {
+        self.texts = {
             int(token): vocabulary.bytes[row, :length].tobytes()
             for row, (token, length) in enumerate(zip(vocabulary.tokens, vocabulary.lengths, strict=True))
         }
-        self._token = {text: token for token, text in reversed(self._texts.items())}
-        self._longest = vocabulary.longest
+        self.token = {text: token for token, text in reversed(self.texts.items())}
+        self.longest = vocabulary.longest
 
     def text(self, tokens: Sequence[int]) -> bytes:
         """Returns the bytes of these tokens; tokens without a text have none."""
-        return b"".join(self._texts.get(token, b"") for token in tokens)
+        return b"".join(self.texts.get(token, b"") for token in tokens)
 
     def spell(self, text: bytes) -> list[int]:
         """Returns tokens that spell these bytes, each time the longest one; a byte without a token is left out."""
         tokens, at = list[int](), 0
         while at < len(text):
-            sizes = range(min(self._longest, len(text) - at), 0, -1)
-            size = next((size for size in sizes if text[at : at + size] in self._token), 0)
-            tokens += [self._token[text[at : at + size]]] if size else []
+            sizes = range(min(self.longest, len(text) - at), 0, -1)
+            size = next((size for size in sizes if text[at : at + size] in self.token), 0)
+            tokens += [self.token[text[at : at + size]]] if size else []
             at += max(size, 1)
         return tokens
 

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinnabar.engine.branches.constraint import Grounded, Written, options_of
+from cinnabar.engine.branches.constraint import Grounded, Options, Written
 from cinnabar.engine.branches.stretches import Stretches
-from cinnabar.engine.branches.token_texts import TokenTexts
+from cinnabar.engine.branches.value_tokens import ValueTokens
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.schemas import compile_schema
 
 PIECES = [bytes([byte]) for byte in range(256)]
 PIECES += [b"in", b"Inv", b'."', b'",', b'"}', b' "', b"12", b" 3", b'\\"', b"ab", b'b"', b" null", b'"]', "é".encode()]
-TOKENS = TokenTexts(Vocabulary([*PIECES, None], len(PIECES)))
+TOKENS = ValueTokens(Vocabulary([*PIECES, None], len(PIECES)))
 TEXTS = st.text(alphabet='ab1 2.é日"\\\n\t-', max_size=24)
 
 
@@ -95,7 +95,8 @@ def test_a_given_stretch_ends_where_it_may(seed: int) -> None:
 @given(st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=5, unique=True), st.integers(0, 300))
 def test_of_options_one_is_written(options: list[str], seed: int) -> None:
     texts = [json.dumps(option, ensure_ascii=False)[1:-1].encode("utf-8", "replace") for option in options]
-    grounded, number = options_of(texts, TOKENS)
+    grounded = Options(texts, TOKENS)
+    number = grounded.number
     final = written(grounded, seed)
     assert isinstance(final, tuple)
     begin, end = final[0]
