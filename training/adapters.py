@@ -7,8 +7,8 @@
 
 `prepare` writes the examples (examples.jsonl, held_back.jsonl). `train` goes on where RUN/checkpoint.pt ends, and
 writes it every few minutes. RUN/curve.jsonl has the loss and the branches right of sets that never train, with mean
-weights: an exponential mean of the last steps, which is what is kept. RUN/adapter.safetensors is the best so far, in
-bfloat16; `export` writes it, or the newest mean if no score has been made since, as a LoRA folder of `peft`.
+weights: an exponential mean of the last steps, which is what `export` writes as a LoRA folder of `peft`, and --start
+begins with such a folder.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from training.reading_data import SUFFIX, closed, reading_lines
 from training.recipe import is_held_back, load_recipe
 from training.runs import WITHHELD
 
-RANK, RATE, WARM_UP, BATCH, MEAN = 8, 3e-4, 10, 4, 0.97
+RATE, WARM_UP, BATCH, MEAN = 3e-4, 10, 4, 0.97
 #: The most characters of a document, and tokens of an example: longer ones take minutes of a core.
 CHARACTERS, TOKENS = 1800, 900
 #: Documents of a set, lines of a reading set; documents of each withheld set; seconds between two checkpoints, and
@@ -89,22 +89,23 @@ def _examples(name: str, schema: dict[str, Any], text: str, truth: Any, rng: ran
 class LowRank(nn.Module):
     """A frozen linear layer with a trained product of two thin matrices beside it; alpha is twice the rank."""
 
-    def __init__(self, base: nn.Linear) -> None:
+    def __init__(self, base: nn.Linear, rank: int) -> None:
         super().__init__()
         self.base = base
-        self.down = nn.Parameter(torch.randn(RANK, base.in_features) / math.sqrt(base.in_features))
-        self.up = nn.Parameter(torch.zeros(base.out_features, RANK))
+        self.down = nn.Parameter(torch.randn(rank, base.in_features) / math.sqrt(base.in_features))
+        self.up = nn.Parameter(torch.zeros(base.out_features, rank))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x: [..., I]; returns [..., O]."""
-        made: torch.Tensor = self.base(x) + 2.0 * nn.functional.linear(nn.functional.linear(x, self.down), self.up)
+        thin = nn.functional.linear(x, self.down.to(x.dtype))
+        made: torch.Tensor = self.base(x) + 2.0 * nn.functional.linear(thin, self.up.to(x.dtype))
         return made
 
 
 class Trained:
     """A released model with adapters in all of its layers."""
 
-    def __init__(self, weights: Path, precision: torch.dtype) -> None:
+    def __init__(self, weights: Path, precision: torch.dtype, rank: int) -> None:
         torch.manual_seed(0)
         self.tokenizer = AutoTokenizer.from_pretrained(weights)
         self.network = AutoModelForCausalLM.from_pretrained(weights, dtype=precision, attn_implementation="sdpa")
@@ -114,7 +115,7 @@ class Trained:
             for part in (layer.self_attn, layer.mlp):
                 for name, child in list(part.named_children()):
                     if isinstance(child, nn.Linear):
-                        beside = LowRank(child)
+                        beside = LowRank(child, rank)
                         setattr(part, name, beside)
                         self.added[f"layers.{i}.{name}.down"] = beside.down
                         self.added[f"layers.{i}.{name}.up"] = beside.up
@@ -198,7 +199,7 @@ def train(trained: Trained, run: Path, minutes: float) -> None:
     """Trains until the minutes are over, from the checkpoint if there is one."""
     rows, held = (_rows(run / f"{name}.jsonl") for name in ("examples", "held_back"))
     optimizer = torch.optim.AdamW(trained.added.values(), lr=RATE, weight_decay=0.0, betas=(0.9, 0.98))
-    state: dict[str, Any] = {"step": 0, "row": 0, "tokens": 0, "best": math.inf}
+    state: dict[str, Any] = {"step": 0, "row": 0, "tokens": 0}
     mean = {name: p.detach().clone() for name, p in trained.added.items()}
     if (run / "checkpoint.pt").exists():
         saved = torch.load(run / "checkpoint.pt")
@@ -243,16 +244,18 @@ def train(trained: Trained, run: Path, minutes: float) -> None:
 def export(run: Path, folder: Path) -> None:
     """Writes the mean weights of a run's checkpoint as a LoRA folder."""
     mean = torch.load(run / "checkpoint.pt")["mean"]
-    thin: dict[str, torch.Tensor] = {}
-    for name, weight in mean.items():
-        _, layer, projection, side = name.split(".")
-        part = "self_attn" if projection[0] in "qkvo" else "mlp"
-        stem = f"base_model.model.model.layers.{layer}.{part}.{projection}.lora_{'A' if side == 'down' else 'B'}.weight"
-        thin[stem] = weight.to(torch.bfloat16).contiguous()
+    thin = {_name_in_peft(name): weight.to(torch.bfloat16).contiguous() for name, weight in mean.items()}
     folder.mkdir(parents=True, exist_ok=True)
     save_file(thin, folder / WEIGHTS)
-    config = {"peft_type": "LORA", "r": RANK, "lora_alpha": 2 * RANK, "bias": "none", "task_type": "CAUSAL_LM"}
+    rank = min(next(iter(thin.values())).shape)
+    config = {"peft_type": "LORA", "r": rank, "lora_alpha": 2 * rank, "bias": "none", "task_type": "CAUSAL_LM"}
     (folder / ADAPTER).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+
+
+def _name_in_peft(name: str) -> str:
+    _, layer, projection, side = name.split(".")
+    part = "self_attn" if projection[0] in "qkvo" else "mlp"
+    return f"base_model.model.model.layers.{layer}.{part}.{projection}.lora_{'A' if side == 'down' else 'B'}.weight"
 
 
 def _score_mean(
@@ -263,9 +266,6 @@ def _score_mean(
     scores = trained.score(held)
     trained.load(now)
     _log(run, {"step": state["step"], "tokens": state["tokens"], **scores})
-    if scores["loss"] < state["best"]:
-        state["best"] = scores["loss"]
-        save_file({name: m.to(torch.bfloat16) for name, m in mean.items()}, run / "adapter.safetensors")
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
@@ -287,7 +287,8 @@ def main() -> None:
     parser.add_argument("run", type=Path)
     parser.add_argument("--minutes", type=float, default=150)
     parser.add_argument("--start", type=Path)
-    parser.add_argument("--precision", default="float32")
+    parser.add_argument("--precision", default="float32", help="bfloat16 where the processor multiplies it")
+    parser.add_argument("--rank", type=int, default=8)
     given = parser.parse_args()
     if given.command == "prepare":
         prepare(given.source, given.run)
@@ -296,9 +297,10 @@ def main() -> None:
         export(given.source, given.run)
         return
     torch.set_num_threads(1)
-    trained = Trained(given.source, getattr(torch, given.precision))
+    trained = Trained(given.source, getattr(torch, given.precision), given.rank)
     if given.start is not None:
-        trained.load(load_file(given.start))
+        given_weights = load_file(given.start / WEIGHTS)
+        trained.load({name: given_weights[_name_in_peft(name)] for name in trained.added})
     if given.command == "train":
         train(trained, given.run, given.minutes)
     else:
