@@ -14,6 +14,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -189,6 +190,7 @@ def test_the_commands_of_a_snippet_run(
     put_files(fence.page, folder)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("HOME", str(tmp_path))
+    sys.modules.pop("claims", None)
     for line in lines_of(fence):
         if reason(line) is not None:
             continue
