@@ -233,7 +233,7 @@ def predict_sets(
                 limits = options.max_tokens, options.max_seconds
                 job = Job(ready, engine, validator, "guess", options.context, 0.0, tier, *limits, checks=checks)
                 predictions[one.name] = predict(one, job, pool, bar.step)
-    fillers = [engine] if tier is None else [engine, tier.filler]
+    fillers = [engine] if tier is None else [engine, *tier.loaded]
     for usage in [one.usage() for one in fillers if isinstance(one, Metered)]:
         cost = "not known" if usage["cost"] is None else f"${usage['cost']}"
         print(f"cinnabar: {usage['requests']} requests to {usage['model']}, cost {cost}", file=sys.stderr)

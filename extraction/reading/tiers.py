@@ -11,8 +11,9 @@ writes each row stays as it is.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -38,19 +39,29 @@ ALONE = "reader_alone"
 KNOWN, WHOLE = 0.65, 1.01
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tier:
-    """A stronger model, and the confidence below which values are escalated to it.
+    """A stronger model, which is loaded at the first doubt, and the confidence below which values are escalated to it.
 
     surer: whether its value counts only if its confidence is higher, since both models are calibrated. longest: the
     most rows of a list that is asked of a surer model, None for any number. seconds: of its work on a document.
     """
 
-    filler: Filler
+    load: Callable[[], Filler]
     below: float
     surer: bool = False
     longest: int | None = None
     seconds: float | None = None
+
+    @cached_property
+    def filler(self) -> Filler:
+        """Returns the model's filler; the first call loads it."""
+        return self.load()
+
+    @property
+    def loaded(self) -> list[Filler]:
+        """Returns the filler if it is loaded."""
+        return [self.filler] if "filler" in vars(self) else []
 
 
 @dataclass(slots=True)
@@ -85,8 +96,10 @@ def escalate(
         long = {} if tier.longest is None else long_lists(form, parse(lower.filled.record), tier.longest)
         if _is_sure(lower, tier.below, long.keys()):
             continue
+        # A model that cannot be loaded ends the run, not one document.
+        filler = tier.filler
         try:
-            pieces = chunks_for(lower.document, tier.filler, context, form)
+            pieces = chunks_for(lower.document, filler, context, form)
             # What the first model does not know as a whole is asked as a whole.
             below = WHOLE if tier.surer and is_unknown(lower.filled) else tier.below
             frozen = freeze_sure(form, lower.filled, below, lists=len(pieces) == 1) | lower.facts.known
@@ -102,7 +115,8 @@ def escalate(
         escalated.documents += 1
         asked = lower.filled.leaves.keys() - frozen.keys()
         escalated.fields += sum(1 for at in asked if not lower.facts.holds(at) and not _within(at, long))
-    results = iter(tier.filler.fill([request for one in raised.values() for request in one.requests]))
+    asked_for = [request for one in raised.values() for request in one.requests]
+    results = iter(tier.filler.fill(asked_for) if asked_for else ())
     for at, one in raised.items():
         answers = [next(results) for _ in one.pieces]
         try:

@@ -6,27 +6,26 @@ from collections.abc import Sequence
 
 from cinnabar.engine.branches.branch_model import BranchModel
 from cinnabar.engine.engine import Engine
-from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.reading.pipeline import Job, Read
+from cinnabar.engine.filler import Filler
+from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.wording import counted
 
 #: Below so many seconds a run tells nothing beforehand.
 _SHORT = 10.0
 
 
-def time_note(job: Job, read: Sequence[Read | None], documents: int) -> str | None:
-    """Returns the seconds that each of these documents takes, and all of a run, by those that were parsed first.
+def time_note(filler: Filler, form: Form, texts: Sequence[str], documents: int, at_most: bool) -> str | None:
+    """Returns the seconds that each of a run's documents takes, and all of them, by these texts of its first ones.
 
-    None if no language model fills branches here, or if the run is short.
+    `at_most` says that not all of them are asked of this filler. None if it is no language model that fills branches
+    here, or if the run is short.
     """
-    fillers = [job.engine, *([job.tier.filler] if job.tier else [])]
-    models = [one.model for one in fillers if isinstance(one, Engine) and isinstance(one.model, BranchModel)]
-    texts = [one.found.text for one in read if one is not None and isinstance(one.found, Document)]
-    if not models or not texts:
+    model = filler.model if isinstance(filler, Engine) else None
+    if not isinstance(model, BranchModel) or not texts:
         return None
-    each = sum(models[0].seconds(text, job.compiled.form) for text in texts) / len(texts)
+    each = sum(model.seconds(text, form) for text in texts) / len(texts)
     if each * documents < _SHORT:
         return None
-    most, all_of_them = ("at most about", "all of them") if job.tier else ("about", "all")
+    most, all_of_them = ("at most about", "all of them") if at_most else ("about", "all")
     whole = f"{each * documents / 60:.0f} min" if each * documents >= 120 else f"{each * documents:.0f} s"
     return f"{counted(documents, 'document')}, {most} {each:.1f} s each, {all_of_them} in {whole}; lists take longer"

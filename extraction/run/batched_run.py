@@ -10,9 +10,11 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from cinnabar.engine.filler import Filler
 from cinnabar.engine.timing import timed
 from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.documents.content.codes import CODES
+from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
@@ -154,6 +156,8 @@ class BatchedRun:
         # Inputs that are read only if the same bytes under another name cannot be, and the digests of such.
         self._instead: list[Input] = []
         self._unread: set[str] = set()
+        # The texts of the batch that is filled here.
+        self._texts: list[str] = []
         self._time_told = False
 
     def __enter__(self) -> Self:
@@ -202,18 +206,20 @@ class BatchedRun:
         self._reader.begin(number)
         job = self._whole_job()
         read, known = self.read(number)
-        self._tell_time(job, read)
+        self._texts = [one.found.text for one in read if one is not None and isinstance(one.found, Document)]
+        if not self._time_told:
+            self._time_told = True
+            self._tell_time(job.engine)
         return self.sorted_out(read, fill_batch([one for one in read if one is not None], known, job))
 
-    def _tell_time(self, job: Job, read: Sequence[Read | None]) -> None:
-        """Tells once how long a language model on this machine will take."""
-        if self._time_told:
-            return
-        self._time_told = True
+    def _tell_time(self, filler: Filler) -> None:
+        """Tells how long a language model on this machine will take, by the batch that it is about to read."""
         # Cold start: it imports torch, as the job has by now.
         from cinnabar.extraction.reading.time_estimate import time_note
 
-        if (note := time_note(job, read, sum(map(len, self.batches)))) is not None:
+        form, count = self.assignment.compiled.form, sum(map(len, self.batches))
+        note = time_note(filler, form, self._texts, count, at_most=self.assignment.escalation is not None)
+        if note is not None:
             self._progress.note(note)
 
     def read(self, number: int) -> tuple[list[Read | None], Known | None]:
@@ -381,7 +387,7 @@ class BatchedRun:
         if self._job is None:
             for note in self.assignment.memory_notes():
                 self._progress.note(note)
-            self._job = self.assignment.job(self.place)
+            self._job = self.assignment.job(self.place, self._tell_time)
         return self._job
 
 

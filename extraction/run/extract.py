@@ -173,7 +173,7 @@ class Extraction(BatchedRun):
         """Returns the loaded fillers that ask a server."""
         if self._job is None:
             return []
-        fillers = [self._job.engine, *([self._job.tier.filler] if self._job.tier else [])]
+        fillers = [self._job.engine, *(self._job.tier.loaded if self._job.tier else ())]
         return [filler for filler in fillers if isinstance(filler, Metered)]
 
     def _usage(self) -> Mapping[str, Any] | None:

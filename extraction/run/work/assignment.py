@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.examples import shown_with
-from cinnabar.engine.filler import Prompted
+from cinnabar.engine.filler import Filler, Prompted
 from cinnabar.engine.models.remote.serving import is_plain
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions, RunPlan
 from cinnabar.extraction.reading.checks.checks import Checks
@@ -154,10 +154,10 @@ class Assignment:
         notes = [one.memory_note(self.options.context) for one in self.sources if isinstance(one, LanguageSource)]
         return [note for note in notes if note is not None]
 
-    def job(self, place: Place | None = None) -> Job:
-        """Returns the job with its models loaded; they may keep encodings and answers under `place`.
+    def job(self, place: Place | None = None, loaded: Callable[[Filler], object] = lambda _: None) -> Job:
+        """Returns the job with its model loaded, which may keep encodings and answers under `place`.
 
-        Raises UsageError if a model has no room for the schema.
+        `loaded` receives the stronger model, which of two calibrated ones is loaded at the first doubt. Raises UsageError if a model has no room for the schema.
         """
         # Cold start: Torch takes a second.
         from cinnabar.extraction.reading.pipeline import Job
@@ -165,7 +165,7 @@ class Assignment:
         options, tier = self.options, None
         engine = self._shown(self.model).filler(options.effort, options.steps, place)
         if self.escalation is not None:
-            tier = self.escalation.tier(self._shown(self.escalation.source), options.effort, place)
+            tier = self.escalation.tier(self._shown(self.escalation.source), options.effort, place, loaded)
         for filler in [engine, *([tier.filler] if tier and not tier.surer else [])]:
             if isinstance(filler, Prompted):
                 for part in self.parts:

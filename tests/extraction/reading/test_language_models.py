@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 import shutil
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,11 @@ import pyarrow as pa
 import pytest
 from begun_runs import backfill
 from reading_model import ReadingModel
-from tiny_checkpoint import write_checkpoint
+from tiny_checkpoint import TRAITS, write_checkpoint
 from training.confidence_fit import calibrate
 
 from cinnabar.apps.cli.main import run
+from cinnabar.engine.branches.branch_model import BranchModel
 from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.models.identity import CALIBRATION
 from cinnabar.engine.models.language import memory
@@ -82,6 +84,13 @@ def source_of(folder: Path) -> LanguageSource:
     return found
 
 
+def unsure() -> ReadingModel:
+    """Returns a model that doubts the documents with MAYBE in them."""
+    model = ReadingModel()
+    model.doubted = "MAYBE"
+    return model
+
+
 def records(out: Path, where: str = "true") -> dict[str, Any]:
     rows = query(out, f"select path, record_json from records where {where}").rows
     return {Path(path).name: json.loads(text) for path, text in rows}
@@ -108,11 +117,6 @@ def test_every_document_has_a_valid_record_or_a_reason_and_a_second_run_does_not
 def test_unsure_fields_go_to_the_language_model_and_sure_ones_stay(
     checkpoint: Path, docs: Path, tmp_path: Path
 ) -> None:
-    def unsure() -> ReadingModel:
-        model = ReadingModel()
-        model.doubted = "MAYBE"
-        return model
-
     escalation = Escalation(source_of(checkpoint), 0.8)
     done = extract([docs], SOURCE, tmp_path / "out", ModelSource("unsure", unsure), QUICK, escalation=escalation)
     assert done.usage is not None
@@ -208,11 +212,6 @@ def test_a_calibration_is_fitted_and_becomes_part_of_the_models_name(
 def test_a_calibrated_model_has_the_last_word_only_where_it_is_surer(
     checkpoint: Path, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def unsure() -> ReadingModel:
-        model = ReadingModel()
-        model.doubted = "MAYBE"
-        return model
-
     def values(out: Path, escalation: Escalation) -> dict[str, Any]:
         done = extract([docs], SOURCE, out, ModelSource("unsure", unsure), QUICK, escalation=escalation)
         assert done.quarantined == 0
@@ -232,6 +231,48 @@ def test_a_calibrated_model_has_the_last_word_only_where_it_is_surer(
     monkeypatch.setattr("cinnabar.engine.diffusion.engine.DiffusionEngine.context_beside", _no_room)
     found = values(tmp_path / "out", Escalation(source_of(folder), 0.8, surer=True))
     assert all(found[f"{number}.txt"] == {"name": f"N{number}", "total": number} for number in range(4))
+
+
+class Notes(Silent):
+    """Keeps what a run tells beforehand."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def test_a_calibrated_model_is_loaded_and_tells_its_time_at_the_first_doubt(
+    docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traits = replace(TRAITS, visibility="causal", noise="none", block=1, shift=True, window=8192)
+    upper = source_of(write_checkpoint(tmp_path / "causal", traits=traits, family="qwen3"))
+    loads, asked = list[str](), list[str]()
+    load = LanguageSource.load
+    monkeypatch.setattr(LanguageSource, "load", lambda own: loads.append(own.folder) or load(own))
+    monkeypatch.setattr(BranchModel, "seconds", lambda _own, text, _form: asked.append(text) or 30.0)
+    one_by_one = QUICK.model_copy(update={"batch": 1})
+
+    def notes(name: str, lower: LanguageSource | ModelSource, escalation: Escalation | None) -> list[str]:
+        told = Notes()
+        extract([docs], SOURCE, tmp_path / name, lower, one_by_one, progress=told, escalation=escalation)
+        return told.notes
+
+    sure = Escalation(upper, 0.8, surer=True)
+    assert notes("none", ModelSource("reading", ReadingModel), sure) == loads == asked == []
+    some = notes("some", ModelSource("unsure", unsure), sure)
+    assert some == ["4 documents, at most about 30.0 s each, all of them in 2 min; lists take longer"]
+    assert len(loads) == 1 and asked == ["name=N1\ntotal=1\nMAYBE"]
+    assert notes("alone", upper, None) == ["4 documents, about 30.0 s each, all in 2 min; lists take longer"]
+    assert asked[1:] == ["name=N0\ntotal=0"]
+    monkeypatch.setattr(LanguageSource, "load", _gone)
+    with pytest.raises(ModelError, match="its files are gone"):
+        notes("gone", ModelSource("unsure", unsure), sure)
+
+
+def _gone(*_: Any) -> None:
+    raise ModelError("its files are gone")
 
 
 def _no_room(*_: Any) -> int:
