@@ -9,6 +9,7 @@ from typing import Protocol
 import torch
 
 from cinnabar.engine.request import Failed, Request, Result
+from cinnabar.engine.share_done import part
 from cinnabar.engine.time_limit import TOO_SLOW, counted
 from cinnabar.schemas.errors import EngineFailure, RunError
 
@@ -63,7 +64,8 @@ def run(requests: Sequence[Request], costs: Sequence[int], budget: int, fill: Fi
     while waiting:
         batch = waiting.pop()
         try:
-            with counted():
+            done = len(results)
+            with counted(), part(done / len(requests), (done + len(batch)) / len(requests)):
                 filled = fill([requests[index] for index in batch])
             if len(filled) != len(batch):
                 raise EngineFailure("engine_error", f"expected {len(batch)} results, got {len(filled)}")

@@ -125,7 +125,7 @@ class Bar(Silent):
             disable=not console.is_terminal,
         )
         self._task = self._progress.add_task("", total=None, fields=0, rate="", quarantined=0)
-        self._fields = self._quarantined = 0
+        self._done = self._fields = self._quarantined = 0
         self._out, self._terminal = out, console.is_terminal
         self._tally = OutcomeTally()
         self._begun = time.monotonic()
@@ -145,7 +145,7 @@ class Bar(Silent):
         self._progress.stop()
         self._ended.set()
         # Wrong use is found before any document is read, or while documents are counted: nothing is done then.
-        begun = bool(self._progress.tasks[0].completed) or not isinstance(error, UsageError | ModelError)
+        begun = bool(self._done) or not isinstance(error, UsageError | ModelError)
         if error is not None and self._tally.inputs and begun:
             where = f", in {self._out}" if self._out is not None else ""
             print(harmless(f"cinnabar: so far {self._totals()}{where}"), file=sys.stderr)
@@ -163,15 +163,14 @@ class Bar(Silent):
     def _totals(self) -> str:
         """Returns the totals so far: documents, rate, outcomes, and the reasons of those in quarantine."""
         reasons = self.reasons()
-        done = self._progress.tasks[0].completed
-        rate = speed(done, time.monotonic() - self._begun)
+        rate = speed(self._done, time.monotonic() - self._begun)
         counts: dict[str, int] = {}
         for one in reasons:
             counts[one.outcome] = counts.get(one.outcome, 0) + one.documents
         codes = ", ".join(f"{one.code} {one.documents}" for one in reasons if one.outcome == "quarantined")
         why = {"quarantined": f" ({codes})"}
         outcome_counts = ", ".join(f"{count} {outcome}{why.get(outcome, '')}" for outcome, count in counts.items())
-        so_far = ", ".join(filter(None, (f"{done:.0f} of {self._tally.inputs} documents", rate)))
+        so_far = ", ".join(filter(None, (f"{self._done} of {self._tally.inputs} documents", rate)))
         return ": ".join(filter(None, (so_far, outcome_counts)))
 
     def estimated(self, estimate: CostEstimate) -> None:
@@ -197,7 +196,12 @@ class Bar(Silent):
 
     def step(self, documents: int) -> None:
         """Advances the bar by so many documents."""
-        self._progress.advance(self._task, documents)
-        task = self._progress.tasks[0]
-        rate = speed(task.completed, task.elapsed)
+        self._done += documents
+        rate = speed(self._done, self._progress.tasks[0].elapsed)
         self._progress.update(self._task, fields=self._fields, rate=rate, quarantined=self._quarantined)
+        self.within(0.0)
+
+    def within(self, documents: float) -> None:
+        """Moves the bar on by documents that are answered and not committed; it never goes back."""
+        completed = max(self._progress.tasks[0].completed, self._done + documents)
+        self._progress.update(self._task, completed=completed)

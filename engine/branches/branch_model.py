@@ -12,6 +12,7 @@ import json
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import torch
@@ -27,6 +28,7 @@ from cinnabar.engine.model import WHOLE, Calibrator, Candidate, Row, Scores
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.request import Origin, Passage
+from cinnabar.engine.share_done import part
 from cinnabar.schemas.automata.canonical import scalar_text
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing
@@ -121,19 +123,27 @@ class BranchModel:
     @torch.inference_mode()
     def find_rows(self, forms: Sequence[Form], memories: Sequence[BranchMemory]) -> list[list[Row]]:
         """Returns the items of each form's lists, those of nested lists within their item."""
-        return [self._rows(form, memory) for form, memory in zip(forms, memories, strict=True)]
+        found: list[list[Row]] = []
+        for number, (form, memory) in enumerate(zip(forms, memories, strict=True)):
+            with _part(number, 2 * len(forms)):
+                found.append(self._rows(form, memory))
+        return found
 
     def _rows(self, form: Form, memory: BranchMemory) -> list[Row]:
         rows: list[Row] = []
         around = enclosing(form)
+        parts = 1 + len(form.arrays)
         for array in form.arrays:
             if array.item is None or array.binding is not None or not memory.grounds.stretches.begins:
                 continue
             parents = [at for at, row in enumerate(rows) if row.array == around[array.index]]
-            if around[array.index] < 0:
-                rows += self._items(form, memory, array, -1, None)
-            for parent in parents if around[array.index] >= 0 else ():
-                rows += self._items(form, memory, array, parent, _region(rows, parent, memory))
+            with _part(0, parts):
+                self._forks(form, memory)
+            with _part(1 + array.index, parts):
+                if around[array.index] < 0:
+                    rows += self._items(form, memory, array, -1, None)
+                for parent in parents if around[array.index] >= 0 else ():
+                    rows += self._items(form, memory, array, parent, _region(rows, parent, memory))
         return rows
 
     def _items(
@@ -167,11 +177,12 @@ class BranchModel:
         candidates: list[list[Candidate]] = [[] for _ in range(count)]
         logits = torch.full((count, 1), _NOTHING)
         absent, refused = torch.zeros(count), torch.full((count,), _NOTHING)
-        for form, memory, rows_of_form, slots in zip(forms, memories, rows, own, strict=True):
+        for number, (form, memory, rows_of_form, slots) in enumerate(zip(forms, memories, rows, own, strict=True)):
             known = canvas.known or [False] * count
             asked = [at for at in slots if not known[at]]
             places = [(canvas.instances[at].slot, canvas.instances[at].row) for at in asked]
-            self._ask(form, memory, rows_of_form, places)
+            with _part(len(forms) + number, 2 * len(forms)):
+                self._ask(form, memory, rows_of_form, places)
             for at in asked:
                 instance = canvas.instances[at]
                 answer = memory.answers[_key(form, instance.slot, rows_of_form, instance.row)]
@@ -209,10 +220,14 @@ class BranchModel:
                 asks = item_head(array, first_words(memory.passage.text, rows[row].anchor), prompt.names[slot.path])
             branches.append((key, slot, Branch(self._encode(asks), constraint, -1 if region is None else row)))
         if branches:
-            self.branches.decode(self._forks(form, memory), [branch for *_, branch in branches])
+            with _part(0, 3):
+                forks = self._forks(form, memory)
+            with _part(1, 3):
+                self.branches.decode(forks, [branch for *_, branch in branches])
         for key, slot, branch in branches:
             memory.answers[key] = self._answer(slot, branch, memory)
-        self._compose(form, memory, [one for one in branches if _is_composed(one[1], one[2])])
+        with _part(2, 3):
+            self._compose(form, memory, [one for one in branches if _is_composed(one[1], one[2])])
 
     def _compose(self, form: Form, memory: BranchMemory, doubted: Sequence[tuple[_Key, Slot, Branch]]) -> None:
         """Asks again where copying left little of the model's own mass: the value may be put together from parts."""
@@ -287,6 +302,11 @@ class BranchModel:
 
     def _rendered(self, form: Form, lines: str, text: str) -> list[int]:
         return self.model.chat.render(messages(form.title, lines, text, self.fields_first))
+
+
+def _part(number: int, count: int) -> AbstractContextManager[None]:
+    """Counts parts of the work alike: of a batch the lists of each document, then the fields of each; and within."""
+    return part(number / count, (number + 1) / count)
 
 
 def _key(form: Form, slot: Slot, rows: Sequence[Row], row: int) -> _Key:

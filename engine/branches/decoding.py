@@ -13,6 +13,7 @@ from cinnabar.engine.branches.forks import Fork, Forks
 from cinnabar.engine.branches.value_tokens import ValueTokens
 from cinnabar.engine.lifting import Ints
 from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.share_done import tell_share
 from cinnabar.engine.time_limit import check_time
 
 #: The most tokens of a value, and items of a list.
@@ -96,6 +97,7 @@ class BranchDecoder:
             else:
                 branch.moved(first)
         while left := [branch for branch in branches if not branch.done]:
+            tell_share(sum(one.done or one.tokens / VALUE_TOKENS for one in branches) / len(branches))
             shares = self._read(forks, [(one.fork, one.ahead) for one in left])
             for branch, own in zip(left, shares, strict=True):
                 branch.moved(own)
@@ -132,6 +134,7 @@ class BranchDecoder:
         if none >= 0.5:
             return items, none
         state: tuple[Pair, ...] = grounded.first()
+        pairs = len(state)
         while len(items) < ITEMS:
             branch = Branch([], grounded, state=state)
             while not branch.done:
@@ -143,6 +146,7 @@ class BranchDecoder:
             items.append(Item(branch.final, branch.share))
             behind = min(end for _, end in branch.final)
             state = tuple(pair for pair in grounded.first() if pair[0] >= behind)
+            tell_share(1 - len(state) / pairs)
             going = self._goes_on(forks, fork, shares)
             if not state or going is None:
                 break

@@ -16,6 +16,7 @@ from cinnabar.engine.models.language.attention import attention
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.memory import PREFILL, give_back_memory
 from cinnabar.engine.models.language.passes import LONG
+from cinnabar.engine.share_done import tell_share
 
 #: Places of a branch that are made room for at a time.
 _ROOM = 64
@@ -142,6 +143,7 @@ def read_document(decoder: Decoder, tokens: Sequence[int], before: DocumentKeys 
             return attention(q, held[layer, 0, None, :, :end], held[layer, 1, None, :, :end], seen[None, None])
 
         decoder.hidden(part[None], positions[None], attend)
+        tell_share((first + len(part)) / len(tokens))
     if len(tokens) >= LONG and decoder.device.type == "cpu":
         give_back_memory()
     return DocumentKeys(held, start + len(tokens))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from cinnabar.engine.filler import Filler, Metered
 from cinnabar.engine.request import Failed, Request, Result
+from cinnabar.engine.share_done import part
 from cinnabar.engine.time_limit import TOO_SLOW, limited
 
 #: A document of more tokens is long.
@@ -52,9 +53,9 @@ def _fill_alone(requests: Sequence[Request], filler: Filler, max_seconds: float 
     """Returns the results of one document's passages, which are filled one after the other."""
     results: list[Result] = []
     begun = time.thread_time()
-    for request in requests:
+    for at, request in enumerate(requests):
         left = None if max_seconds is None else max_seconds - (time.thread_time() - begun)
-        with limited(left):
+        with limited(left), part(at / len(requests), (at + 1) / len(requests)):
             (result,) = filler.fill([request])
         results.append(with_advice(result, max_seconds))
         if isinstance(result, Failed):

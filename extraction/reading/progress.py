@@ -32,6 +32,9 @@ class Progress:
     def advance(self, outcomes: Sequence[Outcome]) -> None:
         """Receives the outcomes that were just committed."""
 
+    def within(self, documents: float) -> None:
+        """Receives how much of a batch a language model has answered here before any of it is committed."""
+
     def begun(self, runs: Sequence[str]) -> None:
         """Receives the ids of the runs once they have begun."""
 

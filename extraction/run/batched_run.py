@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.engine.filler import Filler
+from cinnabar.engine.share_done import told_to
 from cinnabar.engine.timing import timed
 from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.documents.content.codes import CODES
@@ -210,7 +211,8 @@ class BatchedRun:
         if not self._time_told:
             self._time_told = True
             self._tell_time(job.engine)
-        return self.sorted_out(read, fill_batch([one for one in read if one is not None], known, job))
+        with told_to(lambda share: self._progress.within(share * len(read))):
+            return self.sorted_out(read, fill_batch([one for one in read if one is not None], known, job))
 
     def _tell_time(self, filler: Filler) -> None:
         """Tells how long a language model on this machine will take, by the batch that it is about to read."""

@@ -157,7 +157,8 @@ class Assignment:
     def job(self, place: Place | None = None, loaded: Callable[[Filler], object] = lambda _: None) -> Job:
         """Returns the job with its model loaded, which may keep encodings and answers under `place`.
 
-        `loaded` receives the stronger model, which of two calibrated ones is loaded at the first doubt. Raises UsageError if a model has no room for the schema.
+        `loaded` receives the stronger model, which of two calibrated ones is loaded at the first doubt. Raises
+        UsageError if a model has no room for the schema.
         """
         # Cold start: Torch takes a second.
         from cinnabar.extraction.reading.pipeline import Job

@@ -81,6 +81,17 @@ def test_a_run_that_breaks_off_tells_its_totals_and_a_whole_one_nothing(
     assert capsys.readouterr().err == ""
 
 
+def test_answered_documents_move_the_bar_and_count_once_they_are_committed() -> None:
+    bar = Bar()
+    bar.begin(5)
+    moves = []
+    for answered, committed in ((1.5, 0), (0.5, 0), (2.25, 2), (0.5, 0), (3.0, 3)):
+        bar.within(answered)
+        moves.append(bar._progress.tasks[0].completed)
+        bar.step(committed)
+    assert moves == [1.5, 1.5, 2.25, 2.5, 5.0] and bar._done == 5
+
+
 @pytest.mark.parametrize(
     ("documents", "seconds", "told"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Filled, Request, text_passage
+from cinnabar.engine.share_done import told_to
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import UnsupportedSchema, UsageError
 
@@ -135,6 +137,17 @@ def test_a_value_does_not_depend_on_other_documents(model: LanguageModel) -> Non
     for at, text in enumerate(texts):
         (alone,) = language_engine(model).fill([request(str(at), text)])
         assert alone == together[at]
+
+
+@pytest.mark.parametrize("budget", [1, 100_000])
+def test_shares_of_the_work_are_told_document_by_document(model: LanguageModel, budget: int) -> None:
+    shares: list[float] = []
+    with told_to(shares.append):
+        Engine(BranchModel(model), token_budget=budget).fill([request("a"), request("b")])
+    # Two documents one by one, or the lists of both and then the fields of both.
+    quarters = [math.ceil(4 * share) for share in shares]
+    assert quarters == sorted(quarters) and {*quarters} == {1, 2, 3, 4}
+    assert all(len({share for share in shares if math.ceil(4 * share) == one}) > 2 for one in quarters)
 
 
 def test_a_known_value_is_not_asked_for(model: LanguageModel) -> None:

@@ -233,16 +233,6 @@ def test_a_calibrated_model_has_the_last_word_only_where_it_is_surer(
     assert all(found[f"{number}.txt"] == {"name": f"N{number}", "total": number} for number in range(4))
 
 
-class Notes(Silent):
-    """Keeps what a run tells beforehand."""
-
-    def __init__(self) -> None:
-        self.notes: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
-
-
 def test_a_calibrated_model_is_loaded_and_tells_its_time_at_the_first_doubt(
     docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,8 +245,9 @@ def test_a_calibrated_model_is_loaded_and_tells_its_time_at_the_first_doubt(
     one_by_one = QUICK.model_copy(update={"batch": 1})
 
     def notes(name: str, lower: LanguageSource | ModelSource, escalation: Escalation | None) -> list[str]:
-        told = Notes()
+        told = Noting()
         extract([docs], SOURCE, tmp_path / name, lower, one_by_one, progress=told, escalation=escalation)
+        assert bool(told.notes) == any(told.answered) and all(share < 1 for share in told.answered)
         return told.notes
 
     sure = Escalation(upper, 0.8, surer=True)
@@ -402,14 +393,18 @@ def test_a_cluster_writes_the_records_of_one_machine(checkpoint: Path, docs: Pat
 
 
 class Noting(Silent):
-    """Keeps the notes of a run."""
+    """Keeps the notes of a run, and the shares of its documents."""
 
     def __init__(self) -> None:
-        self.notes = list[str]()
+        self.notes, self.answered = list[str](), list[float]()
 
     def note(self, text: str) -> None:
         """Keeps a note."""
         self.notes.append(text)
+
+    def within(self, documents: float) -> None:
+        """Keeps a share."""
+        self.answered.append(documents)
 
 
 def with_free(monkeypatch: pytest.MonkeyPatch, folder: Path, tokens: int) -> None:
