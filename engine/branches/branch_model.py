@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import torch
 
@@ -33,8 +34,9 @@ from cinnabar.schemas.automata.canonical import scalar_text
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing
 
-#: The forms whose part of the prompt is kept as keys.
-_FORMS_KEPT = 2
+_T = TypeVar("_T")
+#: The forms whose part of the prompt is kept, and of how many of them as keys.
+_FORMS_KEPT, _KEYS_KEPT = 64, 2
 #: Below this share of the model's mass, somewhere in a copied text, the value is written freely too; the copied one
 #: stays unless the free one has so many times its share, and all its numbers and names are the document's.
 COMPOSED, BETTER = 0.05, 4.0
@@ -87,7 +89,7 @@ class BranchModel:
         self.tokens = ValueTokens(model.tokenizer.vocabulary)
         quote = self.tokens.token.get(b' "', self.tokens.token[b'"'])
         self.branches = BranchDecoder(model.decoder, self.tokens, quote)
-        self._prompts: dict[str, _Prompt] = {}
+        self._prompts: OrderedDict[str, _Prompt] = OrderedDict()
         self._read: OrderedDict[str, DocumentKeys] = OrderedDict()
         self._trial: tuple[float, float] | None = None
 
@@ -280,9 +282,8 @@ class BranchModel:
             return read_document(self.model.decoder, tokens)
         before = self._read.get(form.fingerprint)
         if before is None:
-            before = self._read[form.fingerprint] = read_document(self.model.decoder, prompt.before)
-            while len(self._read) > _FORMS_KEPT:
-                self._read.popitem(last=False)
+            before = read_document(self.model.decoder, prompt.before)
+            _keep(self._read, form, before, _KEYS_KEPT)
         return read_document(self.model.decoder, tokens[many:], before)
 
     def _prompt(self, form: Form) -> _Prompt:
@@ -297,11 +298,19 @@ class BranchModel:
                     f"{self.model.folder}: the fields of the schema take {len(one)} tokens, expected at most"
                     f" {self.context_tokens} of the model's {self.model.traits.window}; take a smaller schema"
                 )
-            made = self._prompts[form.fingerprint] = _Prompt(names, lines, one[:same])
+            made = _Prompt(names, lines, one[:same])
+            _keep(self._prompts, form, made, _FORMS_KEPT)
         return made
 
     def _rendered(self, form: Form, lines: str, text: str) -> list[int]:
         return self.model.chat.render(messages(form.title, lines, text, self.fields_first))
+
+
+def _keep(kept: OrderedDict[str, _T], form: Form, made: _T, most: int) -> None:
+    """Keeps this for a form, and drops those of the forms that came first if there are more than `most`."""
+    kept[form.fingerprint] = made
+    while len(kept) > most:
+        kept.popitem(last=False)
 
 
 def _part(number: int, count: int) -> AbstractContextManager[None]:

@@ -150,6 +150,16 @@ def test_shares_of_the_work_are_told_document_by_document(model: LanguageModel, 
     assert all(len({share for share in shares if math.ceil(4 * share) == one}) > 2 for one in quarters)
 
 
+def test_a_model_keeps_few_of_the_forms_that_it_meets(
+    model: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cinnabar.engine.branches.branch_model._FORMS_KEPT", 3)
+    branches = BranchModel(model)
+    for compiled in forms(0, 5):
+        Engine(branches).fill([Request("a", compiled.form, text_passage(TEXT))])
+    assert (len(branches._prompts), len(branches._read)) == (3, 2)
+
+
 def test_a_known_value_is_not_asked_for(model: LanguageModel) -> None:
     branches = BranchModel(model)
     engine = Engine(branches)
