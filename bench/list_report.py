@@ -29,8 +29,8 @@ from cinnabar.extraction.learning.pairing import LeafPair, pair_items
 from cinnabar.extraction.learning.predicting import prediction_of
 from cinnabar.extraction.learning.scoring import area_under_curve, calibration_error
 from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.reading.model_sources import sources_of
 from cinnabar.extraction.reading.pipeline import run_batch
+from cinnabar.extraction.reading.planned_models import sources_of
 
 #: The least mean confidence of a column that is told as sure.
 SURE = 0.9

@@ -13,7 +13,7 @@ from prefect import flow, get_run_logger  # isort: skip
 
 from cinnabar.extraction.documents.inputs import located
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, Server
-from cinnabar.extraction.reading.model_sources import DEFAULT_BELOW
+from cinnabar.extraction.reading.planned_models import DEFAULT_BELOW
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import Extraction
 from cinnabar.extraction.run.work.assignment import Assignment

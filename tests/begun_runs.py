@@ -7,7 +7,8 @@ from pathlib import Path
 
 from cinnabar.extraction.documents.inputs import Location
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
-from cinnabar.extraction.reading.model_sources import Escalation, Source
+from cinnabar.extraction.reading.model_sources import Source
+from cinnabar.extraction.reading.planned_models import Escalation
 from cinnabar.extraction.reading.progress import Progress
 from cinnabar.extraction.reading.routing.routing import Routing
 from cinnabar.extraction.run.backfill.backfill import Backfill

@@ -20,7 +20,7 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.reading.checks.checks import Checks
-from cinnabar.extraction.reading.model_sources import reader_of, sources_of
+from cinnabar.extraction.reading.planned_models import reader_of, sources_of
 from cinnabar.extraction.reading.records.validation import Validator, Violation
 from cinnabar.extraction.run.work.prompt_examples import prompt_examples
 from cinnabar.schemas import compile_schema, load_schema

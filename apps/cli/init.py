@@ -13,7 +13,7 @@ import typer
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.extraction.people.drafting.library_choice import parsed_documents
 from cinnabar.extraction.people.drafting.project import DRAFTED, make_project
-from cinnabar.extraction.reading.model_sources import largest_model
+from cinnabar.extraction.reading.planned_models import largest_model
 from cinnabar.schemas.wording import harmless
 
 

@@ -16,7 +16,8 @@ from cinnabar.apps.server.logs import start_log
 from cinnabar.apps.server.settings import ServerSettings
 from cinnabar.engine.examples import Examples, joined
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
-from cinnabar.extraction.reading.model_sources import LanguageSource, Source, reader_of, sources_of
+from cinnabar.extraction.reading.model_sources import LanguageSource, Source
+from cinnabar.extraction.reading.planned_models import reader_of, sources_of
 from cinnabar.extraction.run.work.kept_models import kept_model, model_for
 from cinnabar.extraction.run.work.prompt_examples import prompt_examples
 from cinnabar.extraction.store.stored_records import names

@@ -21,8 +21,9 @@ from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.reading.cost_estimate import estimate_cost
-from cinnabar.extraction.reading.model_sources import Escalation, LanguageSource, RemoteSource, Source
+from cinnabar.extraction.reading.model_sources import LanguageSource, RemoteSource, Source
 from cinnabar.extraction.reading.packets.boundaries import SEVERAL
+from cinnabar.extraction.reading.planned_models import Escalation
 from cinnabar.extraction.reading.progress import Progress
 from cinnabar.extraction.run.batched_run import BatchedRun, Opening, Summary
 from cinnabar.extraction.run.naming import named_apart

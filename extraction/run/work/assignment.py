@@ -15,16 +15,13 @@ from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.model_sources import (
     AUTO,
     READER,
-    Escalation,
     LanguageSource,
     Place,
     RemoteSource,
     Source,
     filler_part,
-    reader_of,
-    sources_of,
-    upper_model,
 )
+from cinnabar.extraction.reading.planned_models import Escalation, reader_of, sources_of, upper_model
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.reading.routing.jobs import RoutedJobs
 from cinnabar.extraction.reading.routing.routing import Routing, routing_of

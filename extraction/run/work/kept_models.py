@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cinnabar.extraction.reading.model_sources import AUTO, READER, largest_model
+from cinnabar.extraction.reading.model_sources import AUTO, READER
+from cinnabar.extraction.reading.planned_models import largest_model
 from cinnabar.extraction.store.files import failures
 from cinnabar.extraction.store.folders import began_with, is_new
 from cinnabar.extraction.store.names import identifier

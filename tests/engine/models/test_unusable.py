@@ -8,7 +8,7 @@ import pytest
 
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.reading.model_sources import sources_of
+from cinnabar.extraction.reading.planned_models import sources_of
 from cinnabar.schemas.errors import UsageError
 
 

@@ -33,8 +33,9 @@ from cinnabar.extraction.corrections.units import record_from, record_json
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
-from cinnabar.extraction.reading import model_sources
-from cinnabar.extraction.reading.model_sources import Escalation, LanguageSource, ModelSource, model_source, sources_of
+from cinnabar.extraction.reading import model_sources, planned_models
+from cinnabar.extraction.reading.model_sources import LanguageSource, ModelSource, model_source
+from cinnabar.extraction.reading.planned_models import Escalation, sources_of
 from cinnabar.extraction.reading.planning import chunks_for, passage_of
 from cinnabar.extraction.reading.progress import Silent
 from cinnabar.extraction.run.cluster.connection import joined
@@ -286,7 +287,7 @@ def test_auto_is_the_reader_with_a_fetched_model_behind_it(
     source, escalation = sources_of(RunPlan.of(), "auto")
     assert isinstance(source, ModelSource) and escalation is not None and escalation.surer
     assert escalation.source.fingerprint == source_of(folder).fingerprint
-    assert escalation.below == model_sources.AUTO_BELOW
+    assert escalation.below == planned_models.AUTO_BELOW
     _, other = sources_of(RunPlan.of(escalate_to=str(folder)), str(checkpoint))
     assert other is not None and not other.surer
     shutil.rmtree(folder)

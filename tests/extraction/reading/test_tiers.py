@@ -20,7 +20,8 @@ from cinnabar.engine.models.remote.serving import Settings
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import Escalation, ModelSource, RemoteSource, model_source
+from cinnabar.extraction.reading.model_sources import ModelSource, RemoteSource, model_source
+from cinnabar.extraction.reading.planned_models import Escalation
 from cinnabar.extraction.reading.tiers import MergedRecord, Tier, _is_sure, escalate, freeze_sure
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract

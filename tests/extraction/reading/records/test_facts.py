@@ -35,8 +35,9 @@ from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import Escalation, ModelSource, RemoteSource, model_source
+from cinnabar.extraction.reading.model_sources import ModelSource, RemoteSource, model_source
 from cinnabar.extraction.reading.pipeline import Job, OnMissing, Read, run_batch
+from cinnabar.extraction.reading.planned_models import Escalation
 from cinnabar.extraction.reading.records.facts import FactValues
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.run.cluster.packing import letters

@@ -27,7 +27,8 @@ from reading_model import ReadingModel
 from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import Escalation, ModelSource, model_source
+from cinnabar.extraction.reading.model_sources import ModelSource, model_source
+from cinnabar.extraction.reading.planned_models import Escalation
 from cinnabar.extraction.reading.progress import Silent
 from cinnabar.extraction.reading.routing.routing import Routing
 from cinnabar.extraction.run.batched_run import driver_of

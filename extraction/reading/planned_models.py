@@ -1,0 +1,195 @@
+"""The models of a run's plan: the one that reads, and a stronger one, with `auto` a release behind the reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cinnabar.engine.models.identity import CALIBRATION, model_folder
+from cinnabar.engine.models.language.memory import free_memory
+from cinnabar.engine.models.language.named_models import named_model
+from cinnabar.engine.models.releases import RELEASED
+from cinnabar.engine.models.remote.prices import Prices
+from cinnabar.engine.models.remote.serving import Settings, is_remote
+from cinnabar.engine.models.unusable import named_wrongly
+from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.reading.model_sources import (
+    AUTO,
+    READER,
+    LanguageSource,
+    ModelSource,
+    Named,
+    Place,
+    RemoteSource,
+    Source,
+    is_language,
+    is_named,
+    model_source,
+)
+from cinnabar.extraction.store.folders import began_with
+from cinnabar.schemas.errors import UsageError
+
+# Torch takes seconds to import; a run that finds its work done does not pay for it.
+if TYPE_CHECKING:
+    from cinnabar.engine.filler import Filler
+    from cinnabar.extraction.reading.tiers import Tier
+
+#: Default confidence below which a field is escalated, and that of `auto`.
+DEFAULT_BELOW, AUTO_BELOW = 0.8, 0.5
+#: The most rows of a list that a language model beside the reader is asked for: each takes it a second or two on a CPU,
+#: where the reader binds a table's columns once.
+LONGEST_LIST = 20
+#: What a run with a release takes of memory: for each byte of its file, and beside its weights.
+_WEIGHTS, _RUN = 1.6, 500 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Escalation:
+    """A stronger model, and the confidence below which values are escalated to it (0 to 1, else UsageError)."""
+
+    source: Source
+    below: float
+    #: Whether its values count only where they are surer, as both models are calibrated; else they count in any case.
+    surer: bool = False
+    #: The most rows of a list that is asked of a surer model, None for any number.
+    longest: int | None = None
+    #: The most seconds of its work on a document, None for any number.
+    seconds: float | None = None
+    #: The release that a new folder begins with, None for a model that the caller named.
+    named: str | None = None
+
+    def tier(
+        self,
+        source: Source,
+        effort: str,
+        place: Place | None = None,
+        loaded: Callable[[Filler], object] = lambda _: None,
+    ) -> Tier:
+        """Returns the tier of a job, with the model of this source: its own one, with its examples.
+
+        `loaded` receives the filler as soon as it is loaded, before it reads a document.
+        """
+        # Cold start: it imports torch.
+        from cinnabar.extraction.reading.tiers import Tier
+
+        def load() -> Filler:
+            filler = source.filler(effort, None, place)
+            loaded(filler)
+            return filler
+
+        return Tier(load, self.below, self.surer, self.longest, self.seconds)
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.below <= 1.0:
+            raise UsageError(f"--below: expected 0 to 1, got {self.below}")
+
+
+def sources_of(
+    plan: RunPlan, model: str, without: Collection[str] = ()
+) -> tuple[ModelSource | LanguageSource | RemoteSource, Escalation | None]:
+    """Returns the source of this model, with the settings of a plan, and the stronger model of the plan.
+
+    `without` names rules of the model to switch off. Raises UsageError if the models, or the options of their server,
+    do not go together, and the errors of `model_source`.
+    """
+    settings, below, auto = _settings(plan), DEFAULT_BELOW, model == AUTO
+    model = reader_of(model)
+    if auto:
+        below = AUTO_BELOW
+        plan = plan.model_copy(update={"escalate_to": plan.escalate_to or upper_model(plan.out)})
+    if plan.options.seconds_each is not None and not auto:
+        raise UsageError(f"--seconds-each: expected --model {AUTO} with it, whose reader answers in its place")
+    _check_models(plan, model)
+    source = model_source(model, plan.device, settings, without)
+    if plan.escalate_to is None:
+        return source, None
+    upper = model_source(plan.escalate_to, plan.device, settings)
+    surer = _is_calibrated(source) and _is_calibrated(upper)
+    if auto and not surer:
+        raise UsageError(
+            f"--model {AUTO}: expected a calibration of both models, {plan.escalate_to} has none; `python -m"
+            f" training.calibrate SETS --model {plan.escalate_to}` fits one; or use --escalate-to, with which its"
+            " values count in any case"
+        )
+    longest, below = LONGEST_LIST if auto else None, below if plan.below is None else plan.below
+    named = plan.escalate_to if auto and plan.escalate_to in RELEASED else None
+    return source, Escalation(upper, below, surer, longest, plan.options.seconds_each, named)
+
+
+def reader_of(model: str) -> str:
+    """Returns the model that reads first: `default` for `auto` and `reader`."""
+    return "default" if model in (AUTO, READER) else model
+
+
+def upper_model(out: Path | None) -> str:
+    """Returns the fetched model that reads beside the reader: the one that a folder began with, or the largest.
+
+    Raises UsageError if it is not in its place, or if none is that has room.
+    """
+    began = None if out is None else began_with(out)
+    if began is not None and named_model(began) is None:
+        raise UsageError(
+            f"{out}: began with the model {began}, which is not here any more; `cinnabar model fetch {began}` brings"
+            f" it, and --model {READER} goes on without it"
+        )
+    model = began or largest_model()
+    if model is None:
+        least = min(RELEASED, key=lambda name: RELEASED[name].size)
+        raise UsageError(
+            f"--model {AUTO}: expected a fetched language model that fits the free memory; `cinnabar model fetch"
+            f" {least}` brings one, and --model {READER} reads without"
+        )
+    return model
+
+
+def largest_model() -> str | None:
+    """Returns the largest release in its place that is calibrated and fits the free memory, None if there is none."""
+    free = free_memory()
+    for name, release in sorted(RELEASED.items(), key=lambda item: -item[1].size):
+        folder, needed = named_model(name), _WEIGHTS * release.size + _RUN
+        if folder is not None and (folder / CALIBRATION).is_file() and (free is None or needed < free):
+            return name
+    return None
+
+
+def _is_calibrated(source: Source) -> bool:
+    if isinstance(source, LanguageSource):
+        return (Path(source.folder) / CALIBRATION).is_file()
+    named = source.load if isinstance(source, ModelSource) else None
+    return isinstance(named, Named) and (model_folder(named.name) / CALIBRATION).is_file()
+
+
+def _settings(plan: RunPlan) -> Settings:
+    """Returns the settings for a server. Raises UsageError if a price or the budget is no such text."""
+    values: dict[str, Any] = plan.server.model_dump(exclude_none=True) | {"context": plan.options.context}
+    if "prices" in values:
+        values["prices"] = Prices.parse(values["prices"])
+    if "budget" in values:
+        try:
+            values["budget"] = Decimal(values["budget"])
+        except InvalidOperation:
+            raise UsageError(f"--budget {values['budget']}: expected dollars, such as 5.00") from None
+    return Settings(**values)
+
+
+def _check_models(plan: RunPlan, model: str) -> None:
+    upper = plan.escalate_to
+    if upper is not None and not is_named(upper) and not is_remote(upper) and not is_language(upper):
+        if reason := named_wrongly(upper):
+            raise UsageError(f"--escalate-to {upper}: {reason}")
+        raise UsageError(
+            f"--escalate-to {upper}: expected mercury-2, openai:NAME, a fetched language model, or the folder of one"
+            " (config.json and *.safetensors)"
+        )
+    if upper is not None and is_remote(model):
+        raise UsageError(f"--escalate-to {upper}: expected a local --model, got {model}")
+    if plan.below is not None and upper is None:
+        raise UsageError("--below: expected --escalate-to with it, which names the model for such fields")
+    given = [f"--{name.replace('_', '-')}" for name in plan.server.model_dump(exclude_none=True)]
+    if given and not (is_remote(model) or is_remote(upper or model)):
+        raise UsageError(f"{given[0]}: expected mercury-2 or openai:NAME with it, got the model {model}")
+    if plan.options.steps is not None and is_remote(model):
+        raise UsageError(f"--steps: {model} has no steps to be set; see --effort")
