@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinnabar.engine.chat.meeting import LEAST, meeting
+from cinnabar.engine.chat.meeting import LEAST, MOST, meeting
 
 BODY = "    total = sum(numbers)\n    return total\n"
 
@@ -94,3 +94,9 @@ def test_a_text_that_goes_on_with_that_behind_is_cut_before_it(text: str) -> Non
     assert len("".join(behind.split())) >= LEAST
     whole = (text + behind).encode()
     assert whole[: meeting("    ", behind).cut(whole)] == text.encode()
+
+
+def test_a_hole_is_known_by_the_beginning_of_a_long_line_behind_it() -> None:
+    behind = "x = 1;" * 1000
+    begins = f"a()\n{behind[:MOST]}"
+    assert meeting("", behind).cut(begins.encode()) == len("a()\n")

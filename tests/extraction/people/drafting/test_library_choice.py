@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fetched_release import fetched_release
 
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.models.language.language_model import load_language_model
+from cinnabar.engine.request import Filled
 from cinnabar.extraction.documents.ingest import parse
+from cinnabar.extraction.people.drafting import model_draft
 from cinnabar.extraction.people.drafting.library_choice import choose_library_schema
 from cinnabar.extraction.people.drafting.model_draft import drafted_schema
 from cinnabar.schemas import compile_schema, load_schema
@@ -98,3 +102,29 @@ def test_a_draft_has_a_field_for_each_label_of_the_document(tmp_path: Path) -> N
     assert schema is not None
     compile_schema(schema)
     assert all(field["title"] in " ".join(document.text.split()) for field in schema["properties"].values())
+
+
+LABELS = [
+    {"label": "Ref. no: ", "kind": "text"},
+    {"label": "Weight (kg)", "kind": "number"},
+    {"label": "REF NO", "kind": "date"},
+    {"label": None, "kind": "date"},
+    {"label": "Due", "kind": "date"},
+    {"label": "Paid", "kind": None},
+]
+
+
+@pytest.mark.parametrize(("labels", "names"), [(LABELS, ["ref_no", "weight_kg", "due", "paid"]), (LABELS[2:4], None)])
+def test_each_label_is_once_a_demanded_field_of_its_kind(
+    labels: list[dict[str, str | None]], names: list[str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = Filled("draft", json.dumps({"labels": labels}), {}, {}, 0, 0)
+    monkeypatch.setattr(model_draft, "language_engine", lambda _: SimpleNamespace(fill=lambda _: [answer]))
+    schema = drafted_schema(parse(INVOICE.encode(), "invoice.txt"), SimpleNamespace())  # type: ignore[arg-type]
+    if names is None:
+        assert schema is None
+        return
+    assert schema is not None and schema["required"] == [*schema["properties"]] == names
+    fields = [(one["title"], one["type"][0], one.get("format")) for one in schema["properties"].values()]
+    kinds = [("Ref. no", "string", None), ("Weight (kg)", "number", None), ("Due", "string", "date")]
+    assert fields == [*kinds, ("Paid", "string", None)]
