@@ -157,6 +157,12 @@ def test_the_official_client_fills_in_the_middle(marked: ServerProcess) -> None:
         stop = one.text[len(one.text) // 2 :][:2]
         cut = client.completions.create(**asked, max_tokens=20, stop=[stop]).choices[0]
         assert cut.text == one.text[: one.text.index(stop)] and cut.finish_reason == "stop"
+        # A hole within a line ends with it, one that begins a line does not.
+        within, begins = (
+            client.completions.create(model="marked", prompt=one, suffix=other, max_tokens=400).choices[0].text
+            for one, other in (("x = ", " + 1\ny = 2\n"), ("y = 2\n", "x = "))
+        )
+        assert "\n" not in within and "\n" in begins
         with pytest.raises(openai.BadRequestError, match="prompt: ") as refused:
             client.completions.create(**asked | {"prompt": "x = 1\n" * 2000})
         assert refused.value.param == "prompt" and refused.value.code == "context_length_exceeded"
