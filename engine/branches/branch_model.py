@@ -40,6 +40,8 @@ _FORMS_KEPT, _KEYS_KEPT = 64, 2
 #: Below this share of the model's mass, somewhere in a copied text, the value is written freely too; the copied one
 #: stays unless the free one has so many times its share, and all its numbers and names are the document's.
 COMPOSED, BETTER = 0.05, 4.0
+#: The most tokens of a value that is put together: of one that goes on the model is wording, not composing.
+COMPOSED_TOKENS = 48
 # The tokens and branches of a trial of a machine, and the rows that a field takes: its head, then a few of its value.
 _TRIED, _BRANCHES, _ROWS = 64, 8, 12
 #: The log share of what is impossible.
@@ -233,7 +235,10 @@ class BranchModel:
 
     def _compose(self, form: Form, memory: BranchMemory, doubted: Sequence[tuple[_Key, Slot, Branch]]) -> None:
         """Asks again where copying left little of the model's own mass: the value may be put together from parts."""
-        free = [Branch(branch.head, Written(slot.automaton, self.tokens)) for _, slot, branch in doubted]
+        free = [
+            Branch(copied.head, Written(slot.automaton, self.tokens), most=COMPOSED_TOKENS)
+            for _, slot, copied in doubted
+        ]
         if free:
             self.branches.decode(self._forks(form, memory), free)
         for (key, slot, copied), branch in zip(doubted, free, strict=True):

@@ -29,12 +29,13 @@ class Branch:
     head: its tokens up to the opening quote. item: a number of its item in a list, -1 outside of any. null: the share
     of the tokens that say that there is no value. final: the state of the constraint at the end of the value, None if
     it has none. share: the product of the shares of all moves; mass: the smallest share of what was allowed, 1 where
-    nothing was weighed. tokens: how many were written.
+    nothing was weighed. tokens, most: how many were and may be written.
     """
 
     head: list[int]
     constraint: Constraint
     item: int = -1
+    most: int = VALUE_TOKENS
     null: float = 0.0
     final: object | None = None
     share: float = 1.0
@@ -48,7 +49,7 @@ class Branch:
     def moved(self, shares: Floats) -> None:
         """Takes the next move of the constraint."""
         move = self.constraint.move(self.state, shares)
-        if move is None or self.tokens >= VALUE_TOKENS:
+        if move is None or self.tokens >= self.most:
             self.done = True
             return
         self.share *= move.share
@@ -97,7 +98,7 @@ class BranchDecoder:
             else:
                 branch.moved(first)
         while left := [branch for branch in branches if not branch.done]:
-            tell_share(sum(one.done or one.tokens / VALUE_TOKENS for one in branches) / len(branches))
+            tell_share(sum(one.done or one.tokens / one.most for one in branches) / len(branches))
             shares = self._read(forks, [(one.fork, one.ahead) for one in left])
             for branch, own in zip(left, shares, strict=True):
                 branch.moved(own)

@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.engine.branches.constraint import Grounded, Options, Written
+from cinnabar.engine.branches.grounds import Grounds
 from cinnabar.engine.branches.stretches import Stretches
 from cinnabar.engine.branches.value_tokens import ValueTokens
 from cinnabar.engine.lifting import Vocabulary
+from cinnabar.engine.request import text_passage
 from cinnabar.schemas import compile_schema
 
 PIECES = [bytes([byte]) for byte in range(256)]
@@ -123,3 +125,33 @@ def test_a_state_of_one_rest_is_settled() -> None:
     assert grounded.settled(grounded.first()) is None
     after_one = ((0, 1), (20, 21))
     assert grounded.settled(after_one) == ((0, 8), (20, 28))
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "offered"),
+    [
+        ("integer", "Three of the crew of twenty-five", {"Three": 3, "twenty-five": 25}),
+        ("integer", "Drei der zwölf Leute", {"Drei": 3, "zwölf": 12}),
+        ("number", "$ 1,200.50 due, once", {"1,200.50": 1200.5, "200.50": 200.5}),
+        ("number", "1.2 million", {"1.2": 1200000, "1.2 million": 1200000}),
+        ("number", "12 TEUR", {"12 TEUR": 12000}),
+        ("number", "Loss\t(1,200.00)", {"1,200.00": -1200, "200.00": 200}),
+        ("number", "Loss -1,200", {"-1,200": -1200}),
+        ("number", "VAT 12 %", {"12": 12}),
+    ],
+)
+def test_a_number_is_offered_with_the_scale_and_sign_around_it(
+    kind: str, text: str, offered: dict[str, float]
+) -> None:
+    form = compile_schema({"type": "object", "properties": {"n": {"type": [kind, "null"]}}}).form
+    grounds = Grounds(text_passage(text), TOKENS)
+    constraint = grounds.constraint(form.slots[0])
+    assert constraint is not None
+    found = {}
+    for begin, _ in constraint.first():
+        for end in range(begin + 1, len(grounds.stretches.written) + 1):
+            if constraint.ends(begin, end):
+                value = grounds.value(form.slots[0], [(begin, end)])
+                assert value is not None
+                found[text[slice(*value[1])]] = json.loads(value[0])
+    assert found == offered
