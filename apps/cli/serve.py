@@ -26,8 +26,8 @@ from cinnabar.schemas.extras import check_extra
 
 
 @takes_options(
-    *("model", "device", "effort", "max_tokens", "max_seconds", "password_file", "examples", "hidden", "ocr"),
-    *("ocr_engine", "workers"),
+    *("model", "device", "effort", "max_tokens", "max_seconds", "seconds_each", "password_file", "examples", "hidden"),
+    *("ocr", "ocr_engine", "workers"),
 )
 def serve_model(
     name: Annotated[
@@ -68,6 +68,7 @@ def serve_model(
     Examples:
       cinnabar serve
       cinnabar serve --port 8080 --schema claims.json
+      cinnabar serve --model auto --seconds-each 20
       cinnabar serve --host 0.0.0.0 --api-key-file key.txt --allowed-host models.example.org
     """
     check_extra("server", "cinnabar serve")
@@ -83,9 +84,7 @@ def serve_model(
     plan = RunPlan.of(schema or (), out, **run_options)
     schemas = [load_schema(one) for one in plan.schemas]
     source, escalation = sources_of(plan, _model(plan.model, out))
-    if escalation is not None:
-        raise UsageError("--model auto: a server has one model; expected default, a fetched model, or a folder")
-    examples = _examples(plan.options, schemas, source, out)
+    examples = _examples(plan.options, schemas, source if escalation is None else escalation.source, out)
     # Extra: server.
     from cinnabar.apps.server.assembly import assemble, model_name
     from cinnabar.apps.server.serving import address, bound, run_server
@@ -94,7 +93,7 @@ def serve_model(
     start_log()
     with listener:
         called = name or model_name(plan.model or "default")
-        server = assemble(source, called, plan.options, settings, schemas, examples)
+        server = assemble(source, called, plan.options, settings, schemas, examples, escalation)
         url = address(settings, listener)
         if as_json:
             print(json.dumps({"url": url, "model": server.name}), flush=True)

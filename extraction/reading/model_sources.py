@@ -434,12 +434,12 @@ class Escalation:
     #: The release that a new folder begins with, None for a model that the caller named.
     named: str | None = None
 
-    def tier(self, source: Source, effort: str, place: Place | None = None) -> Tier:
-        """Returns the tier of a job, with the model of this source: its own one, with its examples."""
+    def tier(self, filler: Filler) -> Tier:
+        """Returns the tier of a job, with this filler of its model."""
         # Cold start: it imports torch.
         from cinnabar.extraction.reading.tiers import Tier
 
-        return Tier(source.filler(effort, None, place), self.below, self.surer, self.longest, self.seconds)
+        return Tier(filler, self.below, self.surer, self.longest, self.seconds)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.below <= 1.0:

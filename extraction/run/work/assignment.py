@@ -165,7 +165,8 @@ class Assignment:
         options, tier = self.options, None
         engine = self._shown(self.model).filler(options.effort, options.steps, place)
         if self.escalation is not None:
-            tier = self.escalation.tier(self._shown(self.escalation.source), options.effort, place)
+            upper = self._shown(self.escalation.source)
+            tier = self.escalation.tier(upper.filler(options.effort, None, place))
         for filler in [engine, *([tier.filler] if tier and not tier.surer else [])]:
             if isinstance(filler, Prompted):
                 for part in self.parts:
