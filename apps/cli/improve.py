@@ -229,6 +229,8 @@ def _show(improvement: Improvement, schema: str, out: Path) -> None:
         f"F1 of {improvement.documents} corrected documents, each read by a model that was not trained on it:"
         f" {improvement.before:.2f} before, {improvement.after:.2f} after ({improvement.seconds:.0f} s)"
     )
+    for pointer, upper in improvement.preferred.items():
+        print(f"where both differ, {pointer} is then taken from {'the language model' if upper else 'the reader'}")
     name = f"{schema} --out {out}"
     if improvement.better:
         print(f"use it from the next run on: cinnabar improve {name} --keep   (or --discard)")

@@ -16,7 +16,7 @@ from cinnabar.apps.server.logs import start_log
 from cinnabar.apps.server.settings import ServerSettings
 from cinnabar.engine.examples import Examples, joined
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
-from cinnabar.extraction.reading.model_sources import LanguageSource, Source, reader_of, sources_of
+from cinnabar.extraction.reading.model_sources import AUTO, READER, LanguageSource, Source, sources_of, upper_model
 from cinnabar.extraction.run.work.kept_models import kept_model, model_for
 from cinnabar.extraction.run.work.prompt_examples import prompt_examples
 from cinnabar.extraction.store.stored_records import names
@@ -119,8 +119,10 @@ def _model(named: str | None, out: Path | None) -> str:
             f"--out {out}: it has {len(schema_names)} schemas, and `improve` kept models, but a server has one;"
             f" expected --model with it: {choices}, or `--model default` for the shipped one"
         )
-    model = reader_of(model_for(out, schema_names, named))
-    if named is None and model != "default":
+    model = model_for(out, schema_names, named)
+    if named is None and model == AUTO:
+        print_notice(f"the reader, and {upper_model(out)} where it doubts; --model {READER} takes the reader alone")
+    elif named is None and model != "default":
         print_notice(f"model {model}, kept by `improve`; --model default takes the shipped one")
     return model
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, get_args
@@ -37,6 +37,7 @@ from cinnabar.engine.models.remote.serving import (
 from cinnabar.engine.models.unusable import named_wrongly
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision, reading_precision
 from cinnabar.extraction.plan.run_options import Device, RunPlan
+from cinnabar.extraction.reading.preferred import preferred
 from cinnabar.extraction.store.folders import began_with
 from cinnabar.schemas.errors import ModelError, UsageError
 from cinnabar.schemas.extras import check_extra
@@ -433,13 +434,15 @@ class Escalation:
     seconds: float | None = None
     #: The release that a new folder begins with, None for a model that the caller named.
     named: str | None = None
+    #: By pointer, whether its value has the last word; see `preferred`.
+    preferred: Mapping[str, bool] = field(default_factory=dict)
 
     def tier(self, filler: Filler) -> Tier:
         """Returns the tier of a job, with this filler of its model."""
         # Cold start: it imports torch.
         from cinnabar.extraction.reading.tiers import Tier
 
-        return Tier(filler, self.below, self.surer, self.longest, self.seconds)
+        return Tier(filler, self.below, self.surer, self.longest, self.seconds, self.preferred)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.below <= 1.0:
@@ -454,7 +457,10 @@ def sources_of(
     `without` names rules of the model to switch off. Raises UsageError if the models, or the options of their server,
     do not go together, and the errors of `model_source`.
     """
+    kept = plan.model is None and model != "default" and plan.escalate_to is None
     settings, below, auto = _settings(plan), DEFAULT_BELOW, model == AUTO
+    # A model that `improve` kept reads with the language model that the folder began with.
+    auto = auto or (kept and plan.out is not None and began_with(plan.out) is not None)
     model = reader_of(model)
     if auto:
         below = AUTO_BELOW
@@ -475,7 +481,8 @@ def sources_of(
         )
     longest, below = LONGEST_LIST if auto else None, below if plan.below is None else plan.below
     named = plan.escalate_to if auto and plan.escalate_to in RELEASED else None
-    return source, Escalation(upper, below, surer, longest, plan.options.seconds_each, named)
+    words = preferred(model, plan.escalate_to) if named else {}
+    return source, Escalation(upper, below, surer, longest, plan.options.seconds_each, named, words)
 
 
 def _is_calibrated(source: Source) -> bool:

@@ -30,6 +30,7 @@ from cinnabar.extraction.reading.routing.jobs import RoutedJobs
 from cinnabar.extraction.reading.routing.routing import Routing, routing_of
 from cinnabar.extraction.run.work.kept_models import model_for
 from cinnabar.extraction.run.work.prompt_examples import PromptExamples, prompt_examples
+from cinnabar.extraction.store.folders import began_with
 from cinnabar.extraction.store.sinks.addresses import sink_of
 from cinnabar.extraction.store.sinks.sink import Sink
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
@@ -79,7 +80,8 @@ class Assignment:
         if plan.model is None and model == AUTO:
             note(f"the reader, and {upper_model(plan.out)} where it doubts; --model {READER} takes the reader alone")
         elif plan.model is None and model != "default":
-            note(f"model {model}, kept by `improve`; --model default takes the shipped one")
+            beside = f", with {upper_model(plan.out)} where it doubts" if plan.out and began_with(plan.out) else ""
+            note(f"model {model}, kept by `improve`{beside}; --model default takes the shipped one")
         routing = routing_of(sources, plan.route, plan.related, reader_of(model))
         model_source, escalation = sources_of(plan, model)
         if plan.server.base_url is not None and is_plain(plan.server.base_url):
@@ -141,6 +143,8 @@ class Assignment:
         named = self.model.fingerprint
         if self.escalation is not None:
             named = f"{named} {self.escalation.source.fingerprint} {self.escalation.below}"
+            if self.escalation.preferred:
+                named += f" {sorted(self.escalation.preferred.items())}"
         return shown_with(named, self.examples)
 
     def _shown(self, source: Source) -> Source:
