@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fetched_release import fetched_release
+from fetched_release import NAME, fetched_release
 from server_process import invoice, running
 
 from cinnabar.apps.cli.main import run
+from cinnabar.apps.cli.serve import _model
 from cinnabar.apps.server.assembly import text_document, text_passage
 from cinnabar.apps.server.two_tiers import TwoTiers
 from cinnabar.engine.chat.shared_engine import SharedEngine
@@ -19,6 +20,7 @@ from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.engine.time_limit import GIVEN_UP
 from cinnabar.extraction.reading.model_sources import Escalation, model_source
+from cinnabar.extraction.store.folders import begin_with
 from cinnabar.schemas import compile_schema
 
 NOTE: dict[str, Any] = {
@@ -128,3 +130,16 @@ def test_files_and_chats_are_answered_and_the_readers_values_stand_beyond_the_se
 
 def test_a_text_is_the_document_of_its_passage() -> None:
     assert text_document(text_passage(invoice()).text).text == text_document(invoice()).text
+
+
+def test_a_results_folder_is_served_with_the_models_that_it_began_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("cinnabar.apps.cli.serve.names", lambda _: ["note"])
+    monkeypatch.setenv("CINNABAR_MODELS", str(tmp_path / "models"))
+    fetched_release(tmp_path / "models")
+    (tmp_path / "out").mkdir()
+    begin_with(tmp_path / "out", NAME)
+    assert _model(None, tmp_path / "out") == "auto"
+    assert f"the reader, and {NAME} where it doubts" in capsys.readouterr().err
+    assert _model("reader", tmp_path / "out") == "default"
