@@ -233,9 +233,9 @@ def _show(improvement: Improvement, schema: str, out: Path) -> None:
         f" {improvement.before:.2f} before, {improvement.after:.2f} after ({improvement.seconds:.0f} s)"
     )
     for pointer, upper in improvement.preferred.items():
-        print(f"where both differ, {pointer} is then taken from {'the language model' if upper else 'the reader'}")
+        print(f"once it is kept, {'the language model' if upper else 'the reader'} has the last word on {pointer}")
     name = f"{schema} --out {out}"
-    if improvement.better:
+    if improvement.better or (improvement.preferred and not improvement.tells):
         print(f"use it from the next run on: cinnabar improve {name} --keep   (or --discard)")
     else:
         few = f"not better on these {improvement.documents} documents, but so few cannot tell"
