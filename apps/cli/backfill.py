@@ -20,7 +20,7 @@ from cinnabar.engine.models.remote.serving import is_remote
 from cinnabar.extraction.documents.content.codes import CODES
 from cinnabar.extraction.documents.inputs import located
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
-from cinnabar.extraction.reading.model_sources import AUTO, is_named, local_fingerprint
+from cinnabar.extraction.reading.model_sources import is_named, local_fingerprint
 from cinnabar.extraction.run.backfill.backfill import Backfill
 from cinnabar.extraction.run.backfill.estimate import BackfillEstimate
 from cinnabar.extraction.run.batched_run import Summary
@@ -135,8 +135,6 @@ def backfill(
     plan = RunPlan.of([given], out, model=model, related=related, **run_options)
     if model is not None and is_remote(model):
         raise UsageError(f"--model {model}: expected a local model; a backfill asks no server")
-    if model == AUTO:
-        raise UsageError("--model auto: a backfill asks one model; expected default, a fetched model, or a folder")
     if not out.is_dir():
         raise UsageError(f"--out {out}: expected the folder that the records lie in")
     chosen = _selection(since, until, made_by, below, source=source, where=where)

@@ -145,7 +145,7 @@ def evaluate(
         sources = [source] if escalation is None else [source, escalation.source]
         examples = prompt_examples(options, schemas, sources)
         lower, *upper = sources if examples is None else map(examples.shown_to, sources)
-        tier = None if escalation is None else escalation.tier(upper[0], options.effort)
+        tier = None if escalation is None else escalation.tier(lambda: upper[0].filler(options.effort, None))
         predicted = predict_sets(chosen, partial(lower.filler, options.effort, options.steps), options, tier)
         figures = {one.name: score_set(one, predicted[one.name]) for one in chosen}
         if predictions is not None:

@@ -20,8 +20,8 @@ import typer
 from cinnabar.apps.cli import completion
 from cinnabar.apps.cli.console import LINE_SECONDS, Bar, standard_output, table
 from cinnabar.apps.cli.options import AsJson, OutOption
-from cinnabar.extraction.plan.run_options import Device
-from cinnabar.extraction.reading.model_sources import model_source
+from cinnabar.extraction.plan.run_options import Device, RunPlan
+from cinnabar.extraction.reading.planned_models import sources_of
 from cinnabar.extraction.reading.progress import Silent
 from cinnabar.extraction.run.backfill.backfill import Backfill
 from cinnabar.extraction.run.work import kept_models
@@ -107,7 +107,10 @@ def _keep(out: Path, schema: str, again: bool, as_json: bool, events: bool) -> N
     summary = None
     newest = max(select(out, schema, Selection()), key=lambda one: one.run_id, default=None)
     if again and newest is not None:
-        assignment = Assignment(source_of(out, schema, newest.schema_fingerprint), model_source(str(place)))
+        # As runs into this folder read from now on.
+        source, escalation = sources_of(RunPlan(out=out), str(place))
+        schema_source = source_of(out, schema, newest.schema_fingerprint)
+        assignment = Assignment(schema_source, source, escalation=escalation)
         with (
             nullcontext(_EventsOfReading()) if events else Bar(out=out) as progress,
             Backfill(assignment, out, Selection(below=_UNSURE), progress) as begun,
@@ -229,8 +232,10 @@ def _show(improvement: Improvement, schema: str, out: Path) -> None:
         f"F1 of {improvement.documents} corrected documents, each read by a model that was not trained on it:"
         f" {improvement.before:.2f} before, {improvement.after:.2f} after ({improvement.seconds:.0f} s)"
     )
+    for pointer, upper in improvement.preferred.items():
+        print(f"once it is kept, {'the language model' if upper else 'the reader'} has the last word on {pointer}")
     name = f"{schema} --out {out}"
-    if improvement.better:
+    if improvement.better or (improvement.preferred and not improvement.tells):
         print(f"use it from the next run on: cinnabar improve {name} --keep   (or --discard)")
     else:
         few = f"not better on these {improvement.documents} documents, but so few cannot tell"

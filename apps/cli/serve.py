@@ -16,8 +16,8 @@ from cinnabar.apps.server.logs import start_log
 from cinnabar.apps.server.settings import ServerSettings
 from cinnabar.engine.examples import Examples, joined
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
-from cinnabar.extraction.reading.model_sources import LanguageSource, Source
-from cinnabar.extraction.reading.planned_models import reader_of, sources_of
+from cinnabar.extraction.reading.model_sources import AUTO, READER, LanguageSource, Source
+from cinnabar.extraction.reading.planned_models import sources_of, upper_model
 from cinnabar.extraction.run.work.kept_models import kept_model, model_for
 from cinnabar.extraction.run.work.prompt_examples import prompt_examples
 from cinnabar.extraction.store.stored_records import names
@@ -27,8 +27,8 @@ from cinnabar.schemas.extras import check_extra
 
 
 @takes_options(
-    *("model", "device", "effort", "max_tokens", "max_seconds", "password_file", "examples", "hidden", "ocr"),
-    *("ocr_engine", "workers"),
+    *("model", "device", "effort", "max_tokens", "max_seconds", "seconds_each", "password_file", "examples", "hidden"),
+    *("ocr", "ocr_engine", "workers"),
 )
 def serve_model(
     name: Annotated[
@@ -69,6 +69,7 @@ def serve_model(
     Examples:
       cinnabar serve
       cinnabar serve --port 8080 --schema claims.json
+      cinnabar serve --model auto --seconds-each 20
       cinnabar serve --host 0.0.0.0 --api-key-file key.txt --allowed-host models.example.org
     """
     check_extra("server", "cinnabar serve")
@@ -84,9 +85,7 @@ def serve_model(
     plan = RunPlan.of(schema or (), out, **run_options)
     schemas = [load_schema(one) for one in plan.schemas]
     source, escalation = sources_of(plan, _model(plan.model, out))
-    if escalation is not None:
-        raise UsageError("--model auto: a server has one model; expected default, a fetched model, or a folder")
-    examples = _examples(plan.options, schemas, source, out)
+    examples = _examples(plan.options, schemas, source if escalation is None else escalation.source, out)
     # Extra: server.
     from cinnabar.apps.server.assembly import assemble, model_name
     from cinnabar.apps.server.serving import address, bound, run_server
@@ -95,7 +94,7 @@ def serve_model(
     start_log()
     with listener:
         called = name or model_name(plan.model or "default")
-        server = assemble(source, called, plan.options, settings, schemas, examples)
+        server = assemble(source, called, plan.options, settings, schemas, examples, escalation)
         url = address(settings, listener)
         if as_json:
             print(json.dumps({"url": url, "model": server.name}), flush=True)
@@ -121,8 +120,10 @@ def _model(named: str | None, out: Path | None) -> str:
             f"--out {out}: it has {len(schema_names)} schemas, and `improve` kept models, but a server has one;"
             f" expected --model with it: {choices}, or `--model default` for the shipped one"
         )
-    model = reader_of(model_for(out, schema_names, named))
-    if named is None and model != "default":
+    model = model_for(out, schema_names, named)
+    if named is None and model == AUTO:
+        print_notice(f"the reader, and {upper_model(out)} where it doubts; --model {READER} takes the reader alone")
+    elif named is None and model != "default":
         print_notice(f"model {model}, kept by `improve`; --model default takes the shipped one")
     return model
 

@@ -193,6 +193,9 @@ def _serve_document(app: FastAPI, review: Review) -> None:
         values = review.readings(picked.document, picked.schema_name, picked.pointer, picked.spans)
         return as_json({"values": values})
 
+    @app.post("/api/ask")
+    def ask(asked: AskedDocument) -> Response:
+        return as_json(review.ask(asked.document, asked.schema_name))
 
     @app.get("/api/columns")
     def columns(document: Name, schema: Name, pointer: Name) -> Response:

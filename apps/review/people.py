@@ -21,6 +21,7 @@ PERSON = "cinnabar.person"
 # A request that changes something and is not named is for owners alone.
 _LEAST = {
     "/api/readings": Role.READER,
+    "/api/ask": Role.REVIEWER,
     "/api/correct": Role.REVIEWER,
     "/api/undo": Role.REVIEWER,
     "/api/packet": Role.REVIEWER,

@@ -15,6 +15,7 @@ from cinnabar.apps.server.gate import Gate
 from cinnabar.apps.server.metrics import Metrics
 from cinnabar.apps.server.schema_cache import SchemaCache
 from cinnabar.apps.server.settings import ServerSettings
+from cinnabar.apps.server.two_tiers import TwoTiers
 from cinnabar.engine.chat.reader_chat import ReaderChat
 from cinnabar.engine.chat.requests import ChatModel
 from cinnabar.engine.chat.shared_engine import SharedEngine
@@ -22,12 +23,21 @@ from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.examples import Examples
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint
+from cinnabar.engine.models.reader.calibration import load_calibration
 from cinnabar.engine.request import Passage, Request
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
+from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import LanguageSource, ModelSource, RemoteSource, Source
+from cinnabar.extraction.reading.model_sources import (
+    AUTO,
+    LanguageSource,
+    ModelSource,
+    RemoteSource,
+    Source,
+)
+from cinnabar.extraction.reading.planned_models import Escalation
 from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.errors import UsageError
@@ -54,10 +64,12 @@ def assemble(
     settings: ServerSettings,
     schemas: Sequence[SchemaSource] = (),
     examples: Examples | None = None,
+    escalation: Escalation | None = None,
 ) -> Assembled:
     """Returns a server of this model, which is loaded now. schemas: those that clients may name beside the library.
 
-    examples: labelled documents that a language model is shown beside a document of their schema.
+    examples: labelled documents that a language model is shown beside a document of their schema. escalation: the
+    language model that reads what the reader is unsure of.
 
     Raises UsageError if the model cannot be served.
     """
@@ -66,7 +78,7 @@ def assemble(
     metrics = Metrics()
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     gate = Gate(app, settings, metrics)
-    chat, engine = _models(model, name, options, metrics, examples)
+    chat, engine = _models(model, name, options, metrics, examples, escalation)
     metrics.watch_queue(lambda: chat.waiting if isinstance(chat, ReaderChat) else chat.waiting + engine.waiting)
     pool = ParserPool(options.workers, max_tokens=options.max_tokens, settings=parser_settings(options))
     cache = SchemaCache(settings.compile_seconds, metrics)
@@ -89,43 +101,65 @@ def assemble(
 
 
 def _models(
-    source: Source, name: str, options: RunOptions, metrics: Metrics, examples: Examples | None
-) -> tuple[ChatModel, SharedEngine]:
+    source: Source,
+    name: str,
+    options: RunOptions,
+    metrics: Metrics,
+    examples: Examples | None,
+    escalation: Escalation | None,
+) -> tuple[ChatModel, SharedEngine | TwoTiers]:
     """Returns the model of a source as one that chats, and the engine that fills forms with it for /v1/extract."""
     if isinstance(source, ModelSource):
         reader = source.load()
         engine = SharedEngine(lambda effort: Engine(reader, effort), options.max_seconds, metrics.count_batch)
         # The first record took twice as long as the next ones.
         engine.submit(Request("first", _FIRST.form, text_passage("Total: 5")), EFFORTS[options.effort]).result()
-        return ReaderChat(reader, engine, name, text_passage), engine
+        if escalation is None:
+            return ReaderChat(reader, engine, name, text_passage), engine
+        assert isinstance(escalation.source, LanguageSource), "--model auto takes a fetched language model"
+        seconds = escalation.seconds or options.max_seconds
+        upper = _language_engine(escalation.source, seconds, metrics, examples)
+        both = TwoTiers(engine, upper, escalation, text_document)
+        return ReaderChat(reader, both, name, text_passage), both
     if not isinstance(source, LanguageSource):
         raise UsageError("--model: expected `default` or the folder of a model on this machine")
     # Cold start: a server with the reader needs none of this.
-    from cinnabar.engine.branches.engine import language_engine
     from cinnabar.engine.chat.diffusion_chat import DiffusionChat
-    from cinnabar.engine.models.reader.calibration import load_calibration
+
+    engine = _language_engine(source, options.max_seconds, metrics, examples)
+    calibration = load_calibration(Path(source.folder), checkpoint_fingerprint(source.folder))
+    return DiffusionChat(source.load(fields=False), name, seconds=options.max_seconds, calibration=calibration), engine
+
+
+def _language_engine(
+    source: LanguageSource, seconds: float | None, metrics: Metrics, examples: Examples | None
+) -> SharedEngine:
+    # Cold start: a server with the reader needs none of this.
+    from cinnabar.engine.branches.engine import language_engine
 
     model = source.load()
     calibration = load_calibration(Path(source.folder), checkpoint_fingerprint(source.folder))
     # Each keeps pages of keys and values of its own, so there are few.
-    engine = SharedEngine(
-        lambda effort: language_engine(model, effort, None, calibration, examples),
-        options.max_seconds,
-        metrics.count_batch,
-        kept=2,
+    return SharedEngine(
+        lambda effort: language_engine(model, effort, None, calibration, examples), seconds, metrics.count_batch, kept=2
     )
-    return DiffusionChat(source.load(fields=False), name, seconds=options.max_seconds, calibration=calibration), engine
 
 
 def text_passage(text: str) -> Passage:
     """Returns a text as the passage that it would be in a file of plain text."""
+    return passage_of(text_document(text))
+
+
+def text_document(text: str) -> Document:
+    """Returns a text as the document that a file of plain text would be."""
     builder = DocumentBuilder()
     builder.open("body")
     builder.write(text.strip("\r\n"))
     builder.close()
-    return passage_of(builder.build(text.encode(), "", "text/plain"))
+    return builder.build(text.encode(), "", "text/plain")
 
 
 def model_name(model: str) -> str:
     """Returns the name that clients call a model by, unless the command names another."""
-    return "cinnabar-reader" if model == "default" else Path(model).resolve().name
+    own = {"default": "cinnabar-reader", AUTO: "cinnabar-auto"}
+    return own.get(model) or Path(model).resolve().name

@@ -43,6 +43,7 @@ from cinnabar.engine.chat.requests import (
 )
 from cinnabar.engine.effort import EFFORTS, Effort
 from cinnabar.engine.examples import Examples
+from cinnabar.extraction.reading.tiers import ALONE
 
 _STREAM = "text/event-stream; charset=utf-8"
 #: How to get a model with an ability.
@@ -248,7 +249,8 @@ def values_member(done: Done) -> dict[str, Any]:
     """Returns our own member of an answer that was read from a document; without it the answer is OpenAI's."""
     if not done.confidence and not done.missing:
         return {}
-    return {"cinnabar": {"missing": done.missing, "confidence": done.confidence}}
+    flags = {"flags": [ALONE]} if done.alone else {}
+    return {"cinnabar": {"missing": done.missing, "confidence": done.confidence} | flags}
 
 
 def _identity(kind: str) -> str:

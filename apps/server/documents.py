@@ -7,7 +7,7 @@ import binascii
 import time
 import uuid
 from base64 import b64decode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from hashlib import sha256
@@ -27,6 +27,7 @@ from cinnabar.apps.server.metrics import Metrics
 from cinnabar.apps.server.parameters import ExtractBody
 from cinnabar.apps.server.request_events import disconnected
 from cinnabar.apps.server.schema_cache import Prepared, SchemaCache
+from cinnabar.apps.server.two_tiers import TwoTiers
 from cinnabar.engine.chat.requests import Failed
 from cinnabar.engine.effort import Effort
 from cinnabar.engine.filler import Filler
@@ -91,13 +92,16 @@ class FileReading:
             validator, checks = await asyncio.to_thread(prepared.judges)
         except CinnabarError as problem:
             raise of_schema(problem, "schema") from None
-        filler = self._fillers.filler(self._completions.effort_of(parameters.reasoning_effort))
+        effort = self._completions.effort_of(parameters.reasoning_effort)
+        filler, fillers = self._fillers.filler(effort), self._fillers
+        upper = fillers.upper.filler(effort) if isinstance(fillers, TwoTiers) else None
         job = Job(
             prepared.compiled,
             filler,
             validator,
             parameters.on_missing,
             min_confidence=parameters.min_confidence,
+            tier=fillers.tier(upper) if isinstance(fillers, TwoTiers) and upper is not None else None,
             max_tokens=self._limits.max_tokens,
             max_seconds=self._limits.max_seconds,
             checks=checks,
@@ -105,7 +109,7 @@ class FileReading:
             on_empty=parameters.on_empty,
             on_list_incomplete=parameters.on_list_incomplete,
         )
-        outcomes = await self._outcomes(request, files, job, filler.give_up)
+        outcomes = await self._outcomes(request, files, job, [filler, *([] if upper is None else [upper])])
         for outcome in outcomes:
             self._metrics.documents.labels(outcome.code or "written").inc()
         return json_response(
@@ -132,7 +136,7 @@ class FileReading:
         return await self._schemas.prepared_source(self._named[schema], "schema")
 
     async def _outcomes(
-        self, request: Request, files: Sequence[tuple[str, bytes]], job: Job, give_up: Callable[[], None]
+        self, request: Request, files: Sequence[tuple[str, bytes]], job: Job, fillers: Sequence[GivenUp]
     ) -> list[Outcome]:
         """Returns the outcome of each file. Raises ApiError if the time is up."""
         work = [asyncio.wrap_future(self._threads.submit(self._outcome, name, data, job)) for name, data in files]
@@ -150,7 +154,8 @@ class FileReading:
             gone.cancel()
             if not every.done():
                 every.cancel()
-                give_up()
+                for one in fillers:
+                    one.give_up()
 
     def _outcome(self, name: str, data: bytes, job: Job) -> Outcome:
         digest = sha256(data).hexdigest()

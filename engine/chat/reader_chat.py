@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import Protocol
 
 from cinnabar.engine import request as engine_request
 from cinnabar.engine.chat.reading import document_of, read_answer
@@ -24,7 +25,8 @@ from cinnabar.engine.chat.requests import (
     ToolCall,
     Usage,
 )
-from cinnabar.engine.chat.shared_engine import CLOSED, SharedEngine
+from cinnabar.engine.chat.shared_engine import CLOSED, Watch
+from cinnabar.engine.effort import Effort
 from cinnabar.engine.model import Model
 from cinnabar.engine.request import Filled, Passage, Request, Result
 from cinnabar.engine.time_limit import GIVEN_UP, TOO_SLOW
@@ -59,6 +61,19 @@ class _Progress:
     given_up: bool = False
 
 
+class Asking(Protocol):
+    """What fills requests one by one: the engine of one model, or of two."""
+
+    @property
+    def waiting(self) -> int: ...
+
+    def submit(self, request: Request, effort: Effort, watch: Watch | None = None) -> Future[Result]: ...
+
+    def give_up(self, result: Future[Result]) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class ReaderChat:
     """A chat model that reads: the first messages of the user are the document, the schema of the answer is the form.
 
@@ -67,7 +82,7 @@ class ReaderChat:
 
     abilities: frozenset[Ability] = frozenset({"extract"})
 
-    def __init__(self, model: Model, engine: SharedEngine, name: str, passage_of: Callable[[str], Passage]) -> None:
+    def __init__(self, model: Model, engine: Asking, name: str, passage_of: Callable[[str], Passage]) -> None:
         self.name, self._model, self._engine, self._passage_of = name, model, engine, passage_of
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="reader chat")
 

@@ -37,7 +37,7 @@ def read_answer(request: ChatRequest, filled: Filled, done: Done) -> Done:
     """Returns the answer with what is known of its values: a refusal if the document lacks one that is demanded."""
     missing = tuple(pointer for pointer, leaf in filled.leaves.items() if leaf.missing)
     confidence = {pointer: leaf.confidence for pointer, leaf in filled.leaves.items()}
-    answer = replace(done, confidence=confidence, missing=missing)
+    answer = replace(done, confidence=confidence, missing=missing, alone=filled.alone)
     if not missing or request.guesses:
         return answer
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""

@@ -151,7 +151,8 @@ class Done:
 
     Of a record that was read from a document: `confidence` maps the JSON pointers of its values to their confidence,
     and `missing` are those of values that the schema demands and the document lacks. With a `refusal`, which names
-    them, there is neither text nor call; without one they are guesses.
+    them, there is neither text nor call; without one they are guesses. `alone`: the reader's, as a stronger model that
+    was asked gave no answer.
     """
 
     text: str
@@ -161,6 +162,7 @@ class Done:
     confidence: Mapping[str, float] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     refusal: str = ""
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import math
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ from cinnabar.engine.backend import device_of
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.differences import difference
 from cinnabar.engine.models.identity import fingerprint_of, model_folder, weights_fingerprint
-from cinnabar.engine.models.reader.calibration import carry_calibration
+from cinnabar.engine.models.language.named_models import named_model
+from cinnabar.engine.models.reader.calibration import carry_calibration, load_calibration
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.loading import load_network
 from cinnabar.engine.models.reader.model import Reader
@@ -38,13 +39,18 @@ from cinnabar.extraction.learning.fine_tuning import FineTuning
 from cinnabar.extraction.learning.labelled import Labelled, labelled_passages
 from cinnabar.extraction.learning.predicting import answers
 from cinnabar.extraction.learning.scoring import Figures
+from cinnabar.extraction.learning.tier_choice import doubted, more_than_chance, read_until, tier_choice, without_texts
+from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS
+from cinnabar.extraction.reading.model_sources import model_source
 from cinnabar.extraction.reading.pipeline import Job
 from cinnabar.extraction.reading.planning import passage_of
+from cinnabar.extraction.reading.preferred import keep_preferred
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.reading.routing.examples import Examples, load_examples, save_examples
 from cinnabar.extraction.reading.routing.vectors import examples_of
 from cinnabar.extraction.run.work.kept_models import FIGURES, candidate, models_of
 from cinnabar.extraction.store.files import write_bytes
+from cinnabar.extraction.store.folders import began_with
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import UsageError
 
@@ -92,6 +98,7 @@ class Improvement:
     """A trained candidate: cross-validated F1 of its corrected documents, over all values and by field.
 
     `tells` is False if as many documents are read worse or better than now by chance alone (a sign test at .1).
+    `preferred` says by pointer whether the folder's language model has the last word beside it (`tier_choice`).
     """
 
     documents: int
@@ -102,6 +109,7 @@ class Improvement:
     better: bool
     seconds: float
     tells: bool = True
+    preferred: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +158,6 @@ def improve(
     return _Improving(corrected, out, steps, device, report, seed, minutes, begun).run()
 
 
-def more_than_chance(better: int, worse: int) -> bool:
-    """Returns whether so many documents of two kinds are no chance, by a two-sided sign test at .1."""
-    ways = [math.comb(better + worse, count) for count in range(min(better, worse) + 1)]
-    return float(2 * sum(ways)) < 0.1 * 2.0 ** (better + worse)
-
-
 def check_enough(corrected: CorrectedSet) -> None:
     """Raises UsageError if fewer than ten corrected documents can be read."""
     there = len(corrected.labelled.truths)
@@ -197,13 +199,14 @@ class _Improving:
         self.plan = Plan(FOLDS[0], steps or steps_for(len(self.files)))
         self.begun = time.monotonic() if begun is None else begun
         self.deadline = math.inf if steps is not None else self.begun + 60 * minutes
+        self.upper = began_with(out)
         self.folder = models_of(out, corrected.labelled.name) / _WORKING / self._key()
         self.f1: float | None = None
         self.passed = 0.0
 
     def _key(self) -> str:
         """Names this work by all that it depends on: only the same work may go on from its state."""
-        parts: list[Any] = [self.truths, self.corrected.source.fingerprint, fingerprint_of(BASE)]
+        parts: list[Any] = [self.truths, self.corrected.source.fingerprint, fingerprint_of(BASE), self.upper]
         parts += [self.asked, self.minutes, self.seed]
         return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:12]
 
@@ -216,7 +219,9 @@ class _Improving:
         clock = time.monotonic()
         before = self._kept("before", lambda: self._predictions(*load_network(model_folder(BASE)), self.files))
         self.f1 = self._score(before)["f1"]
-        self.plan = Plan(**self._kept("plan", lambda: asdict(self._planned(time.monotonic() - clock))))
+        reading = time.monotonic() - clock
+        language = self._kept("language", lambda: self._by_language_model(before))
+        self.plan = Plan(**self._kept("plan", lambda: asdict(self._planned(reading))))
         self.passed = 0.5
         after: dict[str, dict[str, Any]] = {}
         for fold in range(self.plan.folds):
@@ -229,8 +234,10 @@ class _Improving:
         network, _ = self._trained("whole", self.files)
         self._tell("comparing", 1.0)
         model = self._saved(network)
+        chosen = tier_choice(self.corrected.labelled, after, language)
+        keep_preferred(model, self.upper, chosen)
         shutil.rmtree(self.folder, ignore_errors=True)
-        return self._result(self._score(before), self._score(after), model, self._tells(before, after))
+        return self._result(self._score(before), self._score(after), model, self._tells(before, after), chosen)
 
     def _tells(self, before: Mapping[str, dict[str, Any]], after: Mapping[str, dict[str, Any]]) -> bool:
         """Returns whether more documents are read better than worse, or the other way, than by chance."""
@@ -298,11 +305,20 @@ class _Improving:
 
     def _predictions(self, network: Network, wordpieces: WordPieces, files: Sequence[str]) -> dict[str, dict[str, Any]]:
         network.eval()
-        reader = Reader(network, wordpieces, "measured", self.device, precision=self.precision)
+        base = model_folder(BASE)
+        calibration = load_calibration(base, weights_fingerprint(base))
+        reader = Reader(network, wordpieces, "measured", self.device, calibration, precision=self.precision)
         job = Job(self.compiled, Engine(reader), self.validator, "guess")
-        answered = answers([self.corrected.reads[file] for file in files], job)
-        # The text of a document is not written to disk.
-        return {file: {**one, "text": None} for file, one in answered.items()}
+        return without_texts(answers([self.corrected.reads[file] for file in files], job))
+
+    def _by_language_model(self, read: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Returns what the folder's language model reads of what the reader doubts, within half of the time."""
+        reads = [self.corrected.reads[file] for file in self.files if doubted(read[file])]
+        if self.upper is None or named_model(self.upper) is None or not reads:
+            return {}
+        filler = model_source(self.upper, self.device.type).filler(DEFAULT_OPTIONS.effort, None)
+        job = Job(self.compiled, filler, self.validator, "guess")
+        return read_until(reads, job, self.deadline - 30 * self.minutes)
 
     def _score(self, predictions: Mapping[str, dict[str, Any]]) -> Figures:
         return score_set(self.corrected.labelled, predictions)
@@ -317,16 +333,17 @@ class _Improving:
         save_examples(folder, Examples({**load_examples(base).vectors, **examples}))
         return folder
 
-    def _result(self, before: Figures, after: Figures, model: Path, tells: bool) -> Improvement:
+    def _result(
+        self, before: Figures, after: Figures, model: Path, tells: bool, chosen: Mapping[str, bool]
+    ) -> Improvement:
         fields = tuple(
             FieldChange(path, float(before["fields"].get(path, {}).get("f1") or 0), float(one["f1"]), one["support"])
             for path, one in after["fields"].items()
             if one["support"]
         )
         was, now = float(before["f1"]), float(after["f1"])
-        improvement = Improvement(
-            len(self.files), was, now, fields, str(model), now > was, round(time.monotonic() - self.begun, 1), tells
-        )
+        took = round(time.monotonic() - self.begun, 1)
+        improvement = Improvement(len(self.files), was, now, fields, str(model), now > was, took, tells, chosen)
         write_bytes(model / FIGURES, json.dumps(asdict(improvement), indent=1).encode())
         return improvement
 

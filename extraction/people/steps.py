@@ -99,11 +99,11 @@ class _Stored:
     source: SchemaSource
     arguments: Mapping[str, Any]
 
-    @property
-    def options(self) -> RunOptions:
-        """Returns the options of the run."""
-        known = {name: self.arguments[name] for name in RunOptions.model_fields if name in self.arguments}
-        return RunOptions(**known | {"limit": None})
+
+def options_of(arguments: Mapping[str, Any]) -> RunOptions:
+    """Returns the options of a run with these stored arguments, for one of its documents."""
+    known = {name: arguments[name] for name in RunOptions.model_fields if name in arguments}
+    return RunOptions(**known | {"limit": None})
 
 
 def steps_of(
@@ -132,7 +132,7 @@ def watch(
     """Tells each step as soon as it is taken, and returns the outcome that a run would store. Raises as `steps_of`."""
     stored = _stored(out, document, schema_name)
     source = _model_of(out, stored, model, device)
-    options = stored.options
+    options = options_of(stored.arguments)
     settings = parser_settings(options)
     with DocumentLookup(out) as lookup:
         content = _content(stored, lookup)

@@ -179,7 +179,7 @@ def _run_job(read: Sequence[Read], job: Job, overtakes: bool) -> Batch:
         steps += sum(result.steps for result in filled if isinstance(result, Filled))
         merged.append(_merge(plan, filled, job))
     with timed(filling, "fill"):
-        finals, escalated = _escalate([one for one in merged if isinstance(one, MergedRecord)], job)
+        finals, escalated = raised([one for one in merged if isinstance(one, MergedRecord)], job)
     final = iter(finals)
     outcomes = [
         one if isinstance(one, Outcome) else _conclude(plan.path, one, next(final), job)
@@ -271,7 +271,8 @@ def _merge(plan: _Plan, results: Sequence[Result], job: Job) -> MergedRecord | O
     return MergedRecord(plan.document, filled, plan.facts)
 
 
-def _escalate(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Result], Escalated]:
+def raised(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Result], Escalated]:
+    """Returns the records with what the job's stronger model says of unsure values, and how many it was asked."""
     if job.tier is None:
         return [one.filled for one in merged], Escalated()
     with limited(job.tier.seconds or job.max_seconds):

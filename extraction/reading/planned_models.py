@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,13 +22,13 @@ from cinnabar.extraction.reading.model_sources import (
     LanguageSource,
     ModelSource,
     Named,
-    Place,
     RemoteSource,
     Source,
     is_language,
     is_named,
     model_source,
 )
+from cinnabar.extraction.reading.preferred import preferred
 from cinnabar.extraction.store.folders import began_with
 from cinnabar.schemas.errors import UsageError
 
@@ -60,27 +60,15 @@ class Escalation:
     seconds: float | None = None
     #: The release that a new folder begins with, None for a model that the caller named.
     named: str | None = None
+    #: By pointer, whether its value has the last word; see `preferred`.
+    preferred: Mapping[str, bool] = field(default_factory=dict)
 
-    def tier(
-        self,
-        source: Source,
-        effort: str,
-        place: Place | None = None,
-        loaded: Callable[[Filler], object] = lambda _: None,
-    ) -> Tier:
-        """Returns the tier of a job, with the model of this source: its own one, with its examples.
-
-        `loaded` receives the filler as soon as it is loaded, before it reads a document.
-        """
+    def tier(self, load: Callable[[], Filler]) -> Tier:
+        """Returns the tier of a job, whose filler is loaded at the first doubt."""
         # Cold start: it imports torch.
         from cinnabar.extraction.reading.tiers import Tier
 
-        def load() -> Filler:
-            filler = source.filler(effort, None, place)
-            loaded(filler)
-            return filler
-
-        return Tier(load, self.below, self.surer, self.longest, self.seconds)
+        return Tier(load, self.below, self.surer, self.longest, self.seconds, self.preferred)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.below <= 1.0:
@@ -95,7 +83,10 @@ def sources_of(
     `without` names rules of the model to switch off. Raises UsageError if the models, or the options of their server,
     do not go together, and the errors of `model_source`.
     """
+    kept = plan.model is None and model != "default" and plan.escalate_to is None
     settings, below, auto = _settings(plan), DEFAULT_BELOW, model == AUTO
+    # A model that `improve` kept reads with the language model that the folder began with.
+    auto = auto or (kept and plan.out is not None and began_with(plan.out) is not None)
     model = reader_of(model)
     if auto:
         below = AUTO_BELOW
@@ -116,7 +107,8 @@ def sources_of(
         )
     longest, below = LONGEST_LIST if auto else None, below if plan.below is None else plan.below
     named = plan.escalate_to if auto and plan.escalate_to in RELEASED else None
-    return source, Escalation(upper, below, surer, longest, plan.options.seconds_each, named)
+    words = preferred(model, plan.escalate_to) if named else {}
+    return source, Escalation(upper, below, surer, longest, plan.options.seconds_each, named, words)
 
 
 def reader_of(model: str) -> str:

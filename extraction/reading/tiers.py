@@ -45,6 +45,7 @@ class Tier:
 
     surer: whether its value counts only if its confidence is higher, since both models are calibrated. longest: the
     most rows of a list that is asked of a surer model, None for any number. seconds: of its work on a document.
+    preferred: by pointer, whether its value counts in any case, or never (`surer_record`).
     """
 
     load: Callable[[], Filler]
@@ -52,6 +53,7 @@ class Tier:
     surer: bool = False
     longest: int | None = None
     seconds: float | None = None
+    preferred: Mapping[str, bool] = field(default_factory=dict)
 
     @cached_property
     def filler(self) -> Filler:
@@ -111,7 +113,7 @@ def escalate(
         except Exception as error:
             finals[at] = _internal(lower, error)
             continue
-        raised[at] = _Raised(lower, pieces, form, frozen, tier.surer, long)
+        raised[at] = _Raised(lower, pieces, form, frozen, tier.surer, long, tier.preferred)
         escalated.documents += 1
         asked = lower.filled.leaves.keys() - frozen.keys()
         escalated.fields += sum(1 for at in asked if not lower.facts.holds(at) and not _within(at, long))
@@ -261,6 +263,7 @@ class _Raised:
     frozen: dict[str, str | None]
     surer: bool
     long: Mapping[str, int]
+    preferred: Mapping[str, bool]
 
     @property
     def requests(self) -> list[Request]:
@@ -289,5 +292,5 @@ class _Raised:
         raised = replace(filled, leaves=leaves, rows=rows, lists=lists, steps=own.steps, reopened=own.reopened)
         if self.surer:
             # Nobody asked for the long lists, so the record has its own ones.
-            raised = surer_record(self.form, own, raised, self.long)
+            raised = surer_record(self.form, own, raised, self.long, self.preferred)
         return with_facts(self.form, raised, self.lower.facts)

@@ -2,12 +2,13 @@
 
 import { useEffect } from "./vendor/preact-htm.mjs";
 import * as api from "./api.js";
+import { taken } from "./asking.js";
 import { doubtfulAfter, followingOf, listAround, steppedOf } from "./field.js";
 import { actionOf } from "./keys.js";
 import { useNow } from "./now.js";
 import { titleAt } from "./values.js";
 
-const CHANGES = new Set(["accept", "edit", "absent", "insert", "remove", "done", "other", "undo", "steps", "improve"]);
+const CHANGES = new Set(["accept", "edit", "absent", "insert", "remove", "done", "other", "undo", "steps", "improve", "ask", "take"]);
 
 // Changes of values and rows, each with the field that the person sees next.
 export function useEdits({ doc, changes, field, stops, draft, hush }) {
@@ -56,7 +57,7 @@ export function useEdits({ doc, changes, field, stops, draft, hush }) {
 }
 
 // Returns the function that does what an action of `keys.js` names.
-export function actOf({ doc, list, changes, field, stops, edits, open, setPanel, setDrawer, searchRef, say, who, mayCorrect }) {
+export function actOf({ doc, list, changes, field, stops, edits, open, ask, proposals, setPanel, setDrawer, searchRef, say, who, mayCorrect }) {
   const { state, index } = doc;
   const stop = stops.find((one) => one.pointer === field.active);
   // Goes to the next record that nobody has reviewed, wherever it stands in the list.
@@ -96,6 +97,11 @@ export function actOf({ doc, list, changes, field, stops, edits, open, setPanel,
     accept: () => stop?.leaf && state.record !== null && edits.accept(stop),
     edit: () => stop && (stop.kind === "list" ? edits.insert(stop, stop.rows.length) : edits.edit(stop)),
     absent: () => stop && stop.kind !== "list" && edits.absent(stop),
+    ask,
+    take: () => {
+      const found = proposals.get(field.active);
+      if (found?.same === false) edits.save(stop, ...taken(found));
+    },
     insert: () => rows("insert"),
     remove: () => rows("remove"),
     done: () => state && done(),

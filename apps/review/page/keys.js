@@ -10,6 +10,8 @@ export const KEYS = [
   ["+", "", "insert", "Add a row below"],
   ["-", "", "remove", "Remove this row"],
   ["A", "", "done", "Accept the whole record, and on to the next document"],
+  ["m", "", "ask", "Ask the language model"],
+  ["t", "", "take", "Take the model's value"],
   ["o", "", "other", "Not my kind of document"],
   ["u", "", "undo", "Take the last change back"],
   ["n", "→", "nextDocument", "Next document"],

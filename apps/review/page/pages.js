@@ -73,7 +73,7 @@ export function PageBlock({ at, block, label, first, marks, active, goal, choose
       ${address && drawn && html`<img src=${address} alt=${`Picture of ${block.label.toLowerCase()}`} draggable=${false} onError=${() => setDrawn(false)} />`}
       ${(text ? text.tables : []).map((table) => html`<${TableRules} table=${table} percent=${percent} />`)}
       ${!drawn && text && html`<${DrawnWords} words=${words} text=${text} block=${block} />`}
-      ${shown.map((mark) => html`<span key=${`${mark.pointer} ${mark.index}`} class=${`mark box ${mark.level} ${mark.pointer === active ? "active" : ""}`} style=${percent(mark.place)} title=${mark.title}>
+      ${shown.map((mark) => html`<span key=${`${mark.level} ${mark.pointer} ${mark.index}`} class=${`mark box ${mark.level} ${mark.pointer === active ? "active" : ""}`} style=${percent(mark.place)} title=${mark.title}>
         ${mark.pointer === active && mark.index === 0 && html`<span class="tag">${mark.title}</span>`}</span>`)}
       ${touched.map((word) => html`<span class="touched" style=${percent(word.slice(2))}></span>`)}
       ${drag && html`<span class="lasso" style=${percent(drag)}></span>`}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections import OrderedDict
@@ -16,6 +17,7 @@ from cinnabar.extraction.corrections import Action, Change, Correction, Correcto
 from cinnabar.extraction.corrections.changes import TAKING_OUT
 from cinnabar.extraction.documents.content.document import Document, Span
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
+from cinnabar.extraction.people.reviewing.asking import Asking
 from cinnabar.extraction.people.reviewing.blocks import block_text, blocks_of
 from cinnabar.extraction.people.reviewing.column_picking import column_change, rows_in_tables
 from cinnabar.extraction.people.reviewing.contents import Contents, Missing, Wanted, reads_hidden_text
@@ -73,7 +75,7 @@ class Review:
     def __init__(self, out: Path, who: str, settings: ParserSettings = DEFAULT, team: bool = False) -> None:
         self.out, self.who = out, who
         self._listing = Listing(out)
-        self._contents = Contents(out, settings)
+        self._contents, self._asking = Contents(out, settings), Asking(out)
         self._team, self._corrector = team, Corrector(out, behind=team)
         self._forms: dict[str, dict[str, Any]] = {}
         self._states: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
@@ -151,6 +153,11 @@ class Review:
     def steps(self, document: str, schema: str) -> list[WatchedStep]:
         """Fills the document once more and returns each step; takes seconds."""
         return steps_of(self.out, document, schema)
+
+    def ask(self, document: str, schema: str) -> dict[str, Any]:
+        """Returns what the folder's language model finds in a document; it takes seconds, and stores nothing."""
+        row = self._listing.row(document, schema)
+        return self._asking.proposals(row, self._document(row), json.loads(self._listing.arguments(row)))
 
     def readings(self, document: str, schema: str, pointer: str, asked: Sequence[tuple[int, int]]) -> list[str]:
         """Returns the values, as JSON texts, that these words may stand for at this place, the likeliest first."""

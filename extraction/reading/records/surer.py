@@ -21,16 +21,19 @@ _TOLD = {"known", "fact", "default", "minimal"}
 _OUT = object()
 
 
-def surer_record(form: Form, one: Filled, other: Filled, kept: Collection[str] = ()) -> Filled:
+def surer_record(
+    form: Form, one: Filled, other: Filled, kept: Collection[str] = (), preferred: Mapping[str, bool] | None = None
+) -> Filled:
     """Returns the record of the surer values and lists of two readings of a document; those of the first if equal.
 
-    What lies at the places that are `kept`, and what is taken as a whole with them, is the first one's.
+    What lies at the places that are `kept`, and what is taken as a whole with them, is the first one's. Where both have
+    found a value of a `preferred` place, that of the second one counts (True) or of the first one, however sure it is.
 
     Their confidences must mean the same: the share of right values. A value that the schema demands and nobody found
     counts less than any that was found. If the schema does not allow the values together, the record is that of the
     reading that is surer on the whole.
     """
-    chosen = _Chosen(one, other, kept)
+    chosen = _Chosen(one, other, kept, preferred or {})
     record = accepted(form, chosen.place(form.root, parse(one.record), parse(other.record), ""))
     if record is None and kept:
         return one
@@ -46,6 +49,7 @@ class _Chosen:
     one: Filled
     other: Filled
     kept: Collection[str] = ()
+    preferred: Mapping[str, bool] = field(default_factory=dict)
     leaves: dict[str, Leaf] = field(default_factory=dict)
     rows: dict[str, tuple[int, float]] = field(default_factory=dict)
     lists: dict[str, float] = field(default_factory=dict)
@@ -80,6 +84,8 @@ class _Chosen:
     def _first_is_surer(self, node: Node, pointer: str) -> bool:
         if isinstance(node, Slot) and pointer in self.one.leaves and pointer in self.other.leaves:
             mine, theirs = self.one.leaves[pointer], self.other.leaves[pointer]
+            if pointer in self.preferred and not (mine.missing or theirs.missing):
+                return not self.preferred[pointer]
             return (not mine.missing, mine.confidence) >= (not theirs.missing, theirs.confidence)
         if isinstance(node, ArrayNode) and pointer in self.one.lists and pointer in self.other.lists:
             return self.one.lists[pointer] >= self.other.lists[pointer]

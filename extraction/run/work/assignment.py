@@ -27,6 +27,7 @@ from cinnabar.extraction.reading.routing.jobs import RoutedJobs
 from cinnabar.extraction.reading.routing.routing import Routing, routing_of
 from cinnabar.extraction.run.work.kept_models import model_for
 from cinnabar.extraction.run.work.prompt_examples import PromptExamples, prompt_examples
+from cinnabar.extraction.store.folders import began_with
 from cinnabar.extraction.store.sinks.addresses import sink_of
 from cinnabar.extraction.store.sinks.sink import Sink
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
@@ -76,7 +77,8 @@ class Assignment:
         if plan.model is None and model == AUTO:
             note(f"the reader, and {upper_model(plan.out)} where it doubts; --model {READER} takes the reader alone")
         elif plan.model is None and model != "default":
-            note(f"model {model}, kept by `improve`; --model default takes the shipped one")
+            beside = f", with {upper_model(plan.out)} where it doubts" if plan.out and began_with(plan.out) else ""
+            note(f"model {model}, kept by `improve`{beside}; --model default takes the shipped one")
         routing = routing_of(sources, plan.route, plan.related, reader_of(model))
         model_source, escalation = sources_of(plan, model)
         if plan.server.base_url is not None and is_plain(plan.server.base_url):
@@ -138,6 +140,8 @@ class Assignment:
         named = self.model.fingerprint
         if self.escalation is not None:
             named = f"{named} {self.escalation.source.fingerprint} {self.escalation.below}"
+            if self.escalation.preferred:
+                named += f" {sorted(self.escalation.preferred.items())}"
         return shown_with(named, self.examples)
 
     def _shown(self, source: Source) -> Source:
@@ -163,7 +167,14 @@ class Assignment:
         options, tier = self.options, None
         engine = self._shown(self.model).filler(options.effort, options.steps, place)
         if self.escalation is not None:
-            tier = self.escalation.tier(self._shown(self.escalation.source), options.effort, place, loaded)
+            upper = self._shown(self.escalation.source)
+
+            def load() -> Filler:
+                filler = upper.filler(options.effort, None, place)
+                loaded(filler)
+                return filler
+
+            tier = self.escalation.tier(load)
         for filler in [engine, *([tier.filler] if tier and not tier.surer else [])]:
             if isinstance(filler, Prompted):
                 for part in self.parts:

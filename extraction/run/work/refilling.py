@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from cinnabar.engine.request import Failed, Filled, Request, Result
 from cinnabar.engine.timing import timed
@@ -24,6 +26,7 @@ from cinnabar.extraction.reading.pipeline import (
     judged,
     overtaking,
     quarantined,
+    raised,
     record_of,
     run_batch,
     stages_since,
@@ -33,6 +36,7 @@ from cinnabar.extraction.reading.planning import chunks_for, passage_of
 from cinnabar.extraction.reading.records.facts import REFUSED, FactValues, with_facts
 from cinnabar.extraction.reading.records.marks import with_marks
 from cinnabar.extraction.reading.records.merging import merge
+from cinnabar.extraction.reading.tiers import ALONE, Escalated, MergedRecord
 from cinnabar.extraction.run.work.freezing import Frozen, freeze, splice
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.extraction.store.stored_records import CHANGED, GONE, Stored
@@ -41,6 +45,7 @@ from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.compiling.bindings import bound_places
 from cinnabar.schemas.compiling.changes import Changes
 from cinnabar.schemas.errors import DocumentError, NotAccepted
+from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.pointers import above
 
 #: A parser's codes for a document that is missing.
@@ -94,27 +99,49 @@ def _routed(read: Sequence[Read], job: Job, settled: dict[int, Outcome]) -> Job:
 
 def _refill(read: Sequence[Read], known: Known, job: Job, overtakes: bool) -> Batch:
     """Fills documents with a stored record."""
-    begun, filling = time.perf_counter(), dict[str, float]()
+    begun, filling, escalated = time.perf_counter(), dict[str, float](), Escalated()
     records = [record for record in known.records if record is not None]
     planned = [_plan(one, *record, job, known.below, overtakes) for one, record in zip(read, records, strict=True)]
     aside = {at: plan.tokens for at, plan in enumerate(planned) if isinstance(plan, Long)}
     plans = [plan for plan in planned if not isinstance(plan, Long)]
     with timed(filling, "fill"):
-        steps = _fill([plan for plan in plans if isinstance(plan, _Plan)], job)
+        steps = _fill([plan for plan in plans if isinstance(plan, _Plan)], job, escalated)
     outcomes = [plan if isinstance(plan, Outcome) else plan.outcome(job) for plan in plans]
     again = [at for at, outcome in enumerate(outcomes) if outcome is None]
     for at in again:
         plan = plans[at]
         assert isinstance(plan, _Plan)
-        plans[at] = replace(plan, frozen=None, results=[])
+        plans[at] = replace(plan, frozen=None, results=[], final=None)
     whole = [plan for at in again if isinstance(plan := plans[at], _Plan)]
     with timed(filling, "fill"):
-        steps += _fill(whole, job)
+        steps += _fill(whole, job, escalated)
     for at, plan in zip(again, whole, strict=True):
         outcomes[at] = plan.outcome(job)
     final = [outcome for outcome in outcomes if outcome is not None]
     final = with_checks(final, job.checks, job.on_check)
-    return Batch(final, steps, set_aside=aside, seconds=stages_since(begun, filling["fill"]))
+    return Batch(final, steps, escalated, aside, seconds=stages_since(begun, filling["fill"]))
+
+
+@dataclass(frozen=True)
+class _Held(FactValues):
+    """The values of bound fields, and beside them what is frozen of a stored record."""
+
+    frozen: Frozen = field(default_factory=Frozen)
+
+    @cached_property
+    def known(self) -> dict[str, str | None]:
+        """Returns all frozen values of a request."""
+        return self.frozen.known | FactValues(self.values).known
+
+    @cached_property
+    def counted(self) -> frozenset[int]:
+        """Returns the lists whose rows are known."""
+        return FactValues(self.values).counted | self.frozen.counted
+
+    @cached_property
+    def rows(self) -> tuple[tuple[int, int], ...]:
+        """Returns the known rows with the characters at which they begin."""
+        return (*self.frozen.rows, *FactValues(self.values).rows)
 
 
 @dataclass(slots=True)
@@ -122,7 +149,8 @@ class _Plan:
     """A document with its stored record, the schema's changes, its tokens and its chunks.
 
     `frozen` holds the frozen values of the record (None: nothing is frozen), `facts` the values of its bound fields,
-    `results` the answer for each chunk. A stored fact stays; one that the changes ask for comes from the document.
+    `results` the answer for each chunk, `final` the record with what a stronger model says. A stored fact stays; one
+    that the changes ask for comes from the document.
     """
 
     path: str
@@ -134,6 +162,7 @@ class _Plan:
     frozen: Frozen | None
     facts: FactValues
     results: list[Result] = field(default_factory=list)
+    final: Result | None = None
 
     @property
     def asks(self) -> bool:
@@ -147,30 +176,33 @@ class _Plan:
 
     def requests(self, job: Job) -> list[Request]:
         """Returns a request for each chunk; [] if nothing is asked."""
-        frozen, document = self.frozen or Frozen(), self.document
-        form, facts = job.compiled.form, self.asked_facts
-        known, counted = frozen.known | facts.known, facts.counted | frozen.counted
-        rows = (*frozen.rows, *facts.rows)
+        document, held = self.document, self.held
         passages = [passage_of(document, c.start, c.end) for c in (self.chunks if self.asks else ())]
-        return [
-            Request(f"{document.digest}:{passage.offset}", form, passage, known, counted, rows)
-            for passage in passages
-        ]
+        return [held.request(f"{document.digest}:{one.offset}", job.compiled.form, one) for one in passages]
+
+    @property
+    def held(self) -> _Held:
+        """Returns all that no model is asked for."""
+        return _Held(self.asked_facts.values, self.frozen or Frozen())
+
+    def merged(self, form: Form) -> Filled:
+        """Returns the record of the first model's answers."""
+        answers = [result for result in self.results if isinstance(result, Filled)]
+        filled = with_facts(form, merge(form, self.chunks, answers), self.asked_facts)
+        return with_marks(form, filled, self.document)
 
     def outcome(self, job: Job) -> Outcome | None:
         """Returns the document's outcome; None if the schema does not allow the frozen values."""
         path, document = self.path, self.document
-        failure = next((result for result in self.results if isinstance(result, Failed)), None)
+        failure = next((one for one in (*self.results, self.final) if isinstance(one, Failed)), None)
         if failure is not None:
             if self.frozen and failure.code == "known":
                 return None
             return failure_of(path, document, failure, facts=self.asked_facts)
         try:
-            filled = None
-            if self.results:
-                answers = [result for result in self.results if isinstance(result, Filled)]
-                filled = with_facts(job.compiled.form, merge(job.compiled.form, self.chunks, answers), self.asked_facts)
-                filled = with_marks(job.compiled.form, filled, document)
+            filled = self.final if isinstance(self.final, Filled) else None
+            if filled is None and self.results:
+                filled = self.merged(job.compiled.form)
             if self.frozen is None:
                 assert filled is not None
                 record = record_of(document, filled, job.compiled.form, self.facts)
@@ -224,13 +256,29 @@ def _plan(
     return _Plan(item.path, document, stored, changes, tokens, pieces, frozen, facts)
 
 
-def _fill(plans: Sequence[_Plan], job: Job) -> int:
-    """Has the filler answer all requests of these plans, and returns the denoising steps."""
+def _fill(plans: Sequence[_Plan], job: Job, escalated: Escalated) -> int:
+    """Has the models answer all requests of these plans, and returns the denoising steps; counts what was escalated."""
     asked = [Asked(plan.tokens, plan.requests(job)) for plan in plans]
     if any(own.requests for own in asked):
         for plan, results in zip(plans, fill_documents(asked, job.engine, job.max_seconds), strict=True):
             plan.results = results
+        _raise([plan for plan in plans if plan.results], job, escalated)
     return sum(r.steps for plan in plans for r in plan.results if isinstance(r, Filled))
+
+
+def _raise(plans: Sequence[_Plan], job: Job, escalated: Escalated) -> None:
+    """Has the stronger model answer for unsure values, as in a new run, and counts them."""
+    lower: list[tuple[_Plan, MergedRecord]] = []
+    for plan in plans if job.tier is not None else ():
+        # What cannot be merged becomes a failure with its outcome.
+        with suppress(Exception):
+            if not any(isinstance(one, Failed) for one in plan.results):
+                lower.append((plan, MergedRecord(plan.document, plan.merged(job.compiled.form), plan.held)))
+    finals, counts = raised([merged for _, merged in lower], job)
+    for (plan, _), final in zip(lower, finals, strict=True):
+        plan.final = final
+    escalated.documents += counts.documents
+    escalated.fields += counts.fields
 
 
 def _record(
@@ -263,7 +311,8 @@ def _record(
     lengths = {
         at: note for at, note in old.lengths.items() if not new(at) and not changes.drops(field_of(at, value))
     }
-    leaves, flags = list(kept), {*document.flags, *({_RELEASED} & {*old.flags})}
+    alone = filled is not None and filled.alone
+    leaves, flags = list(kept), {*document.flags, *({_RELEASED} & {*old.flags}), *({ALONE} if alone else ())}
     if filled is not None:
         asked = {at: leaf for at, leaf in filled.leaves.items() if new(at)}
         fresh = record_of(document, replace(filled, leaves=asked), job.compiled.form, facts)

@@ -19,11 +19,13 @@ from corrected_folder import SCHEMA, leaves_of
 from corrected_folder import run as run_engine
 from tiny_network import VOCABULARY, tiny_network
 
+from cinnabar.apps.cli.improve import _show
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.models.reader.loading import save_network
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.learning import improving
 from cinnabar.extraction.learning.corrected_set import corrected_set
+from cinnabar.extraction.learning.improving import Improvement
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import DocumentInfo, Outcome, Record
 from cinnabar.schemas import compile_schema
@@ -113,6 +115,18 @@ def test_events_tell_the_progress_and_the_result_a_line_each(out: Path, capsys: 
     assert result["event"] == "result" and result["documents"] == 10
     assert {"before", "after", "better", "model"} <= set(result) and result["fields"][0]["field"].startswith("/")
     assert Path(result["model"]) == out / "models" / "bill" / "candidate"
+
+
+def test_a_choice_between_two_models_is_told_and_reason_enough_to_keep_a_model_that_is_as_good(
+    capsys: CaptureResult,
+) -> None:
+    chosen = {"/kind": True, "/total": False}
+    _show(Improvement(12, 0.66, 0.66, (), "m", False, 9.0, tells=False, preferred=chosen), "bill", Path("out"))
+    told = capsys.readouterr().out
+    assert "the language model has the last word on /kind" in told and "the reader has the last word on /total" in told
+    assert "use it from the next run on" in told
+    _show(Improvement(12, 0.66, 0.5, (), "m", False, 9.0, preferred=chosen), "bill", Path("out"))
+    assert "not better" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fetched_release import NAME, fetched_release
 from tiny_network import VOCABULARY, tiny_network
 
 from cinnabar.engine.models.reader.loading import save_network
@@ -28,8 +29,10 @@ from cinnabar.extraction.learning.improving import (
     steps_for,
 )
 from cinnabar.extraction.reading.pipeline import Read
+from cinnabar.extraction.reading.preferred import preferred
 from cinnabar.extraction.run.work.kept_models import candidate, discard, keep, kept_model, model_for, models_of
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
+from cinnabar.extraction.store.folders import begin_with
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.errors import UsageError
 
@@ -141,6 +144,28 @@ def test_other_corrections_begin_anew(tmp_path: Path, wanted: str, monkeypatch: 
     (stale,) = (models_of(tmp_path, "post") / "training").iterdir()
     improve(corrected(tmp_path, wanted, 11), tmp_path, steps=1)
     assert not stale.exists()
+
+
+@pytest.mark.slow
+def test_what_the_folders_language_model_reads_decides_and_is_kept_with_the_candidate(
+    tmp_path: Path, wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CINNABAR_MODELS", str(tmp_path / "fetched"))
+    fetched_release(tmp_path / "fetched")
+    out = tmp_path / "out"
+    out.mkdir()
+    begin_with(out, NAME)
+    monkeypatch.setattr(improving, "doubted", lambda one: {"/kind"} if one["file"] == first else set())
+    read: list[Any] = []
+    monkeypatch.setattr(improving, "tier_choice", lambda *told: read.append(told) or {"/kind": True})
+    documents = corrected(out, wanted, 10)
+    first = documents.labelled.truths[0]["file"]
+    found = improve(documents, out, steps=1)
+    ((labelled, after, language),) = read
+    assert (labelled, len(after), [*language]) == (documents.labelled, 10, [first])
+    assert language[first]["record"]["kind"] in KINDS and language[first]["text"] is None
+    assert found.preferred == {"/kind": True}
+    assert preferred(str(keep(out, "post")), NAME) == {"/kind": True}
 
 
 @pytest.mark.parametrize(("better", "worse", "tells"), [(0, 0, False), (3, 2, False), (5, 7, False), (1, 9, True)])

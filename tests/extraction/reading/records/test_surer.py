@@ -50,6 +50,17 @@ def test_the_surer_value_and_the_surer_list_count() -> None:
     assert json.loads(surer_record(form, one, read(form, "title=Two\ntotal=7\n", 0.6)).record) == json.loads(one.record)
 
 
+def test_a_preferred_reading_has_the_last_word_where_both_found_a_value() -> None:
+    form = form_of(ORDERS)
+    one, other = read(form, "title=One\ntotal=5\n", 0.6), read(form, "title=Two\ntotal=7\n", 0.3)
+    told = surer_record(form, one, other, preferred={"/title": True, "/total": False})
+    assert (json.loads(told.record)["title"], told.leaves["/title"].confidence) == ("Two", 0.3)
+    told = surer_record(form, other, one, preferred={"/title": False})
+    assert json.loads(told.record) | {"orders": []} == {"title": "Two", "total": 5, "orders": []}
+    nothing = read(form, "title=Two\n", 0.9)
+    assert json.loads(surer_record(form, one, nothing, preferred={"/total": True}).record)["total"] == 5
+
+
 def test_without_the_confidence_of_one_of_the_lists_their_values_decide_and_an_empty_list_keeps_its_own() -> None:
     form = form_of(ORDERS)
     one = read(form, "- id=A\ntotal=5\n", 0.6, lists=0.2)

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fetched_release import NAME, fetched_release
+from tiny_network import VOCABULARY, tiny_network
 
 from cinnabar.apps.cli.main import run
+from cinnabar.engine.models.identity import weights_fingerprint
+from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration
+from cinnabar.engine.models.reader.loading import save_network
+from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.reading.preferred import keep_preferred
+from cinnabar.extraction.reading.tiers import MergedRecord, escalate
+from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.folders import began_with
+from cinnabar.extraction.store.reading import query
 
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "title": "letter",
     "type": "object",
     "properties": {"name": {"type": ["string", "null"]}, "total": {"type": ["number", "null"]}},
@@ -79,6 +90,51 @@ def test_a_folder_whose_model_is_gone_says_how_to_go_on(folder: Path, capsys: py
     assert f"cinnabar model fetch {NAME}" in told
     assert "--model reader" in told
     assert extract("--model", "reader") == 0
+
+
+def test_a_kept_model_reads_with_the_language_model_of_its_folder_and_what_was_measured_of_both(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fetch(folder)
+    assert extract() == 0
+    kept = folder / "tables" / "models" / "letter" / "current"
+    save_network(kept, tiny_network(), VOCABULARY, {"name": "letter"})
+    own = Scale(0.0, {"posterior": 1.0})
+    save_calibration(kept, Calibration(own, own, own, weights_fingerprint(kept)))
+    capsys.readouterr()
+    assert extract() == 0
+    assert f"kept by `improve`, with {NAME} where it doubts" in capsys.readouterr().err
+    plan = RunPlan.of(["letter.json"], folder / "tables")
+    before = Assignment.of(plan)
+    keep_preferred(kept, NAME, {"/name": True})
+    after = Assignment.of(plan)
+    assert after.escalation is not None and after.escalation.preferred == {"/name": True}
+    assert after.job().tier is not None and after.job().tier.preferred == {"/name": True}
+    assert after.fingerprint != before.fingerprint
+    keep_preferred(kept, "another", {"/name": True})
+    assert Assignment.of(plan).fingerprint == before.fingerprint
+
+
+def test_a_backfill_asks_both_models_for_new_fields_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetch(folder)
+    assert extract("--model", "reader") == 0
+    before = query(folder / "tables", "SELECT path, name, total FROM letter ORDER BY path").rows
+    later = SCHEMA | {"properties": {**SCHEMA["properties"], "late": {"type": ["boolean", "null"]}}}
+    (folder / "letter.json").write_text(json.dumps(later))
+    asked: list[dict[str, str | None]] = []
+
+    def told(merged: Sequence[MergedRecord], *more: Any) -> Any:
+        asked.extend(one.facts.known for one in merged)
+        return escalate(merged, *more)
+
+    monkeypatch.setattr("cinnabar.extraction.reading.pipeline.escalate", told)
+    backfill = ["backfill", "--schema", "letter.json", "--out", "tables", "--model", "auto", "--seconds-each", "0.0001"]
+    assert run(backfill) == 0
+    assert asked and all({"/name", "/total"} == known.keys() for known in asked)
+    assert query(folder / "tables", "SELECT path, name, total FROM letter ORDER BY path").rows == before
+    assert ["reader_alone"] in [row[0] for row in query(folder / "tables", "SELECT flags FROM letter").rows]
+    assert run([*backfill[:-2], "--below", "1"]) == 0
+    assert all("reader_alone" not in row[0] for row in query(folder / "tables", "SELECT flags FROM letter").rows)
 
 
 def test_auto_without_a_fetched_model_says_how_to_get_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
