@@ -17,13 +17,13 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (15, "81ceff0d0a4e4686"),
-    "engine": (29, "2a12f0e00e3c3223"),
+    "engine": (29, "7e545bec79f0a45e"),
     "reader": (28, "c585fd4d7c69955f"),
     "replies": (13, "c2b1d7ca4e401af5"),
-    "language": (18, "165c4f1f76130c95"),
+    "language": (19, "f6731b96c734f749"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (15, "a6af65bcdba96025"),
-    "merging": (20, "1e94cf89feb8419c"),
+    "merging": (20, "dcfaff3f4d8c8313"),
     "routing": (11, "634299b329699829"),
     "plain": (13, "217957a05585cd80"),
     "pdf": (15, "3072d8253d2e25ee"),

@@ -18,8 +18,8 @@ from cinnabar.engine.training.labels import LabelledLeaf, Labels, label_by_searc
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
 
-#: The shares of examples whose fields have no description, names that tell nothing, or stand before the document.
-NAMES_ALONE, DESCRIPTIONS_ALONE, FIELDS_FIRST = 0.2, 0.1, 0.5
+#: The shares of examples whose fields have no description, or names that tell nothing.
+NAMES_ALONE, DESCRIPTIONS_ALONE = 0.2, 0.1
 #: The most branches of an example, the share of them that may be null, and the items of a list that are asked.
 BRANCHES, NULLS, ITEMS = 14, 0.4, 2
 #: The most characters of a printed value.
@@ -51,7 +51,7 @@ def branch_example(source: str, schema: dict[str, Any], text: str, truth: Any, r
     slots = {slot.path: slot for slot in form.slots}
     names = {path: f"field_{i}" if nameless else dotted(path) for i, path in enumerate(slots)}
     listing = "\n".join(field_lines(form, names, described))
-    asked = messages(schema.get("title", ""), listing, text, rng.random() < FIELDS_FIRST)
+    asked = messages(schema.get("title", ""), listing, text)
     return BranchExample(source, asked, _chosen(list(_branches(form, text, truth, names)), rng))
 
 

@@ -83,8 +83,8 @@ class _Prompt:
 class BranchModel:
     """Fills slots with a causal language model (`has_branches`), a branch for each."""
 
-    def __init__(self, model: LanguageModel, calibration: Calibrator | None = None, fields_first: bool = True) -> None:
-        self.model, self.calibration, self.fields_first = model, calibration, fields_first
+    def __init__(self, model: LanguageModel, calibration: Calibrator | None = None) -> None:
+        self.model, self.calibration = model, calibration
         self.fingerprint = model.fingerprint
         self.device = model.decoder.device
         self.context_tokens = model.traits.window // 2
@@ -308,7 +308,7 @@ class BranchModel:
         return made
 
     def _rendered(self, form: Form, lines: str, text: str) -> list[int]:
-        return self.model.chat.render(messages(form.title, lines, text, self.fields_first))
+        return self.model.chat.render(messages(form.title, lines, text))
 
 
 def _keep(kept: OrderedDict[str, _T], form: Form, made: _T, most: int) -> None:
