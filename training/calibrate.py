@@ -5,10 +5,11 @@
         --diagram docs/model/reliability.svg
     python -m training.calibrate my_set --model my_model
 
-Of a set that trains the shipped weights the documents held back count, of a set that the recipe leaves out any; other
-sets are passed over. For another model all documents count but those that `cinnabar train` took. The sets of `--lists`
-only tell whether lists are complete: labelled documents with long lists are few. The calibration error is printed
-before and after, by cross-validation: each part of the sets is measured with a fit on the other parts.
+Of a set that trains the shipped weights, or the adapters of releases, the documents held back count, of a set that the
+recipe leaves out any; other sets are passed over. For another model all documents count but those that `cinnabar train`
+took. The sets of `--lists` only tell whether lists are complete: labelled documents with long lists are few. The
+calibration error is printed before and after, by cross-validation: each part of the sets is measured with a fit on the
+other parts.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import get_args
 
 from cinnabar.apps.cli.console import Bar, standard_output, table
+from cinnabar.engine.models.releases import RELEASED
 from cinnabar.extraction.learning.scoring import means_of_lists
 from cinnabar.extraction.plan.run_options import Device
 from cinnabar.extraction.reading.model_sources import local_folder
@@ -121,7 +123,8 @@ def main() -> None:
     asked = parser.parse_args()
     found = [one for path in asked.sets for one in find_sets(path)]
     lists = [] if asked.lists is None else find_sets(asked.lists)
-    sets = [*(sets_of_recipe(found, load_recipe()) if asked.model == "default" else found), *lists]
+    ours = asked.model == "default" or asked.model in RELEASED
+    sets = [*(sets_of_recipe(found, load_recipe()) if ours else found), *lists]
     check_asked(asked, [one.name for one in sets])
     with Bar() as bar:
         bar.begin(sum(min(asked.limit, len(one.truths)) for one in sets))
