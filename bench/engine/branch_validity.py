@@ -1,6 +1,6 @@
 """Valid records and valid states: a released model's branches under real schemas.
 
-    python -m bench branch_validity ../shared/suites --model qwen2.5-coder-0.5b --schemas 200
+    python -m bench engine.branch_validity ../shared/suites --model qwen2.5-coder-0.5b --schemas 200
 
 Each schema reads one of its own valid instances as a text, or a sample mail if it has none. What the engine shows after
 each step, and the record, have to be accepted by Cinnabar and by jsonschema-rs.
