@@ -6,7 +6,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PY) -m pytest -n auto --m
 DEVICE ?= auto
 DATA ?= ../shared/data
 LIMIT ?= 30
-NAME ?= qwen2.5-coder-0.5b
+NAME ?= qwen2.5-coder-1.5b
 
 # Nothing is fetched, reported or kept outside of this folder.
 export HF_HUB_OFFLINE = 1
@@ -31,7 +31,7 @@ setup:  ## make .venv, once and again when the dependencies change (PYTHON=… c
 demo: setup  ## extract the samples of every kind into demo/ and show the tables
 	@scripts/demo.sh
 
-model: setup  ## fetch a released language model, which every command then finds (NAME=qwen2.5-coder-0.5b)
+model: setup  ## fetch a released language model, which every command then finds (NAME=qwen2.5-coder-1.5b)
 	@$(PY) -m cinnabar.apps.cli.main model fetch $(NAME)
 
 test: setup  ## the tests that a change must pass, on every core (ARGS="-k name" chooses some, ARGS="-n 0" takes one process)

@@ -36,7 +36,7 @@ _T = TypeVar("_T")
 #: The flag of a record that the first model alone read, since the stronger one gave no answer.
 ALONE = "reader_alone"
 #: The mean confidence below which a model does not know a kind of document, and one that no value has.
-KNOWN, WHOLE = 0.65, 1.01
+KNOWN, WHOLE = 0.5, 1.01
 
 
 @dataclass(frozen=True)
