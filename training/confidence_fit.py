@@ -74,6 +74,9 @@ _RISING = ("posterior", "margin")
 # leaf. Leaves of one kind of document are alike, so many of them say less than as many others: with the second weight
 # the error of left-out sets fell from .166 to .159, judged by fits on other sets.
 _SHRINKING, _SHRINKING_A_LEAF = 5.0, 0.003
+# Few absences do not tell what speaks for one: their scale stays near the model's own probability, with this weight.
+# On 27 and 22 sets the error of left-out sets fell from .25 and .37 to .10 so.
+_FEW, _OWN, _SHRINKING_TO_OWN = 1000, Scale(0.0, {"posterior": 1.0}), 20.0
 # Parts of the sets in cross-validation.
 _FOLDS = 10
 
@@ -121,6 +124,8 @@ def fit(seen: Sequence[Observation], model: str, prior: Calibration | None = Non
     for family, signs in SIGNS.items():
         own = np.array([at for at, one in enumerate(seen) if one.family == family], dtype=np.int64)
         before: Scale | None = None if prior is None else getattr(prior, family)
+        if before is None and family == "absences" and len(own) < _FEW:
+            before = _OWN
         table = np.array([[seen[at].signs[name] for name in signs] for at in own]).reshape(
             len(own), len(signs)
         )
@@ -163,7 +168,7 @@ def _fitted(
     weight = weight / weight.mean()
     start = np.append(before[:-1] * width, before[-1] + before[:-1] @ middle)
     # Without a prior the bias is free, so that a family is right on average.
-    strength = max(_SHRINKING, _SHRINKING_A_LEAF * len(table))
+    strength = max(_SHRINKING_TO_OWN if prior is _OWN else _SHRINKING, _SHRINKING_A_LEAF * len(table))
     shrinking = np.append(np.full(len(names), strength), strength if prior else 0.0)
 
     def loss(at: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
