@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
@@ -15,7 +16,7 @@ from cinnabar.engine.models.releases import RELEASED
 from cinnabar.engine.models.remote.prices import Prices
 from cinnabar.engine.models.remote.serving import Settings, is_remote
 from cinnabar.engine.models.unusable import named_wrongly
-from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.plan.run_options import Device, RunPlan
 from cinnabar.extraction.reading.model_sources import (
     AUTO,
     READER,
@@ -105,10 +106,24 @@ def sources_of(
             f" training.calibrate SETS --model {plan.escalate_to}` fits one; or use --escalate-to, with which its"
             " values count in any case"
         )
-    longest, below = LONGEST_LIST if auto else None, below if plan.below is None else plan.below
+    longest = LONGEST_LIST if auto else None
+    if auto and plan.options.seconds_each is None and on_gpu(plan.device):
+        # There it reads whole documents in the reader's time, so its values count alone.
+        surer, longest, below = False, None, 1.0
+    below = below if plan.below is None else plan.below
     named = plan.escalate_to if auto and plan.escalate_to in RELEASED else None
     words = preferred(model, plan.escalate_to) if named else {}
     return source, Escalation(upper, below, surer, longest, plan.options.seconds_each, named, words)
+
+
+def on_gpu(device: Device) -> bool:
+    """Returns whether models run on a GPU. Raises UsageError if there is none, and one is demanded."""
+    if device == "cpu" or (device == "auto" and shutil.which("nvidia-smi") is None):
+        return False
+    # Cold start: it imports torch.
+    from cinnabar.engine.backend import device_of
+
+    return device_of(device).type == "cuda"
 
 
 def reader_of(model: str) -> str:

@@ -21,7 +21,7 @@ from cinnabar.extraction.reading.model_sources import (
     Source,
     filler_part,
 )
-from cinnabar.extraction.reading.planned_models import Escalation, reader_of, sources_of, upper_model
+from cinnabar.extraction.reading.planned_models import Escalation, on_gpu, reader_of, sources_of, upper_model
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.reading.routing.jobs import RoutedJobs
 from cinnabar.extraction.reading.routing.routing import Routing, routing_of
@@ -75,7 +75,8 @@ class Assignment:
             _ = compiled.form, Validator(source), Checks(source, compiled)
         model = model_for(plan.out, [source.name for source in sources], plan.model)
         if plan.model is None and model == AUTO:
-            note(f"the reader, and {upper_model(plan.out)} where it doubts; --model {READER} takes the reader alone")
+            where = "for all fields, on the GPU" if on_gpu(plan.device) else "where it doubts"
+            note(f"the reader, and {upper_model(plan.out)} {where}; --model {READER} takes the reader alone")
         elif plan.model is None and model != "default":
             beside = f", with {upper_model(plan.out)} where it doubts" if plan.out and began_with(plan.out) else ""
             note(f"model {model}, kept by `improve`{beside}; --model default takes the shipped one")

@@ -17,6 +17,7 @@ from cinnabar.engine.models.identity import weights_fingerprint
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration
 from cinnabar.engine.models.reader.loading import save_network
 from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.reading.planned_models import sources_of
 from cinnabar.extraction.reading.preferred import keep_preferred
 from cinnabar.extraction.reading.tiers import MergedRecord, escalate
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -60,6 +61,20 @@ def test_a_new_folder_begins_with_the_fetched_model_and_goes_on_with_it(
     assert began_with(folder / "tables") == NAME
     assert extract() == 0
     assert "skipped       2" in capsys.readouterr().out
+
+
+def test_on_a_gpu_the_language_model_reads_all_fields_and_counts_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fetch(folder)
+    monkeypatch.setattr("cinnabar.extraction.reading.planned_models.on_gpu", lambda _: True)
+    monkeypatch.setattr("cinnabar.extraction.run.work.assignment.on_gpu", lambda _: True)
+    assert extract() == 0
+    told = capsys.readouterr()
+    assert f"{NAME} for all fields, on the GPU" in told.err
+    assert f"4 fields escalated to {NAME}" in told.out
+    _, one = sources_of(RunPlan.of(schemas=["letter.json"], model="auto", seconds_each=9.0), "auto")
+    assert one is not None and one.surer
 
 
 def test_a_model_that_is_fetched_later_reads_nothing_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
