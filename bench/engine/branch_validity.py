@@ -28,16 +28,17 @@ MAIL = Path("data/samples/insurance_mail/docs/burst_pipe_fenwick.eml")
 
 
 def states_of(case: Case, engine: Engine) -> tuple[int, str] | None:
-    """Returns the number of states and the first fault, or none; None if the schema is refused or has many fields."""
+    """Returns the number of states and the first fault; None if the schema is refused, without record, or large."""
     try:
         compiled = compile_schema(case.schema)
+        form = compiled.form
     except CinnabarError:
         return None
-    if not 0 < len(compiled.form.slots) <= FIELDS:
+    if not 0 < len(form.slots) <= FIELDS:
         return None
     said = next((text for text, valid in case.tests if valid), MAIL.read_text("utf-8"))[:CHARACTERS]
     shown: dict[str, None] = {}
-    request = Request("", compiled.form, text_passage(said))
+    request = Request("", form, text_passage(said))
     try:
         (found,) = engine.fill([request], lambda _, states: shown.setdefault(states[0]))
     except CinnabarError as error:
