@@ -50,18 +50,12 @@ def way_to(slot: Slot, truth: Any, also: Sequence[Any], grounds: Grounds) -> str
     if slot.options:
         return "chosen"
     if kind_of(slot) in TYPED:
-        constraint = grounds.constraint(slot)
-        pairs = [] if constraint is None else [(at, end) for at, _ in constraint.first() for end in _ends(grounds, at)]
-        readings = (grounds.read(slot, *pair) for pair in pairs if constraint and constraint.ends(*pair))
+        readings = (grounds.reader.read(slot, (start, end)) for start, end, _ in grounds.reader.typed(slot))
         right = any(text is not None and is_right(truth, json.loads(text), also) for text in readings)
         return "copied" if right else "none"
     if any(_is_printed(str(value), grounds) for value in (truth, *also)):
         return "copied"
     return "composed" if grounds.traces.share(str(truth)) else "none"
-
-
-def _ends(grounds: Grounds, begin: int) -> Iterator[int]:
-    return (end for end in sorted(grounds.stretches.ends) if begin < end <= begin + 80)
 
 
 def _is_printed(value: str, grounds: Grounds) -> bool:

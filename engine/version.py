@@ -23,7 +23,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "language": (19, "f6731b96c734f749"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (15, "a6af65bcdba96025"),
-    "merging": (20, "be874d194ff93f43"),
+    "merging": (20, "ec3e29aa1e2e7f18"),
     "routing": (11, "634299b329699829"),
     "plain": (13, "217957a05585cd80"),
     "pdf": (15, "3072d8253d2e25ee"),

@@ -124,8 +124,9 @@ def fit(seen: Sequence[Observation], model: str, prior: Calibration | None = Non
     for family, signs in SIGNS.items():
         own = np.array([at for at, one in enumerate(seen) if one.family == family], dtype=np.int64)
         before: Scale | None = None if prior is None else getattr(prior, family)
+        least = _SHRINKING
         if before is None and family == "absences" and len(own) < _FEW:
-            before = _OWN
+            before, least = _OWN, _SHRINKING_TO_OWN
         table = np.array([[seen[at].signs[name] for name in signs] for at in own]).reshape(
             len(own), len(signs)
         )
@@ -135,9 +136,9 @@ def fit(seen: Sequence[Observation], model: str, prior: Calibration | None = Non
         for fold in range(_FOLDS):
             inside = folds[own] != fold
             if not inside.all():
-                scale = _fitted(signs, table[inside], right[inside], weight[inside], before)
+                scale = _fitted(signs, table[inside], right[inside], weight[inside], before, least)
                 crossed[own[~inside]] = [scale.confidence(seen[at].signs) for at in own[~inside]]
-        scales[family] = _fitted(signs, table, right, weight, before)
+        scales[family] = _fitted(signs, table, right, weight, before, least)
     counts = Counter(one.family for one in seen)
     about = {"sets": names, "leaves": counts["values"] + counts["absences"], "lists": counts["lists"]}
     lists = scales["lists"] if counts["lists"] or (prior and prior.lists) else None
@@ -153,8 +154,12 @@ def _fitted(
     right: npt.NDArray[np.float64],
     weight: npt.NDArray[np.float64],
     prior: Scale | None,
+    least: float,
 ) -> Scale:
-    """Returns the logistic scale of the greatest likelihood, shrunk towards `prior`, or towards zero weights."""
+    """Returns the logistic scale of the greatest likelihood, shrunk towards `prior`, or towards zero weights.
+
+    least: the least weight of that.
+    """
     before = np.array(
         [prior.weights.get(name, 0.0) if prior else 0.0 for name in names] + [prior.bias if prior else 0]
     )
@@ -168,7 +173,7 @@ def _fitted(
     weight = weight / weight.mean()
     start = np.append(before[:-1] * width, before[-1] + before[:-1] @ middle)
     # Without a prior the bias is free, so that a family is right on average.
-    strength = max(_SHRINKING_TO_OWN if prior is _OWN else _SHRINKING, _SHRINKING_A_LEAF * len(table))
+    strength = max(least, _SHRINKING_A_LEAF * len(table))
     shrinking = np.append(np.full(len(names), strength), strength if prior else 0.0)
 
     def loss(at: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:

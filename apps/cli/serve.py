@@ -16,8 +16,8 @@ from cinnabar.apps.server.logs import start_log
 from cinnabar.apps.server.settings import ServerSettings
 from cinnabar.engine.examples import Examples, joined
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
-from cinnabar.extraction.reading.model_sources import AUTO, READER, LanguageSource, Source
-from cinnabar.extraction.reading.planned_models import sources_of, upper_model
+from cinnabar.extraction.reading.model_sources import LanguageSource, Source
+from cinnabar.extraction.reading.planned_models import chosen_note, sources_of
 from cinnabar.extraction.run.work.kept_models import kept_model, model_for
 from cinnabar.extraction.run.work.prompt_examples import prompt_examples
 from cinnabar.extraction.store.stored_records import names
@@ -84,7 +84,7 @@ def serve_model(
     )
     plan = RunPlan.of(schema or (), out, **run_options)
     schemas = [load_schema(one) for one in plan.schemas]
-    source, escalation = sources_of(plan, _model(plan.model, out))
+    source, escalation = sources_of(plan, _model(plan))
     examples = _examples(plan.options, schemas, source if escalation is None else escalation.source, out)
     # Extra: server.
     from cinnabar.apps.server.assembly import assemble, model_name
@@ -103,11 +103,12 @@ def serve_model(
     return 0
 
 
-def _model(named: str | None, out: Path | None) -> str:
+def _model(plan: RunPlan) -> str:
     """Returns the model that was asked for, else the one that the folder keeps for its only schema, else `default`.
 
     Raises UsageError if the folder has several schemas and keeps models, so that none of them is passed over unsaid.
     """
+    named, out = plan.model, plan.out
     if out is None:
         return named or "default"
     if not out.is_dir():
@@ -121,10 +122,8 @@ def _model(named: str | None, out: Path | None) -> str:
             f" expected --model with it: {choices}, or `--model default` for the shipped one"
         )
     model = model_for(out, schema_names, named)
-    if named is None and model == AUTO:
-        print_notice(f"the reader, and {upper_model(out)} where it doubts; --model {READER} takes the reader alone")
-    elif named is None and model != "default":
-        print_notice(f"model {model}, kept by `improve`; --model default takes the shipped one")
+    if (said := chosen_note(plan, model)) is not None:
+        print_notice(said)
     return model
 
 

@@ -93,15 +93,17 @@ class FileReading:
         except CinnabarError as problem:
             raise of_schema(problem, "schema") from None
         effort = self._completions.effort_of(parameters.reasoning_effort)
-        filler, fillers = self._fillers.filler(effort), self._fillers
-        upper = fillers.upper.filler(effort) if isinstance(fillers, TwoTiers) else None
+        asked, tier = [self._fillers.filler(effort)], None
+        if isinstance(self._fillers, TwoTiers):
+            upper = self._fillers.upper.filler(effort)
+            asked, tier = [*asked, upper], self._fillers.tier(upper)
         job = Job(
             prepared.compiled,
-            filler,
+            asked[0],
             validator,
             parameters.on_missing,
             min_confidence=parameters.min_confidence,
-            tier=fillers.tier(upper) if isinstance(fillers, TwoTiers) and upper is not None else None,
+            tier=tier,
             max_tokens=self._limits.max_tokens,
             max_seconds=self._limits.max_seconds,
             checks=checks,
@@ -109,7 +111,7 @@ class FileReading:
             on_empty=parameters.on_empty,
             on_list_incomplete=parameters.on_list_incomplete,
         )
-        outcomes = await self._outcomes(request, files, job, [filler, *([] if upper is None else [upper])])
+        outcomes = await self._outcomes(request, files, job, asked)
         for outcome in outcomes:
             self._metrics.documents.labels(outcome.code or "written").inc()
         return json_response(

@@ -11,14 +11,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from bench.engine.validity import other_validator
+from bench.engine.validity import first_refused
 from bench.schema_suites import Case, real, spread
 from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.request import Filled, Request, text_passage
 from cinnabar.extraction.reading.model_sources import local_folder
-from cinnabar.extraction.reading.records.validation import exact
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import CinnabarError
 
@@ -45,11 +44,7 @@ def states_of(case: Case, engine: Engine) -> tuple[int, str] | None:
         return 0, str(error)
     if not isinstance(found, Filled):
         return len(shown), str(found)
-    other = other_validator(case)
-    for text in (*shown, found.record):
-        if not compiled.accepts(text) or (other is not None and not other.is_valid(exact(text))):
-            return len(shown), f"refused: {text[:120]}"
-    return len(shown), ""
+    return len(shown), first_refused(compiled, case, (*shown, found.record))
 
 
 def main() -> None:

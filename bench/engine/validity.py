@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import jsonschema_rs
@@ -118,12 +118,17 @@ def _problem(compiled: CompiledSchema, case: Case, found: object, shown: list[by
     """The first fault of a result and of the states before it; empty if there is none."""
     if not isinstance(found, Decoded):
         return str(found)
+    try:
+        texts = [text.decode() for text in (*shown, found.text)]
+    except UnicodeDecodeError as error:
+        return f"no UTF-8: {error.object[:120]!r}"
+    return first_refused(compiled, case, texts)
+
+
+def first_refused(compiled: CompiledSchema, case: Case, texts: Iterable[str]) -> str:
+    """The first of these records that a validator refuses, and which one; empty if there is none."""
     other = other_validator(case)
-    for text in (*shown, found.text):
-        try:
-            said = text.decode()
-        except UnicodeDecodeError:
-            return f"no UTF-8: {text[:120]!r}"
+    for said in texts:
         if not compiled.accepts(said):
             return f"refused by the judge: {said[:120]}"
         if other is not None and not other.is_valid(exact(said)):

@@ -61,7 +61,7 @@ class _Progress:
     given_up: bool = False
 
 
-class Asking(Protocol):
+class Answering(Protocol):
     """What fills requests one by one: the engine of one model, or of two."""
 
     @property
@@ -82,7 +82,7 @@ class ReaderChat:
 
     abilities: frozenset[Ability] = frozenset({"extract"})
 
-    def __init__(self, model: Model, engine: Asking, name: str, passage_of: Callable[[str], Passage]) -> None:
+    def __init__(self, model: Model, engine: Answering, name: str, passage_of: Callable[[str], Passage]) -> None:
         self.name, self._model, self._engine, self._passage_of = name, model, engine, passage_of
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="reader chat")
 

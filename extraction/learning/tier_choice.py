@@ -13,14 +13,14 @@ from cinnabar.extraction.learning.predicting import answers
 from cinnabar.extraction.learning.scoring import Prediction
 from cinnabar.extraction.reading.pipeline import Job, Read
 from cinnabar.extraction.reading.planned_models import AUTO_BELOW
-from cinnabar.extraction.reading.tiers import KNOWN
+from cinnabar.extraction.reading.tiers import are_doubtful
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 
 
 def doubted(read: Prediction) -> set[str]:
     """Returns the pointers of the values that the reader is unsure of: all of a document of an unknown kind."""
     sure = read["confidence"]
-    unknown = bool(sure) and sum(sure.values()) / len(sure) < KNOWN
+    unknown = are_doubtful(sure.values())
     return {at for at, one in sure.items() if unknown or one < AUTO_BELOW}
 
 

@@ -43,6 +43,8 @@ DEFAULT_BELOW, AUTO_BELOW = 0.8, 0.5
 #: The most rows of a list that a language model beside the reader is asked for: each takes it a second or two on a CPU,
 #: where the reader binds a table's columns once.
 LONGEST_LIST = 20
+#: The release that takes the least memory.
+SMALLEST = min(RELEASED, key=lambda name: RELEASED[name].size)
 #: What a run with a release takes of memory: for each byte of its file, and beside its weights.
 _WEIGHTS, _RUN = 1.6, 500 << 20
 
@@ -107,13 +109,28 @@ def sources_of(
             " values count in any case"
         )
     longest = LONGEST_LIST if auto else None
-    if auto and plan.options.seconds_each is None and on_gpu(plan.device):
-        # There it reads whole documents in the reader's time, so its values count alone.
+    if auto and _counts_alone(plan):
         surer, longest, below = False, None, 1.0
     below = below if plan.below is None else plan.below
     named = plan.escalate_to if auto and plan.escalate_to in RELEASED else None
     words = preferred(model, plan.escalate_to) if named else {}
     return source, Escalation(upper, below, surer, longest, plan.options.seconds_each, named, words)
+
+
+def chosen_note(plan: RunPlan, model: str) -> str | None:
+    """Returns what a run says of a model that its folder chose; None of one that the plan names, and of the shipped."""
+    if plan.model is not None or model == "default":
+        return None
+    if model == AUTO:
+        where = "for all fields, on the GPU" if _counts_alone(plan) else "where it doubts"
+        return f"the reader, and {upper_model(plan.out)} {where}; --model {READER} takes the reader alone"
+    beside = f", with {upper_model(plan.out)} where it doubts" if plan.out and began_with(plan.out) else ""
+    return f"model {model}, kept by `improve`{beside}; --model default takes the shipped one"
+
+
+def _counts_alone(plan: RunPlan) -> bool:
+    """Returns whether the language model's values count alone: a GPU reads all with it in the reader's time."""
+    return plan.options.seconds_each is None and on_gpu(plan.device)
 
 
 def on_gpu(device: Device) -> bool:
@@ -144,10 +161,9 @@ def upper_model(out: Path | None) -> str:
         )
     model = began or largest_model()
     if model is None:
-        least = min(RELEASED, key=lambda name: RELEASED[name].size)
         raise UsageError(
             f"--model {AUTO}: expected a fetched language model that fits the free memory; `cinnabar model fetch"
-            f" {least}` brings one, and --model {READER} reads without"
+            f" {SMALLEST}` brings one, and --model {READER} reads without"
         )
     return model
 

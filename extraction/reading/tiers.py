@@ -131,7 +131,12 @@ def escalate(
 def is_unknown(filled: Filled) -> bool:
     """Returns whether a model seems not to know the kind of a document: its values are doubtful on the whole."""
     own = [leaf.confidence for leaf in filled.leaves.values() if leaf.origin not in ("known", "fact", "default")]
-    return bool(own) and sum(own) / len(own) < KNOWN
+    return are_doubtful(own)
+
+
+def are_doubtful(confidences: Collection[float]) -> bool:
+    """Returns whether values are doubtful on the whole; no values are not."""
+    return bool(confidences) and sum(confidences) / len(confidences) < KNOWN
 
 
 def freeze_sure(form: Form, filled: Filled, below: float, lists: bool = True) -> dict[str, str | None]:

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.models.language.named_models import named_model
-from cinnabar.engine.models.releases import RELEASED
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.people.reviewing.states import leaves_json
 from cinnabar.extraction.people.steps import options_of
 from cinnabar.extraction.reading.model_sources import model_source
-from cinnabar.extraction.reading.planned_models import largest_model
+from cinnabar.extraction.reading.planned_models import SMALLEST, largest_model
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.folders import began_with
 from cinnabar.extraction.store.stored_schemas import source_of
@@ -67,8 +66,8 @@ def _fetched(out: Path) -> str:
     began = began_with(out)
     name = began if began is not None and named_model(began) is not None else largest_model()
     if name is None:
-        least = min(RELEASED, key=lambda one: RELEASED[one].size)
         raise UsageError(
-            f"No fetched language model fits the free memory: `cinnabar model fetch {least}` brings the smallest one."
+            "No fetched language model fits the free memory:"
+            f" `cinnabar model fetch {SMALLEST}` brings the smallest one."
         )
     return name

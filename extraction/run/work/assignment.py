@@ -13,21 +13,18 @@ from cinnabar.engine.models.remote.serving import is_plain
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions, RunPlan
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.model_sources import (
-    AUTO,
-    READER,
     LanguageSource,
     Place,
     RemoteSource,
     Source,
     filler_part,
 )
-from cinnabar.extraction.reading.planned_models import Escalation, on_gpu, reader_of, sources_of, upper_model
+from cinnabar.extraction.reading.planned_models import Escalation, chosen_note, reader_of, sources_of
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.reading.routing.jobs import RoutedJobs
 from cinnabar.extraction.reading.routing.routing import Routing, routing_of
 from cinnabar.extraction.run.work.kept_models import model_for
 from cinnabar.extraction.run.work.prompt_examples import PromptExamples, prompt_examples
-from cinnabar.extraction.store.folders import began_with
 from cinnabar.extraction.store.sinks.addresses import sink_of
 from cinnabar.extraction.store.sinks.sink import Sink
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
@@ -74,12 +71,8 @@ class Assignment:
             compiled = compile_schema(source.schema)
             _ = compiled.form, Validator(source), Checks(source, compiled)
         model = model_for(plan.out, [source.name for source in sources], plan.model)
-        if plan.model is None and model == AUTO:
-            where = "for all fields, on the GPU" if on_gpu(plan.device) else "where it doubts"
-            note(f"the reader, and {upper_model(plan.out)} {where}; --model {READER} takes the reader alone")
-        elif plan.model is None and model != "default":
-            beside = f", with {upper_model(plan.out)} where it doubts" if plan.out and began_with(plan.out) else ""
-            note(f"model {model}, kept by `improve`{beside}; --model default takes the shipped one")
+        if (said := chosen_note(plan, model)) is not None:
+            note(said)
         routing = routing_of(sources, plan.route, plan.related, reader_of(model))
         model_source, escalation = sources_of(plan, model)
         if plan.server.base_url is not None and is_plain(plan.server.base_url):

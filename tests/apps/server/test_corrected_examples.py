@@ -16,6 +16,7 @@ from cinnabar.apps.cli.main import run
 from cinnabar.apps.cli.serve import _model
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.learning.corrected_examples import corrected_examples
+from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import UsageError
 
@@ -75,8 +76,8 @@ def test_of_several_kept_models_one_has_to_be_named(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("cinnabar.apps.cli.serve.names", lambda _: ["note", "bill"])
     monkeypatch.setattr("cinnabar.apps.cli.serve.kept_model", lambda out, name: out / name if name == "note" else None)
     with pytest.raises(UsageError, match=r"2 schemas.*--model .*/note` for note, or `--model default`"):
-        _model(None, tmp_path)
-    assert _model("default", tmp_path) == "default"
+        _model(RunPlan(out=tmp_path))
+    assert _model(RunPlan(out=tmp_path, model="default")) == "default"
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from cinnabar.engine.chat.shared_engine import SharedEngine
 from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.engine.time_limit import GIVEN_UP
+from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.model_sources import model_source
 from cinnabar.extraction.reading.planned_models import Escalation
 from cinnabar.extraction.store.folders import begin_with
@@ -141,6 +142,6 @@ def test_a_results_folder_is_served_with_the_models_that_it_began_with(
     fetched_release(tmp_path / "models")
     (tmp_path / "out").mkdir()
     begin_with(tmp_path / "out", NAME)
-    assert _model(None, tmp_path / "out") == "auto"
+    assert _model(RunPlan(out=tmp_path / "out")) == "auto"
     assert f"the reader, and {NAME} where it doubts" in capsys.readouterr().err
-    assert _model("reader", tmp_path / "out") == "default"
+    assert _model(RunPlan(out=tmp_path / "out", model="reader")) == "default"

@@ -418,6 +418,7 @@ def test_a_users_pydantic_class_is_sent_to_the_workers(tmp_path: Path, monkeypat
         "        if number == 7:\n            raise ValueError('seven is taken')\n        return number\n"
     )
     monkeypatch.chdir(tmp_path)
+    sys.modules.pop("claims", None)
     assignment = Assignment(load_schema("claims:Claim"), model_source(), RunOptions())
     (tmp_path / "packed").write_bytes(packed_assignment(assignment, cloudpickle))
     (tmp_path / "claims.py").unlink()

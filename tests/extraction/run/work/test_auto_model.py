@@ -68,7 +68,6 @@ def test_on_a_gpu_the_language_model_reads_all_fields_and_counts_alone(
 ) -> None:
     fetch(folder)
     monkeypatch.setattr("cinnabar.extraction.reading.planned_models.on_gpu", lambda _: True)
-    monkeypatch.setattr("cinnabar.extraction.run.work.assignment.on_gpu", lambda _: True)
     assert extract() == 0
     told = capsys.readouterr()
     assert f"{NAME} for all fields, on the GPU" in told.err
