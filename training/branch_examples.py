@@ -21,7 +21,7 @@ from cinnabar.schemas.form.form import ArrayNode, Form, Slot
 #: The shares of examples whose fields have no description, or names that tell nothing.
 NAMES_ALONE, DESCRIPTIONS_ALONE = 0.2, 0.1
 #: The most branches of an example, the share of them that may be null, and the items of a list that are asked.
-BRANCHES, NULLS, ITEMS = 14, 0.4, 2
+BRANCHES, NULLS, ITEMS = 14, 0.5, 2
 #: The most characters of a printed value.
 LONGEST_VALUE = 160
 
