@@ -24,6 +24,8 @@ Floats = npt.NDArray[np.float32]
 Pair = tuple[int, int]
 #: The tokens that are looked at, the likeliest first, where an automaton cannot list what it allows.
 LOOKED_AT = 512
+#: The most places in the document at which a text may be for its draft to be worth its price.
+PLACES = 3
 #: The most bytes of a text that is copied.
 LONGEST = 1200
 
@@ -54,6 +56,10 @@ class Constraint(Protocol):
 
     def move(self, state: object, shares: Floats) -> Move | None:
         """Returns the best move given the model's shares of all tokens [V]; None if no move is allowed."""
+        ...
+
+    def draft(self, state: object, many: int) -> list[int]:
+        """Returns tokens, so many at most, with which the text may well go on; none where nobody knows."""
         ...
 
 
@@ -125,6 +131,22 @@ class Grounded:
             return Move(None, final, _ratio(end, total, going == 0), total)
         return Move(int(tokens[best]), targets[best], _ratio(float(own[best]), total, len(tokens) == 1), total)
 
+    def draft(self, state: object, many: int) -> list[int]:
+        """Returns the document's own next tokens where few places are left; see `Constraint`."""
+        assert isinstance(state, tuple)
+        if not 0 < len(state) <= PLACES:
+            return []
+        (begin, at), *_ = state
+        stop = min(self._stop, begin + LONGEST) if self._given is None else max(self._given[begin])
+        drafted = list[int]()
+        while len(drafted) < many:
+            edges = [edge for edge in self._stretches.edges(at) if edge[1] <= stop]
+            if not edges:
+                break
+            token, at = edges[-1]
+            drafted.append(token)
+        return drafted
+
     def _moves_from(self, state: tuple[Pair, ...]) -> tuple[Ints, list[tuple[Pair, ...]], list[tuple[Pair, ...]]]:
         """Returns the tokens that go on, then those that end; the states of the former, and the final ones."""
         known = self._moves.get(state)
@@ -165,6 +187,10 @@ class Written:
     def settled(self, state: object) -> object | None:  # noqa: ARG002, as in the protocol
         """Returns None: what is left to write is not looked for."""
         return None
+
+    def draft(self, state: object, many: int) -> list[int]:  # noqa: ARG002, as in the protocol
+        """Returns no tokens: the document does not tell how the text goes on."""
+        return []
 
     def move(self, state: object, shares: Floats) -> Move | None:
         """Returns the likeliest move among the likeliest tokens."""

@@ -1,17 +1,22 @@
-"""Decodes the branches of one document together, one token of each in a pass, until all have their value."""
+"""Decodes the branches of one document together until all have their value.
+
+A pass reads the last token of each branch and a draft behind it, tokens with which its text may go on in the document.
+The longest part of a draft that is the model's own choice under the branch's constraint is taken, and one token more
+(Speculative Decoding, arXiv 2211.17192; Copy-as-Decode, 2604.18170). So drafts change time and never values.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
 from cinnabar.engine.branches.constraint import Constraint, Floats, Grounded, Pair
 from cinnabar.engine.branches.forks import Fork, Forks
 from cinnabar.engine.branches.value_tokens import ValueTokens
-from cinnabar.engine.lifting import Ints
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.share_done import tell_share
 from cinnabar.engine.time_limit import check_time
@@ -20,6 +25,8 @@ from cinnabar.engine.time_limit import check_time
 VALUE_TOKENS, ITEMS = 400, 200
 #: The fewest tokens of a common beginning that are worth a pass.
 _LEAST = 6
+#: The tokens that a pass reads at most for drafts, on a CPU and on other devices, and the most of one branch.
+DRAFTED, DRAFTED_ON_DEVICE, LONGEST_DRAFT = 16, 1024, 12
 
 
 @dataclass(eq=False)
@@ -29,13 +36,15 @@ class Branch:
     head: its tokens up to the opening quote. item: a number of its item in a list, -1 outside of any. null: the share
     of the tokens that say that there is no value. final: the state of the constraint at the end of the value, None if
     it has none. share: the product of the shares of all moves; mass: the smallest share of what was allowed, 1 where
-    nothing was weighed. tokens, most: how many were and may be written.
+    nothing was weighed. tokens, most: how many were and may be written. whole: whether all tokens are read, also those
+    that nothing else is left than to write.
     """
 
     head: list[int]
     constraint: Constraint
     item: int = -1
     most: int = VALUE_TOKENS
+    whole: bool = False
     null: float = 0.0
     final: object | None = None
     share: float = 1.0
@@ -59,7 +68,7 @@ class Branch:
             return
         self.tokens += 1
         self.state, self.ahead = move.state, [move.token]
-        settled = self.constraint.settled(self.state)
+        settled = None if self.whole else self.constraint.settled(self.state)
         if settled is not None:
             self.final, self.done = settled, True
 
@@ -88,9 +97,7 @@ class BranchDecoder:
         for branch in branches:
             branch.state = branch.constraint.first()
         heads = [(one.fork, [*one.head[begin:], self._quote]) for one, begin in zip(branches, read, strict=True)]
-        shares = self._read(forks, heads, last=2)
-        for at, branch in enumerate(branches):
-            null, first = shares[2 * at], shares[2 * at + 1]
+        for branch, (null, first) in zip(branches, self._read(forks, heads, [2] * len(heads)), strict=True):
             branch.null = round(float(null[self._tokens.null].sum()), 4)
             settled = branch.constraint.settled(branch.state)
             if settled is not None:
@@ -99,9 +106,26 @@ class BranchDecoder:
                 branch.moved(first)
         while left := [branch for branch in branches if not branch.done]:
             tell_share(sum(one.done or one.tokens / one.most for one in branches) / len(branches))
-            shares = self._read(forks, [(one.fork, one.ahead) for one in left])
-            for branch, own in zip(left, shares, strict=True):
-                branch.moved(own)
+            self._advance(forks, left)
+
+    def _advance(self, forks: Forks, branches: Sequence[Branch]) -> list[Floats]:
+        """Takes all branches on by a token at least; returns the shares of the vocabulary behind each one's last."""
+        on_cpu = self._decoder.device.type == "cpu"
+        room = min((DRAFTED if on_cpu else DRAFTED_ON_DEVICE) // len(branches), LONGEST_DRAFT)
+        drafts = [branch.constraint.draft(branch.state, room) for branch in branches]
+        pieces = [(one.fork, [*one.ahead, *draft]) for one, draft in zip(branches, drafts, strict=True)]
+        behind = self._read(forks, pieces, [1 + len(draft) for draft in drafts])
+        last = list[Floats]()
+        for branch, draft, own in zip(branches, drafts, behind, strict=True):
+            taken = 0
+            for token, shares in zip([*draft, None], own, strict=True):
+                branch.moved(shares)
+                if branch.done or branch.ahead != [token]:
+                    break
+                taken += 1
+            branch.fork.length -= len(draft) - taken
+            last.append(own[taken])
+        return last
 
     def _stems(self, forks: Forks, branches: Sequence[Branch]) -> list[int]:
         """Opens a fork for each branch, and returns how many tokens of its head that has read.
@@ -120,7 +144,8 @@ class BranchDecoder:
             if item >= 0 and len(own) > 1 and same >= _LEAST:
                 stems[item] = forks.open(), min(same, *(len(branch.head) - 1 for branch in own))
         if stems:
-            self._read(forks, [(fork, groups[item][0].head[:same]) for item, (fork, same) in stems.items()])
+            read = [(fork, groups[item][0].head[:same]) for item, (fork, same) in stems.items()]
+            self._read(forks, read, [0] * len(read))
         for branch in branches:
             branch.fork = forks.open(stems[branch.item][0] if branch.item in stems else None)
         return [stems[branch.item][1] if branch.item in stems else 0 for branch in branches]
@@ -129,7 +154,7 @@ class BranchDecoder:
         """Returns the items of a list, each behind the one before, and the share of there being none."""
         fork, quote = forks.open(), self._tokens.token[b'"']
         opening = self._tokens.token.get(b' ["', self._tokens.token.get(b'["', quote))
-        empty, shares = self._read(forks, [(fork, [*head, opening])], last=2)
+        ((empty, shares),) = self._read(forks, [(fork, [*head, opening])], [2])
         none = round(float(empty[np.concatenate([self._tokens.no_items, self._tokens.null])].sum()), 4)
         items = list[Item]()
         if none >= 0.5:
@@ -137,11 +162,10 @@ class BranchDecoder:
         state: tuple[Pair, ...] = grounded.first()
         pairs = len(state)
         while len(items) < ITEMS:
-            branch = Branch([], grounded, state=state)
+            branch = Branch([], grounded, fork=fork, state=state, whole=True)
+            branch.moved(shares)
             while not branch.done:
-                branch.moved(shares)
-                if not branch.done:
-                    (shares,) = self._read(forks, [(fork, branch.ahead)])
+                (shares,) = self._advance(forks, [branch])
             if not isinstance(branch.final, tuple) or not branch.final:
                 break
             items.append(Item(branch.final, branch.share))
@@ -160,27 +184,30 @@ class BranchDecoder:
         on, ends = float(shares[tokens.goes_on].sum()), float(shares[tokens.ends_list].sum())
         bare = float(shares[tokens.token[b'"']])
         if bare > max(on, ends):
-            (shares,) = self._read(forks, [(fork, [tokens.token[b'"']])])
+            ((shares,),) = self._read(forks, [(fork, [tokens.token[b'"']])], [1])
             on, ends = float(shares[tokens.comma].sum()), float(shares[tokens.bracket].sum())
             comma = [tokens.token[b","]]
         else:
             comma = [tokens.token[b'",']]
         if on <= ends:
             return None
-        (shares,) = self._read(forks, [(fork, [*comma, self._quote])])
+        ((shares,),) = self._read(forks, [(fork, [*comma, self._quote])], [1])
         return shares
 
-    def _read(self, forks: Forks, pieces: Sequence[tuple[Fork, Sequence[int]]], last: int = 1) -> list[Floats]:
-        """Reads these tokens, and returns the shares of the vocabulary [V] behind the last ones of each piece."""
+    def _read(
+        self, forks: Forks, pieces: Sequence[tuple[Fork, Sequence[int]]], wanted: Sequence[int]
+    ) -> list[list[Floats]]:
+        """Reads tokens of branches; returns the shares of the vocabulary [V] behind the last ones, so many of each."""
         check_time()
         self.passes += 1
         self.rows += sum(len(tokens) for _, tokens in pieces)
         hidden = forks.read(pieces)
         ends = np.cumsum([len(tokens) for _, tokens in pieces])
-        wanted: Ints = (ends[:, None] - np.arange(last, 0, -1)).ravel()
-        logits = self._decoder.logits(hidden[wanted.tolist()]).float()
-        made: list[Floats] = list(logits.softmax(-1).cpu().numpy())
-        return made
+        rows = [at for end, many in zip(ends.tolist(), wanted, strict=True) for at in range(end - many, end)]
+        if not rows:
+            return [[] for _ in pieces]
+        shares = iter(self._decoder.logits(hidden[rows]).float().softmax(-1).cpu().numpy())
+        return [list(islice(shares, many)) for many in wanted]
 
 
 def logarithm(share: float) -> float:

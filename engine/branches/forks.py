@@ -62,8 +62,7 @@ class Forks:
 
     def read(self, pieces: Sequence[tuple[Fork, Sequence[int]]]) -> torch.Tensor:
         """Reads tokens behind those of each branch, and returns the hidden states [N, D] of all of them in order."""
-        longest = max(fork.length + len(tokens) for fork, tokens in pieces)
-        self._grow(longest)
+        self._grow(max(fork.length + len(tokens) for fork, tokens in pieces))
         device = self._keys.held.device
         own = torch.tensor([fork.number for fork, tokens in pieces for _ in tokens], device=device)
         at = torch.tensor([fork.length + i for fork, tokens in pieces for i in range(len(tokens))], device=device)
@@ -71,14 +70,24 @@ class Forks:
         for fork, tokens in pieces:
             fork.length += len(tokens)
         base, length = self._keys.held, self._keys.length
-        unseen = torch.arange(longest, device=device) > at[:, None]
+        # Sums over keys depend on how many are padding, so a row's room is its own, whatever others have read.
+        rooms = at // _ROOM
+        groups = [(rooms == room).nonzero()[:, 0] for room in rooms.unique()]
+        order = torch.cat(groups).argsort()
+        seen = torch.arange(self._held.shape[4], device=device)
 
         def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layer: int) -> torch.Tensor:
             held = self._held[layer]
             held[0, own, :, at] = k[0].transpose(0, 1)
             held[1, own, :, at] = v[0].transpose(0, 1)
-            tails = held[:, own, :, :longest]
-            return _branched(q, base[layer, :, :, :length], tails[0], tails[1], unseen)
+            parts = []
+            for rows in groups:
+                room = (int(rooms[rows[0]]) + 1) * _ROOM
+                tails = held[:, own[rows], :, :room]
+                parts.append(_branched(q[:, :, rows], base[layer, :, :, :length], *tails, seen[:room] > at[rows, None]))
+            if len(parts) == 1:
+                return parts[0]
+            return torch.cat(parts, 2)[:, :, order]
 
         hidden = self._decoder.hidden(ids[None], length + at[None], attend)
         if len(ids) >= LONG and device.type == "cpu":

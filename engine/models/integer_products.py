@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 M = TypeVar("M", bound=nn.Module)
 #: The largest integer of a part, and how much finer the second part is than the first.
-_LARGEST, _FINER = 127.0, 254.0
+_LARGEST, FINER = 127.0, 254.0
 #: A weight is an 8-bit integer if it is this near to one, in units of its row's scale.
 _NEAR = 0.004
 #: The least value that a row's scale is computed from.
@@ -50,7 +50,7 @@ class IntegerLinear(nn.Module):
         super().__init__()
         weight = linear.weight.detach().float()
         high, low, scale = _parts(weight)
-        parts = [high] if float(low.abs().amax()) <= _FINER * _NEAR else [high, low]
+        parts = [high] if float(low.abs().amax()) <= FINER * _NEAR else [high, low]
         bias = torch.zeros(len(weight)) if linear.bias is None else linear.bias.detach().float()
         self._take(torch.cat(parts).to(torch.int8).t().contiguous(), scale[:, 0], bias.to(weight.device))
 
@@ -133,7 +133,7 @@ class Split:
     @torch.no_grad()
     def of(cls, rows: Tensor) -> Split:
         """Returns rows of float32, [N, in], in integers."""
-        scale = rows.abs().amax(-1, keepdim=True).clamp_min_(_LEAST).mul_(1 / _LARGEST)
+        scale = row_scales(rows)
         count = max(len(rows) + -len(rows) % _MULTIPLE, _LEAST_ROWS) if rows.is_cuda else len(rows)
         parts = torch.empty(2, count, rows.shape[1], device=rows.device)
         high, low = parts.unbind()
@@ -143,25 +143,30 @@ class Split:
         # Written in place: a large new tensor costs a processor more than the arithmetic on it.
         torch.div(rows, scale, out=low)
         torch.round(low, out=high)
-        low.sub_(high).mul_(_FINER).round_()
+        low.sub_(high).mul_(FINER).round_()
         return cls(parts.to(torch.int8).view(-1, rows.shape[1]), scale)
 
     @torch.no_grad()
     def output(self, products: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
         """Returns a layer's output, [N, out] float32, of the products with its weights in P parts, [2 M, P out]."""
         first, second = products.chunk(2)
-        sums = first.float().add_(second, alpha=1 / _FINER)[: len(self.scale)]
+        sums = first.float().add_(second, alpha=1 / FINER)[: len(self.scale)]
         if products.shape[1] > len(scale):
-            sums = torch.add(*sums.chunk(2, 1), alpha=1 / _FINER)
+            sums = torch.add(*sums.chunk(2, 1), alpha=1 / FINER)
         return torch.addcmul(bias, sums.mul_(self.scale), scale, out=sums)
+
+
+def row_scales(rows: Tensor) -> Tensor:
+    """Returns the scale of each row, [N, 1]: its numbers are whole ones of 8 bits times that, at most."""
+    return rows.abs().amax(-1, keepdim=True).clamp_min_(_LEAST).mul_(1 / _LARGEST)
 
 
 def _parts(rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Returns the two parts of each row and its scale, all in float32: row ≈ scale (high + low / 254)."""
-    scale = rows.abs().amax(-1, keepdim=True).clamp_min_(_LEAST).mul_(1 / _LARGEST)
+    scale = row_scales(rows)
     scaled = rows / scale
     high = scaled.round()
-    return high, scaled.sub_(high).mul_(_FINER).round_(), scale
+    return high, scaled.sub_(high).mul_(FINER).round_(), scale
 
 
 def with_integer_products(module: M) -> M:

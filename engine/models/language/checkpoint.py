@@ -33,7 +33,7 @@ from cinnabar.engine.models.language.quantised import (
     quantise_modules,
     quantised_bytes,
 )
-from cinnabar.engine.models.language.rounded import rounded_layer
+from cinnabar.engine.models.language.rounded import pack_layers, packs_integers, rounded_layer
 from cinnabar.engine.models.language.tensor_names import Part, merged_experts
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.models.language.weights_file import GGUF_TYPES, SIZES, Stored, stored_tensors
@@ -236,7 +236,8 @@ def load_decoder(
         quantise_modules(decoder, bits)
     if precision == "fp8":
         to_float8(decoder.model.layers)
-    integers = precision == "int8" and multiplies_integers(device)
+    packs = precision == "int8" and device.type == "cpu" and multiplies_integers(device) and packs_integers()
+    integers = precision == "int8" and not packs and multiplies_integers(device)
     if precision == "int8":
         state = {name: tensor.to(device) for name, tensor in _kept_state(contents, integers).items()}
     else:
@@ -250,6 +251,8 @@ def load_decoder(
     decoder.load_state_dict(state, assign=True)
     if traits.tied and isinstance(decoder.lm_head, torch.nn.Linear):
         decoder.lm_head.weight = decoder.model.embed_tokens.weight
+    if packs:
+        pack_layers(decoder)
     del state
     give_back_memory()
     return decoder.to(device).eval().requires_grad_(False)

@@ -12,13 +12,15 @@ import torch
 from random_schemas import forms
 from tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
 
+from cinnabar.engine.branches import decoding
 from cinnabar.engine.branches.branch_model import BranchModel
 from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.branches.forks import Forks, read_document
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.language import checkpoint
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
-from cinnabar.engine.request import Filled, Request, text_passage
+from cinnabar.engine.request import Filled, Request, Result, text_passage
 from cinnabar.engine.share_done import told_to
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import UnsupportedSchema, UsageError
@@ -137,6 +139,28 @@ def test_a_value_does_not_depend_on_other_documents(model: LanguageModel) -> Non
     for at, text in enumerate(texts):
         (alone,) = language_engine(model).fill([request(str(at), text)])
         assert alone == together[at]
+
+
+def test_drafts_and_other_documents_change_no_value(model: LanguageModel, tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checkpoint, "multiplies_integers", lambda _: True)
+        whole = load_language_model(model.folder, "cpu", "int8")
+    texts = [TEXT, "Widget A, large 3 12.50 " * 3, "A short text of 9 June 2024"]
+    forms_of = [compile_schema(SCHEMA).form, *(compiled.form for compiled in forms(3, 2))]
+    requests = [Request(str(at), form, text_passage(texts[at])) for at, form in enumerate(forms_of)]
+
+    def filled(drafted: int, *batch: Request) -> tuple[list[Result], int]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(decoding, "DRAFTED", drafted)
+            patch.setattr(decoding, "ITEMS", 4)
+            own = BranchModel(whole)
+            return Engine(own).fill(batch), own.branches.passes
+
+    alone, passes = zip(*(filled(0, one) for one in requests), strict=True)
+    drafted, fewer = filled(40, *requests)
+    assert drafted == [result for (result,) in alone]
+    assert filled(7, *reversed(requests))[0] == drafted[::-1]
+    assert fewer < sum(passes)
 
 
 @pytest.mark.parametrize("budget", [1, 100_000])

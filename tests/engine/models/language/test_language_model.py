@@ -16,6 +16,8 @@ from cinnabar.engine.models.language.configuration import language_precision
 from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.inspection import inspect_checkpoint, licences
 from cinnabar.engine.models.language.language_model import load_language_model
+from cinnabar.engine.models.language.rounded import PackedLinear, RoundedLinear, packs_integers
+from cinnabar.engine.precision import Precision
 from cinnabar.schemas.errors import ModelError, UsageError
 
 CPU = torch.device("cpu")
@@ -146,14 +148,19 @@ def test_matrices_of_8_bits_are_near_and_the_same_with_and_without_integer_produ
     tied: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save_decoder(tmp_path, tiny_decoder(replace(TRAITS, tied=tied, qkv_bias=True)))
-    at = torch.arange(30)[None]
-    logits = {}
-    for precision, integers in (("float32", False), ("int8", False), ("int8", True)):
-        monkeypatch.setattr(checkpoint, "multiplies_integers", lambda _, answer=integers: answer)
-        decoder = checkpoint.load_decoder(tmp_path, replace(TRAITS, tied=tied, qkv_bias=True), CPU, precision)
-        assert isinstance(decoder.model.layers[0].self_attn.o_proj, IntegerLinear) == integers
-        logits[precision, integers] = decoder.logits(decoder(at, at))
-    whole, rounded, multiplied = logits.values()
+    traits, at = replace(TRAITS, tied=tied, qkv_bias=True), torch.arange(30)[None]
+
+    def loaded(precision: Precision, layer: type, integers: bool, packed: bool = False) -> torch.Tensor:
+        monkeypatch.setattr(checkpoint, "multiplies_integers", lambda _: integers)
+        monkeypatch.setattr(checkpoint, "packs_integers", lambda: packed)
+        decoder = checkpoint.load_decoder(tmp_path, traits, CPU, precision)
+        assert type(decoder.model.layers[0].self_attn.o_proj) is layer
+        return decoder.logits(decoder(at, at))
+
+    whole, rounded = loaded("float32", torch.nn.Linear, False), loaded("int8", RoundedLinear, False)
     size = whole.abs().mean()
     assert 0 < (whole - rounded).abs().mean() / size < 0.05
-    assert (multiplied - rounded).abs().mean() / size < 0.002
+    assert (loaded("int8", IntegerLinear, True) - rounded).abs().mean() / size < 0.002
+    if packs_integers():
+        # The layers that widen have an input of 8 bits.
+        assert (loaded("int8", PackedLinear, True, True) - rounded).abs().mean() / size < 0.02

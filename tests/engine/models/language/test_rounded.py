@@ -14,7 +14,7 @@ from cinnabar.engine.models.integer_products import eight_bits
 from cinnabar.engine.models.language import checkpoint, rounded
 from cinnabar.engine.models.language.checkpoint import KEPT, load_decoder, read_contents, save_decoder, weight_bytes
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.rounded import RoundedEmbedding, RoundedLinear
+from cinnabar.engine.models.language.rounded import PackedLinear, RoundedEmbedding, RoundedLinear, packs_integers
 
 CPU = torch.device("cpu")
 TIED = replace(TRAITS, tied=True, qkv_bias=True)
@@ -55,6 +55,33 @@ def test_products_of_integers_are_the_same_for_a_row_alone() -> None:
     assert all(torch.equal(layer(x)[at], layer(x[at : at + 1])[0]) for at in range(9))
 
 
+@pytest.mark.skipif(not packs_integers(), reason="the processor does not multiply packed integers exactly")
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_packed_layer_is_near_and_the_same_for_a_row_alone(parts: int) -> None:
+    weight, scale, floats = drawn(48, 64)
+    bias, x = torch.randn(48), torch.randn(2, 9, 64)
+    layer = PackedLinear(weight, scale, bias, parts)
+    found, wanted = layer(x), x @ floats.t() + bias
+    assert float((found - wanted).abs().mean()) < (0.05 if parts == 1 else 2e-4)
+    assert all(torch.equal(found[1, at], layer(x[1, at : at + 1])[0]) for at in range(9))
+    # All that is far larger than the rest of its row is kept.
+    x[0, 0, 5] = 1e4
+    assert torch.allclose(layer(x)[0, 0], x[0, 0] @ floats.t() + bias, rtol=0.02, atol=80)
+
+
+@pytest.mark.skipif(not packs_integers(), reason="the processor does not multiply packed integers exactly")
+def test_packing_leaves_what_the_embedding_shares_with_the_head(kept: Path, tmp_path: Path) -> None:
+    states = []
+    for packed in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(checkpoint, "multiplies_integers", lambda _: True)
+            patch.setattr(checkpoint, "packs_integers", lambda own=packed: own)
+            decoder = load_decoder(tmp_path / "model", TIED, CPU, "int8")
+            states.append(decoder.model.embed_tokens.weight.clone())
+    assert isinstance(decoder.lm_head, PackedLinear) and any(kept.iterdir())
+    assert torch.equal(*states)
+
+
 def test_an_embedding_gives_the_floats_of_its_rows_and_their_mixture(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rounded, "_SLICE", 64 * 16)
     weight, scale, floats = drawn(40, 64)
@@ -74,6 +101,7 @@ def test_a_later_start_maps_the_weights_of_the_first(
     integers: bool, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checkpoint, "multiplies_integers", lambda _: integers)
+    monkeypatch.setattr(checkpoint, "packs_integers", lambda: False)
     first = logits(load_decoder(tmp_path / "model", TIED, CPU, "int8"))
     assert len([*kept.iterdir()]) == 1
     monkeypatch.setattr(checkpoint, "_state", None)
@@ -101,7 +129,10 @@ def test_matrices_are_rounded_in_pieces_as_they_are_whole(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("tied", [False, True])
-def test_the_memory_that_is_told_is_that_of_the_tensors(tied: bool, tmp_path: Path) -> None:
+def test_the_memory_that_is_told_is_that_of_the_tensors(
+    tied: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoint, "packs_integers", lambda: False)
     traits = replace(TIED, tied=tied)
     save_decoder(tmp_path, tiny_decoder(traits))
     state = load_decoder(tmp_path, traits, CPU, "int8").state_dict()
