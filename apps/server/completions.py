@@ -58,7 +58,10 @@ _Body = TypeVar("_Body", ChatBody, FimBody, EditBody)
 
 
 class Completions:
-    """Answers requests with a model. effort: of requests that name none. examples: by the form of a schema."""
+    """Answers requests with a model. effort: of requests that name none.
+
+    examples: those that the model is shown; a text under a schema that has some is read as a document.
+    """
 
     def __init__(
         self,
@@ -154,7 +157,8 @@ class Completions:
             )
             for at, one in enumerate(body.tools or ())
         ]
-        examples = () if schema is None else tuple(self._examples.get(schema.form.fingerprint, ()))
+        # Our own parameter is about documents, so a client that sends it has one.
+        reads = schema is not None and (bool(body.on_missing) or schema.form.fingerprint in self._examples)
         return ChatRequest(
             _identity("chatcmpl"),
             tuple(map(_read, body.messages)),
@@ -167,8 +171,7 @@ class Completions:
             _stop(body.stop),
             states=bool(body.diffusing) or (bool(body.stream) and schema is None),
             **_sampling(body),
-            extract=bool(examples),
-            examples=examples,
+            extract=reads,
             guesses=body.on_missing == "guess",
         )
 

@@ -1,4 +1,7 @@
-"""An engine that many threads ask at once: requests that wait share its batches, and leave one by one."""
+"""An engine that many threads ask at once: what waits for its model is done by one thread, from one queue.
+
+Requests to fill share batches. Tasks to decode, such as chats, share passes, which they join and leave one by one.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from cinnabar.engine.effort import Effort
 from cinnabar.engine.engine import Observer
@@ -20,10 +23,10 @@ from cinnabar.engine.time_limit import GIVEN_UP, counted, limited, until
 from cinnabar.schemas.errors import EngineFailure, TooLarge
 from cinnabar.schemas.form.form import Form
 
-#: The code of a request that was waiting when the engine was closed.
+#: The code of what was waiting when the engine was closed.
 CLOSED = "closed"
 #: Tokens of a batch, as of `Engine`; a request of more is filled alone, when no shorter one waits.
-_BUDGET = 16_384
+BUDGET = 16_384
 #: Seconds after which a long request waits no more for shorter ones.
 _PATIENCE = 20.0
 
@@ -39,21 +42,49 @@ Watch = Callable[[int, str], None]
 BatchWatch = Callable[[int, int, float], None]
 
 
-@dataclass(eq=False, slots=True)
-class _Waiting:
-    """A request with its effort, tokens and arrival, and the future of its result."""
+@dataclass(eq=False, kw_only=True)
+class Waiting:
+    """What waits for the model: its tokens in a batch to fill, its arrival, and the future of its result."""
+
+    identity: str
+    cost: int = 0
+    since: float = field(default_factory=time.monotonic)
+    result: Future[Any] = field(default_factory=Future)
+
+    def settle(self, result: object) -> None:
+        """Sets the result unless there is one: what was given up has one already."""
+        with suppress(Exception):
+            self.result.set_result(result)
+
+    def fail(self, code: str, detail: str = "") -> None:
+        """Sets a failure as the result, unless there is one."""
+        self.settle(Failed(self.identity, code, detail))
+
+
+@dataclass(eq=False, kw_only=True)
+class Filling(Waiting):
+    """A request to fill with its effort."""
 
     request: Request
     effort: Effort
-    cost: int
-    since: float
     watch: Watch | None
-    result: Future[Result] = field(default_factory=Future)
 
-    def settle(self, result: Result) -> None:
-        """Sets the result unless there is one: a request that was given up has one already."""
-        with suppress(Exception):
-            self.result.set_result(result)
+
+class Tasks(Protocol):
+    """Decodes tasks.
+
+    in_turns: whether batches may be filled between two of its passes, since their engines keep nothing in its cache.
+    """
+
+    @property
+    def in_turns(self) -> bool: ...
+
+    def run(self, take: Callable[[], Waiting | None], between: Callable[[], None]) -> None:
+        """Decodes what it takes, until there is nothing more to take; calls `between` between two passes.
+
+        A failure of a task is its result.
+        """
+        ...
 
 
 class Observed(Filler, Protocol):
@@ -63,11 +94,11 @@ class Observed(Filler, Protocol):
 
 
 class SharedEngine:
-    """Engines of one model, one for each effort, and the thread that fills what waits for them.
+    """Engines of one model, one for each effort, and the thread that does what waits for them.
 
     engine_of: makes the engine of an effort. max_seconds: of work on a batch, then on each of its requests alone; None
-    sets no limit. kept: the most engines at a time. told: hears of each batch. The results are those of an engine that
-    is asked one request at a time.
+    sets no limit. told: hears of each batch. budget: the tokens of a batch. tasks: decodes what is no request to fill.
+    The results are those of an engine that is asked one request at a time.
     """
 
     def __init__(
@@ -75,15 +106,18 @@ class SharedEngine:
         engine_of: Callable[[Effort], Observed],
         max_seconds: float | None = None,
         on_batch: BatchWatch | None = None,
-        kept: int = 16,
+        budget: int = BUDGET,
+        tasks: Tasks | None = None,
     ) -> None:
-        self._engine_of, self._max_seconds, self._on_batch, self._kept = engine_of, max_seconds, on_batch, kept
+        self._engine_of, self._max_seconds, self._on_batch = engine_of, max_seconds, on_batch
+        self._budget, self._tasks = budget, tasks
         self._engines: dict[Effort, Observed] = {}
-        self._queue: deque[_Waiting] = deque()
-        self._unprepared: deque[_Waiting] = deque()
+        self._queue: deque[Waiting] = deque()
+        self._unprepared: deque[Filling] = deque()
         self._prepared: OrderedDict[tuple[Effort, str], None] = OrderedDict()
         self._changed = threading.Condition()
         self._closed = False
+        self._turn = 0.0
         self._thread = threading.Thread(target=self._work, name="shared engine", daemon=True)
         self._thread.start()
         self._preparing = threading.Thread(target=self._prepare, name="shared engine, forms", daemon=True)
@@ -91,12 +125,12 @@ class SharedEngine:
 
     @property
     def waiting(self) -> int:
-        """The number of requests that wait for a batch."""
+        """The number of requests and tasks that wait for the model."""
         return len(self._queue) + len(self._unprepared)
 
     @property
     def alive(self) -> bool:
-        """Whether the thread that fills is at work."""
+        """Whether the thread that fills and decodes is at work."""
         return self._thread.is_alive() and self._preparing.is_alive()
 
     def submit(self, request: Request, effort: Effort, watch: Watch | None = None) -> Future[Result]:
@@ -105,24 +139,36 @@ class SharedEngine:
         The caller's thread counts the tokens. `watch` is called by the engine's thread, so it must not wait.
         """
         cost = cost_of(request, self.engine(effort))
-        one = _Waiting(request, effort, cost, time.monotonic(), watch)
+        one = Filling(identity=request.id, cost=cost, request=request, effort=effort, watch=watch)
+        with self._changed:
+            if self._closed or self._is_ready(one):
+                return self.decode(one)
+            self._unprepared.append(one)
+            self._changed.notify_all()
+        return one.result
+
+    def decode(self, one: Waiting) -> Future[Any]:
+        """Returns the future of what comes of a task; it waits behind all that is in the queue."""
         with self._changed:
             if self._closed:
-                one.settle(Failed(request.id, CLOSED))
+                one.fail(CLOSED)
             else:
-                (self._queue if self._is_ready(one) else self._unprepared).append(one)
+                self._queue.append(one)
                 self._changed.notify_all()
         return one.result
 
-    def give_up(self, result: Future[Result]) -> None:
-        """Ends a request with the code GIVEN_UP; a batch of which all requests end so is left."""
+    def give_up(self, result: Future[Any]) -> None:
+        """Ends a request or a task with the code GIVEN_UP; a batch of which all requests end so is left."""
         with self._changed:
-            waiting = ((queue, one) for queue in (self._queue, self._unprepared) for one in queue)
-            queue, request = next((pair for pair in waiting if pair[1].result is result), (self._queue, None))
-            if request is not None:
-                queue.remove(request)
+            found: Waiting | None = next(
+                (one for one in (*self._queue, *self._unprepared) if one.result is result), None
+            )
+            if isinstance(found, Filling) and found in self._unprepared:
+                self._unprepared.remove(found)
+            elif found is not None:
+                self._queue.remove(found)
         with suppress(Exception):
-            result.set_result(Failed("" if request is None else request.request.id, GIVEN_UP))
+            result.set_result(Failed("" if found is None else found.identity, GIVEN_UP))
 
     def filler(self, effort: Effort) -> SharedFiller:
         """Returns a filler whose requests share the batches."""
@@ -134,13 +180,11 @@ class SharedEngine:
         with self._changed:
             engine = self._engines.get(effort)
             if engine is None:
-                if len(self._engines) >= self._kept:
-                    self._engines.pop(next(iter(self._engines)))
                 engine = self._engines[effort] = self._engine_of(effort)
             return engine
 
     def close(self) -> None:
-        """Ends all requests that wait with the code CLOSED, and the threads after what they work on."""
+        """Ends all that waits with the code CLOSED, and the threads after what they work on."""
         with self._changed:
             self._closed = True
             left = [*self._queue, *self._unprepared]
@@ -148,7 +192,7 @@ class SharedEngine:
             self._unprepared.clear()
             self._changed.notify_all()
         for one in left:
-            one.settle(Failed(one.request.id, CLOSED))
+            one.fail(CLOSED)
 
     def ended(self, seconds: float) -> bool:
         """Waits so long, at most, for the threads of a closed engine; returns whether they have ended."""
@@ -157,7 +201,7 @@ class SharedEngine:
             thread.join(max(until - time.monotonic(), 0.0))
         return not (self._thread.is_alive() or self._preparing.is_alive())
 
-    def _is_ready(self, one: _Waiting) -> bool:
+    def _is_ready(self, one: Filling) -> bool:
         """Returns whether the batch need not wait for the form of this request."""
         key = one.effort, one.request.form.fingerprint
         if key in self._prepared:
@@ -183,57 +227,84 @@ class SharedEngine:
                     self._prepared[one.effort, one.request.form.fingerprint] = None
                     while len(self._prepared) > _FORMS:
                         self._prepared.popitem(last=False)
-                    self._queue.append(one)
-                    self._changed.notify_all()
+                    self.decode(one)
             if failed is not None:
                 one.settle(failed)
 
-    def _prepare_form(self, one: _Waiting) -> Failed | None:
+    def _prepare_form(self, one: Filling) -> Failed | None:
         engine = self.engine(one.effort)
         assert isinstance(engine, Preparing)
         try:
             with limited(self._max_seconds), until(one.result.done), counted():
                 engine.prepare(one.request.form)
-        except TooLarge as error:
-            return Failed(one.request.id, "schema_too_large", str(error))
-        except EngineFailure as error:
-            return Failed(one.request.id, error.code, error.detail)
         except Exception as error:
-            return Failed(one.request.id, "engine_error", type(error).__name__)
+            return _failed(one, error)
         return None
 
     def _work(self) -> None:
-        while (batch := self._next()) is not None:
-            self._fill(batch)
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._queue or self._closed)
+                if self._closed:
+                    return
+                batch = self._batch()
+            if batch:
+                self._fill(batch)
+            else:
+                assert self._tasks is not None, "tasks need something that decodes them"
+                self._tasks.run(self._take, self._between)
 
-    def _next(self) -> list[_Waiting] | None:
-        """Waits for requests, and returns those of the next batch; None once the engine is closed."""
+    def _take(self) -> Waiting | None:
+        """Returns the next task, None if none waits, or if an older request does that gets no turn between passes."""
+        assert self._tasks is not None
         with self._changed:
-            self._changed.wait_for(lambda: self._queue or self._closed)
-            if self._closed:
+            tasks = (one for one in self._queue if not isinstance(one, Filling))
+            one = next(tasks, None) if self._tasks.in_turns else self._oldest()
+            if one is None or isinstance(one, Filling):
                 return None
-            batch = self._chosen()
-            for one in batch:
-                self._queue.remove(one)
-            return batch
+            self._queue.remove(one)
+            return one
 
-    def _chosen(self) -> list[_Waiting]:
-        """Returns the oldest request, and those behind it of its effort that share its batch.
+    def _between(self) -> None:
+        """Fills a batch if one waits and the passes since the last one took as long as that."""
+        assert self._tasks is not None
+        if not self._tasks.in_turns or time.monotonic() < self._turn:
+            return
+        with self._changed:
+            batch = self._batch(turn=True)
+        if batch:
+            begun = time.monotonic()
+            self._fill(batch)
+            self._turn = 2 * time.monotonic() - begun
 
-        A long request is the oldest one only if all that wait are long, or after it has waited long enough.
+    def _oldest(self, turn: bool = False) -> Waiting | None:
+        """Returns what waits longest, with `turn` of the requests to fill.
+
+        A long request is so only if all that wait are long, or after it has waited long enough.
         """
         now = time.monotonic()
-        first = next(
-            (one for one in self._queue if one.cost <= _BUDGET or now - one.since > _PATIENCE), self._queue[0]
-        )
-        batch, room = [first], _BUDGET - first.cost
+        waiting = [one for one in self._queue if isinstance(one, Filling)] if turn else self._queue
+        short = (one for one in waiting if one.cost <= self._budget or now - one.since > _PATIENCE)
+        return next(short, waiting[0] if waiting else None)
+
+    def _batch(self, turn: bool = False) -> list[Filling]:
+        """Takes the oldest request, and those behind it of its effort that share its batch.
+
+        None if a task is older, unless the requests have their `turn`.
+        """
+        first = self._oldest(turn)
+        if not isinstance(first, Filling):
+            return []
+        batch, room = [first], self._budget - first.cost
         for one in self._queue:
-            if one is not first and one.effort == first.effort and one.cost <= room:
+            if one is not first and isinstance(one, Filling) and one.effort == first.effort and one.cost <= room:
                 batch.append(one)
                 room -= one.cost
+        for one in batch:
+            self._queue.remove(one)
         return batch
 
-    def _fill(self, batch: Sequence[_Waiting]) -> None:
+    def _fill(self, batch: Sequence[Filling]) -> None:
         begun = time.monotonic()
 
         def observe(step: int, records: list[str]) -> None:
@@ -249,11 +320,20 @@ class SharedEngine:
                 engine = self.engine(batch[0].effort)
                 results = engine.fill([one.request for one in batch], observe if watched else None)
         except Exception as error:
-            results = [Failed(one.request.id, "engine_error", type(error).__name__) for one in batch]
+            results = [_failed(one, error) for one in batch]
         for one, result in zip(batch, results, strict=True):
             one.settle(result)
         if self._on_batch is not None:
             self._on_batch(len(batch), sum(one.cost for one in batch), time.monotonic() - begun)
+
+
+def _failed(one: Filling, error: Exception) -> Failed:
+    """Returns the failure of a request; the text of an error may hold that of a document."""
+    if isinstance(error, TooLarge):
+        return Failed(one.identity, "schema_too_large", str(error))
+    if isinstance(error, EngineFailure):
+        return Failed(one.identity, error.code, error.detail)
+    return Failed(one.identity, "engine_error", type(error).__name__)
 
 
 def size_of(form: Form) -> int:
