@@ -29,6 +29,7 @@ from cinnabar.apps.server.parameters import (
 from cinnabar.apps.server.request_events import RequestEvents
 from cinnabar.apps.server.responses import ResponsesBody, renamed, response_of
 from cinnabar.apps.server.schema_cache import SchemaCache
+from cinnabar.engine.chat.document_chat import INSTEAD
 from cinnabar.engine.chat.gaps import between, next_edit
 from cinnabar.engine.chat.requests import (
     ChatModel,
@@ -46,8 +47,6 @@ from cinnabar.engine.examples import Examples
 from cinnabar.extraction.reading.tiers import ALONE
 
 _STREAM = "text/event-stream; charset=utf-8"
-#: How to get a model with an ability.
-_INSTEAD = "start the server with a language model that denoises: cinnabar serve --model FOLDER"
 #: The effort of a request that asks for a short time to the first token and names no effort.
 _REALTIME = "low"
 
@@ -138,7 +137,7 @@ class Completions:
 
     def _check_ability(self, ability: str, lack: str) -> None:
         if ability not in self._model.abilities:
-            raise invalid(f"the model {self.name} {lack}; {_INSTEAD}", None, "unsupported_parameter")
+            raise invalid(f"the model {self.name} {lack}; {INSTEAD}", None, "unsupported_parameter")
 
     async def _chat_request(self, body: ChatBody) -> ChatRequest:
         schema = None

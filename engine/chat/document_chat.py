@@ -37,11 +37,11 @@ from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import CinnabarError
 
 #: How to get a model that can do the rest.
-_INSTEAD = "start the server with a language model that denoises: cinnabar serve --model FOLDER"
+INSTEAD = "start the server with a language model that denoises: cinnabar serve --model FOLDER"
 #: Characters of a token in the longest of texts.
 _CHARACTERS = 32
 #: Requests that are worked on or wait, and threads that plan them, which takes part of a second.
-MOST, _PLANNERS = 256, 2
+OPEN, _PLANNERS = 256, 2
 #: Codes of the engine, as codes of a failure; all others are its own errors.
 _CODES: dict[str, FailureCode] = {
     TOO_SLOW: "timeout",
@@ -74,7 +74,7 @@ class Answering(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Planned:
     """A planned request. begin: hands it to the engine. answer: makes the answer of what comes back."""
 
     begin: Callable[[], Future[Any]]
@@ -147,7 +147,7 @@ class DocumentChat:
         name: str,
         context: int,
         passage_of: Callable[[str], Passage],
-        most: int = MOST,
+        most: int = OPEN,
     ) -> None:
         self.name, self.context = name, context
         self._answering, self._passage_of, self._most = engine, passage_of, most
@@ -179,7 +179,7 @@ class DocumentChat:
             opened.leave(CLOSED)
         self._answering.close()
 
-    def plan(self, opened: OpenRequest) -> Work:
+    def plan(self, opened: OpenRequest) -> Planned:
         """Returns what is done for a request. Raises RequestRefused if the model cannot answer it."""
         request, asked = opened.request, _asked(opened.request)
         filler = self._answering.filler(request.effort)
@@ -201,7 +201,7 @@ class DocumentChat:
         if request.states and asked.tool is None:
             watch = lambda _, record: opened.show(record)  # noqa: E731
         begin = partial(self._answering.submit, filled, request.effort, watch)
-        return Work(begin, partial(_read, request, asked.tool, tokens, filler.count_tokens))
+        return Planned(begin, partial(_read, request, asked.tool, tokens, filler.count_tokens))
 
     def _begin(self, opened: OpenRequest) -> None:
         """Plans a request and hands it to the engine, unless it has ended."""
@@ -219,7 +219,7 @@ class DocumentChat:
         if opened.work is not None:
             opened.work.add_done_callback(lambda done: self._finish(opened, work, done.result()))
 
-    def _finish(self, opened: OpenRequest, work: Work, result: Any) -> None:
+    def _finish(self, opened: OpenRequest, work: Planned, result: Any) -> None:
         """Delivers the answer, first as the last state unless it is a refusal or a call."""
         if isinstance(result, engine_request.Failed):
             opened.end(_failure(result))
@@ -284,7 +284,7 @@ def _own_error(request: ChatRequest, error: Exception) -> Failed:
 def _asked(request: ChatRequest) -> _Asked:
     """Returns what the request asks for. Raises RequestRefused if it is no record of a document."""
     if request.any_json:
-        raise _refused(f"the reader needs a schema: give json_schema; for any JSON {_INSTEAD}", "response_format")
+        raise _refused(f"the reader needs a schema: give json_schema; for any JSON {INSTEAD}", "response_format")
     if request.stop:
         raise _refused("a record that is read from a document is whole, and ends by itself", "stop")
     schema, tool = request.schema, None
@@ -295,7 +295,7 @@ def _asked(request: ChatRequest) -> _Asked:
             raise _refused(f"the tool {tool.name} has no parameters, so there is nothing to read", "tools")
     if schema is None:
         reason = "the reader fills schemas: give response_format with json_schema, or a tool that has to be called"
-        raise _refused(f"{reason}; for free text {_INSTEAD}", "response_format")
+        raise _refused(f"{reason}; for free text {INSTEAD}", "response_format")
     document = document_of(request.messages)
     if not document.strip():
         reason = "expected the document as text of the first user message, got none"
@@ -307,11 +307,11 @@ def _tool_of(request: ChatRequest) -> Tool:
     """Returns the one tool that the request wants called. Raises RequestRefused if there is none."""
     if request.tool_choice == "auto":
         reason = "the reader does not decide whether to call a tool: expected required, none, or the name of a tool"
-        raise _refused(f"{reason}; for auto {_INSTEAD}", "tool_choice")
+        raise _refused(f"{reason}; for auto {INSTEAD}", "tool_choice")
     if request.tool_choice != "required":
         return next(tool for tool in request.tools if tool.name == request.tool_choice)
     if len(request.tools) > 1:
-        reason = f"the reader does not choose among tools: name the one to call; or {_INSTEAD}"
+        reason = f"the reader does not choose among tools: name the one to call; or {INSTEAD}"
         raise _refused(reason, "tool_choice")
     return request.tools[0]
 

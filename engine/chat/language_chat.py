@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 
 from cinnabar.engine.branches.engine import has_branches, language_engine, tokens_of
-from cinnabar.engine.chat.document_chat import MOST, DocumentChat, OpenRequest, Work
+from cinnabar.engine.chat.document_chat import OPEN, DocumentChat, OpenRequest, Planned
 from cinnabar.engine.chat.planning import Plan, Planner
 from cinnabar.engine.chat.requests import Ability, ChatRequest, Done, FinishReason, ToolCall, Usage
 from cinnabar.engine.chat.shared_engine import BUDGET, BatchWatch, SharedEngine
-from cinnabar.engine.chat.task_stream import Decoding, TaskStream
+from cinnabar.engine.chat.task_stream import AwaitedText, TaskStream
 from cinnabar.engine.diffusion.decoded import Decoded, Run
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.examples import Examples
@@ -34,20 +34,20 @@ class LanguageChat(DocumentChat):
         engine: SharedEngine,
         name: str,
         passage_of: Callable[[str], Passage] = text_passage,
-        most: int = MOST,
+        most: int = OPEN,
     ) -> None:
         super().__init__(engine, name, model.traits.window, passage_of, most)
         self._engine, self._planner = engine, Planner(model)
 
-    def plan(self, opened: OpenRequest) -> Work:
+    def plan(self, opened: OpenRequest) -> Planned:
         """Returns what is done for a request. Raises RequestRefused if the model cannot answer it."""
         request = opened.request
         if request.extract and not (request.tools and request.tool_choice != "none"):
             return super().plan(opened)
         plan = self._planner.plan(request)
         watch = _States(opened, plan) if request.states else None
-        one = Decoding(identity=request.identity, task=plan.task, watch=watch)
-        return Work(partial(self._engine.decode, one), partial(_answer, request, plan))
+        one = AwaitedText(identity=request.identity, task=plan.task, watch=watch)
+        return Planned(partial(self._engine.decode, one), partial(_answer, request, plan))
 
 
 class _States:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from cinnabar.engine.effort import Effort
@@ -43,11 +44,10 @@ BatchWatch = Callable[[int, int, float], None]
 
 
 @dataclass(eq=False, kw_only=True)
-class Waiting:
-    """What waits for the model: its tokens in a batch to fill, its arrival, and the future of its result."""
+class Awaited:
+    """What waits for the model since its arrival, and the future of its result."""
 
     identity: str
-    cost: int = 0
     since: float = field(default_factory=time.monotonic)
     result: Future[Any] = field(default_factory=Future)
 
@@ -62,28 +62,23 @@ class Waiting:
 
 
 @dataclass(eq=False, kw_only=True)
-class Filling(Waiting):
-    """A request to fill with its effort."""
+class AwaitedRecord(Awaited):
+    """A request with its effort, and its tokens in a batch."""
 
     request: Request
     effort: Effort
+    cost: int
     watch: Watch | None
 
 
 class Tasks(Protocol):
-    """Decodes tasks.
-
-    in_turns: whether batches may be filled between two of its passes, since their engines keep nothing in its cache.
-    """
+    """Decodes tasks. in_turns: whether batches may be filled between its passes, as they need nothing in its cache."""
 
     @property
     def in_turns(self) -> bool: ...
 
-    def run(self, take: Callable[[], Waiting | None], between: Callable[[], None]) -> None:
-        """Decodes what it takes, until there is nothing more to take; calls `between` between two passes.
-
-        A failure of a task is its result.
-        """
+    def run(self, take: Callable[[], Awaited | None], between: Callable[[], None]) -> None:
+        """Decodes what it takes, until there is nothing more to take; calls `between` between two passes."""
         ...
 
 
@@ -97,8 +92,8 @@ class SharedEngine:
     """Engines of one model, one for each effort, and the thread that does what waits for them.
 
     engine_of: makes the engine of an effort. max_seconds: of work on a batch, then on each of its requests alone; None
-    sets no limit. told: hears of each batch. budget: the tokens of a batch. tasks: decodes what is no request to fill.
-    The results are those of an engine that is asked one request at a time.
+    sets no limit. on_batch: hears of each batch. budget: the tokens of a batch. tasks: decodes those of `decode`. The
+    results are those of an engine that is asked one request at a time.
     """
 
     def __init__(
@@ -112,8 +107,9 @@ class SharedEngine:
         self._engine_of, self._max_seconds, self._on_batch = engine_of, max_seconds, on_batch
         self._budget, self._tasks = budget, tasks
         self._engines: dict[Effort, Observed] = {}
-        self._queue: deque[Waiting] = deque()
-        self._unprepared: deque[Filling] = deque()
+        self._queue: deque[AwaitedRecord] = deque()
+        self._unprepared: deque[AwaitedRecord] = deque()
+        self._undecoded: deque[Awaited] = deque()
         self._prepared: OrderedDict[tuple[Effort, str], None] = OrderedDict()
         self._changed = threading.Condition()
         self._closed = False
@@ -126,7 +122,7 @@ class SharedEngine:
     @property
     def waiting(self) -> int:
         """The number of requests and tasks that wait for the model."""
-        return len(self._queue) + len(self._unprepared)
+        return len(self._queue) + len(self._unprepared) + len(self._undecoded)
 
     @property
     def alive(self) -> bool:
@@ -139,36 +135,33 @@ class SharedEngine:
         The caller's thread counts the tokens. `watch` is called by the engine's thread, so it must not wait.
         """
         cost = cost_of(request, self.engine(effort))
-        one = Filling(identity=request.id, cost=cost, request=request, effort=effort, watch=watch)
+        one = AwaitedRecord(identity=request.id, request=request, effort=effort, cost=cost, watch=watch)
         with self._changed:
-            if self._closed or self._is_ready(one):
-                return self.decode(one)
-            self._unprepared.append(one)
-            self._changed.notify_all()
-        return one.result
+            return self._put(one, self._queue if self._is_ready(one) else self._unprepared)
 
-    def decode(self, one: Waiting) -> Future[Any]:
-        """Returns the future of what comes of a task; it waits behind all that is in the queue."""
+    def decode(self, task: Awaited) -> Future[Any]:
+        """Returns the future of what `tasks` makes of a task; `give_up` ends it early."""
         with self._changed:
-            if self._closed:
-                one.fail(CLOSED)
-            else:
-                self._queue.append(one)
-                self._changed.notify_all()
+            return self._put(task, self._undecoded)
+
+    def _put(self, one: Awaited, queue: deque[Any]) -> Future[Any]:
+        if self._closed:
+            one.fail(CLOSED)
+        else:
+            queue.append(one)
+            self._changed.notify_all()
         return one.result
 
     def give_up(self, result: Future[Any]) -> None:
         """Ends a request or a task with the code GIVEN_UP; a batch of which all requests end so is left."""
+        identity = ""
         with self._changed:
-            found: Waiting | None = next(
-                (one for one in (*self._queue, *self._unprepared) if one.result is result), None
-            )
-            if isinstance(found, Filling) and found in self._unprepared:
-                self._unprepared.remove(found)
-            elif found is not None:
-                self._queue.remove(found)
-        with suppress(Exception):
-            result.set_result(Failed("" if found is None else found.identity, GIVEN_UP))
+            queues: tuple[deque[Any], ...] = (self._queue, self._unprepared, self._undecoded)
+            waiting = [(queue, one) for queue in queues for one in queue if one.result is result]
+            for queue, one in waiting:
+                queue.remove(one)
+                identity = one.identity
+        Awaited(identity=identity, result=result).fail(GIVEN_UP)
 
     def filler(self, effort: Effort) -> SharedFiller:
         """Returns a filler whose requests share the batches."""
@@ -187,9 +180,10 @@ class SharedEngine:
         """Ends all that waits with the code CLOSED, and the threads after what they work on."""
         with self._changed:
             self._closed = True
-            left = [*self._queue, *self._unprepared]
+            left = [*self._queue, *self._unprepared, *self._undecoded]
             self._queue.clear()
             self._unprepared.clear()
+            self._undecoded.clear()
             self._changed.notify_all()
         for one in left:
             one.fail(CLOSED)
@@ -201,7 +195,7 @@ class SharedEngine:
             thread.join(max(until - time.monotonic(), 0.0))
         return not (self._thread.is_alive() or self._preparing.is_alive())
 
-    def _is_ready(self, one: Filling) -> bool:
+    def _is_ready(self, one: AwaitedRecord) -> bool:
         """Returns whether the batch need not wait for the form of this request."""
         key = one.effort, one.request.form.fingerprint
         if key in self._prepared:
@@ -227,11 +221,11 @@ class SharedEngine:
                     self._prepared[one.effort, one.request.form.fingerprint] = None
                     while len(self._prepared) > _FORMS:
                         self._prepared.popitem(last=False)
-                    self.decode(one)
+                    self._put(one, self._queue)
             if failed is not None:
                 one.settle(failed)
 
-    def _prepare_form(self, one: Filling) -> Failed | None:
+    def _prepare_form(self, one: AwaitedRecord) -> Failed | None:
         engine = self.engine(one.effort)
         assert isinstance(engine, Preparing)
         try:
@@ -244,67 +238,63 @@ class SharedEngine:
     def _work(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._queue or self._closed)
+                self._changed.wait_for(lambda: self._queue or self._undecoded or self._closed)
                 if self._closed:
                     return
-                batch = self._batch()
+                batch = [] if self._is_task_next() else self._batch()
             if batch:
                 self._fill(batch)
             else:
-                assert self._tasks is not None, "tasks need something that decodes them"
-                self._tasks.run(self._take, self._between)
+                assert self._tasks is not None, "tasks need what decodes them"
+                turns = self._tasks.in_turns
+                self._tasks.run(partial(self._take, turns), self._between if turns else lambda: None)
 
-    def _take(self) -> Waiting | None:
-        """Returns the next task, None if none waits, or if an older request does that gets no turn between passes."""
-        assert self._tasks is not None
+    def _take(self, turns: bool) -> Awaited | None:
+        """Returns the next task, if one waits; requests that get no turns between the passes have theirs first."""
         with self._changed:
-            tasks = (one for one in self._queue if not isinstance(one, Filling))
-            one = next(tasks, None) if self._tasks.in_turns else self._oldest()
-            if one is None or isinstance(one, Filling):
-                return None
-            self._queue.remove(one)
-            return one
+            taken = self._undecoded if turns else self._is_task_next()
+            return self._undecoded.popleft() if taken else None
 
     def _between(self) -> None:
-        """Fills a batch if one waits and the passes since the last one took as long as that."""
-        assert self._tasks is not None
-        if not self._tasks.in_turns or time.monotonic() < self._turn:
+        """Fills a batch, if one waits and the passes since the last one took as long as that one."""
+        begun = time.monotonic()
+        if begun < self._turn:
             return
         with self._changed:
-            batch = self._batch(turn=True)
+            batch = self._batch()
         if batch:
-            begun = time.monotonic()
             self._fill(batch)
             self._turn = 2 * time.monotonic() - begun
 
-    def _oldest(self, turn: bool = False) -> Waiting | None:
-        """Returns what waits longest, with `turn` of the requests to fill.
+    def _is_task_next(self) -> bool:
+        """Returns whether a task has waited longer than the request that is to be filled next."""
+        first = self._first()
+        return bool(self._undecoded) and (first is None or self._undecoded[0].since < first.since)
 
-        A long request is so only if all that wait are long, or after it has waited long enough.
+    def _first(self) -> AwaitedRecord | None:
+        """Returns the oldest request.
+
+        A long request is the oldest one only if all that wait are long, or after it has waited long enough.
         """
-        now = time.monotonic()
-        waiting = [one for one in self._queue if isinstance(one, Filling)] if turn else self._queue
-        short = (one for one in waiting if one.cost <= self._budget or now - one.since > _PATIENCE)
-        return next(short, waiting[0] if waiting else None)
+        patient = time.monotonic() - _PATIENCE
+        chosen = (one for one in self._queue if one.cost <= self._budget or one.since < patient)
+        return next(chosen, self._queue[0] if self._queue else None)
 
-    def _batch(self, turn: bool = False) -> list[Filling]:
-        """Takes the oldest request, and those behind it of its effort that share its batch.
-
-        None if a task is older, unless the requests have their `turn`.
-        """
-        first = self._oldest(turn)
-        if not isinstance(first, Filling):
+    def _batch(self) -> list[AwaitedRecord]:
+        """Takes the oldest request, and those behind it of its effort that share its batch."""
+        first = self._first()
+        if first is None:
             return []
         batch, room = [first], self._budget - first.cost
         for one in self._queue:
-            if one is not first and isinstance(one, Filling) and one.effort == first.effort and one.cost <= room:
+            if one is not first and one.effort == first.effort and one.cost <= room:
                 batch.append(one)
                 room -= one.cost
         for one in batch:
             self._queue.remove(one)
         return batch
 
-    def _fill(self, batch: Sequence[Filling]) -> None:
+    def _fill(self, batch: Sequence[AwaitedRecord]) -> None:
         begun = time.monotonic()
 
         def observe(step: int, records: list[str]) -> None:
@@ -327,7 +317,7 @@ class SharedEngine:
             self._on_batch(len(batch), sum(one.cost for one in batch), time.monotonic() - begun)
 
 
-def _failed(one: Filling, error: Exception) -> Failed:
+def _failed(one: AwaitedRecord, error: Exception) -> Failed:
     """Returns the failure of a request; the text of an error may hold that of a document."""
     if isinstance(error, TooLarge):
         return Failed(one.identity, "schema_too_large", str(error))

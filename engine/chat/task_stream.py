@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
-from cinnabar.engine.chat.shared_engine import Waiting
+from cinnabar.engine.chat.shared_engine import Awaited
 from cinnabar.engine.diffusion.decoded import Run, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.sequences import Task
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False, kw_only=True)
-class Decoding(Waiting):
+class AwaitedText(Awaited):
     """A task to decode; its result is a `Decoded`.
 
     watch: sees its run after each step. alone: it failed beside others, and is decoded without any.
@@ -47,7 +47,7 @@ class TaskStream:
         self.denoiser, self.in_turns = denoiser, in_turns
         self._seconds, self._room = seconds, ROOM
 
-    def run(self, take: Callable[[], Waiting | None], between: Callable[[], None]) -> None:
+    def run(self, take: Callable[[], Awaited | None], between: Callable[[], None]) -> None:
         """Decodes what it takes, until there is nothing more to take; calls `between` between two passes."""
         batch, memory = _Batch(take), False
         try:
@@ -64,7 +64,7 @@ class TaskStream:
         for one in left:
             self._decode_alone(one)
 
-    def _decode_alone(self, one: Decoding) -> None:
+    def _decode_alone(self, one: AwaitedText) -> None:
         """Decodes a task that failed beside others once more; its failure is its own then."""
         one.alone, only = True, [one]
         try:
@@ -98,9 +98,9 @@ class _Batch:
     apart: tasks that shall be decoded alone behind the batch, which takes no more then, so that it ends.
     """
 
-    def __init__(self, take: Callable[[], Waiting | None]) -> None:
-        self.open: dict[int, Decoding] = {}
-        self.apart: list[Decoding] = []
+    def __init__(self, take: Callable[[], Awaited | None]) -> None:
+        self.open: dict[int, AwaitedText] = {}
+        self.apart: list[AwaitedText] = []
         self._take, self._count = take, 0
 
     def take(self, idle: bool) -> tuple[int, Task] | None:  # noqa: ARG002, as in the protocol
@@ -108,7 +108,7 @@ class _Batch:
         one = None if self.apart else self._take()
         if one is None:
             return None
-        assert isinstance(one, Decoding)
+        assert isinstance(one, AwaitedText)
         self._count += 1
         self.open[self._count] = one
         return self._count, one.task
