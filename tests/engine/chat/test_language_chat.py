@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import queue
 import random
 import threading
@@ -15,11 +16,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from clients import NOTE, TOOLS, accepts, asked, denoiser_of, done, ended, failed, serving, tiny, wanted
+from clients import NOTE, TOOLS, accepts, asked, denoiser_of, done, ended, failed, serving, tiny, user, wanted
 from effort import some
 from tiny_models import KINDS, decoder
 from training.diffusion.pages import Pages
 
+from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.chat.gaps import between, next_edit
 from cinnabar.engine.chat.language_chat import LanguageChat, shared_language_engine
 from cinnabar.engine.chat.requests import ChatModel, ChatRequest, Done, Event, Failed, Message, State
@@ -27,7 +29,7 @@ from cinnabar.engine.diffusion.decoded import Run
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
-from cinnabar.engine.request import Filled, Passage, Request
+from cinnabar.engine.request import Filled, Passage, Request, text_passage
 from cinnabar.engine.scheduler import NO_NUMBERS
 from cinnabar.schemas import compile_schema
 
@@ -393,3 +395,54 @@ def test_models_of_all_kinds_answer_alike_alone_and_together(model: LanguageMode
         assert plain(own_event) == plain(event) and own_states == states
         assert isinstance(event, Done) or event.param == "max_tokens"
     assert sum(isinstance(event, Done) for _, event in alone) > 8
+
+
+#: A tiny model that fills fields as branches.
+CAUSAL: dict[str, Any] = {
+    "visibility": "causal", "noise": "none", "block": 1, "shift": True, "qk_norm": False, "qkv_bias": True,
+    "family": "qwen2",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def causal(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
+    return tiny(tmp_path_factory.mktemp("causal"), **CAUSAL)
+
+
+def test_a_causal_model_copies_a_record_from_a_document_and_writes_any_other_one(
+    causal: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, asks = "No. R-77 the name", {"schema": NOTE, "extract": True, "guesses": True, "max_tokens": None}
+    with serving(causal) as chat:
+        (filled,) = language_engine(causal).fill([Request("", NOTE.form, text_passage(text))])
+        plan, planned = chat._planner.plan, list[str]()
+        monkeypatch.setattr(chat._planner, "plan", lambda asked: planned.append(asked.identity) or plan(asked))
+        states, read = asked(chat, wanted("read", text, states=True, **asks))
+        assert isinstance(filled, Filled) and isinstance(read, Done) and read.text == filled.record
+        assert states[-1].text == read.text and all(accepts(NOTE, state.text) for state in states)
+        assert read.confidence.keys() == filled.leaves.keys() and not planned
+        assert json.loads(read.text)["number"] in ("", *text.split(), "R-77 the")
+        cut = done(chat, wanted("cut", text, **asks | {"max_tokens": 3}))
+        assert cut.finish_reason == "length" and read.text.startswith(cut.text)
+        assert accepts(NOTE, done(chat, wanted("write", text, schema=NOTE)).text) and planned == ["write"]
+
+
+def test_an_extraction_refuses_what_a_document_cannot_answer(chat: LanguageChat) -> None:
+    talk = (*user("No. 7"), Message("assistant", "{}"), *user("Validation Error found"))
+    event = failed(chat, wanted(messages=talk, schema=NOTE, extract=True))
+    assert event.param == "messages" and "expected no text of the user behind an answer" in event.message
+    long = failed(chat, wanted(text="x y " * 9000, schema=NOTE, extract=True))
+    assert (long.code, long.param) == ("context_length_exceeded", "messages")
+
+
+def test_documents_are_read_between_the_passes_of_a_long_chat(causal: LanguageModel) -> None:
+    with serving(causal) as chat:
+        talked, read = queue.Queue[Event](), queue.Queue[Event]()
+        chat.submit(wanted("talk", states=True, max_tokens=1500), talked.put)
+        assert isinstance(talked.get(timeout=30), State)
+        chat.submit(wanted("read", "No. R-77", schema=NOTE, extract=True, guesses=True), read.put)
+        assert isinstance(ended(read)[1], Done)
+        assert not any(isinstance(event, Done) for event in [*talked.queue])
+        alone = done(chat, wanted("again", max_tokens=40))
+    with serving(causal) as chat:
+        assert plain(done(chat, wanted("again", max_tokens=40))) == plain(alone)
