@@ -29,8 +29,8 @@ from cinnabar.apps.server.parameters import (
 from cinnabar.apps.server.request_events import RequestEvents
 from cinnabar.apps.server.responses import ResponsesBody, renamed, response_of
 from cinnabar.apps.server.schema_cache import SchemaCache
-from cinnabar.engine.chat.document_chat import INSTEAD
 from cinnabar.engine.chat.gaps import between, next_edit
+from cinnabar.engine.chat.reading import INSTEAD
 from cinnabar.engine.chat.requests import (
     ChatModel,
     ChatRequest,

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from cinnabar.engine import request as engine_request
-from cinnabar.engine.chat.reading import document_of, read_answer
+from cinnabar.engine.chat.reading import asked_of, read_answer
 from cinnabar.engine.chat.requests import (
     Ability,
     Cancel,
@@ -21,23 +21,16 @@ from cinnabar.engine.chat.requests import (
     Event,
     Failed,
     FailureCode,
-    FinishReason,
     RequestRefused,
     State,
-    Tool,
-    ToolCall,
-    Usage,
 )
 from cinnabar.engine.chat.shared_engine import CLOSED, SharedFiller, Watch
 from cinnabar.engine.effort import Effort
 from cinnabar.engine.filler import Prompted
-from cinnabar.engine.request import Filled, Passage, Request, Result
+from cinnabar.engine.request import Passage, Request, Result
 from cinnabar.engine.time_limit import GIVEN_UP, TOO_SLOW
-from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import CinnabarError
 
-#: How to get a model that can do the rest.
-INSTEAD = "start the server with a language model that denoises: cinnabar serve --model FOLDER"
 #: Characters of a token in the longest of texts.
 _CHARACTERS = 32
 #: Requests that are worked on or wait, and threads that plan them, which takes part of a second.
@@ -181,7 +174,7 @@ class DocumentChat:
 
     def plan(self, opened: OpenRequest) -> Planned:
         """Returns what is done for a request. Raises RequestRefused if the model cannot answer it."""
-        request, asked = opened.request, _asked(opened.request)
+        request, asked = opened.request, asked_of(opened.request)
         filler = self._answering.filler(request.effort)
         most = filler.context_tokens
         if isinstance(filler, Prompted):
@@ -201,7 +194,7 @@ class DocumentChat:
         if request.states and asked.tool is None:
             watch = lambda _, record: opened.show(record)  # noqa: E731
         begin = partial(self._answering.submit, filled, request.effort, watch)
-        return Planned(begin, partial(_read, request, asked.tool, tokens, filler.count_tokens))
+        return Planned(begin, partial(read_answer, request, asked.tool, tokens, filler.count_tokens))
 
     def _begin(self, opened: OpenRequest) -> None:
         """Plans a request and hands it to the engine, unless it has ended."""
@@ -234,41 +227,6 @@ class DocumentChat:
         opened.end(done)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What a request asks for: a document, its schema, and the tool whose arguments the record is."""
-
-    document: str
-    schema: CompiledSchema
-    tool: Tool | None = None
-
-
-def _read(
-    request: ChatRequest, tool: Tool | None, read: int, count_tokens: Callable[[str], int], filled: Filled
-) -> Done:
-    """Returns the answer with a record that was read; read: the tokens of its document."""
-    text, written = filled.record, count_tokens(filled.record)
-    reason: FinishReason = "stop" if tool is None else "tool_calls"
-    if request.max_tokens is not None and written > request.max_tokens:
-        text, reason, written = _cut(text, request.max_tokens, count_tokens), "length", request.max_tokens
-    calls: tuple[ToolCall, ...] = ()
-    if tool is not None:
-        text, calls = "", (ToolCall(f"call_{request.identity.rpartition('-')[2]}", tool.name, text),)
-    return read_answer(request, filled, Done(text, calls, reason, Usage(read, written)))
-
-
-def _cut(text: str, tokens: int, count_tokens: Callable[[str], int]) -> str:
-    """Returns the longest beginning of the text with at most so many tokens."""
-    least, most = 0, len(text)
-    while least < most:
-        middle = (least + most + 1) // 2
-        if count_tokens(text[:middle]) <= tokens:
-            least = middle
-        else:
-            most = middle - 1
-    return text[:least]
-
-
 def _failure(result: engine_request.Failed) -> Failed:
     """Returns the event of a request that the engine could not answer."""
     reason = f"{result.code}: {result.detail}" if result.detail else result.code
@@ -279,42 +237,3 @@ def _own_error(request: ChatRequest, error: Exception) -> Failed:
     # The text of an error may hold that of a document.
     _log.error("request %s failed: %s", request.identity, type(error).__name__)
     return Failed("engine_error", f"engine_error: {type(error).__name__}")
-
-
-def _asked(request: ChatRequest) -> _Asked:
-    """Returns what the request asks for. Raises RequestRefused if it is no record of a document."""
-    if request.any_json:
-        raise _refused(f"the reader needs a schema: give json_schema; for any JSON {INSTEAD}", "response_format")
-    if request.stop:
-        raise _refused("a record that is read from a document is whole, and ends by itself", "stop")
-    schema, tool = request.schema, None
-    if request.tools and request.tool_choice != "none":
-        tool = _tool_of(request)
-        schema = tool.parameters
-        if schema is None:
-            raise _refused(f"the tool {tool.name} has no parameters, so there is nothing to read", "tools")
-    if schema is None:
-        reason = "the reader fills schemas: give response_format with json_schema, or a tool that has to be called"
-        raise _refused(f"{reason}; for free text {INSTEAD}", "response_format")
-    document = document_of(request.messages)
-    if not document.strip():
-        reason = "expected the document as text of the first user message, got none"
-        raise RequestRefused("invalid_value", reason, "messages")
-    return _Asked(document, schema, tool)
-
-
-def _tool_of(request: ChatRequest) -> Tool:
-    """Returns the one tool that the request wants called. Raises RequestRefused if there is none."""
-    if request.tool_choice == "auto":
-        reason = "the reader does not decide whether to call a tool: expected required, none, or the name of a tool"
-        raise _refused(f"{reason}; for auto {INSTEAD}", "tool_choice")
-    if request.tool_choice != "required":
-        return next(tool for tool in request.tools if tool.name == request.tool_choice)
-    if len(request.tools) > 1:
-        reason = f"the reader does not choose among tools: name the one to call; or {INSTEAD}"
-        raise _refused(reason, "tool_choice")
-    return request.tools[0]
-
-
-def _refused(reason: str, param: str) -> RequestRefused:
-    return RequestRefused("unsupported_parameter", reason, param)
