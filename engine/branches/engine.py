@@ -38,9 +38,5 @@ def language_engine(
         return DiffusionEngine(
             model, effort, steps=steps, calibration=calibration, examples=examples, denoiser=denoiser
         )
-    return Engine(BranchModel(model, calibration), effort, tokens_of(model), steps=steps, part="language")
-
-
-def tokens_of(model: LanguageModel) -> int:
-    """Returns the tokens of a batch of branches."""
-    return TOKENS if model.decoder.device.type == "cpu" else TOKENS_OF_ACCELERATOR
+    budget = TOKENS if model.decoder.device.type == "cpu" else TOKENS_OF_ACCELERATOR
+    return Engine(BranchModel(model, calibration), effort, budget, steps=steps, part="language")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from cinnabar.engine.branches.engine import has_branches, language_engine, tokens_of
+from cinnabar.engine.branches.engine import has_branches, language_engine
 from cinnabar.engine.chat.document_chat import OPEN, DocumentChat, OpenRequest, Planned
 from cinnabar.engine.chat.planning import Plan, Planner
 from cinnabar.engine.chat.requests import Ability, ChatRequest, Done, FinishReason, ToolCall, Usage
-from cinnabar.engine.chat.shared_engine import BUDGET, BatchWatch, SharedEngine
+from cinnabar.engine.chat.shared_engine import BatchWatch, SharedEngine
 from cinnabar.engine.chat.task_stream import AwaitedText, TaskStream
 from cinnabar.engine.diffusion.decoded import Decoded, Run
 from cinnabar.engine.diffusion.denoiser import Denoiser
@@ -100,6 +100,7 @@ def shared_language_engine(
     chats: the one that decodes tasks, the same without its adapter for fields; None if there are none. The others are
     those of `SharedEngine` and `language_engine`.
     """
+    # Of several documents the branches are computed by themselves.
     branched = examples is None and has_branches(model.traits)
     denoiser = None if chats is None else Denoiser(chats.decoder, chats.tokenizer)
     # One cache for all that is read with the same weights.
@@ -108,6 +109,6 @@ def shared_language_engine(
         lambda effort: language_engine(model, effort, None, calibration, examples, own),
         seconds,
         on_batch,
-        tokens_of(model) if branched else BUDGET,
+        not branched,
         None if denoiser is None else TaskStream(denoiser, branched or own is not denoiser, seconds),
     )

@@ -27,7 +27,7 @@ from cinnabar.schemas.form.form import Form
 #: The code of what was waiting when the engine was closed.
 CLOSED = "closed"
 #: Tokens of a batch, as of `Engine`; a request of more is filled alone, when no shorter one waits.
-BUDGET = 16_384
+_BUDGET = 16_384
 #: Seconds after which a long request waits no more for shorter ones.
 _PATIENCE = 20.0
 
@@ -92,8 +92,9 @@ class SharedEngine:
     """Engines of one model, one for each effort, and the thread that does what waits for them.
 
     engine_of: makes the engine of an effort. max_seconds: of work on a batch, then on each of its requests alone; None
-    sets no limit. on_batch: hears of each batch. budget: the tokens of a batch. tasks: decodes those of `decode`. The
-    results are those of an engine that is asked one request at a time.
+    sets no limit. on_batch: hears of each batch. shares: whether requests gain by sharing a batch; else each is one of
+    its own, so that others wait less. tasks: decodes those of `decode`. The results are those of an engine that is
+    asked one request at a time.
     """
 
     def __init__(
@@ -101,11 +102,11 @@ class SharedEngine:
         engine_of: Callable[[Effort], Observed],
         max_seconds: float | None = None,
         on_batch: BatchWatch | None = None,
-        budget: int = BUDGET,
+        shares: bool = True,
         tasks: Tasks | None = None,
     ) -> None:
         self._engine_of, self._max_seconds, self._on_batch = engine_of, max_seconds, on_batch
-        self._budget, self._tasks = budget, tasks
+        self._shares, self._tasks = shares, tasks
         self._engines: dict[Effort, Observed] = {}
         self._queue: deque[AwaitedRecord] = deque()
         self._unprepared: deque[AwaitedRecord] = deque()
@@ -277,7 +278,7 @@ class SharedEngine:
         A long request is the oldest one only if all that wait are long, or after it has waited long enough.
         """
         patient = time.monotonic() - _PATIENCE
-        chosen = (one for one in self._queue if one.cost <= self._budget or one.since < patient)
+        chosen = (one for one in self._queue if one.cost <= _BUDGET or one.since < patient)
         return next(chosen, self._queue[0] if self._queue else None)
 
     def _batch(self) -> list[AwaitedRecord]:
@@ -285,7 +286,7 @@ class SharedEngine:
         first = self._first()
         if first is None:
             return []
-        batch, room = [first], self._budget - first.cost
+        batch, room = [first], _BUDGET - first.cost if self._shares else 0
         for one in self._queue:
             if one is not first and one.effort == first.effort and one.cost <= room:
                 batch.append(one)
