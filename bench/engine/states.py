@@ -99,7 +99,7 @@ def tried(chat: LanguageChat, at: int, case: Case) -> Tried:
     effort = EFFORTS[list(EFFORTS)[at % len(EFFORTS)]]
     chat.submit(
         ChatRequest(
-            f"{at}", (Message("user", DOCUMENT),), schema=compiled, effort=effort, states=True, extract=at % 2 == 0,
+            f"{at}", (Message("user", DOCUMENT),), schema=compiled, effort=effort, states=True,
             max_tokens=2 * least + BUDGET,
         ),
         found.put,
