@@ -23,8 +23,8 @@ from pathlib import Path
 
 from bench.recording import Row, record
 from bench.reporting import table
-from cinnabar.engine.chat.diffusion_chat import DiffusionChat
 from cinnabar.engine.chat.gaps import between
+from cinnabar.engine.chat.language_chat import LanguageChat, shared_language_engine
 from cinnabar.engine.chat.requests import ChatRequest, Done, Event
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 
@@ -161,7 +161,7 @@ def around(hole: Hole, model: LanguageModel) -> tuple[str, str]:
     return "".join(before), "".join(behind)
 
 
-def filled(chat: DiffusionChat, hole: Hole, model: LanguageModel) -> Done:
+def filled(chat: LanguageChat, hole: Hole, model: LanguageModel) -> Done:
     """Returns what the model writes into a hole."""
     found: queue.Queue[Event] = queue.Queue()
     chat.submit(ChatRequest(hole.path.name, max_tokens=MOST, gap=between(*around(hole, model))), found.put)
@@ -182,7 +182,8 @@ def main() -> None:
     folders = a.folder or [ROOT / folder for folder in FOLDERS]
     holes = drawn_holes([path for folder in folders for path in folder.rglob("*.py")], a.seed)
     model = load_language_model(a.model)
-    chat, begun = DiffusionChat(model), time.monotonic()
+    chat = LanguageChat(model, shared_language_engine(model, model), model.folder.name)
+    begun = time.monotonic()
     parsed, exact, kinds = 0, 0, dict[str, int]()
     for hole in holes:
         done = filled(chat, hole, model)

@@ -27,7 +27,7 @@ class Api:
 
     model: ChatModel
     completions: Completions
-    documents: FileReading | None
+    documents: FileReading
     metrics: Metrics
     gate: Gate
     working: Callable[[], bool] = lambda: True
@@ -45,7 +45,7 @@ class Api:
             ("POST", "/v1/responses", self.completions.responses),
             ("POST", "/v1/fim/completions", self.completions.fim),
             ("POST", "/v1/edit/completions", self.completions.edit),
-            ("POST", "/v1/extract", self._extract),
+            ("POST", "/v1/extract", self.documents.extract),
             ("GET", "/metrics", self._metrics),
             ("GET", "/health", self._health),
             ("GET", "/health/live", self._live),
@@ -71,11 +71,6 @@ class Api:
             "abilities": sorted(self.model.abilities),
             "reasoning_efforts": [*EFFORTS],
         }
-
-    async def _extract(self, request: Request) -> Response:
-        if self.documents is None:
-            raise ApiError(400, "unsupported_parameter", f"the model {self.completions.name} reads no files")
-        return await self.documents.extract(request)
 
     async def _metrics(self, _: Request) -> Response:
         return Response(self.metrics.text(), media_type=MEDIA_TYPE)

@@ -16,7 +16,7 @@ from cinnabar.apps.server.metrics import Metrics
 from cinnabar.apps.server.schema_cache import SchemaCache
 from cinnabar.apps.server.settings import ServerSettings
 from cinnabar.apps.server.two_tiers import TwoTiers
-from cinnabar.engine.chat.reader_chat import ReaderChat
+from cinnabar.engine.chat.document_chat import DocumentChat
 from cinnabar.engine.chat.requests import ChatModel
 from cinnabar.engine.chat.shared_engine import SharedEngine
 from cinnabar.engine.effort import EFFORTS
@@ -78,8 +78,8 @@ def assemble(
     metrics = Metrics()
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     gate = Gate(app, settings, metrics)
-    chat, engine = _models(model, name, options, metrics, examples, escalation)
-    metrics.watch_queue(lambda: chat.waiting if isinstance(chat, ReaderChat) else chat.waiting + engine.waiting)
+    chat, engine = _models(model, name, options, settings, metrics, examples, escalation)
+    metrics.watch_queue(lambda: chat.waiting)
     pool = ParserPool(options.workers, max_tokens=options.max_tokens, settings=parser_settings(options))
     cache = SchemaCache(settings.compile_seconds, metrics)
     cache.warm()
@@ -90,7 +90,6 @@ def assemble(
 
     def close() -> None:
         chat.close()
-        engine.close()
         documents.close()
         cache.close()
         pool.close()
@@ -104,6 +103,7 @@ def _models(
     source: Source,
     name: str,
     options: RunOptions,
+    settings: ServerSettings,
     metrics: Metrics,
     examples: Examples | None,
     escalation: Escalation | None,
@@ -111,38 +111,36 @@ def _models(
     """Returns the model of a source as one that chats, and the engine that fills forms with it for /v1/extract."""
     if isinstance(source, ModelSource):
         reader = source.load()
-        engine = SharedEngine(lambda effort: Engine(reader, effort), options.max_seconds, metrics.count_batch)
+        engine: SharedEngine | TwoTiers
+        engine = lower = SharedEngine(lambda effort: Engine(reader, effort), options.max_seconds, metrics.count_batch)
         # The first record took twice as long as the next ones.
-        engine.submit(Request("first", _FIRST.form, text_passage("Total: 5")), EFFORTS[options.effort]).result()
-        if escalation is None:
-            return ReaderChat(reader, engine, name, text_passage), engine
-        assert isinstance(escalation.source, LanguageSource), "--model auto takes a fetched language model"
-        seconds = escalation.seconds or options.max_seconds
-        upper = _language_engine(escalation.source, seconds, metrics, examples)
-        both = TwoTiers(engine, upper, escalation, text_document)
-        return ReaderChat(reader, both, name, text_passage), both
+        lower.submit(Request("first", _FIRST.form, text_passage("Total: 5")), EFFORTS[options.effort]).result()
+        if escalation is not None:
+            assert isinstance(escalation.source, LanguageSource), "--model auto takes a fetched language model"
+            seconds = escalation.seconds or options.max_seconds
+            upper = _language_engine(escalation.source, False, seconds, metrics, examples)
+            engine = TwoTiers(lower, upper, escalation, text_document)
+        return DocumentChat(engine, name, reader.context_tokens, text_passage, settings.max_clients), engine
     if not isinstance(source, LanguageSource):
         raise UsageError("--model: expected `default` or the folder of a model on this machine")
     # Cold start: a server with the reader needs none of this.
-    from cinnabar.engine.chat.diffusion_chat import DiffusionChat
+    from cinnabar.engine.chat.language_chat import LanguageChat
 
-    engine = _language_engine(source, options.max_seconds, metrics, examples)
-    calibration = load_calibration(Path(source.folder), checkpoint_fingerprint(source.folder))
-    return DiffusionChat(source.load(fields=False), name, seconds=options.max_seconds, calibration=calibration), engine
+    shared = _language_engine(source, True, options.max_seconds, metrics, examples)
+    chat = LanguageChat(source.load(fields=False), shared, name, text_passage, settings.max_clients)
+    return chat, shared
 
 
 def _language_engine(
-    source: LanguageSource, seconds: float | None, metrics: Metrics, examples: Examples | None
+    source: LanguageSource, chats: bool, seconds: float | None, metrics: Metrics, examples: Examples | None
 ) -> SharedEngine:
+    """Returns the shared engine of a language model; with `chats` it decodes tasks, too."""
     # Cold start: a server with the reader needs none of this.
-    from cinnabar.engine.branches.engine import language_engine
+    from cinnabar.engine.chat.language_chat import shared_language_engine
 
-    model = source.load()
     calibration = load_calibration(Path(source.folder), checkpoint_fingerprint(source.folder))
-    # Each keeps pages of keys and values of its own, so there are few.
-    return SharedEngine(
-        lambda effort: language_engine(model, effort, None, calibration, examples), seconds, metrics.count_batch, kept=2
-    )
+    plain = source.load(fields=False) if chats else None
+    return shared_language_engine(source.load(), plain, seconds, metrics.count_batch, calibration, examples)
 
 
 def text_passage(text: str) -> Passage:

@@ -30,6 +30,7 @@ from cinnabar.apps.server.request_events import RequestEvents
 from cinnabar.apps.server.responses import ResponsesBody, renamed, response_of
 from cinnabar.apps.server.schema_cache import SchemaCache
 from cinnabar.engine.chat.gaps import between, next_edit
+from cinnabar.engine.chat.reading import INSTEAD
 from cinnabar.engine.chat.requests import (
     ChatModel,
     ChatRequest,
@@ -46,8 +47,6 @@ from cinnabar.engine.examples import Examples
 from cinnabar.extraction.reading.tiers import ALONE
 
 _STREAM = "text/event-stream; charset=utf-8"
-#: How to get a model with an ability.
-_INSTEAD = "start the server with a language model that denoises: cinnabar serve --model FOLDER"
 #: The effort of a request that asks for a short time to the first token and names no effort.
 _REALTIME = "low"
 
@@ -58,7 +57,10 @@ _Body = TypeVar("_Body", ChatBody, FimBody, EditBody)
 
 
 class Completions:
-    """Answers requests with a model. effort: of requests that name none. examples: by the form of a schema."""
+    """Answers requests with a model. effort: of requests that name none.
+
+    examples: those that the model is shown; a text under a schema that has some is read as a document.
+    """
 
     def __init__(
         self,
@@ -135,7 +137,7 @@ class Completions:
 
     def _check_ability(self, ability: str, lack: str) -> None:
         if ability not in self._model.abilities:
-            raise invalid(f"the model {self.name} {lack}; {_INSTEAD}", None, "unsupported_parameter")
+            raise invalid(f"the model {self.name} {lack}; {INSTEAD}", None, "unsupported_parameter")
 
     async def _chat_request(self, body: ChatBody) -> ChatRequest:
         schema = None
@@ -154,7 +156,8 @@ class Completions:
             )
             for at, one in enumerate(body.tools or ())
         ]
-        examples = () if schema is None else tuple(self._examples.get(schema.form.fingerprint, ()))
+        # Our own parameter is about documents, so a client that sends it has one.
+        reads = schema is not None and (bool(body.on_missing) or schema.form.fingerprint in self._examples)
         return ChatRequest(
             _identity("chatcmpl"),
             tuple(map(_read, body.messages)),
@@ -167,8 +170,7 @@ class Completions:
             _stop(body.stop),
             states=bool(body.diffusing) or (bool(body.stream) and schema is None),
             **_sampling(body),
-            extract=bool(examples),
-            examples=examples,
+            extract=reads,
             guesses=body.on_missing == "guess",
         )
 

@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import PurePath
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 from fastapi import Request, Response
@@ -21,16 +21,14 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from cinnabar.apps.server.bodies import checked, parsed, read_bytes, read_json
 from cinnabar.apps.server.completions import Completions
-from cinnabar.apps.server.errors import ApiError, invalid, json_response, of_failure, of_schema
+from cinnabar.apps.server.errors import ApiError, invalid, json_response, of_schema
 from cinnabar.apps.server.gate import Gate
 from cinnabar.apps.server.metrics import Metrics
 from cinnabar.apps.server.parameters import ExtractBody
-from cinnabar.apps.server.request_events import disconnected
+from cinnabar.apps.server.request_events import disconnected, first_of
 from cinnabar.apps.server.schema_cache import Prepared, SchemaCache
 from cinnabar.apps.server.two_tiers import TwoTiers
-from cinnabar.engine.chat.requests import Failed
-from cinnabar.engine.effort import Effort
-from cinnabar.engine.filler import Filler
+from cinnabar.engine.chat.shared_engine import SharedEngine, SharedFiller
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
@@ -46,24 +44,12 @@ _THREADS = 64
 _FILES = 256
 
 
-class Fillers(Protocol):
-    """Makes fillers whose requests share the batches of all clients."""
-
-    def filler(self, effort: Effort) -> GivenUp: ...
-
-
-class GivenUp(Filler, Protocol):
-    """A filler whose client may leave."""
-
-    def give_up(self) -> None: ...
-
-
 class FileReading:
     """Reads files. named: the schemas that clients may name."""
 
     def __init__(
         self,
-        fillers: Fillers,
+        engine: SharedEngine | TwoTiers,
         pool: ParserPool,
         completions: Completions,
         schemas: SchemaCache,
@@ -72,7 +58,7 @@ class FileReading:
         limits: RunOptions,
         named: Mapping[str, SchemaSource],
     ) -> None:
-        self._fillers, self._pool, self._completions, self._schemas = fillers, pool, completions, schemas
+        self._engine, self._pool, self._completions, self._schemas = engine, pool, completions, schemas
         self._gate, self._metrics, self._limits, self._named = gate, metrics, limits, named
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="documents")
 
@@ -93,10 +79,10 @@ class FileReading:
         except CinnabarError as problem:
             raise of_schema(problem, "schema") from None
         effort = self._completions.effort_of(parameters.reasoning_effort)
-        asked, tier = [self._fillers.filler(effort)], None
-        if isinstance(self._fillers, TwoTiers):
-            upper = self._fillers.upper.filler(effort)
-            asked, tier = [*asked, upper], self._fillers.tier(upper)
+        asked, tier = [self._engine.filler(effort)], None
+        if isinstance(self._engine, TwoTiers):
+            upper = self._engine.upper.filler(effort)
+            asked, tier = [*asked, upper], self._engine.tier(upper)
         job = Job(
             prepared.compiled,
             asked[0],
@@ -138,20 +124,15 @@ class FileReading:
         return await self._schemas.prepared_source(self._named[schema], "schema")
 
     async def _outcomes(
-        self, request: Request, files: Sequence[tuple[str, bytes]], job: Job, fillers: Sequence[GivenUp]
+        self, request: Request, files: Sequence[tuple[str, bytes]], job: Job, fillers: Sequence[SharedFiller]
     ) -> list[Outcome]:
         """Returns the outcome of each file. Raises ApiError if the time is up."""
         work = [asyncio.wrap_future(self._threads.submit(self._outcome, name, data, job)) for name, data in files]
         every = asyncio.ensure_future(asyncio.gather(*work))
         gone = asyncio.ensure_future(disconnected(request))
-        left = request.state.deadline - time.monotonic()
         try:
-            await asyncio.wait((every, gone), timeout=max(left, 0.0), return_when=asyncio.FIRST_COMPLETED)
-            if every.done():
-                return every.result()
-            if gone.done():
-                raise of_failure(Failed("cancelled", "the client closed the connection"))
-            raise of_failure(Failed("timeout", "the files took longer than this server allows (--timeout)"))
+            await first_of(every, gone, request.state.deadline)
+            return every.result()
         finally:
             gone.cancel()
             if not every.done():

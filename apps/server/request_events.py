@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import suppress
+from typing import Any
 
 from fastapi import Request
 
@@ -81,16 +82,21 @@ class RequestEvents:
         if self._news.is_set():
             return
         news = asyncio.ensure_future(self._news.wait())
-        left = self._deadline - time.monotonic()
         try:
-            await asyncio.wait((news, self._gone), timeout=max(left, 0.0), return_when=asyncio.FIRST_COMPLETED)
+            await first_of(news, self._gone, self._deadline)
         finally:
             news.cancel()
-        if self._news.is_set():
-            return
-        if self._gone.done():
-            raise of_failure(Failed("cancelled", "the client closed the connection"))
-        raise of_failure(Failed("timeout", "the request took longer than this server allows (--timeout)"))
+
+
+async def first_of(work: asyncio.Future[Any], gone: asyncio.Future[None], deadline: float) -> None:
+    """Waits for what a request waits for. Raises ApiError if its client leaves first, or its time is up."""
+    left = max(deadline - time.monotonic(), 0.0)
+    await asyncio.wait((work, gone), timeout=left, return_when=asyncio.FIRST_COMPLETED)
+    if work.done():
+        return
+    if gone.done():
+        raise of_failure(Failed("cancelled", "the client closed the connection"))
+    raise of_failure(Failed("timeout", "the request took longer than this server allows (--timeout)"))
 
 
 async def disconnected(request: Request) -> None:

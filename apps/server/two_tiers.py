@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 
-from cinnabar.engine.chat.shared_engine import CLOSED, SharedEngine, SharedFiller, Watch
+from cinnabar.engine.chat.shared_engine import CLOSED, Awaited, SharedEngine, SharedFiller, Watch
 from cinnabar.engine.effort import Effort
 from cinnabar.engine.request import Failed, Filled, Request, Result
 from cinnabar.engine.time_limit import GIVEN_UP
@@ -29,7 +28,6 @@ class TwoTiers:
     ) -> None:
         self.lower, self.upper, self._escalation, self._document_of = lower, upper, escalation, document_of
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="two tiers")
-        self._asked: dict[Future[Result], tuple[Future[Result], SharedFiller]] = {}
 
     @property
     def waiting(self) -> int:
@@ -51,20 +49,20 @@ class TwoTiers:
 
     def submit(self, request: Request, effort: Effort, watch: Watch | None = None) -> Future[Result]:
         """Returns the future of the request's result; `give_up` ends it early."""
-        final: Future[Result] = Future()
-        upper, first = self.upper.filler(effort), self.lower.submit(request, effort, watch)
-        self._asked[final] = first, upper
-        final.add_done_callback(lambda done: self._asked.pop(done, None))
+        final, upper = Awaited(identity=request.id), self.upper.filler(effort)
+        first = self.lower.submit(request, effort, watch)
+
+        def leave(_: Future[Result]) -> None:
+            self.lower.give_up(first)
+            upper.give_up()
+
+        final.result.add_done_callback(leave)
         first.add_done_callback(lambda done: self._go_on(request, done.result(), upper, final))
-        return final
+        return final.result
 
     def give_up(self, result: Future[Result]) -> None:
         """Ends a request with the code GIVEN_UP."""
-        first, upper = self._asked.get(result, (None, None))
-        _settle(result, Failed("", GIVEN_UP))
-        if first is not None and upper is not None:
-            self.lower.give_up(first)
-            upper.give_up()
+        Awaited(identity="", result=result).fail(GIVEN_UP)
 
     def close(self) -> None:
         """Ends all requests that wait, and the threads after what they work on."""
@@ -76,26 +74,20 @@ class TwoTiers:
         """Waits so long, at most, for each model's threads; returns whether they have ended."""
         return self.lower.ended(seconds) and self.upper.ended(seconds)
 
-    def _go_on(self, request: Request, read: Result, upper: SharedFiller, final: Future[Result]) -> None:
+    def _go_on(self, request: Request, read: Result, upper: SharedFiller, final: Awaited) -> None:
         """Has a thread ask the language model, for the engine's own one must not wait."""
         if isinstance(read, Failed):
-            _settle(final, read)
+            final.settle(read)
             return
         try:
             self._threads.submit(self._raise, request, read, upper, final)
         except RuntimeError:  # after `close`
-            _settle(final, Failed(request.id, CLOSED))
+            final.fail(CLOSED)
 
-    def _raise(self, request: Request, read: Filled, upper: SharedFiller, final: Future[Result]) -> None:
+    def _raise(self, request: Request, read: Filled, upper: SharedFiller, final: Awaited) -> None:
         try:
             merged = MergedRecord(self._document_of(request.passage.text), read)
             (result,), _ = escalate([merged], request.form, self.tier(upper))
         except Exception as error:
             result = Failed(request.id, "engine_error", type(error).__name__)
-        _settle(final, result)
-
-
-def _settle(future: Future[Result], result: Result) -> None:
-    """Sets a result unless there is one: a request that was given up has one already."""
-    with suppress(Exception):
-        future.set_result(result)
+        final.settle(result)

@@ -14,7 +14,7 @@ from bench.engine.figures import Figure, Settings
 from bench.engine.validity import cases_of, other_validator
 from bench.engine.workload import small_model
 from bench.schema_suites import Case
-from cinnabar.engine.chat.diffusion_chat import DiffusionChat
+from cinnabar.engine.chat.language_chat import LanguageChat, shared_language_engine
 from cinnabar.engine.chat.requests import ChatRequest, Done, Event, Failed, Message, State
 from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.models.language.decoder import Decoder
@@ -48,7 +48,8 @@ class Counts:
 def measure(settings: Settings) -> Iterator[Figure]:
     """Takes the figure."""
     cases, counts = cases_of(settings), Counts()
-    chat = DiffusionChat(random_model(settings), "random", waiting=len(cases))
+    model = random_model(settings)
+    chat = LanguageChat(model, shared_language_engine(model, model), "random", most=len(cases))
     begin = time.perf_counter()
     try:
         with ThreadPoolExecutor(CLIENTS) as clients:
@@ -87,7 +88,7 @@ class Tried:
     end: Done | Failed | None
 
 
-def tried(chat: DiffusionChat, at: int, case: Case) -> Tried:
+def tried(chat: LanguageChat, at: int, case: Case) -> Tried:
     """Asks for a record of a schema."""
     try:
         compiled = compile_schema(case.schema)
@@ -98,7 +99,7 @@ def tried(chat: DiffusionChat, at: int, case: Case) -> Tried:
     effort = EFFORTS[list(EFFORTS)[at % len(EFFORTS)]]
     chat.submit(
         ChatRequest(
-            f"{at}", (Message("user", DOCUMENT),), schema=compiled, effort=effort, states=True, extract=at % 2 == 0,
+            f"{at}", (Message("user", DOCUMENT),), schema=compiled, effort=effort, states=True,
             max_tokens=2 * least + BUDGET,
         ),
         found.put,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cinnabar.engine.branches.branch_model import BranchModel
+from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.effort import Effort
 from cinnabar.engine.engine import Engine
@@ -26,12 +27,16 @@ def language_engine(
     steps: int | None = None,
     calibration: Calibration | None = None,
     examples: Examples | None = None,
+    denoiser: Denoiser | None = None,
 ) -> Engine | DiffusionEngine:
     """Returns the engine that fills forms with a language model.
 
-    Examples are shown as whole records, so with them a causal model writes whole records too, token by token.
+    Examples are shown as whole records, so with them a causal model writes whole records too, token by token, with this
+    denoiser or one of its own.
     """
     if examples is not None or not has_branches(model.traits):
-        return DiffusionEngine(model, effort, steps=steps, calibration=calibration, examples=examples)
+        return DiffusionEngine(
+            model, effort, steps=steps, calibration=calibration, examples=examples, denoiser=denoiser
+        )
     budget = TOKENS if model.decoder.device.type == "cpu" else TOKENS_OF_ACCELERATOR
     return Engine(BranchModel(model, calibration), effort, budget, steps=steps, part="language")

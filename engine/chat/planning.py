@@ -9,48 +9,39 @@ import secrets
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from cinnabar.engine.chat.answer_kinds import Answer, Call, CallOr, FreeText, Middle, RecordText, Region
 from cinnabar.engine.chat.meeting import NOWHERE, meeting
 from cinnabar.engine.chat.prompts import chat_messages
-from cinnabar.engine.chat.reading import document_of
 from cinnabar.engine.chat.requests import ChatRequest, Gap, RequestRefused, Tool
 from cinnabar.engine.diffusion.budget import answer_budget
 from cinnabar.engine.diffusion.kept_graphs import GRAPHS, kept_graph_of
-from cinnabar.engine.diffusion.prompt import messages as extraction_messages
 from cinnabar.engine.diffusion.record_graph import RecordGraph, ended_by
 from cinnabar.engine.diffusion.sampling import Sampling
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import settings_for
-from cinnabar.engine.examples import Example, Examples
-from cinnabar.engine.few_shot import FewShot
 from cinnabar.engine.models.language.chat import Message as Rendered
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.language.middle_marks import middle_marks
 from cinnabar.schemas.compiling.compile import CompiledSchema, compile_schema
 from cinnabar.schemas.errors import ModelError, TooLarge, UsageError
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.form.record_language import one_line
 
 #: The most tokens of an answer without `max_tokens`: of a text, of a middle by the model's own marks, and of a record,
 #: if its schema asks for no more. A model that repeats itself without end has to stop somewhere.
 TEXT, MIDDLE, RECORD = 4096, 512, 1024
-#: Levels of an object whose schema is not given, and sets of examples that are kept.
-LEVELS, EXAMPLES = 2, 16
+#: Levels of an object whose schema is not given.
+LEVELS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A request as it is decoded: the kind of its answer, and its task with the budget of all that is written.
-
-    document: the text that the record is read from, None if the answer is none of a document.
-    """
+    """A request as it is decoded: the kind of its answer, and its task with the budget of all that is written."""
 
     answer: Answer
     task: Task
-    document: str | None = None
 
 
 class Planner:
@@ -61,16 +52,13 @@ class Planner:
         self._marks = middle_marks(model.tokenizer)
         self._graphs: OrderedDict[tuple[str, ...], RecordGraph] = OrderedDict()
         self._lock = threading.Lock()
-        self._few_shot = lru_cache(maxsize=EXAMPLES)(self._choice)
 
     def plan(self, request: ChatRequest) -> Plan:
         """Returns the plan of a request; raises RequestRefused if it cannot be answered."""
         self._check(request)
         kind = self._kind(request)
         settings = settings_for(self._model.traits, request.effort.name)
-        reads = isinstance(kind, RecordText) and request.extract
-        document = document_of(request.messages) if reads else None
-        prompt = self._prompt(request, kind, document)
+        prompt = self._prompt(request, kind)
         graph = self._graph(kind, "tools" if isinstance(kind, Call | CallOr) else "response_format")
         room, least = self._model.traits.window - len(prompt), int(graph.distance[0])
         if room < least:
@@ -93,7 +81,7 @@ class Planner:
         task = Task(prompt, graph, most, kind.accepts, kind.minimal, settings, kind.ends, _sampling(request))
         if isinstance(kind, FreeText | Region):
             task = replace(task, judge=None)
-        return Plan(kind, task, document)
+        return Plan(kind, task)
 
     def _check(self, request: ChatRequest) -> None:
         """Raises RequestRefused for whatever the model cannot do, or no model."""
@@ -132,19 +120,13 @@ class Planner:
         gap = request.gap
         return None if gap is None or gap.cursor or self._marks is None else gap.around
 
-    def _prompt(self, request: ChatRequest, kind: Answer, document: str | None) -> list[int]:
+    def _prompt(self, request: ChatRequest, kind: Answer) -> list[int]:
         if (around := self._around(request)) is not None and self._marks is not None:
             return self._marks.prompt(self._model.tokenizer, *around)
         asked: list[Rendered]
         if request.gap is not None:
             task, text = request.gap.prompt
             asked = [{"role": "user", "content": (task, "\n\n" + text)}]
-        elif isinstance(kind, RecordText) and document is not None:
-            shown = [(one.text, one_line(one.record)) for one in self._shown(request, kind.form, document)]
-            asked = [*extraction_messages(kind.form, {}, document, shown)]
-            system = [message.content for message in request.messages if message.role == "system"]
-            if system:
-                asked[0] = {"role": "system", "content": (str(asked[0]["content"]), *("\n\n" + one for one in system))}
         else:
             other = kind.other if isinstance(kind, CallOr) else kind
             form = other.form if isinstance(other, RecordText) else None
@@ -161,19 +143,6 @@ class Planner:
                 " user, and let user and assistant take turns",
                 "messages",
             ) from error
-
-    def _shown(self, request: ChatRequest, form: Form, text: str) -> tuple[Example, ...]:
-        """Returns the request's examples that stand in the prompt for this text."""
-        if not request.examples:
-            return ()
-        try:
-            return self._few_shot(form, request.examples).chosen(form, text).examples
-        except UsageError:
-            return ()  # none of them is short enough
-
-    def _choice(self, form: Form, examples: tuple[Example, ...]) -> FewShot:
-        tokenizer, window = self._model.tokenizer, self._model.traits.window
-        return FewShot(Examples("", {form.fingerprint: examples}), window, lambda text: len(tokenizer.encode(text)))
 
     def _graph(self, kind: Answer, param: str) -> RecordGraph:
         """Returns the graph of a kind of answers, the same object for the same kind."""
@@ -203,8 +172,7 @@ class Planner:
             return least + (MIDDLE if isinstance(kind, Middle) else TEXT)
         tokenizer = self._model.tokenizer
         text = "\n".join(message.content for message in request.messages)
-        record = answer_budget(kind.form, text, lambda part: len(tokenizer.encode(part)))
-        return least + (record if request.extract else max(record, RECORD))
+        return least + max(answer_budget(kind.form, text, lambda part: len(tokenizer.encode(part))), RECORD)
 
 
 def _region(gap: Gap) -> Region:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from cinnabar.engine.effort import EFFORTS, Effort
-from cinnabar.engine.examples import Example
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import ObjectNode
@@ -100,9 +99,8 @@ class ChatRequest:
     which the answer ends. temperature: above 0 a model that writes draws its tokens, of the likeliest that together
     have the probability `top_p`; the same `seed` gives the same answer, None another one each time. states: whether
     `State` events are wanted. gap: the part of a text that is asked for; there are no messages then. extract: what the
-    user says first is a document to take the record of `schema` from, rather than a question. examples: labelled
-    documents for such a request, of which the prompt shows those that fit. guesses: whether a value that the schema
-    demands and the document lacks is guessed; else the answer is a refusal.
+    user says first is a document to take the record of `schema` from, rather than a question. guesses: whether a value
+    that the schema demands and the document lacks is guessed; else the answer is a refusal.
     """
 
     identity: str
@@ -120,7 +118,6 @@ class ChatRequest:
     states: bool = False
     gap: Gap | None = None
     extract: bool = False
-    examples: tuple[Example, ...] = ()
     guesses: bool = False
 
 

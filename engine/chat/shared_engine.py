@@ -1,4 +1,7 @@
-"""An engine that many threads ask at once: requests that wait share its batches, and leave one by one."""
+"""An engine that many threads ask at once: what waits for its model is done by one thread, from one queue.
+
+Requests to fill share batches. Tasks to decode, such as chats, share passes, which they join and leave one by one.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import partial
+from typing import Any, Protocol
 
 from cinnabar.engine.effort import Effort
 from cinnabar.engine.engine import Observer
@@ -20,7 +24,7 @@ from cinnabar.engine.time_limit import GIVEN_UP, counted, limited, until
 from cinnabar.schemas.errors import EngineFailure, TooLarge
 from cinnabar.schemas.form.form import Form
 
-#: The code of a request that was waiting when the engine was closed.
+#: The code of what was waiting when the engine was closed.
 CLOSED = "closed"
 #: Tokens of a batch, as of `Engine`; a request of more is filled alone, when no shorter one waits.
 _BUDGET = 16_384
@@ -39,21 +43,43 @@ Watch = Callable[[int, str], None]
 BatchWatch = Callable[[int, int, float], None]
 
 
-@dataclass(eq=False, slots=True)
-class _Waiting:
-    """A request with its effort, tokens and arrival, and the future of its result."""
+@dataclass(eq=False, kw_only=True)
+class Awaited:
+    """What waits for the model since its arrival, and the future of its result."""
+
+    identity: str
+    since: float = field(default_factory=time.monotonic)
+    result: Future[Any] = field(default_factory=Future)
+
+    def settle(self, result: object) -> None:
+        """Sets the result unless there is one: what was given up has one already."""
+        with suppress(Exception):
+            self.result.set_result(result)
+
+    def fail(self, code: str, detail: str = "") -> None:
+        """Sets a failure as the result, unless there is one."""
+        self.settle(Failed(self.identity, code, detail))
+
+
+@dataclass(eq=False, kw_only=True)
+class AwaitedRecord(Awaited):
+    """A request with its effort, and its tokens in a batch."""
 
     request: Request
     effort: Effort
     cost: int
-    since: float
     watch: Watch | None
-    result: Future[Result] = field(default_factory=Future)
 
-    def settle(self, result: Result) -> None:
-        """Sets the result unless there is one: a request that was given up has one already."""
-        with suppress(Exception):
-            self.result.set_result(result)
+
+class Tasks(Protocol):
+    """Decodes tasks. in_turns: whether batches may be filled between its passes, as they need nothing in its cache."""
+
+    @property
+    def in_turns(self) -> bool: ...
+
+    def run(self, take: Callable[[], Awaited | None], between: Callable[[], None]) -> None:
+        """Decodes what it takes, until there is nothing more to take; calls `between` between two passes."""
+        ...
 
 
 class Observed(Filler, Protocol):
@@ -63,11 +89,12 @@ class Observed(Filler, Protocol):
 
 
 class SharedEngine:
-    """Engines of one model, one for each effort, and the thread that fills what waits for them.
+    """Engines of one model, one for each effort, and the thread that does what waits for them.
 
     engine_of: makes the engine of an effort. max_seconds: of work on a batch, then on each of its requests alone; None
-    sets no limit. kept: the most engines at a time. told: hears of each batch. The results are those of an engine that
-    is asked one request at a time.
+    sets no limit. on_batch: hears of each batch. shares: whether requests gain by sharing a batch; else each is one of
+    its own, so that others wait less. tasks: decodes those of `decode`. The results are those of an engine that is
+    asked one request at a time.
     """
 
     def __init__(
@@ -75,15 +102,19 @@ class SharedEngine:
         engine_of: Callable[[Effort], Observed],
         max_seconds: float | None = None,
         on_batch: BatchWatch | None = None,
-        kept: int = 16,
+        shares: bool = True,
+        tasks: Tasks | None = None,
     ) -> None:
-        self._engine_of, self._max_seconds, self._on_batch, self._kept = engine_of, max_seconds, on_batch, kept
+        self._engine_of, self._max_seconds, self._on_batch = engine_of, max_seconds, on_batch
+        self._shares, self._tasks = shares, tasks
         self._engines: dict[Effort, Observed] = {}
-        self._queue: deque[_Waiting] = deque()
-        self._unprepared: deque[_Waiting] = deque()
+        self._queue: deque[AwaitedRecord] = deque()
+        self._unprepared: deque[AwaitedRecord] = deque()
+        self._undecoded: deque[Awaited] = deque()
         self._prepared: OrderedDict[tuple[Effort, str], None] = OrderedDict()
         self._changed = threading.Condition()
         self._closed = False
+        self._turn = 0.0
         self._thread = threading.Thread(target=self._work, name="shared engine", daemon=True)
         self._thread.start()
         self._preparing = threading.Thread(target=self._prepare, name="shared engine, forms", daemon=True)
@@ -91,12 +122,12 @@ class SharedEngine:
 
     @property
     def waiting(self) -> int:
-        """The number of requests that wait for a batch."""
-        return len(self._queue) + len(self._unprepared)
+        """The number of requests and tasks that wait for the model."""
+        return len(self._queue) + len(self._unprepared) + len(self._undecoded)
 
     @property
     def alive(self) -> bool:
-        """Whether the thread that fills is at work."""
+        """Whether the thread that fills and decodes is at work."""
         return self._thread.is_alive() and self._preparing.is_alive()
 
     def submit(self, request: Request, effort: Effort, watch: Watch | None = None) -> Future[Result]:
@@ -105,24 +136,33 @@ class SharedEngine:
         The caller's thread counts the tokens. `watch` is called by the engine's thread, so it must not wait.
         """
         cost = cost_of(request, self.engine(effort))
-        one = _Waiting(request, effort, cost, time.monotonic(), watch)
+        one = AwaitedRecord(identity=request.id, request=request, effort=effort, cost=cost, watch=watch)
         with self._changed:
-            if self._closed:
-                one.settle(Failed(request.id, CLOSED))
-            else:
-                (self._queue if self._is_ready(one) else self._unprepared).append(one)
-                self._changed.notify_all()
+            return self._put(one, self._queue if self._is_ready(one) else self._unprepared)
+
+    def decode(self, task: Awaited) -> Future[Any]:
+        """Returns the future of what `tasks` makes of a task; `give_up` ends it early."""
+        with self._changed:
+            return self._put(task, self._undecoded)
+
+    def _put(self, one: Awaited, queue: deque[Any]) -> Future[Any]:
+        if self._closed:
+            one.fail(CLOSED)
+        else:
+            queue.append(one)
+            self._changed.notify_all()
         return one.result
 
-    def give_up(self, result: Future[Result]) -> None:
-        """Ends a request with the code GIVEN_UP; a batch of which all requests end so is left."""
+    def give_up(self, result: Future[Any]) -> None:
+        """Ends a request or a task with the code GIVEN_UP; a batch of which all requests end so is left."""
+        identity = ""
         with self._changed:
-            waiting = ((queue, one) for queue in (self._queue, self._unprepared) for one in queue)
-            queue, request = next((pair for pair in waiting if pair[1].result is result), (self._queue, None))
-            if request is not None:
-                queue.remove(request)
-        with suppress(Exception):
-            result.set_result(Failed("" if request is None else request.request.id, GIVEN_UP))
+            queues: tuple[deque[Any], ...] = (self._queue, self._unprepared, self._undecoded)
+            waiting = [(queue, one) for queue in queues for one in queue if one.result is result]
+            for queue, one in waiting:
+                queue.remove(one)
+                identity = one.identity
+        Awaited(identity=identity, result=result).fail(GIVEN_UP)
 
     def filler(self, effort: Effort) -> SharedFiller:
         """Returns a filler whose requests share the batches."""
@@ -134,21 +174,20 @@ class SharedEngine:
         with self._changed:
             engine = self._engines.get(effort)
             if engine is None:
-                if len(self._engines) >= self._kept:
-                    self._engines.pop(next(iter(self._engines)))
                 engine = self._engines[effort] = self._engine_of(effort)
             return engine
 
     def close(self) -> None:
-        """Ends all requests that wait with the code CLOSED, and the threads after what they work on."""
+        """Ends all that waits with the code CLOSED, and the threads after what they work on."""
         with self._changed:
             self._closed = True
-            left = [*self._queue, *self._unprepared]
+            left = [*self._queue, *self._unprepared, *self._undecoded]
             self._queue.clear()
             self._unprepared.clear()
+            self._undecoded.clear()
             self._changed.notify_all()
         for one in left:
-            one.settle(Failed(one.request.id, CLOSED))
+            one.fail(CLOSED)
 
     def ended(self, seconds: float) -> bool:
         """Waits so long, at most, for the threads of a closed engine; returns whether they have ended."""
@@ -157,7 +196,7 @@ class SharedEngine:
             thread.join(max(until - time.monotonic(), 0.0))
         return not (self._thread.is_alive() or self._preparing.is_alive())
 
-    def _is_ready(self, one: _Waiting) -> bool:
+    def _is_ready(self, one: AwaitedRecord) -> bool:
         """Returns whether the batch need not wait for the form of this request."""
         key = one.effort, one.request.form.fingerprint
         if key in self._prepared:
@@ -183,57 +222,80 @@ class SharedEngine:
                     self._prepared[one.effort, one.request.form.fingerprint] = None
                     while len(self._prepared) > _FORMS:
                         self._prepared.popitem(last=False)
-                    self._queue.append(one)
-                    self._changed.notify_all()
+                    self._put(one, self._queue)
             if failed is not None:
                 one.settle(failed)
 
-    def _prepare_form(self, one: _Waiting) -> Failed | None:
+    def _prepare_form(self, one: AwaitedRecord) -> Failed | None:
         engine = self.engine(one.effort)
         assert isinstance(engine, Preparing)
         try:
             with limited(self._max_seconds), until(one.result.done), counted():
                 engine.prepare(one.request.form)
-        except TooLarge as error:
-            return Failed(one.request.id, "schema_too_large", str(error))
-        except EngineFailure as error:
-            return Failed(one.request.id, error.code, error.detail)
         except Exception as error:
-            return Failed(one.request.id, "engine_error", type(error).__name__)
+            return _failed(one, error)
         return None
 
     def _work(self) -> None:
-        while (batch := self._next()) is not None:
-            self._fill(batch)
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._queue or self._undecoded or self._closed)
+                if self._closed:
+                    return
+                batch = [] if self._is_task_next() else self._batch()
+            if batch:
+                self._fill(batch)
+            else:
+                assert self._tasks is not None, "tasks need what decodes them"
+                turns = self._tasks.in_turns
+                self._tasks.run(partial(self._take, turns), self._between if turns else lambda: None)
 
-    def _next(self) -> list[_Waiting] | None:
-        """Waits for requests, and returns those of the next batch; None once the engine is closed."""
+    def _take(self, turns: bool) -> Awaited | None:
+        """Returns the next task, if one waits; requests that get no turns between the passes have theirs first."""
         with self._changed:
-            self._changed.wait_for(lambda: self._queue or self._closed)
-            if self._closed:
-                return None
-            batch = self._chosen()
-            for one in batch:
-                self._queue.remove(one)
-            return batch
+            taken = self._undecoded if turns else self._is_task_next()
+            return self._undecoded.popleft() if taken else None
 
-    def _chosen(self) -> list[_Waiting]:
-        """Returns the oldest request, and those behind it of its effort that share its batch.
+    def _between(self) -> None:
+        """Fills a batch, if one waits and the passes since the last one took as long as that one."""
+        begun = time.monotonic()
+        if begun < self._turn:
+            return
+        with self._changed:
+            batch = self._batch()
+        if batch:
+            self._fill(batch)
+            self._turn = 2 * time.monotonic() - begun
+
+    def _is_task_next(self) -> bool:
+        """Returns whether a task has waited longer than the request that is to be filled next."""
+        first = self._first()
+        return bool(self._undecoded) and (first is None or self._undecoded[0].since < first.since)
+
+    def _first(self) -> AwaitedRecord | None:
+        """Returns the oldest request.
 
         A long request is the oldest one only if all that wait are long, or after it has waited long enough.
         """
-        now = time.monotonic()
-        first = next(
-            (one for one in self._queue if one.cost <= _BUDGET or now - one.since > _PATIENCE), self._queue[0]
-        )
-        batch, room = [first], _BUDGET - first.cost
+        patient = time.monotonic() - _PATIENCE
+        chosen = (one for one in self._queue if one.cost <= _BUDGET or one.since < patient)
+        return next(chosen, self._queue[0] if self._queue else None)
+
+    def _batch(self) -> list[AwaitedRecord]:
+        """Takes the oldest request, and those behind it of its effort that share its batch."""
+        first = self._first()
+        if first is None:
+            return []
+        batch, room = [first], _BUDGET - first.cost if self._shares else 0
         for one in self._queue:
             if one is not first and one.effort == first.effort and one.cost <= room:
                 batch.append(one)
                 room -= one.cost
+        for one in batch:
+            self._queue.remove(one)
         return batch
 
-    def _fill(self, batch: Sequence[_Waiting]) -> None:
+    def _fill(self, batch: Sequence[AwaitedRecord]) -> None:
         begun = time.monotonic()
 
         def observe(step: int, records: list[str]) -> None:
@@ -249,11 +311,20 @@ class SharedEngine:
                 engine = self.engine(batch[0].effort)
                 results = engine.fill([one.request for one in batch], observe if watched else None)
         except Exception as error:
-            results = [Failed(one.request.id, "engine_error", type(error).__name__) for one in batch]
+            results = [_failed(one, error) for one in batch]
         for one, result in zip(batch, results, strict=True):
             one.settle(result)
         if self._on_batch is not None:
             self._on_batch(len(batch), sum(one.cost for one in batch), time.monotonic() - begun)
+
+
+def _failed(one: AwaitedRecord, error: Exception) -> Failed:
+    """Returns the failure of a request; the text of an error may hold that of a document."""
+    if isinstance(error, TooLarge):
+        return Failed(one.identity, "schema_too_large", str(error))
+    if isinstance(error, EngineFailure):
+        return Failed(one.identity, error.code, error.detail)
+    return Failed(one.identity, "engine_error", type(error).__name__)
 
 
 def size_of(form: Form) -> int:

@@ -7,12 +7,10 @@ large batch is two parts, and the host commits and lays out one while the device
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -44,8 +42,6 @@ SURE = 0.97
 #: Tasks that are decoded together, at most.
 ROWS = 128
 
-#: The lock of each decoder that is at work: see `_turn`.
-_TURNS: WeakKeyDictionary[Decoder, threading.Lock] = WeakKeyDictionary()
 #: Told of a task that its `Arrivals` gave up.
 GIVEN_UP = Undecoded("given_up", "")
 
@@ -129,7 +125,6 @@ class Denoiser:
             self._context = PagedContext(decoder, pages, page)
         self._tables = GraphTables(decoder, self.settings.local, constrained)
         self._commitment = Commitment(self._tables, self.end)
-        self._turn = _turn(decoder)
 
     @torch.inference_mode()
     def decode(
@@ -200,15 +195,12 @@ class Denoiser:
                 waiting = [run for run in active if run not in computed]
                 parts = self._context.parts([run.sequence for run in active])
                 if waiting and len(passes) < parts:
-                    with self._turn:
-                        passes.append(self._launched(waiting[: -(-len(active) // parts)]))
+                    passes.append(self._launched(waiting[: -(-len(active) // parts)]))
                     # The device has something to do: the other part is committed and laid out beside it.
                     if len(passes) < parts:
                         continue
                 runs = passes[0].runs
-                with self._turn:
-                    stepped = self._finished(passes.popleft())
-                if not stepped:
+                if not self._finished(passes.popleft()):
                     continue
                 steps += 1
                 if edit is not None:
@@ -392,11 +384,3 @@ def _checked(sequence: OpenSequence) -> Ints:
     if block is None:
         return np.zeros(0, np.int64)
     return block.first + np.flatnonzero(sequence.chosen[block.first : block.stop])
-
-
-def _turn(decoder: Decoder) -> threading.Lock:
-    """Returns the lock that denoisers of one decoder take for each pass, as a server has two of them in two threads.
-
-    A GPU must do nothing else while the kernels of a pass are captured, and on a CPU two passes at once are no faster.
-    """
-    return _TURNS.setdefault(decoder, threading.Lock())

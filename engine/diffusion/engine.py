@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from cinnabar.engine.diffusion.answer import Written, read_written, without_made_up_values, written_by
 from cinnabar.engine.diffusion.budget import beside_answer
@@ -40,10 +41,11 @@ class DiffusionEngine:
 
     Requests join the batch when there is room, and leave it when they are done. token_budget: tokens of the requests in
     the batch, prompts and answers together; without it the device decides. steps: the most passes of a block, instead
-    of those of `effort`. examples: labelled documents that stand in the prompts. `timings` has the seconds spent so far
-    in each stage; `counts` the records so far, their passes, their tokens, how many of these the model chose, and how
-    many of the prompts' tokens were not computed, since an earlier request had read them (`cached`). Raises UsageError
-    for an unknown effort or a budget below one token.
+    of those of `effort`. examples: labelled documents that stand in the prompts. denoiser: of the model, which others
+    may use too, in the same thread; without it the engine has its own. `timings` has the seconds spent so far in each
+    stage; `counts` the records so far, their passes, their tokens, how many of these the model chose, and how many of
+    the prompts' tokens were not computed, since an earlier request had read them (`cached`). Raises UsageError for an
+    unknown effort or a budget below one token.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class DiffusionEngine:
         steps: int | None = None,
         calibration: Calibration | None = None,
         examples: Examples | None = None,
+        denoiser: Denoiser | None = None,
     ) -> None:
         if token_budget is None:
             token_budget = TOKENS if model.decoder.device.type == "cpu" else TOKENS_OF_ACCELERATOR
@@ -65,7 +68,7 @@ class DiffusionEngine:
         self.timings = dict.fromkeys(("prepare", "decode", "read"), 0.0)
         self.counts = dict.fromkeys(("records", "passes", "tokens", "chosen", "cached"), 0)
         settings = settings_for(model.traits, self.effort.name, steps)
-        self._decoder = Denoiser(model.decoder, model.tokenizer, settings)
+        self._decoder, self._settings = denoiser or Denoiser(model.decoder, model.tokenizer), settings
         self._planner = Planner(model, examples)
 
     @property
@@ -130,7 +133,7 @@ class DiffusionEngine:
             elif plan.task is None:
                 yield number, self._read(plan, None)
             else:
-                asked[number] = plan, plan.task
+                asked[number] = plan, replace(plan.task, settings=self._settings)
         numbers = [*asked]
         tasks = [task for _, task in asked.values()]
         observer, look = (None, None) if shown is None else shown.of(numbers, tasks)

@@ -198,6 +198,16 @@ def test_examples_stand_in_the_prompt_of_a_request_with_their_schema(tiny: Serve
     assert choice(ask(tiny, response_format=FORMAT)) and prompt(NOTE | {"title": "note"}) != prompt(other)
 
 
+def test_a_text_is_read_as_a_document_where_its_client_says_what_is_to_become_of_missing_values(
+    tiny: ServerProcess,
+) -> None:
+    talk = ask(tiny, response_format=FORMAT)
+    read = ask(tiny, response_format=FORMAT, on_missing="guess", max_tokens=200)
+    assert compile_schema(NOTE).accepts(choice(read)["message"]["content"])
+    assert "cinnabar" not in talk.json() and set(read.json()["cinnabar"]) == {"missing", "confidence"}
+    assert ask(tiny, on_missing="guess").json()["choices"][0]["message"]["content"]  # a talk without a schema
+
+
 def test_files_are_read_with_evidence(tiny: ServerProcess) -> None:
     files = [("files", (f"{n}.txt", f"Number A-{n}\n".encode())) for n in range(3)]
     data = {"schema": json.dumps(NOTE), "on_missing": "guess", "on_empty": "write"}

@@ -11,8 +11,10 @@ from typing import Any
 
 from tiny_checkpoint import CHATML, write_checkpoint
 
-from cinnabar.engine.chat.diffusion_chat import DiffusionChat
+from cinnabar.engine.chat.language_chat import LanguageChat, shared_language_engine
 from cinnabar.engine.chat.requests import ChatRequest, Done, Event, Failed, Message, State, Tool
+from cinnabar.engine.chat.task_stream import TaskStream
+from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
@@ -47,13 +49,22 @@ def tiny(folder: Path, template: str = CHATML, **changed: Any) -> LanguageModel:
 
 
 @contextmanager
-def serving(model: LanguageModel, **options: Any) -> Iterator[DiffusionChat]:
+def serving(model: LanguageModel, **options: Any) -> Iterator[LanguageChat]:
     """Yields a chat of this model, and closes it."""
-    chat = DiffusionChat(model, "tiny", **options)
+    engine = shared_language_engine(model, model)
+    chat = LanguageChat(model, engine, "tiny", **options)
     try:
         yield chat
     finally:
         chat.close()
+        assert engine.ended(20)
+
+
+def denoiser_of(chat: LanguageChat) -> Denoiser:
+    """Returns the denoiser that decodes the requests of a chat."""
+    tasks = chat._engine._tasks
+    assert isinstance(tasks, TaskStream)
+    return tasks.denoiser
 
 
 def user(text: str) -> tuple[Message, ...]:
@@ -66,7 +77,7 @@ def wanted(identity: str = "one", text: str = "Hello", **settings: Any) -> ChatR
     return replace(ChatRequest(identity, user(text), max_tokens=40), **settings)
 
 
-def asked(chat: DiffusionChat, request: ChatRequest) -> tuple[list[State], Done | Failed]:
+def asked(chat: LanguageChat, request: ChatRequest) -> tuple[list[State], Done | Failed]:
     """Returns the states of a request, and its end."""
     found: queue.Queue[Event] = queue.Queue()
     chat.submit(request, found.put)
@@ -81,14 +92,14 @@ def ended(found: queue.Queue[Event]) -> tuple[list[State], Done | Failed]:
     return states, event
 
 
-def done(chat: DiffusionChat, request: ChatRequest) -> Done:
+def done(chat: LanguageChat, request: ChatRequest) -> Done:
     """Returns the answer of a request."""
     _, event = asked(chat, request)
     assert isinstance(event, Done), event
     return event
 
 
-def failed(chat: DiffusionChat, request: ChatRequest) -> Failed:
+def failed(chat: LanguageChat, request: ChatRequest) -> Failed:
     """Returns the failure of a request."""
     _, event = asked(chat, request)
     assert isinstance(event, Failed), event

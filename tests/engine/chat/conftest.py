@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from clients import serving, tiny
 
-from cinnabar.engine.chat.diffusion_chat import DiffusionChat
+from cinnabar.engine.chat.language_chat import LanguageChat
 from cinnabar.engine.models.language.language_model import LanguageModel
 
 
@@ -24,7 +24,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
 
 
 @pytest.fixture(scope="module")
-def chat(model: LanguageModel) -> Iterator[DiffusionChat]:
+def chat(model: LanguageModel) -> Iterator[LanguageChat]:
     """This model behind a server."""
     with serving(model) as made:
         yield made

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 import torch
-from clients import asked, done, failed, serving, wanted
+from clients import asked, denoiser_of, done, failed, serving, wanted
 from tiny_checkpoint import add_special, write_checkpoint
 
 from cinnabar.engine.chat.answer_kinds import Middle, Region
-from cinnabar.engine.chat.diffusion_chat import DiffusionChat
 from cinnabar.engine.chat.gaps import between, next_edit
+from cinnabar.engine.chat.language_chat import LanguageChat
 from cinnabar.engine.chat.planning import MIDDLE, Planner
 from cinnabar.engine.chat.requests import ChatRequest, Done
 from cinnabar.engine.diffusion.decoded import Decoded
@@ -47,7 +47,7 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture(scope="module")
-def chat(model: LanguageModel) -> Iterator[DiffusionChat]:
+def chat(model: LanguageModel) -> Iterator[LanguageChat]:
     with serving(model) as made:
         yield made
 
@@ -77,7 +77,7 @@ def test_the_prompt_is_the_texts_between_the_marks_and_nothing_else(model: Langu
     assert isinstance(plan.answer, Middle)
 
 
-def test_usage_counts_the_prompt_with_its_marks_and_what_was_written(chat: DiffusionChat, model: LanguageModel) -> None:
+def test_usage_counts_the_prompt_with_its_marks_and_what_was_written(chat: LanguageChat, model: LanguageModel) -> None:
     event = done(chat, middle(max_tokens=12))
     plain = len(model.tokenizer.encode(BEFORE)) + len(model.tokenizer.encode(BEHIND))
     assert event.usage.prompt_tokens == plain + 3 and 0 < event.usage.completion_tokens <= 12
@@ -91,7 +91,7 @@ def test_a_middle_ends_where_a_mark_or_the_end_is_the_likeliest_token(model: Lan
     plan = Planner(model).plan(middle(max_tokens=40))
     with serving(model) as chat:
         longer = done(chat, middle(max_tokens=40))
-        (decoded,) = chat._denoiser.decode([plan.task])
+        (decoded,) = denoiser_of(chat).decode([plan.task])
         assert isinstance(decoded, Decoded)
         first = decoded.tokens[0]
         assert longer.usage.completion_tokens > 1
@@ -115,14 +115,14 @@ def test_a_middle_without_a_bound_has_that_of_middles(model: LanguageModel) -> N
     assert plan.task.budget == min(MIDDLE + 1, 512 - len(plan.task.prompt))
 
 
-def test_max_tokens_cut_a_middle(chat: DiffusionChat) -> None:
+def test_max_tokens_cut_a_middle(chat: LanguageChat) -> None:
     whole = done(chat, middle(max_tokens=20))
     short = done(chat, middle(max_tokens=3))
     assert short.usage.completion_tokens == 3 and short.finish_reason == "length"
     assert not whole.text or whole.text.startswith(short.text[:1])
 
 
-def test_a_middle_ends_before_a_stop(chat: DiffusionChat) -> None:
+def test_a_middle_ends_before_a_stop(chat: LanguageChat) -> None:
     whole = done(chat, middle(max_tokens=30)).text
     stop = whole[len(whole) // 2 :][:2]
     cut = done(chat, middle(max_tokens=30, stop=("\x00", stop)))
@@ -130,7 +130,7 @@ def test_a_middle_ends_before_a_stop(chat: DiffusionChat) -> None:
     assert len(cut.text) == whole.index(stop)
 
 
-def test_a_middle_ends_where_it_meets_the_text_behind(chat: DiffusionChat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_middle_ends_where_it_meets_the_text_behind(chat: LanguageChat, monkeypatch: pytest.MonkeyPatch) -> None:
     from cinnabar.engine.chat import planning
     from cinnabar.engine.chat.meeting import Meeting
 
@@ -147,7 +147,7 @@ def test_a_middle_ends_where_it_meets_the_text_behind(chat: DiffusionChat, monke
         assert cut.text.startswith(state.text[: state.settled])
 
 
-def test_states_settle_piece_by_piece_and_end_with_the_answer(chat: DiffusionChat) -> None:
+def test_states_settle_piece_by_piece_and_end_with_the_answer(chat: LanguageChat) -> None:
     states, event = asked(chat, middle(max_tokens=30, states=True))
     assert isinstance(event, Done) and len({state.settled for state in states}) > 2
     settled = ""
@@ -157,17 +157,17 @@ def test_states_settle_piece_by_piece_and_end_with_the_answer(chat: DiffusionCha
     assert settled == event.text
 
 
-def test_the_same_seed_draws_the_same_middle(chat: DiffusionChat) -> None:
+def test_the_same_seed_draws_the_same_middle(chat: LanguageChat) -> None:
     drawn = [done(chat, middle(temperature=1.0, seed=seed)).text for seed in (1, 2, 3, 1)]
     assert drawn[0] == drawn[3] and len({*drawn}) > 1
 
 
-def test_texts_longer_than_the_window_are_refused_with_their_parameter(chat: DiffusionChat) -> None:
+def test_texts_longer_than_the_window_are_refused_with_their_parameter(chat: LanguageChat) -> None:
     event = failed(chat, middle("x = 1\n" * 400))
     assert (event.code, event.param) == ("context_length_exceeded", "prompt") and event.message.startswith("prompt: ")
 
 
-def test_an_edit_is_asked_in_words_and_takes_no_stop(chat: DiffusionChat, model: LanguageModel) -> None:
+def test_an_edit_is_asked_in_words_and_takes_no_stop(chat: LanguageChat, model: LanguageModel) -> None:
     edit = replace(wanted(), messages=(), gap=next_edit(EDIT))
     plan = Planner(model).plan(edit)
     assert isinstance(plan.answer, Region) and model.tokenizer.added[MARKS[0]].id not in plan.task.prompt

@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clients import NOTE, TOOLS, tiny, user, wanted
+from clients import NOTE, TOOLS, tiny, wanted
 from tiny_checkpoint import HEADERS
 
 from cinnabar.engine.chat.answer_kinds import Call, CallOr, FreeText, RecordText
 from cinnabar.engine.chat.planning import Planner
 from cinnabar.engine.chat.prompts import chat_messages
 from cinnabar.engine.chat.requests import ChatRequest, Message, RequestRefused, ToolCall
-from cinnabar.engine.diffusion.prompt import messages as extraction_messages
-from cinnabar.engine.examples import Example
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.schemas import compile_schema
 
@@ -78,24 +76,6 @@ def test_the_same_answers_share_one_graph(model: LanguageModel) -> None:
     for thread in threads:
         thread.join()
     assert len({id(plan.task.graph) for plan in found}) == 1
-
-
-def test_an_extraction_is_asked_as_the_engine_asks_with_examples(model: LanguageModel) -> None:
-    example = Example("No. X-1", '{"number":"X-1","day":null}')
-    talk = (*user("No. 7"), *user("day unknown"), Message("assistant", "{}"))
-    request = replace(wanted(schema=NOTE, extract=True, examples=(example,)), messages=talk)
-    asked = extraction_messages(
-        NOTE.form, {}, "No. 7\n\nday unknown", [(example.text, '{"number": "X-1", "day": null}')]
-    )
-    assert [*Planner(model).plan(request).task.prompt] == model.chat.render(asked)
-    with pytest.raises(RequestRefused, match=r"messages\[3\]: expected no text of the user behind an answer"):
-        Planner(model).plan(replace(request, messages=(*talk, *user("Validation Error found"))))
-
-
-def test_examples_that_do_not_fit_are_left_out(model: LanguageModel) -> None:
-    request = wanted(schema=NOTE, extract=True, examples=(Example("word " * 900, '{"number":"","day":null}'),))
-    alone = replace(request, examples=())
-    assert Planner(model).plan(request).task.prompt == Planner(model).plan(alone).task.prompt
 
 
 def test_another_template_is_used_as_it_is(tmp_path: Path) -> None:

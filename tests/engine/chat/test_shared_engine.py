@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cinnabar.engine.chat.shared_engine import CLOSED, SharedEngine
+from cinnabar.engine.chat.shared_engine import CLOSED, Awaited, SharedEngine
 from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
 from cinnabar.engine.time_limit import GIVEN_UP, check_time
@@ -91,6 +92,16 @@ def test_what_waits_during_a_batch_shares_the_next_one(shared: SharedEngine, scr
         name: f'"{name}"' for name in "abc"
     }
     assert record(other) == '"other"' and scripted.batches == [["first"], ["a", "b", "c"], ["other"]]
+
+
+def test_requests_that_gain_nothing_from_each_other_are_filled_one_by_one(scripted: Scripted) -> None:
+    shared = SharedEngine(lambda _: scripted, shares=False)
+    first = begin(shared, scripted)
+    found = [first, *(shared.submit(request(name), MEDIUM) for name in "ab")]
+    scripted.go.release(3)
+    assert [record(one) for one in found] == ['"first"', '"a"', '"b"']
+    assert scripted.batches == [["first"], ["a"], ["b"]]
+    shared.close()
 
 
 def test_a_long_request_waits_for_shorter_ones_and_is_filled_alone(
@@ -225,3 +236,84 @@ def test_requests_that_wait_when_the_engine_is_closed_end(shared: SharedEngine, 
     for one in (waiting, late):
         result = one.result(timeout=10)
         assert isinstance(result, Failed) and result.code == CLOSED
+
+
+class Passes:
+    """Decodes tasks in passes, each of which waits until it may go on; a task ends with its last one."""
+
+    def __init__(self, in_turns: bool, order: list[list[str]]) -> None:
+        self.in_turns, self.order = in_turns, order
+        self.begun, self.go = threading.Semaphore(0), threading.Semaphore(0)
+
+    def run(self, take: Callable[[], Awaited | None], between: Callable[[], None]) -> None:
+        open_tasks: list[Awaited] = []
+        while True:
+            while (one := take()) is not None:
+                open_tasks.append(one)
+                self.order.append([one.identity])
+            if not open_tasks:
+                return
+            self.begun.release()
+            assert self.go.acquire(timeout=10)
+            open_tasks.pop(0).settle("decoded")
+            between()
+
+
+def beside(in_turns: bool, scripted: Scripted) -> tuple[SharedEngine, Passes]:
+    """An engine whose first task is at work, with a second one, a request, and a third task behind it."""
+    passes = Passes(in_turns, scripted.batches)
+    shared = SharedEngine(lambda _: scripted, tasks=passes)
+    shared.decode(Awaited(identity="one"))
+    assert passes.begun.acquire(timeout=10)
+    return shared, passes
+
+
+def test_tasks_join_each_other_but_not_before_an_older_request(scripted: Scripted) -> None:
+    shared, passes = beside(False, scripted)
+    found = [shared.decode(Awaited(identity="two")), shared.submit(request("a"), MEDIUM)]
+    found.append(shared.decode(Awaited(identity="three")))
+    assert shared.waiting == 3
+    passes.go.release(3)
+    scripted.go.release()
+    assert [one.result(timeout=10) for one in found[::2]] == ["decoded"] * 2 and record(found[1]) == '"a"'
+    assert scripted.batches == [["one"], ["two"], ["a"], ["three"]]
+    shared.close()
+
+
+def test_where_both_can_go_on_a_batch_is_filled_between_two_passes(scripted: Scripted) -> None:
+    shared, passes = beside(True, scripted)
+    two, filled = shared.decode(Awaited(identity="two")), shared.submit(request("a"), MEDIUM)
+    passes.go.release()
+    scripted.go.release()
+    assert record(filled) == '"a"' and passes.begun.acquire(timeout=10) and not two.done()
+    passes.go.release()
+    assert two.result(timeout=10) == "decoded" and scripted.batches == [["one"], ["a"], ["two"]]
+    shared.close()
+    assert shared.ended(5)
+
+
+def test_passes_take_as_long_as_the_batch_before_them_until_the_next_one(scripted: Scripted) -> None:
+    shared, passes = beside(True, scripted)
+    tasks = [shared.decode(Awaited(identity=name)) for name in ("two", "three")]
+    first = shared.submit(request("a"), MEDIUM)
+    passes.go.release()
+    assert scripted.begun.acquire(timeout=10)
+    later = shared.submit(request("b"), MEDIUM)
+    time.sleep(0.3)
+    scripted.go.release()
+    passes.go.release()
+    assert record(first) == '"a"' and tasks[0].result(timeout=10) == "decoded"
+    scripted.go.release()
+    passes.go.release()
+    assert record(later) == '"b"' and scripted.batches == [["one"], ["a"], ["two"], ["three"], ["b"]]
+    shared.close()
+
+
+def test_a_task_that_waits_can_be_given_up_and_is_ended_by_closing(scripted: Scripted) -> None:
+    shared, passes = beside(False, scripted)
+    given_up, left = shared.decode(Awaited(identity="two")), shared.decode(Awaited(identity="three"))
+    shared.give_up(given_up)
+    shared.close()
+    assert [one.result(timeout=10).code for one in (given_up, left)] == [GIVEN_UP, CLOSED] and shared.waiting == 0
+    passes.go.release()
+    assert shared.ended(5) and shared.decode(Awaited(identity="late")).result().code == CLOSED

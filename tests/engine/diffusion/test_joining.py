@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -101,29 +99,6 @@ def test_tasks_with_efforts_of_their_own_share_a_batch(kind: str) -> None:
         same(result, alone)
     if kind == "revising":
         assert len({one.passes for one in found[::3] if isinstance(one, Decoded)}) > 1
-
-
-def test_denoisers_of_one_model_in_two_threads_pass_in_turn() -> None:
-    model, at_work, most = decoder(BLOCK, 5), list[int](), list[int]()
-    both = [Denoiser(model, TOKENIZER, page=PAGE) for _ in range(2)]
-    (alone,) = Denoiser(model, TOKENIZER, page=PAGE).decode([made(0, 9, False)])
-    for one in both:
-        for name in ("_launched", "_finished"):
-
-            def slow(part: Callable[[Any], Any], asked: Any) -> Any:
-                at_work.append(1)
-                most.append(len(at_work))
-                time.sleep(0.002)
-                found = part(asked)
-                at_work.pop()
-                return found
-
-            setattr(one, name, partial(slow, getattr(one, name)))
-    with ThreadPoolExecutor(2) as threads:
-        found = list(threads.map(lambda one: one.decode([made(0, 9, False)] * 3), both))
-    assert max(most) == 1
-    for result in (*found[0], *found[1]):
-        same(result, alone)
 
 
 @pytest.mark.parametrize("kind", some(("revising",), CACHED))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import queue
 import random
 import threading
@@ -15,19 +16,20 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from clients import NOTE, TOOLS, accepts, asked, done, ended, failed, serving, tiny, wanted
+from clients import NOTE, TOOLS, accepts, asked, denoiser_of, done, ended, failed, serving, tiny, user, wanted
 from effort import some
 from tiny_models import KINDS, decoder
 from training.diffusion.pages import Pages
 
-from cinnabar.engine.chat.diffusion_chat import DiffusionChat
+from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.chat.gaps import between, next_edit
+from cinnabar.engine.chat.language_chat import LanguageChat, shared_language_engine
 from cinnabar.engine.chat.requests import ChatModel, ChatRequest, Done, Event, Failed, Message, State
 from cinnabar.engine.diffusion.decoded import Run
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
-from cinnabar.engine.request import Filled, Passage, Request
+from cinnabar.engine.request import Filled, Passage, Request, text_passage
 from cinnabar.engine.scheduler import NO_NUMBERS
 from cinnabar.schemas import compile_schema
 
@@ -96,7 +98,7 @@ def test_32_clients_get_what_each_gets_alone(model: LanguageModel) -> None:
 
 
 @pytest.mark.parametrize("sort", SORTS)
-def test_each_sort_of_request_is_answered(chat: DiffusionChat, sort: str) -> None:
+def test_each_sort_of_request_is_answered(chat: LanguageChat, sort: str) -> None:
     request = wanted(**SORTS[sort])
     event = done(chat, request)
     assert event.finish_reason in ("stop", "length", "tool_calls")
@@ -115,7 +117,7 @@ def test_each_sort_of_request_is_answered(chat: DiffusionChat, sort: str) -> Non
 
 @pytest.mark.parametrize("effort", EFFORTS)
 @pytest.mark.parametrize("sort", ["record", "extraction", "any JSON"])
-def test_every_state_under_a_schema_is_a_whole_record(chat: DiffusionChat, sort: str, effort: str) -> None:
+def test_every_state_under_a_schema_is_a_whole_record(chat: LanguageChat, sort: str, effort: str) -> None:
     settings = {"effort": EFFORTS[effort], "states": True, "max_tokens": 200}
     states, event = asked(chat, wanted(**(SORTS[sort] | settings)))
     assert isinstance(event, Done) and len(states) >= 2
@@ -125,7 +127,7 @@ def test_every_state_under_a_schema_is_a_whole_record(chat: DiffusionChat, sort:
         assert states[0].text == NOTE.minimal()
 
 
-def test_the_settled_beginning_of_a_text_stays_as_it_is(chat: DiffusionChat) -> None:
+def test_the_settled_beginning_of_a_text_stays_as_it_is(chat: LanguageChat) -> None:
     states, event = asked(chat, wanted(text="Write on", states=True, max_tokens=60, stop=("never that",)))
     assert isinstance(event, Done) and states[-1].text == event.text
     settled = 0
@@ -135,7 +137,7 @@ def test_the_settled_beginning_of_a_text_stays_as_it_is(chat: DiffusionChat) -> 
     assert settled > 20
 
 
-def test_nothing_is_settled_that_a_stop_may_still_cut(chat: DiffusionChat) -> None:
+def test_nothing_is_settled_that_a_stop_may_still_cut(chat: LanguageChat) -> None:
     whole = done(chat, wanted(text="abc")).text
     for at in range(0, len(whole) - 6, 3):
         states, event = asked(chat, wanted(text="abc", states=True, stop=(whole[at : at + 6],)))
@@ -143,7 +145,7 @@ def test_nothing_is_settled_that_a_stop_may_still_cut(chat: DiffusionChat) -> No
         assert all(event.text.startswith(state.text[: state.settled]) for state in states)
 
 
-def test_a_text_ends_before_the_first_stop(chat: DiffusionChat) -> None:
+def test_a_text_ends_before_the_first_stop(chat: LanguageChat) -> None:
     whole = done(chat, wanted(text="abc"))
     stop = whole.text[5:8]
     event = done(chat, wanted(text="abc", stop=("never that", stop)))
@@ -151,7 +153,7 @@ def test_a_text_ends_before_the_first_stop(chat: DiffusionChat) -> None:
     assert event.usage.completion_tokens < whole.usage.completion_tokens
 
 
-def test_max_tokens_bounds_the_answer_and_says_so(chat: DiffusionChat) -> None:
+def test_max_tokens_bounds_the_answer_and_says_so(chat: LanguageChat) -> None:
     event = done(chat, wanted(text="abc", max_tokens=3))
     assert (event.finish_reason, event.usage.completion_tokens) == ("length", 3)
     assert done(chat, wanted(text="abc", max_tokens=30)).text.startswith(event.text[:1])
@@ -167,14 +169,14 @@ def test_a_text_ends_where_the_end_is_the_likeliest_token(tmp_path: Path) -> Non
         assert plain(longer) == plain(event)
 
 
-def test_a_shared_prefix_is_not_read_again(chat: DiffusionChat) -> None:
+def test_a_shared_prefix_is_not_read_again(chat: LanguageChat) -> None:
     system = Message("system", "You are brief. " * 40)
     first = done(chat, wanted(messages=(system, Message("user", "one"))))
     second = done(chat, wanted(messages=(system, Message("user", "two"))))
     assert first.usage.cached_tokens == 0 and 0 < second.usage.cached_tokens <= second.usage.prompt_tokens
 
 
-def test_what_is_forced_behind_a_prompt_is_no_cached_part_of_it(chat: DiffusionChat) -> None:
+def test_what_is_forced_behind_a_prompt_is_no_cached_part_of_it(chat: LanguageChat) -> None:
     for length in range(0, 64, 8):
         request = wanted(text="a" * length, tools=TOOLS, tool_choice="weather")
         usage = [done(chat, request).usage for _ in range(2)][1]
@@ -193,7 +195,7 @@ def test_what_is_forced_behind_a_prompt_is_no_cached_part_of_it(chat: DiffusionC
     ],
 )
 def test_a_request_that_cannot_be_answered_is_refused_with_its_parameter(
-    chat: DiffusionChat, settings: dict[str, Any], code: str, param: str, said: str
+    chat: LanguageChat, settings: dict[str, Any], code: str, param: str, said: str
 ) -> None:
     event = failed(chat, wanted(**settings))
     assert (event.code, event.param) == (code, param) and said in event.message
@@ -202,7 +204,7 @@ def test_a_request_that_cannot_be_answered_is_refused_with_its_parameter(
 def test_a_cancelled_request_ends_and_the_others_go_on(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(model) as chat:
         found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(3)]
-        step, steps, go_on = chat._denoiser._launched, threading.Semaphore(0), threading.Semaphore(0)
+        step, steps, go_on = denoiser_of(chat)._launched, threading.Semaphore(0), threading.Semaphore(0)
         seen = list[bool]()
 
         def slow(runs: list[Run]) -> Any:
@@ -211,7 +213,7 @@ def test_a_cancelled_request_ends_and_the_others_go_on(model: LanguageModel, mon
             seen.append(any(run.sequence.limit - run.sequence.begin == 201 for run in runs))
             return step(runs)
 
-        monkeypatch.setattr(chat._denoiser, "_launched", slow)
+        monkeypatch.setattr(denoiser_of(chat), "_launched", slow)
         cancels = [chat.submit(wanted("r0", schema=NOTE, states=True, max_tokens=200), found[0].put)]
         assert steps.acquire(timeout=30)
         for events in found[1:]:
@@ -242,7 +244,7 @@ def test_a_request_that_waits_is_cancelled_at_once(model: LanguageModel) -> None
 
 
 def test_more_requests_than_may_wait_are_refused_at_once(model: LanguageModel) -> None:
-    with serving(model, waiting=2) as chat:
+    with serving(model, most=2) as chat:
         found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(4)]
         hold = threading.Event()
         plan = chat._planner.plan
@@ -283,7 +285,7 @@ def test_after_a_pass_that_fails_each_request_is_decoded_alone(
     requests = [wanted(f"r{at}", f"text {at}", schema=NOTE, states=at == 1) for at in range(4)]
     with serving(model) as chat:
         expected = [plain(asked(chat, request)[1]) for request in requests]
-        step, sizes = chat._denoiser._launched, list[int]()
+        step, sizes = denoiser_of(chat)._launched, list[int]()
 
         def failing(runs: list[Run]) -> Any:
             sizes.append(len(runs))
@@ -293,7 +295,7 @@ def test_after_a_pass_that_fails_each_request_is_decoded_alone(
             return step(runs)
 
         poison = chat._planner.plan(wanted("poison", "poison")).task.prompt
-        monkeypatch.setattr(chat._denoiser, "_launched", failing)
+        monkeypatch.setattr(denoiser_of(chat), "_launched", failing)
         found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(5)]
         for at, request in enumerate([*requests, wanted("poison", "poison")]):
             chat.submit(request, found[at].put)
@@ -338,13 +340,14 @@ def test_a_client_that_cannot_take_its_states_ends_itself_alone(model: LanguageM
 
 
 def test_closing_ends_all_requests_and_refuses_further_ones(model: LanguageModel) -> None:
-    chat = DiffusionChat(model)
+    engine = shared_language_engine(model, model)
+    chat = LanguageChat(model, engine, "tiny")
     found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(6)]
     for at, events in enumerate(found):
         chat.submit(wanted(f"r{at}", "long " * 50, max_tokens=None), events.put)
     begun = time.monotonic()
     chat.close()
-    assert time.monotonic() - begun < 20 and not chat._thread.is_alive()
+    assert engine.ended(20) and time.monotonic() - begun < 20
     for events in found:
         _, event = ended(events)
         assert isinstance(event, Done) or event.code == "closed"
@@ -353,7 +356,7 @@ def test_closing_ends_all_requests_and_refuses_further_ones(model: LanguageModel
     chat.close()
 
 
-def test_a_diffusion_chat_is_a_chat_model(chat: DiffusionChat) -> None:
+def test_a_language_chat_is_a_chat_model(chat: LanguageChat) -> None:
     told: ChatModel = chat
     assert (told.name, told.context) == ("tiny", 2048)
     assert told.abilities == {"extract", "chat", "tools", "fim", "edit"}
@@ -392,3 +395,54 @@ def test_models_of_all_kinds_answer_alike_alone_and_together(model: LanguageMode
         assert plain(own_event) == plain(event) and own_states == states
         assert isinstance(event, Done) or event.param == "max_tokens"
     assert sum(isinstance(event, Done) for _, event in alone) > 8
+
+
+#: A tiny model that fills fields as branches.
+CAUSAL: dict[str, Any] = {
+    "visibility": "causal", "noise": "none", "block": 1, "shift": True, "qk_norm": False, "qkv_bias": True,
+    "family": "qwen2",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def causal(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
+    return tiny(tmp_path_factory.mktemp("causal"), **CAUSAL)
+
+
+def test_a_causal_model_copies_a_record_from_a_document_and_writes_any_other_one(
+    causal: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, asks = "No. R-77 the name", {"schema": NOTE, "extract": True, "guesses": True, "max_tokens": None}
+    with serving(causal) as chat:
+        (filled,) = language_engine(causal).fill([Request("", NOTE.form, text_passage(text))])
+        plan, planned = chat._planner.plan, list[str]()
+        monkeypatch.setattr(chat._planner, "plan", lambda asked: planned.append(asked.identity) or plan(asked))
+        states, read = asked(chat, wanted("read", text, states=True, **asks))
+        assert isinstance(filled, Filled) and isinstance(read, Done) and read.text == filled.record
+        assert states[-1].text == read.text and all(accepts(NOTE, state.text) for state in states)
+        assert read.confidence.keys() == filled.leaves.keys() and not planned
+        assert json.loads(read.text)["number"] in ("", *text.split(), "R-77 the")
+        cut = done(chat, wanted("cut", text, **asks | {"max_tokens": 3}))
+        assert cut.finish_reason == "length" and read.text.startswith(cut.text)
+        assert accepts(NOTE, done(chat, wanted("write", text, schema=NOTE)).text) and planned == ["write"]
+
+
+def test_an_extraction_refuses_what_a_document_cannot_answer(chat: LanguageChat) -> None:
+    talk = (*user("No. 7"), Message("assistant", "{}"), *user("Validation Error found"))
+    event = failed(chat, wanted(messages=talk, schema=NOTE, extract=True))
+    assert event.param == "messages" and "expected no text of the user behind an answer" in event.message
+    long = failed(chat, wanted(text="x y " * 9000, schema=NOTE, extract=True))
+    assert (long.code, long.param) == ("context_length_exceeded", "messages")
+
+
+def test_documents_are_read_between_the_passes_of_a_long_chat(causal: LanguageModel) -> None:
+    with serving(causal) as chat:
+        talked, read = queue.Queue[Event](), queue.Queue[Event]()
+        chat.submit(wanted("talk", states=True, max_tokens=1500), talked.put)
+        assert isinstance(talked.get(timeout=30), State)
+        chat.submit(wanted("read", "No. R-77", schema=NOTE, extract=True, guesses=True), read.put)
+        assert isinstance(ended(read)[1], Done)
+        assert not any(isinstance(event, Done) for event in [*talked.queue])
+        alone = done(chat, wanted("again", max_tokens=40))
+    with serving(causal) as chat:
+        assert plain(done(chat, wanted("again", max_tokens=40))) == plain(alone)

@@ -1,0 +1,239 @@
+"""A model behind a server that takes records from documents; it refuses all other requests plainly."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+from cinnabar.engine import request as engine_request
+from cinnabar.engine.chat.reading import asked_of, read_answer
+from cinnabar.engine.chat.requests import (
+    Ability,
+    Cancel,
+    ChatRequest,
+    Deliver,
+    Done,
+    Event,
+    Failed,
+    FailureCode,
+    RequestRefused,
+    State,
+)
+from cinnabar.engine.chat.shared_engine import CLOSED, SharedFiller, Watch
+from cinnabar.engine.effort import Effort
+from cinnabar.engine.filler import Prompted
+from cinnabar.engine.request import Passage, Request, Result
+from cinnabar.engine.time_limit import GIVEN_UP, TOO_SLOW
+from cinnabar.schemas.errors import CinnabarError
+
+#: Characters of a token in the longest of texts.
+_CHARACTERS = 32
+#: Requests that are worked on or wait, and threads that plan them, which takes part of a second.
+OPEN, _PLANNERS = 256, 2
+#: Codes of the engine, as codes of a failure; all others are its own errors.
+_CODES: dict[str, FailureCode] = {
+    TOO_SLOW: "timeout",
+    GIVEN_UP: "cancelled",
+    CLOSED: "closed",
+    "too_long": "context_length_exceeded",
+    "schema_too_large": "invalid_schema",
+}
+_REASONS = {
+    TOO_SLOW: "the model worked on it for too long; send a shorter text",
+    GIVEN_UP: "the client gave the request up",
+    CLOSED: "the server is shutting down",
+}
+_log = logging.getLogger(__name__)
+
+
+class Answering(Protocol):
+    """What fills requests one by one: the engine of one model, or of two."""
+
+    @property
+    def waiting(self) -> int: ...
+
+    def submit(self, request: Request, effort: Effort, watch: Watch | None = None) -> Future[Result]: ...
+
+    def filler(self, effort: Effort) -> SharedFiller: ...
+
+    def give_up(self, result: Future[Any]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A planned request. begin: hands it to the engine. answer: makes the answer of what comes back."""
+
+    begin: Callable[[], Future[Any]]
+    answer: Callable[[Any], Done]
+
+
+class OpenRequest:
+    """A request that is not answered yet; nothing is delivered behind its last event.
+
+    work: what it waits for, None until it is planned; give_up: ends that. left: told when the request has ended.
+    """
+
+    def __init__(
+        self,
+        request: ChatRequest,
+        deliver: Deliver,
+        give_up: Callable[[Future[Any]], None],
+        left: Callable[[OpenRequest], None],
+    ) -> None:
+        self.request, self.lock, self.ended = request, threading.RLock(), False
+        self.work: Future[Any] | None = None
+        self._deliver, self._give_up, self._left = deliver, give_up, left
+        self._shown = State("", -1)
+
+    def show(self, text: str, settled: int = 0) -> None:
+        """Delivers a state, if it is another one; gives the request up if its client cannot take it."""
+        with self.lock:
+            state = State(text, settled)
+            if self.ended or state == self._shown:
+                return
+            self._shown = state
+            try:
+                self._deliver(state)
+                return
+            except Exception:
+                _log.exception("request %s is given up, for its states cannot be delivered", self.request.identity)
+        self.leave(GIVEN_UP)
+
+    def leave(self, code: str) -> None:
+        """Ends the request early, with this code of the engine, which then drops it."""
+        self.end(_failure(engine_request.Failed("", code)))
+        if self.work is not None:
+            self._give_up(self.work)
+
+    def end(self, event: Event) -> None:
+        """Delivers the last event, once."""
+        with self.lock:
+            if self.ended:
+                return
+            self.ended = True
+            try:
+                self._deliver(event)
+            except Exception:
+                _log.exception("request %s: the last event could not be delivered", self.request.identity)
+        self._left(self)
+
+
+class DocumentChat:
+    """A chat model that reads: the first messages of the user are the document, the schema of the answer is the form.
+
+    engine: that of the model. context: the most tokens of a request. passage_of: turns a document's text into a
+    passage. most: of the requests that are worked on or wait. System messages are not read. Two threads plan requests.
+    """
+
+    abilities: frozenset[Ability] = frozenset({"extract"})
+
+    def __init__(
+        self,
+        engine: Answering,
+        name: str,
+        context: int,
+        passage_of: Callable[[str], Passage],
+        most: int = OPEN,
+    ) -> None:
+        self.name, self.context = name, context
+        self._answering, self._passage_of, self._most = engine, passage_of, most
+        self._threads = ThreadPoolExecutor(_PLANNERS, thread_name_prefix="chat plan")
+        self._open = set[OpenRequest]()
+
+    @property
+    def waiting(self) -> int:
+        """The number of requests that wait for a batch, also those of others that share the engine."""
+        return sum(one.work is None for one in [*self._open]) + self._answering.waiting
+
+    def submit(self, request: ChatRequest, deliver: Deliver) -> Cancel:
+        """Takes a request in, has it planned in another thread, and returns what cancels it."""
+        opened = OpenRequest(request, deliver, self._answering.give_up, self._open.discard)
+        if len(self._open) >= self._most:
+            opened.end(Failed("overloaded", f"{self._most} requests are worked on or wait already, try again later"))
+            return lambda: None
+        self._open.add(opened)
+        try:
+            self._threads.submit(self._begin, opened)
+        except RuntimeError:  # after `close`
+            opened.leave(CLOSED)
+        return lambda: opened.leave(GIVEN_UP)
+
+    def close(self) -> None:
+        """Ends all requests with the code `closed`."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for opened in [*self._open]:
+            opened.leave(CLOSED)
+        self._answering.close()
+
+    def plan(self, opened: OpenRequest) -> Planned:
+        """Returns what is done for a request. Raises RequestRefused if the model cannot answer it."""
+        request, asked = opened.request, asked_of(opened.request)
+        filler = self._answering.filler(request.effort)
+        most = filler.context_tokens
+        if isinstance(filler, Prompted):
+            most = filler.context_beside(asked.schema.form)
+        # Told before the rest of a vast text is read.
+        passage = self._passage_of(asked.document[: _CHARACTERS * most + 1])
+        vast = max(len(passage.word_start), len(passage.text) // _CHARACTERS) > most
+        tokens = most + 1 if vast else filler.count_tokens(passage.text)
+        if tokens > most:
+            reason = f"expected a document of at most {most} tokens; cut it, or send it to /v1/extract"
+            raise RequestRefused("context_length_exceeded", reason, "messages")
+        if asked.tool is not None and not asked.tool.takes_an_object:
+            reason = f"tools: {asked.tool.name}: expected an object as the arguments"
+            raise RequestRefused("invalid_schema", reason, "tools")
+        filled = Request(request.identity, asked.schema.form, passage)
+        watch: Watch | None = None
+        if request.states and asked.tool is None:
+            watch = lambda _, record: opened.show(record)  # noqa: E731
+        begin = partial(self._answering.submit, filled, request.effort, watch)
+        return Planned(begin, partial(read_answer, request, asked.tool, tokens, filler.count_tokens))
+
+    def _begin(self, opened: OpenRequest) -> None:
+        """Plans a request and hands it to the engine, unless it has ended."""
+        try:
+            work = self.plan(opened)
+            with opened.lock:
+                if not opened.ended:
+                    opened.work = work.begin()
+        except RequestRefused as refused:
+            opened.end(refused.event)
+        except CinnabarError as error:
+            opened.end(Failed("invalid_schema", str(error)))
+        except Exception as error:
+            opened.end(_own_error(opened.request, error))
+        if opened.work is not None:
+            opened.work.add_done_callback(lambda done: self._finish(opened, work, done.result()))
+
+    def _finish(self, opened: OpenRequest, work: Planned, result: Any) -> None:
+        """Delivers the answer, first as the last state unless it is a refusal or a call."""
+        if isinstance(result, engine_request.Failed):
+            opened.end(_failure(result))
+            return
+        try:
+            done = work.answer(result)
+        except Exception as error:
+            opened.end(_own_error(opened.request, error))
+            return
+        if opened.request.states and not done.tool_calls and not done.refusal:
+            opened.show(done.text, len(done.text))
+        opened.end(done)
+
+
+def _failure(result: engine_request.Failed) -> Failed:
+    """Returns the event of a request that the engine could not answer."""
+    reason = f"{result.code}: {result.detail}" if result.detail else result.code
+    return Failed(_CODES.get(result.code, "engine_error"), _REASONS.get(result.code, reason))
+
+
+def _own_error(request: ChatRequest, error: Exception) -> Failed:
+    # The text of an error may hold that of a document.
+    _log.error("request %s failed: %s", request.identity, type(error).__name__)
+    return Failed("engine_error", f"engine_error: {type(error).__name__}")
