@@ -71,22 +71,19 @@ class Forks:
             fork.length += len(tokens)
         base, length = self._keys.held, self._keys.length
         # Sums over keys depend on how many are padding, so a row's room is its own, whatever others have read.
-        rooms = at // _ROOM
-        groups = [(rooms == room).nonzero()[:, 0] for room in rooms.unique()]
-        order = torch.cat(groups).argsort()
-        seen = torch.arange(self._held.shape[4], device=device)
+        rooms = (at // _ROOM + 1) * _ROOM
+        groups = [(room, (rooms == room).nonzero()[:, 0]) for room in sorted(set(rooms.tolist()))]
+        unseen = [torch.arange(room, device=device) > at[rows, None] for room, rows in groups]
+        order = torch.cat([rows for _, rows in groups]).argsort()
 
         def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layer: int) -> torch.Tensor:
             held = self._held[layer]
             held[0, own, :, at] = k[0].transpose(0, 1)
             held[1, own, :, at] = v[0].transpose(0, 1)
             parts = []
-            for rows in groups:
-                room = (int(rooms[rows[0]]) + 1) * _ROOM
-                tails = held[:, own[rows], :, :room]
-                parts.append(_branched(q[:, :, rows], base[layer, :, :, :length], *tails, seen[:room] > at[rows, None]))
-            if len(parts) == 1:
-                return parts[0]
+            for (room, rows), hidden in zip(groups, unseen, strict=True):
+                keys, values = held[:, own[rows], :, :room]
+                parts.append(_branched(q[:, :, rows], base[layer, :, :, :length], keys, values, hidden))
             return torch.cat(parts, 2)[:, :, order]
 
         hidden = self._decoder.hidden(ids[None], length + at[None], attend)

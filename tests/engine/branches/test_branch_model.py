@@ -141,7 +141,7 @@ def test_a_value_does_not_depend_on_other_documents(model: LanguageModel) -> Non
         assert alone == together[at]
 
 
-def test_drafts_and_other_documents_change_no_value(model: LanguageModel, tmp_path: Path) -> None:
+def test_drafts_and_other_documents_change_no_value(model: LanguageModel) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoint, "multiplies_integers", lambda _: True)
         whole = load_language_model(model.folder, "cpu", "int8")
