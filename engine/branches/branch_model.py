@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 import torch
@@ -37,11 +38,9 @@ from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing
 _T = TypeVar("_T")
 #: The forms whose part of the prompt is kept, and of how many of them as keys.
 _FORMS_KEPT, _KEYS_KEPT = 64, 2
-#: Below this share of the model's mass, somewhere in a copied text, the value is written freely too; the copied one
-#: stays unless the free one has so many times its share, and all its numbers and names are the document's.
-COMPOSED, BETTER = 0.05, 4.0
-#: The most tokens of a value that is put together: of one that goes on the model is wording, not composing.
-COMPOSED_TOKENS = 48
+#: A copied value stays unless the one that is written freely has so many times its share, and all its numbers and names
+#: are the document's.
+BETTER = 4.0
 # The tokens and branches of a trial of a machine, and the rows that a field takes: its head, then a few of its value.
 _TRIED, _BRANCHES, _ROWS = 64, 8, 12
 #: The log share of what is impossible.
@@ -222,34 +221,32 @@ class BranchModel:
             if region is not None:
                 array = form.arrays[rows[row].array]
                 asks = item_head(array, first_words(memory.passage.text, rows[row].anchor), prompt.names[slot.path])
-            branches.append((key, slot, Branch(self._encode(asks), constraint, -1 if region is None else row)))
+            branch = Branch(self._encode(asks), constraint, -1 if region is None else row)
+            if not slot.options and kind_of(slot) not in TYPED and not is_worded(slot):
+                branch.otherwise = partial(self._free, slot, memory)
+            branches.append((key, slot, branch))
         if branches:
-            with _part(0, 3):
+            with _part(0, 2):
                 forks = self._forks(form, memory)
-            with _part(1, 3):
+            with _part(1, 2):
                 self.branches.decode(forks, [branch for *_, branch in branches])
         for key, slot, branch in branches:
-            memory.answers[key] = self._answer(slot, branch, memory)
-        with _part(2, 3):
-            self._compose(form, memory, [one for one in branches if _is_composed(one[1], one[2])])
+            memory.answers[key] = self._composed(slot, branch, memory) or self._answer(slot, branch, memory)
 
-    def _compose(self, form: Form, memory: BranchMemory, doubted: Sequence[tuple[_Key, Slot, Branch]]) -> None:
-        """Asks again where copying left little of the model's own mass: the value may be put together from parts."""
-        free = [
-            Branch(copied.head, Written(slot.automaton, self.tokens), most=COMPOSED_TOKENS)
-            for _, slot, copied in doubted
-        ]
-        if free:
-            self.branches.decode(self._forks(form, memory), free)
-        for (key, slot, copied), branch in zip(doubted, free, strict=True):
-            if not isinstance(branch.final, tuple):
-                continue
-            said = json.loads(b'"%s"' % branch.final[1])
-            text, traces = scalar_text(said).encode(), memory.grounds.traces
-            traced = traces.share(said) if slot.accepts(text) else 0.0
-            if traced and branch.mass > BETTER * copied.mass:
-                share = round(branch.share * traced, 6)
-                memory.answers[key] = Answer(branch.null, text, traces.spans(said), share, "generated")
+    def _free(self, slot: Slot, memory: BranchMemory) -> Written:
+        return Written(slot.automaton, self.tokens, memory.grounds.traces.lines.encode())
+
+    def _composed(self, slot: Slot, copied: Branch, memory: BranchMemory) -> Answer | None:
+        """Returns the value that was put together from parts of the document, None if the copied one stays."""
+        free = copied.free
+        if free is None or not isinstance(free.final, tuple):
+            return None
+        said = json.loads(b'"%s"' % free.final[1])
+        text, traces = scalar_text(said).encode(), memory.grounds.traces
+        traced = traces.share(said) if slot.accepts(text) else 0.0
+        if not traced or free.mass <= BETTER * copied.mass:
+            return None
+        return Answer(free.null, text, traces.spans(said), round(free.share * traced, 6), "generated")
 
     def _answer(self, slot: Slot, branch: Branch, memory: BranchMemory) -> Answer:
         if not isinstance(branch.final, tuple) or not branch.final:
@@ -342,10 +339,3 @@ def _region(rows: Sequence[Row], row: int, memory: BranchMemory) -> tuple[int, i
 def is_worded(slot: Slot) -> bool:
     """Returns whether the model may word a value anew: its schema says so, and it is a text of no form of its own."""
     return slot.written and not slot.options and kind_of(slot) not in TYPED
-
-
-def _is_composed(slot: Slot, branch: Branch) -> bool:
-    """Returns whether a text is written freely too: copying it left little, or nothing, of the model's mass."""
-    if slot.options or kind_of(slot) in TYPED or is_worded(slot) or branch.null >= 0.5:
-        return False
-    return branch.final is None or branch.mass < COMPOSED

@@ -24,8 +24,12 @@ Floats = npt.NDArray[np.float32]
 Pair = tuple[int, int]
 #: The tokens that are looked at, the likeliest first, where an automaton cannot list what it allows.
 LOOKED_AT = 512
+#: The share of all tokens below which none of them is looked at any more.
+LOST = 1e-5
 #: The most places in the document at which a text may be for its draft to be worth its price.
 PLACES = 3
+#: The bytes of a text that a draft is made of, and the fewest and the most of a written text that are looked for.
+DRAFT, FEWEST, MOST = 80, 2, 16
 #: The most bytes of a text that is copied.
 LONGEST = 1200
 
@@ -138,14 +142,7 @@ class Grounded:
             return []
         (begin, at), *_ = state
         stop = min(self._stop, begin + LONGEST) if self._given is None else max(self._given[begin])
-        drafted = list[int]()
-        while len(drafted) < many:
-            edges = [edge for edge in self._stretches.edges(at) if edge[1] <= stop]
-            if not edges:
-                break
-            token, at = edges[-1]
-            drafted.append(token)
-        return drafted
+        return self._tokens.spelled(self._stretches.written[at : min(stop, at + DRAFT)], many)
 
     def _moves_from(self, state: tuple[Pair, ...]) -> tuple[Ints, list[tuple[Pair, ...]], list[tuple[Pair, ...]]]:
         """Returns the tokens that go on, then those that end; the states of the former, and the final ones."""
@@ -174,11 +171,12 @@ class Grounded:
 class Written:
     """Any text that an automaton accepts, written within quotes; the state is the automaton's, and the text so far.
 
-    automaton: of the canonical JSON texts of strings, quotes included.
+    automaton: of the canonical JSON texts of strings, quotes included. source: lines that it may well be put together
+    from.
     """
 
-    def __init__(self, automaton: Automaton, tokens: ValueTokens) -> None:
-        self._automaton, self._tokens = automaton, tokens
+    def __init__(self, automaton: Automaton, tokens: ValueTokens, source: bytes = b"") -> None:
+        self._automaton, self._tokens, self._source = automaton, tokens, source
 
     def first(self) -> tuple[int, bytes]:
         """Returns the state behind the opening quote; -1 if no string is accepted."""
@@ -188,8 +186,15 @@ class Written:
         """Returns None: what is left to write is not looked for."""
         return None
 
-    def draft(self, state: object, many: int) -> list[int]:  # noqa: ARG002, as in the protocol
-        """Returns no tokens: the document does not tell how the text goes on."""
+    def draft(self, state: object, many: int) -> list[int]:
+        """Returns what goes on in the source behind the last words of the text."""
+        assert isinstance(state, tuple)
+        _, text = state
+        for size in range(min(len(text), MOST), FEWEST - 1, -1):
+            at = self._source.find(text[-size:])
+            if at >= 0:
+                line, _, _ = self._source[at + size : at + size + DRAFT].partition(b"\n")
+                return self._tokens.spelled(line, many)
         return []
 
     def move(self, state: object, shares: Floats) -> Move | None:
@@ -203,8 +208,11 @@ class Written:
         likely = likely[np.argsort(-shares[likely], kind="stable")]
         total = end = 0.0
         best: tuple[float, int, tuple[int, bytes]] | None = None
-        final = text
+        final, unseen = text, 1.0
         for token in likely.tolist():
+            if unseen < LOST and (end or best):
+                break
+            unseen -= float(shares[token])
             spelled = self._tokens.texts.get(token)
             if spelled is None:
                 continue

@@ -8,7 +8,7 @@ The longest part of a draft that is the model's own choice under the branch's co
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -23,6 +23,9 @@ from cinnabar.engine.time_limit import check_time
 
 #: The most tokens of a value, and items of a list.
 VALUE_TOKENS, ITEMS = 400, 200
+#: Below this share of the model's mass, somewhere in a copied text, the value is written freely too, in so many tokens:
+#: of one that goes on the model is wording, not putting together.
+COMPOSED, COMPOSED_TOKENS = 0.05, 48
 #: The fewest tokens of a common beginning that are worth a pass.
 _LEAST = 6
 #: The tokens that a pass reads at most for drafts, on a CPU and on other devices, and the most of one branch.
@@ -37,7 +40,9 @@ class Branch:
     of the tokens that say that there is no value. final: the state of the constraint at the end of the value, None if
     it has none. share: the product of the shares of all moves; mass: the smallest share of what was allowed, 1 where
     nothing was weighed. tokens, most: how many were and may be written. whole: whether all tokens are read, also those
-    that nothing else is left than to write.
+    that nothing else is left than to write. otherwise: what may be written freely where copying leaves little of the
+    model's mass, and `free` the branch that does so. begun: the shares of the first token. read: the tokens of
+    its head with the quote.
     """
 
     head: list[int]
@@ -45,12 +50,16 @@ class Branch:
     item: int = -1
     most: int = VALUE_TOKENS
     whole: bool = False
+    otherwise: Callable[[], Constraint] | None = None
+    free: Branch | None = None
+    begun: Floats | None = None
     null: float = 0.0
     final: object | None = None
     share: float = 1.0
     mass: float = 1.0
     tokens: int = 0
     done: bool = False
+    read: int = 0
     fork: Fork = field(default_factory=lambda: Fork(-1))
     state: object = None
     ahead: list[int] = field(default_factory=list)
@@ -103,10 +112,28 @@ class BranchDecoder:
             if settled is not None:
                 branch.final, branch.done = settled, True
             else:
+                branch.begun = first
                 branch.moved(first)
-        while left := [branch for branch in branches if not branch.done]:
-            tell_share(sum(one.done or one.tokens / one.most for one in branches) / len(branches))
+        every = [*branches]
+        while True:
+            every += [self._freed(forks, branch) for branch in branches if _is_doubted(branch)]
+            left = [branch for branch in every if not branch.done]
+            if not left:
+                break
+            tell_share(sum(one.done or one.tokens / one.most for one in every) / len(every))
             self._advance(forks, left)
+
+    def _freed(self, forks: Forks, branch: Branch) -> Branch:
+        """Returns a branch behind the same head that writes freely; it has made its first move."""
+        assert branch.otherwise is not None and branch.begun is not None
+        fork = forks.open(branch.fork)
+        fork.length = branch.read
+        constraint = branch.otherwise()
+        free = Branch(branch.head, constraint, most=COMPOSED_TOKENS, null=branch.null, fork=fork)
+        free.state = constraint.first()
+        free.moved(branch.begun)
+        branch.free = free
+        return free
 
     def _advance(self, forks: Forks, branches: Sequence[Branch]) -> list[Floats]:
         """Takes all branches on by a token at least; returns the shares of the vocabulary behind each one's last."""
@@ -146,9 +173,13 @@ class BranchDecoder:
         if stems:
             read = [(fork, groups[item][0].head[:same]) for item, (fork, same) in stems.items()]
             self._read(forks, read, [0] * len(read))
+        begun: list[int] = []
         for branch in branches:
-            branch.fork = forks.open(stems[branch.item][0] if branch.item in stems else None)
-        return [stems[branch.item][1] if branch.item in stems else 0 for branch in branches]
+            stem, same = stems.get(branch.item, (None, 0))
+            branch.fork = forks.open(stem)
+            branch.read = len(branch.head) + 1
+            begun.append(same)
+        return begun
 
     def items(self, forks: Forks, head: Sequence[int], grounded: Grounded) -> tuple[list[Item], float]:
         """Returns the items of a list, each behind the one before, and the share of there being none."""
@@ -208,6 +239,13 @@ class BranchDecoder:
             return [[] for _ in pieces]
         shares = iter(self._decoder.logits(hidden[rows]).float().softmax(-1).cpu().numpy())
         return [list(islice(shares, many)) for many in wanted]
+
+
+def _is_doubted(branch: Branch) -> bool:
+    """Returns whether a branch is to be written freely too, and is not yet: copying left little of the model's mass."""
+    if branch.otherwise is None or branch.free is not None or branch.begun is None or branch.null >= 0.5:
+        return False
+    return branch.mass < COMPOSED or (branch.done and branch.final is None)
 
 
 def logarithm(share: float) -> float:

@@ -20,6 +20,8 @@ from cinnabar.engine.share_done import tell_share
 
 #: Places of a branch that are made room for at a time.
 _ROOM = 64
+#: Places of a document whose attention is computed at a time.
+_TILE = 128
 
 
 class DocumentKeys:
@@ -146,7 +148,13 @@ def read_document(decoder: Decoder, tokens: Sequence[int], before: DocumentKeys 
             seen: torch.Tensor = seen,
         ) -> torch.Tensor:  # fmt: skip
             held[layer, 0, :, begin:end], held[layer, 1, :, begin:end] = k[0], v[0]
-            return attention(q, held[layer, 0, None, :, :end], held[layer, 1, None, :, :end], seen[None, None])
+            made = []
+            for at in range(0, end - begin, _TILE):
+                # Nothing behind a tile is seen from it.
+                stop = min(begin + at + _TILE, end)
+                keys, values = held[layer, :, None, :, :stop]
+                made.append(attention(q[:, :, at : at + _TILE], keys, values, seen[None, None, at : at + _TILE, :stop]))
+            return torch.cat(made, 2)
 
         decoder.hidden(part[None], positions[None], attend)
         tell_share((first + len(part)) / len(tokens))

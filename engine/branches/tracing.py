@@ -21,13 +21,15 @@ class Traces:
         return frozenset(part.casefold() for part in _PART.findall(self._reader.text))
 
     @cached_property
+    def lines(self) -> str:
+        """The readings of the passage's numbers, dates and times, and its text, as lines."""
+        mentions = ((mention.start, mention.end) for mention in self._reader.mentions)
+        read = {reading.decode().strip('"'): None for place in mentions for reading in self._reader.readings(place)}
+        return "\n".join([*read, self._reader.text])
+
+    @cached_property
     def _digits(self) -> frozenset[str]:
-        read = b" ".join(
-            reading
-            for mention in self._reader.mentions
-            for reading in self._reader.readings((mention.start, mention.end))
-        )
-        return frozenset(part.lstrip("0") for part in re.findall(r"\d+", f"{self._reader.text} {read.decode()}"))
+        return frozenset(part.lstrip("0") for part in re.findall(r"\d+", self.lines))
 
     def share(self, text: str) -> float:
         """Returns the share of a text's letters and digits that the passage has; 0 if a number or a name is made up.

@@ -24,6 +24,8 @@ from torch import Tensor, nn
 M = TypeVar("M", bound=nn.Module)
 #: The largest integer of a part, and how much finer the second part is than the first.
 _LARGEST, FINER = 127.0, 254.0
+#: What oneDNN takes for zero in rows of bytes.
+_ZERO = 128
 #: A weight is an 8-bit integer if it is this near to one, in units of its row's scale.
 _NEAR = 0.004
 #: The least value that a row's scale is computed from.
@@ -98,8 +100,61 @@ class IntegerLinear(nn.Module):
         return self._joined[others]
 
 
+class PackedLinear(nn.Module):
+    """A linear layer whose weights lie in the order in which oneDNN multiplies them on a CPU.
+
+    parts: of 8 bits of each input, 1 or 2. scale, bias: [out] float32. The sums of integers are exact, so a row's
+    output depends on no other row.
+    """
+
+    scale: Tensor
+    bias: Tensor
+
+    def __init__(self, weight: Tensor, scale: Tensor, bias: Tensor, parts: int) -> None:
+        """weight: [out, in] int8."""
+        super().__init__()
+        self.parts = parts
+        self._weight = torch.ops.onednn.qlinear_prepack(weight, None)
+        self._zeros = torch.zeros(len(scale), dtype=torch.int32)
+        # Copies: the pages that these were mapped from are given back with those of the weights.
+        self.register_buffer("scale", scale.clone())
+        self.register_buffer("bias", bias.clone())
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: [..., in]; returns [..., out] float32."""
+        return self.output(*self.split(x)).view(*x.shape[:-1], len(self.scale))
+
+    @torch.no_grad()
+    def split(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns the rows of x in bytes, [parts N, in], part after part, and their scales, [N, 1]."""
+        rows = x.reshape(-1, x.shape[-1]).float()
+        scale = row_scales(rows)
+        low = rows / scale
+        high = low.round()
+        if self.parts == 2:
+            high = torch.cat([high, low.sub_(high).mul_(FINER).round_()])
+        return high.add_(_ZERO).to(torch.uint8), scale
+
+    @torch.no_grad()
+    def output(self, rows: Tensor, scale: Tensor) -> Tensor:
+        """Returns [N, out] float32 for what `split` gives, which another layer of as many parts may have made."""
+        sums = torch.ops.onednn.qlinear_pointwise(
+            rows, 1.0, _ZERO, self._weight, self.scale, self._zeros, None, 1.0, 0,
+            torch.float32, "none", [], "",
+        )  # fmt: skip
+        if self.parts == 2:
+            first, second = sums.chunk(2)
+            sums = first.add_(second, alpha=1 / FINER)
+        made: Tensor = torch.addcmul(self.bias, sums, scale, out=sums)
+        return made
+
+
 def project(x: Tensor, *layers: nn.Module) -> tuple[Tensor, ...]:
     """Returns the outputs of several layers for the same input, [..., in]; it is split once for those in integers."""
+    packed = [layer for layer in layers if isinstance(layer, PackedLinear)]
+    if len(packed) == len(layers) and len({layer.parts for layer in packed}) == 1:
+        rows, scale = packed[0].split(x)
+        return tuple(layer.output(rows, scale).view(*x.shape[:-1], len(layer.scale)) for layer in packed)
     if not any(isinstance(layer, IntegerLinear) for layer in layers):
         return tuple(layer(x) for layer in layers)
     flat = x if x.dim() == 2 else x.reshape(-1, x.shape[-1])
@@ -256,3 +311,20 @@ def _seconds(work: Callable[[], Tensor], device: torch.device) -> float:
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.perf_counter() - begun
+
+
+@lru_cache(maxsize=1)
+def packs_integers() -> bool:
+    """Returns whether the CPU multiplies packed matrices of 8-bit integers exactly."""
+    generator = torch.Generator().manual_seed(0)
+    rows = torch.randint(-127, 128, (40, 768), generator=generator)
+    weight = torch.randint(-127, 128, (64, 768), generator=generator)
+    # Sums of two such products do not fit into 16 bits.
+    rows[:8], weight[:8] = 127, 127
+    rows[8:16] = -127
+    try:
+        layer = PackedLinear(weight.to(torch.int8), torch.ones(64), torch.zeros(64), 1)
+        found = layer(rows)
+    except (AttributeError, RuntimeError, NotImplementedError):
+        return False
+    return torch.equal(found, (rows @ weight.t()).float())

@@ -17,7 +17,13 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from cinnabar.engine.models.empty_modules import WithoutDrawing
-from cinnabar.engine.models.integer_products import eight_bits, multiplies_integers, take_integers, takes_integers
+from cinnabar.engine.models.integer_products import (
+    eight_bits,
+    multiplies_integers,
+    packs_integers,
+    take_integers,
+    takes_integers,
+)
 from cinnabar.engine.models.language.adapter import ADAPTER, WEIGHTS, products_of
 from cinnabar.engine.models.language.configuration import CONFIG, PRECISION
 from cinnabar.engine.models.language.decoder import Decoder
@@ -33,7 +39,7 @@ from cinnabar.engine.models.language.quantised import (
     quantise_modules,
     quantised_bytes,
 )
-from cinnabar.engine.models.language.rounded import pack_layers, packs_integers, rounded_layer
+from cinnabar.engine.models.language.rounded import pack_layers, rounded_layer
 from cinnabar.engine.models.language.tensor_names import Part, merged_experts
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.models.language.weights_file import GGUF_TYPES, SIZES, Stored, stored_tensors

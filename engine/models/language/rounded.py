@@ -14,18 +14,15 @@ has, add .1.)
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
 
-from cinnabar.engine.models.integer_products import FINER, IntegerLinear, Split, row_scales
+from cinnabar.engine.models.integer_products import IntegerLinear, PackedLinear, Split
 from cinnabar.engine.models.language.memory import drop_pages
 
 #: Numbers of a matrix that are turned back, and logits that are multiplied in integers, at a time.
 _SLICE, _LOGITS = 1 << 20, 1 << 22
-#: What oneDNN takes for zero in rows of bytes.
-_ZERO = 128
 #: The layers whose input is in one part: they widen it, and two parts would be most of a decoder's work.
 _ONE_PART = ("gate_proj", "up_proj")
 
@@ -74,46 +71,6 @@ class RoundedLinear(nn.Module):
             own.copy_(split.output(torch._int_mm(weight, right).t(), scale, bias))
 
 
-class PackedLinear(nn.Module):
-    """A linear layer whose weights lie in the order in which oneDNN multiplies them on a CPU.
-
-    parts: of 8 bits of each input, 1 or 2. scale, bias: [out] float32. The sums of integers are exact, so a row's
-    output depends on no other row.
-    """
-
-    scale: Tensor
-    bias: Tensor
-
-    def __init__(self, weight: Tensor, scale: Tensor, bias: Tensor, parts: int) -> None:
-        """weight: [out, in] int8."""
-        super().__init__()
-        self.parts = parts
-        self._weight = torch.ops.onednn.qlinear_prepack(weight, None)
-        self._zeros = torch.zeros(len(scale), dtype=torch.int32)
-        # Copies: the pages that these were mapped from are given back with those of the weights.
-        self.register_buffer("scale", scale.clone())
-        self.register_buffer("bias", bias.clone())
-
-    @torch.no_grad()
-    def forward(self, x: Tensor) -> Tensor:
-        """x: [..., in]; returns [..., out] float32."""
-        rows = x.reshape(-1, x.shape[-1]).float()
-        scale = row_scales(rows)
-        low = rows / scale
-        high = low.round()
-        if self.parts == 2:
-            high = torch.cat([high, low.sub_(high).mul_(FINER).round_()])
-        sums = torch.ops.onednn.qlinear_pointwise(
-            high.add_(_ZERO).to(torch.uint8), 1.0, _ZERO, self._weight, self.scale, self._zeros, None, 1.0, 0,
-            torch.float32, "none", [], "",
-        )  # fmt: skip
-        if self.parts == 2:
-            first, second = sums.chunk(2)
-            sums = first.add_(second, alpha=1 / FINER)
-        made: Tensor = torch.addcmul(self.bias, sums, scale, out=sums)
-        return made.view(*x.shape[:-1], len(self.scale))
-
-
 def pack_layers(decoder: nn.Module) -> None:
     """Replaces, in place, the `RoundedLinear` layers of a decoder by packed ones."""
     found = [
@@ -132,23 +89,6 @@ def pack_layers(decoder: nn.Module) -> None:
     with ThreadPoolExecutor(torch.get_num_threads()) as pool:
         for done in [pool.submit(pack, *one) for one in found]:
             done.result()
-
-
-@lru_cache(maxsize=1)
-def packs_integers() -> bool:
-    """Returns whether the CPU multiplies packed matrices of 8-bit integers exactly."""
-    generator = torch.Generator().manual_seed(0)
-    rows = torch.randint(-127, 128, (40, 768), generator=generator)
-    weight = torch.randint(-127, 128, (64, 768), generator=generator)
-    # Sums of two such products do not fit into 16 bits.
-    rows[:8], weight[:8] = 127, 127
-    rows[8:16] = -127
-    try:
-        layer = PackedLinear(weight.to(torch.int8), torch.ones(64), torch.zeros(64), 1)
-        found = layer(rows)
-    except (AttributeError, RuntimeError, NotImplementedError):
-        return False
-    return torch.equal(found, (rows @ weight.t()).float())
 
 
 class RoundedEmbedding(nn.Module):

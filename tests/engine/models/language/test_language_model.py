@@ -9,14 +9,14 @@ import pytest
 import torch
 from tiny_checkpoint import HEADERS, TRAITS, tiny_decoder, write_checkpoint, write_texts
 
-from cinnabar.engine.models.integer_products import IntegerLinear
+from cinnabar.engine.models.integer_products import IntegerLinear, PackedLinear, packs_integers
 from cinnabar.engine.models.language import checkpoint, language_model
 from cinnabar.engine.models.language.checkpoint import save_decoder
 from cinnabar.engine.models.language.configuration import language_precision
 from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.inspection import inspect_checkpoint, licences
 from cinnabar.engine.models.language.language_model import load_language_model
-from cinnabar.engine.models.language.rounded import PackedLinear, RoundedLinear, packs_integers
+from cinnabar.engine.models.language.rounded import RoundedLinear
 from cinnabar.engine.precision import Precision
 from cinnabar.schemas.errors import ModelError, UsageError
 

@@ -10,11 +10,11 @@ import pytest
 import torch
 from tiny_checkpoint import TRAITS, tiny_decoder
 
-from cinnabar.engine.models.integer_products import eight_bits
+from cinnabar.engine.models.integer_products import PackedLinear, eight_bits, packs_integers
 from cinnabar.engine.models.language import checkpoint, rounded
 from cinnabar.engine.models.language.checkpoint import KEPT, load_decoder, read_contents, save_decoder, weight_bytes
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.rounded import PackedLinear, RoundedEmbedding, RoundedLinear, packs_integers
+from cinnabar.engine.models.language.rounded import RoundedEmbedding, RoundedLinear
 
 CPU = torch.device("cpu")
 TIED = replace(TRAITS, tied=True, qkv_bias=True)

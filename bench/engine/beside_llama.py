@@ -1,0 +1,144 @@
+"""Branches beside llama.cpp: the same GGUF file, documents and fields, on the same threads, in turns in one run.
+
+    npm install --prefix FOLDER --ignore-scripts node-llama-cpp@3.21.1
+    python -m bench.engine.beside_llama FOLDER FILE.gguf ... [--set SET] [--threads 2] [--record]
+
+llama.cpp reads each document's text alone, then writes the record under its JSON grammar, token by token, behind the
+prompt that Cinnabar has. Documents are cut at so many tokens, and schemas at so many fields outside of lists.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from training.labelled import labelled_documents
+
+from bench.recording import Row, record
+from bench.reporting import machine_line, table
+from cinnabar.engine.branches.branch_model import BranchModel
+from cinnabar.engine.branches.prompt import dotted, field_lines, messages
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.language.language_model import load_language_model
+from cinnabar.engine.request import Filled, Request, text_passage
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.form.form import Form
+
+#: Tokens of a document, fields of a schema, and documents that are timed behind the first one.
+TOKENS, FIELDS, DOCUMENTS = 500, 12, 4
+HEAD = ("file", "s a record", "passes", "llama.cpp: the document alone", "its record", "first : alone", "records/s")
+
+
+def fields_of(schema: dict[str, Any]) -> dict[str, Any]:
+    """Returns the schema with its first fields outside of lists."""
+    flat = {name: own for name, own in schema["properties"].items() if own.get("type") not in ("array", "object")}
+    return {**schema, "properties": dict(list(flat.items())[:FIELDS]), "required": []}
+
+
+def plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """Returns what llama.cpp's grammar takes of it: names, types and options."""
+    known = ("type", "enum", "const", "anyOf", "oneOf")
+    own = {name: {key: one[key] for key in known if key in one} for name, one in schema["properties"].items()}
+    return {"type": "object", "properties": own}
+
+
+def texts_of(folder: Path, model: BranchModel) -> Iterator[str]:
+    """Yields documents of the set, the longest first, cut at `TOKENS` tokens."""
+    texts = [document.passage.text for document in labelled_documents(folder)]
+    tokenizer = model.model.tokenizer
+    for text in sorted(texts, key=model.count_tokens, reverse=True):
+        yield tokenizer.decode(tokenizer.encode(text)[:TOKENS]).decode("utf-8", "ignore")
+
+
+class Llama:
+    """llama.cpp in a process of its own."""
+
+    def __init__(self, folder: str, file: str, threads: int) -> None:
+        command = ["node", str(Path(__file__).with_name("llama.mjs")), str(Path(folder).resolve()), file, str(threads)]
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe)
+        assert self._process.stdout is not None
+        while self._process.stdout.readline() != "ready\n":
+            assert self._process.poll() is None, "llama.cpp did not start"
+
+    def ask(self, **asked: object) -> dict[str, Any]:
+        """Returns the seconds, the tokens of the text, and what was written."""
+        process = self._process
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(json.dumps(asked) + "\n")
+        process.stdin.flush()
+        answer: dict[str, Any] = json.loads(process.stdout.readline())
+        return answer
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._process.kill()
+
+
+def prompt_of(form: Form, text: str) -> str:
+    """Returns the prompt of the branches as one text, in the marks of Qwen."""
+    lines = "\n".join(field_lines(form, {slot.path: dotted(slot.path) for slot in form.slots}))
+    said = (f"<|im_start|>{one['role']}\n{one['content']}<|im_end|>\n" for one in messages(form.title, lines, text))
+    return "".join(said) + "<|im_start|>assistant\n"
+
+
+def figures(folder: str, file: str, documents: Path, threads: int) -> tuple[list[str], list[Row]]:
+    """Returns the row of the table, and the figures, of a file."""
+    schema = fields_of(json.loads((documents / "schema.json").read_text("utf-8")))
+    form = compile_schema(schema).form
+    model = BranchModel(load_language_model(file, "cpu"))
+    engine, llama = Engine(model), Llama(folder, file, threads)
+    own, alone, whole, passes = [], [], [], []
+    for number, text in enumerate(texts_of(documents, model)):
+        model.branches.passes = 0
+        begun = time.perf_counter()
+        (result,) = engine.fill([Request(str(number), form, text_passage(text))])
+        own.append(time.perf_counter() - begun)
+        assert isinstance(result, Filled), result
+        passes.append(model.branches.passes)
+        alone.append(llama.ask(text=text)["seconds"])
+        whole.append(llama.ask(text=prompt_of(form, text), schema=plain(schema))["seconds"])
+        if number == DOCUMENTS:
+            break
+    llama.close()
+    # The first one reads the fields too.
+    first, other, third, many = (statistics.mean(one[1:]) for one in (own, alone, whole, passes))
+    name, ratio, faster = Path(file).parent.name, first / other, third / first
+    line = [name, f"{first:.2f}", f"{many:.1f}", f"{other:.2f}", f"{third:.2f}", f"{ratio:.2f}", f"{faster:.1f}"]
+    told = f"{ratio:.2f} ({first:.2f} : {other:.2f} s)"
+    return line, [
+        Row(f"{name}: record of {FIELDS} fields : llama.cpp's prefill of the document", "1.3", told, ratio > 1.3),
+        Row(f"{name}: records/s against llama.cpp with its grammar", "3", f"{faster:.1f}", faster < 3),
+        Row(f"{name}: passes a record of {FIELDS} fields", "10", f"{many:.1f}", many > 10),
+    ]
+
+
+def main() -> None:
+    """Prints the figures of the files, and with `--record` keeps them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", help="where npm put node-llama-cpp")
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--set", type=Path, default=Path("data/samples/event"))
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--record", action="store_true")
+    asked = parser.parse_args()
+    torch.set_num_threads(asked.threads)
+    lines, rows = [], []
+    for file in asked.files:
+        line, own = figures(asked.folder, file, asked.set, asked.threads)
+        lines.append(line)
+        rows += own
+    print(machine_line(torch.device("cpu"), f"{asked.threads} threads"), "", table(HEAD, lines), sep="\n")
+    if asked.record:
+        record("beside_llama", "branches beside llama.cpp", "python -m bench.engine.beside_llama", rows, precision="int8")
+
+
+if __name__ == "__main__":
+    main()
