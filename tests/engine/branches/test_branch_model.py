@@ -15,10 +15,11 @@ from tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
 from cinnabar.engine.branches import decoding
 from cinnabar.engine.branches.branch_model import BranchModel
 from cinnabar.engine.branches.engine import language_engine
-from cinnabar.engine.branches.forks import Forks, read_document
+from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_document
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.language import checkpoint
+from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Filled, Request, Result, text_passage
 from cinnabar.engine.share_done import told_to
@@ -163,6 +164,25 @@ def test_drafts_and_other_documents_change_no_value(model: LanguageModel) -> Non
     assert fewer < sum(passes)
 
 
+def test_a_document_that_stands_first_is_read_once_for_all_schemas(
+    model: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+
+    def reading(decoder: Decoder, tokens: list[int], before: DocumentKeys | None = None) -> DocumentKeys:
+        read.append(len(tokens))
+        return read_document(decoder, tokens, before)
+
+    monkeypatch.setattr("cinnabar.engine.branches.branch_model.read_document", reading)
+    other = {"title": "bill", "type": "object", "properties": {"due": {"type": ["string", "null"]}}}
+    engine, alone = (Engine(BranchModel(model, document_first=True)) for _ in range(2))
+    engine.fill([request()])
+    (whole, fields), read[:] = read, []
+    (kept,) = engine.fill([request(schema=other)])
+    assert len(read) == 1 and read[0] < fields < whole
+    assert alone.fill([request(schema=other)]) == [kept]
+
+
 @pytest.mark.parametrize("budget", [1, 100_000])
 def test_shares_of_the_work_are_told_document_by_document(model: LanguageModel, budget: int) -> None:
     shares: list[float] = []
@@ -177,11 +197,11 @@ def test_shares_of_the_work_are_told_document_by_document(model: LanguageModel, 
 def test_a_model_keeps_few_of_the_forms_that_it_meets(
     model: LanguageModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cinnabar.engine.branches.branch_model._FORMS_KEPT", 3)
+    monkeypatch.setattr("cinnabar.engine.branches.branch_model.FORMS_KEPT", 3)
     branches = BranchModel(model)
     for compiled in forms(0, 5):
         Engine(branches).fill([Request("a", compiled.form, text_passage(TEXT))])
-    assert (len(branches._prompts), len(branches._read)) == (3, 2)
+    assert (len(branches._prompts), len(branches._begun)) == (3, 2)
 
 
 def test_a_known_value_is_not_asked_for(model: LanguageModel) -> None:
