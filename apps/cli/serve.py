@@ -55,6 +55,10 @@ def serve_model(
     ] = 256,
     timeout: Annotated[float, typer.Option(metavar="S", help="Seconds that a request may take.")] = 600.0,
     max_body: Annotated[int, typer.Option(metavar="MB", help="Megabytes of a request.")] = 64,
+    keep_documents: Annotated[
+        bool,
+        typer.Option("--keep-documents", help="A language model keeps what it read of a document for other schemas."),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object with the address on standard output at the start.")
     ] = False,
@@ -81,6 +85,7 @@ def serve_model(
         max_clients,
         timeout,
         max_body << 20,
+        keep_documents=keep_documents,
     )
     plan = RunPlan.of(schema or (), out, **run_options)
     schemas = [load_schema(one) for one in plan.schemas]

@@ -118,7 +118,7 @@ def _models(
         if escalation is not None:
             assert isinstance(escalation.source, LanguageSource), "--model auto takes a fetched language model"
             seconds = escalation.seconds or options.max_seconds
-            upper = _language_engine(escalation.source, False, seconds, metrics, examples)
+            upper = _language_engine(escalation.source, False, seconds, settings, metrics, examples)
             engine = TwoTiers(lower, upper, escalation, text_document)
         return DocumentChat(engine, name, reader.context_tokens, text_passage, settings.max_clients), engine
     if not isinstance(source, LanguageSource):
@@ -126,13 +126,18 @@ def _models(
     # Cold start: a server with the reader needs none of this.
     from cinnabar.engine.chat.language_chat import LanguageChat
 
-    shared = _language_engine(source, True, options.max_seconds, metrics, examples)
+    shared = _language_engine(source, True, options.max_seconds, settings, metrics, examples)
     chat = LanguageChat(source.load(fields=False), shared, name, text_passage, settings.max_clients)
     return chat, shared
 
 
 def _language_engine(
-    source: LanguageSource, chats: bool, seconds: float | None, metrics: Metrics, examples: Examples | None
+    source: LanguageSource,
+    chats: bool,
+    seconds: float | None,
+    settings: ServerSettings,
+    metrics: Metrics,
+    examples: Examples | None,
 ) -> SharedEngine:
     """Returns the shared engine of a language model; with `chats` it decodes tasks, too."""
     # Cold start: a server with the reader needs none of this.
@@ -140,7 +145,8 @@ def _language_engine(
 
     calibration = load_calibration(Path(source.folder), checkpoint_fingerprint(source.folder))
     plain = source.load(fields=False) if chats else None
-    return shared_language_engine(source.load(), plain, seconds, metrics.count_batch, calibration, examples)
+    first = settings.keep_documents
+    return shared_language_engine(source.load(), plain, seconds, metrics.count_batch, calibration, examples, first)
 
 
 def text_passage(text: str) -> Passage:

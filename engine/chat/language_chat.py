@@ -94,6 +94,7 @@ def shared_language_engine(
     on_batch: BatchWatch | None = None,
     calibration: Calibration | None = None,
     examples: Examples | None = None,
+    document_first: bool = False,
 ) -> SharedEngine:
     """Returns the shared engine of a language model.
 
@@ -106,7 +107,7 @@ def shared_language_engine(
     # One cache for all that is read with the same weights.
     own = denoiser if branched or model is chats else Denoiser(model.decoder, model.tokenizer)
     return SharedEngine(
-        lambda effort: language_engine(model, effort, None, calibration, examples, own),
+        lambda effort: language_engine(model, effort, None, calibration, examples, own, document_first),
         seconds,
         on_batch,
         not branched,
