@@ -21,7 +21,7 @@ class ServerSettings:
     hosts: names in the `Host` of a request beside those of this machine. key: what clients show as bearer, None if
     nobody needs one. max_clients: requests that are worked on or wait. timeout: seconds for a request. max_body: bytes
     of a request. max_bodies: bytes of all requests at a time. grace: seconds for what is in flight at the end.
-    compile_seconds: for a schema. keep_documents: whether a language model keeps what it has read of a document for other
+    compile_seconds: for a schema. keep_documents: whether a language model keeps what it read of a document for other
     schemas.
     """
 

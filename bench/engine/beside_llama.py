@@ -137,7 +137,8 @@ def main() -> None:
         rows += own
     print(machine_line(torch.device("cpu"), f"{asked.threads} threads"), "", table(HEAD, lines), sep="\n")
     if asked.record:
-        record("beside_llama", "branches beside llama.cpp", "python -m bench.engine.beside_llama", rows, precision="int8")
+        command = "python -m bench.engine.beside_llama"
+        record("beside_llama", "branches beside llama.cpp", command, rows, precision="int8")
 
 
 if __name__ == "__main__":
