@@ -20,7 +20,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "engine": (29, "af6dd1013d6037cc"),
     "reader": (28, "c585fd4d7c69955f"),
     "replies": (13, "c2b1d7ca4e401af5"),
-    "language": (20, "11a678c1cdbb3b2e"),
+    "language": (20, "355b278d63f4f460"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (15, "a6af65bcdba96025"),
     "merging": (20, "ec3e29aa1e2e7f18"),

@@ -11,8 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -20,8 +19,8 @@ from typing import TypeVar
 import torch
 
 from cinnabar.engine.branches.constraint import Constraint, Grounded, Options, Written
-from cinnabar.engine.branches.decoding import Branch, BranchDecoder, logarithm
-from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_document
+from cinnabar.engine.branches.decoding import Branch, BranchDecoder, Listing, logarithm
+from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_branches, read_document
 from cinnabar.engine.branches.grounds import Grounds, written_option
 from cinnabar.engine.branches.prompt import dotted, field_lines, first_words, head, item_head, messages
 from cinnabar.engine.branches.value_tokens import ValueTokens
@@ -123,7 +122,8 @@ class BranchModel:
             keys = read_document(self.model.decoder, [0] * _TRIED)
             read = time.perf_counter()
             forks = Forks(self.model.decoder, keys)
-            self.model.decoder.logits(forks.read([(forks.open(), [0]) for _ in range(_BRANCHES)]))
+            pieces = [(forks, forks.open(), [0]) for _ in range(_BRANCHES)]
+            self.model.decoder.logits(read_branches(self.model.decoder, pieces))
             self._trial = (read - begun) / _TRIED, (time.perf_counter() - read) / _BRANCHES
         fields = sum("*" not in slot.path for slot in form.slots)
         return self._trial[0] * self.count_tokens(text) + self._trial[1] * fields * _ROWS
@@ -131,47 +131,49 @@ class BranchModel:
     @torch.inference_mode()
     def find_rows(self, forms: Sequence[Form], memories: Sequence[BranchMemory]) -> list[list[Row]]:
         """Returns the items of each form's lists, those of nested lists within their item."""
-        found: list[list[Row]] = []
-        for number, (form, memory) in enumerate(zip(forms, memories, strict=True)):
-            with _part(number, 2 * len(forms)):
-                found.append(self._rows(form, memory))
+        found: list[list[Row]] = [[] for _ in forms]
+        levels = [_levels(form) for form in forms]
+        most = max(map(len, levels), default=0)
+        for level in range(most):
+            with part(level / most / 2, (level + 1) / most / 2):
+                self._find_items(forms, memories, [own[level : level + 1] for own in levels], found)
         return found
 
-    def _rows(self, form: Form, memory: BranchMemory) -> list[Row]:
-        rows: list[Row] = []
-        around = enclosing(form)
-        parts = 1 + len(form.arrays)
-        for array in form.arrays:
-            if array.item is None or array.binding is not None or not memory.grounds.stretches.begins:
-                continue
-            parents = [at for at, row in enumerate(rows) if row.array == around[array.index]]
-            with _part(0, parts):
-                self._forks(form, memory)
-            with _part(1 + array.index, parts):
-                if around[array.index] < 0:
-                    rows += self._items(form, memory, array, -1, None)
-                for parent in parents if around[array.index] >= 0 else ():
-                    rows += self._items(form, memory, array, parent, _region(rows, parent, memory))
-        return rows
+    def _find_items(
+        self,
+        forms: Sequence[Form],
+        memories: Sequence[BranchMemory],
+        arrays: Sequence[Sequence[Sequence[ArrayNode]]],
+        found: Sequence[list[Row]],
+    ) -> None:
+        """Adds the items of these arrays of each form to the rows found so far, all lists together."""
+        asked: list[tuple[list[Row], ArrayNode, int, BranchMemory, Listing]] = []
+        reading: list[tuple[Forks, Listing]] = []
+        for number, (form, memory, own, rows) in enumerate(zip(forms, memories, arrays, found, strict=True)):
+            with part(number / len(forms) / 2, (number + 1) / len(forms) / 2):
+                for array, parent in _lists(own, rows, form):
+                    listing = self._listing(form, memory, array, rows, parent)
+                    if listing is not None:
+                        asked.append((rows, array, parent, memory, listing))
+                        reading.append((self._forks(form, memory), listing))
+        with part(0.5, 1):
+            self.branches.list_items(reading)
+        for rows, array, parent, memory, listing in asked:
+            rows += _rows(array, parent, memory, listing)
 
-    def _items(
-        self, form: Form, memory: BranchMemory, array: ArrayNode, parent: int, region: tuple[int, int] | None
-    ) -> list[Row]:
-        """Returns the items of a list: of the whole passage, or within the region of an item."""
+    def _listing(
+        self, form: Form, memory: BranchMemory, array: ArrayNode, rows: Sequence[Row], parent: int
+    ) -> Listing | None:
+        """Returns what is asked for the items of a list, of the whole passage or of an item; None if it has none."""
         grounds = memory.grounds
-        within = None if region is None else grounds.region(*region)
+        within = None if parent < 0 else grounds.region(*_region(rows, parent, memory))
         grounded: Grounded | None = Grounded(grounds.stretches, self.tokens, None, within)
         if isinstance(array.item, Slot) and array.key is None and not array.item.options:
             grounded = grounds.constraint(array.item, within)
-        if grounded is None:
-            return []
+        if grounded is None or not grounds.stretches.begins:
+            return None
         asked = head(self._prompt(form).names.get(array.path) or dotted(array.path))
-        items, none = self.branches.items(self._forks(form, memory), self._encode(asked), grounded)
-        anchors: dict[int, float] = {}
-        for item in items:
-            anchor = grounds.stretches.span(*min(item.pairs))[0]
-            anchors.setdefault(anchor, (1 - none) * item.share)
-        return [Row(array.index, parent, anchor, round(chance, 4)) for anchor, chance in sorted(anchors.items())]
+        return Listing(self._encode(asked), grounded)
 
     @torch.inference_mode()
     def score(
@@ -185,13 +187,13 @@ class BranchModel:
         candidates: list[list[Candidate]] = [[] for _ in range(count)]
         logits = torch.full((count, 1), _NOTHING)
         absent, refused = torch.zeros(count), torch.full((count,), _NOTHING)
-        for number, (form, memory, rows_of_form, slots) in enumerate(zip(forms, memories, rows, own, strict=True)):
-            known = canvas.known or [False] * count
-            asked = [at for at in slots if not known[at]]
-            places = [(canvas.instances[at].slot, canvas.instances[at].row) for at in asked]
-            with _part(len(forms) + number, 2 * len(forms)):
-                self._ask(form, memory, rows_of_form, places)
-            for at in asked:
+        known = canvas.known or [False] * count
+        asked = [[at for at in slots if not known[at]] for slots in own]
+        places = [[(canvas.instances[at].slot, canvas.instances[at].row) for at in one] for one in asked]
+        with part(0.5, 1):
+            self._ask(list(zip(forms, memories, rows, places, strict=True)))
+        for form, memory, rows_of_form, open_slots in zip(forms, memories, rows, asked, strict=True):
+            for at in open_slots:
                 instance = canvas.instances[at]
                 answer = memory.answers[_key(form, instance.slot, rows_of_form, instance.row)]
                 absent[at] = logarithm(answer.null)
@@ -202,11 +204,30 @@ class BranchModel:
         device = self.device
         return Scores(candidates, logits.to(device), absent.to(device), refused.to(device))
 
-    def _ask(self, form: Form, memory: BranchMemory, rows: Sequence[Row], asked: Sequence[tuple[Slot, int]]) -> None:
-        """Answers the slots that have no answer yet, all of them together."""
-        branches: list[tuple[_Key, Slot, Branch]] = []
+    def _ask(
+        self, asked: Sequence[tuple[Form, BranchMemory, Sequence[Row], Sequence[tuple[Slot, int]]]]
+    ) -> None:
+        """Answers the slots of some documents that have no answer yet, all of them together."""
+        every: list[tuple[BranchMemory, Forks, list[tuple[_Key, Slot, Branch]]]] = []
+        # Documents with lists were read before.
+        read = all(form.fingerprint in memory.forks for form, memory, *_ in asked)
+        for number, (form, memory, rows, slots) in enumerate(asked):
+            branches = list(self._branches(form, memory, rows, slots))
+            if branches:
+                with part(number / len(asked) / 2, (number + 1) / len(asked) / 2):
+                    every.append((memory, self._forks(form, memory), branches))
+        with part(0 if read else 0.5, 1):
+            self.branches.decode([(forks, [branch for *_, branch in branches]) for _, forks, branches in every])
+        for memory, _, branches in every:
+            for key, slot, branch in branches:
+                memory.answers[key] = self._composed(slot, branch, memory) or self._answer(slot, branch, memory)
+
+    def _branches(
+        self, form: Form, memory: BranchMemory, rows: Sequence[Row], slots: Sequence[tuple[Slot, int]]
+    ) -> Iterator[tuple[_Key, Slot, Branch]]:
+        """Yields a branch for each slot that has no answer yet and may have another one than null."""
         prompt = self._prompt(form)
-        for slot, row in asked:
+        for slot, row in slots:
             key = _key(form, slot, rows, row)
             if key in memory.answers:
                 continue
@@ -229,14 +250,7 @@ class BranchModel:
             branch = Branch(self._encode(asks), constraint, -1 if region is None else row)
             if not slot.options and kind_of(slot) not in TYPED and not is_worded(slot):
                 branch.otherwise = partial(self._free, slot, memory)
-            branches.append((key, slot, branch))
-        if branches:
-            with _part(0, 2):
-                forks = self._forks(form, memory)
-            with _part(1, 2):
-                self.branches.decode(forks, [branch for *_, branch in branches])
-        for key, slot, branch in branches:
-            memory.answers[key] = self._composed(slot, branch, memory) or self._answer(slot, branch, memory)
+            yield key, slot, branch
 
     def _free(self, slot: Slot, memory: BranchMemory) -> Written:
         return Written(slot.automaton, self.tokens, memory.grounds.traces.lines.encode())
@@ -328,9 +342,35 @@ def _keep(kept: OrderedDict[str, _T], key: str, made: _T, most: int) -> None:
         kept.popitem(last=False)
 
 
-def _part(number: int, count: int) -> AbstractContextManager[None]:
-    """Counts parts of the work alike: of a batch the lists of each document, then the fields of each; and within."""
-    return part(number / count, (number + 1) / count)
+def _levels(form: Form) -> list[list[ArrayNode]]:
+    """Returns the arrays of a form whose items are looked for: those in no other one, then those in their items."""
+    around, levels = enclosing(form), list[list[ArrayNode]]()
+    for array in form.arrays:
+        level, outer = 0, around[array.index]
+        while outer >= 0:
+            level, outer = level + 1, around[outer]
+        levels += [[] for _ in range(level + 1 - len(levels))]
+        if array.item is not None and array.binding is None:
+            levels[level].append(array)
+    return levels
+
+
+def _lists(arrays: Sequence[Sequence[ArrayNode]], rows: Sequence[Row], form: Form) -> Iterator[tuple[ArrayNode, int]]:
+    """Yields each list of these arrays with the number of the row around it, -1 if there is none."""
+    around = enclosing(form)
+    for array in (array for own in arrays for array in own):
+        outer = around[array.index]
+        for parent in [-1] if outer < 0 else [at for at, row in enumerate(rows) if row.array == outer]:
+            yield array, parent
+
+
+def _rows(array: ArrayNode, parent: int, memory: BranchMemory, listing: Listing) -> list[Row]:
+    """Returns the items of a list in the order of their first words."""
+    anchors: dict[int, float] = {}
+    for item in listing.items:
+        anchor = memory.grounds.stretches.span(*min(item.pairs))[0]
+        anchors.setdefault(anchor, (1 - listing.none) * item.share)
+    return [Row(array.index, parent, anchor, round(chance, 4)) for anchor, chance in sorted(anchors.items())]
 
 
 def _key(form: Form, slot: Slot, rows: Sequence[Row], row: int) -> _Key:

@@ -1,4 +1,4 @@
-"""Decodes the branches of one document together until all have their value.
+"""Decodes the branches of documents together until all have their value.
 
 A pass reads the last token of each branch and a draft behind it, tokens with which its text may go on in the document.
 The longest part of a draft that is the model's own choice under the branch's constraint is taken, and one token more
@@ -8,17 +8,18 @@ The longest part of a draft that is the model's own choice under the branch's co
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
 
 from cinnabar.engine.branches.constraint import Constraint, Floats, Grounded, Pair
-from cinnabar.engine.branches.forks import Fork, Forks
+from cinnabar.engine.branches.forks import Fork, Forks, read_branches
 from cinnabar.engine.branches.value_tokens import ValueTokens
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.share_done import tell_share
+from cinnabar.engine.share_done import part, tell_share
 from cinnabar.engine.time_limit import check_time
 
 #: The most tokens of a value, and items of a list.
@@ -41,8 +42,7 @@ class Branch:
     it has none. share: the product of the shares of all moves; mass: the smallest share of what was allowed, 1 where
     nothing was weighed. tokens, most: how many were and may be written. whole: whether all tokens are read, also those
     that nothing else is left than to write. otherwise: what may be written freely where copying leaves little of the
-    model's mass, and `free` the branch that does so. begun: the shares of the first token. read: the tokens of
-    its head with the quote.
+    model's mass, and `free` the branch that does so.
     """
 
     head: list[int]
@@ -52,14 +52,12 @@ class Branch:
     whole: bool = False
     otherwise: Callable[[], Constraint] | None = None
     free: Branch | None = None
-    begun: Floats | None = None
     null: float = 0.0
     final: object | None = None
     share: float = 1.0
     mass: float = 1.0
     tokens: int = 0
     done: bool = False
-    read: int = 0
     fork: Fork = field(default_factory=lambda: Fork(-1))
     state: object = None
     ahead: list[int] = field(default_factory=list)
@@ -90,162 +88,184 @@ class Item:
     share: float
 
 
+@dataclass(eq=False)
+class Listing:
+    """The items of a list behind its head, each behind the one before, and the share of there being `none`."""
+
+    head: list[int]
+    grounded: Grounded
+    items: list[Item] = field(default_factory=list)
+    none: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class BranchPiece:
+    """Tokens that a branch reads next, and how many of them it asks for the shares of the vocabulary behind."""
+
+    forks: Forks
+    fork: Fork
+    tokens: Sequence[int]
+    wanted: int
+
+
+#: Yields what is read next, is sent the shares [V] behind its last tokens, and returns those behind the last of all.
+Steps = Generator[BranchPiece, list[Floats], Floats | None]
+
+
 class BranchDecoder:
-    """Decodes branches with one model. `passes` and `rows` count what was computed behind documents."""
+    """Decodes branches of documents with one model. `passes` and `rows` count what was computed behind documents."""
 
     def __init__(self, decoder: Decoder, tokens: ValueTokens, quote: int) -> None:
         """quote: the token of a blank and a quote, which opens a value."""
         self._decoder, self._tokens, self._quote = decoder, tokens, quote
+        self._drafted = DRAFTED if decoder.device.type == "cpu" else DRAFTED_ON_DEVICE
+        self._room = 0
+        self._added: list[Steps] = []
         self.passes = self.rows = 0
 
-    def decode(self, forks: Forks, branches: Sequence[Branch]) -> None:
-        """Gives every branch its answer."""
-        if not branches:
-            return
-        read = self._stems(forks, branches)
-        for branch in branches:
-            branch.state = branch.constraint.first()
-        heads = [(one.fork, [*one.head[begin:], self._quote]) for one, begin in zip(branches, read, strict=True)]
-        for branch, (null, first) in zip(branches, self._read(forks, heads, [2] * len(heads)), strict=True):
-            branch.null = round(float(null[self._tokens.null].sum()), 4)
-            settled = branch.constraint.settled(branch.state)
-            if settled is not None:
-                branch.final, branch.done = settled, True
-            else:
-                branch.begun = first
-                branch.moved(first)
-        every = [*branches]
-        while True:
-            every += [self._freed(forks, branch) for branch in branches if _is_doubted(branch)]
-            left = [branch for branch in every if not branch.done]
-            if not left:
-                break
-            tell_share(sum(one.done or one.tokens / one.most for one in every) / len(every))
-            self._advance(forks, left)
+    def decode(self, asked: Sequence[tuple[Forks, Sequence[Branch]]]) -> None:
+        """Gives every branch of these documents its answer."""
+        with part(0, 0.1):
+            self._run([steps for forks, branches in asked for steps in self._stems(forks, branches)])
+        with part(0.1, 1):
+            self._run([self._fill(forks, branch) for forks, branches in asked for branch in branches])
 
-    def _freed(self, forks: Forks, branch: Branch) -> Branch:
-        """Returns a branch behind the same head that writes freely; it has made its first move."""
-        assert branch.otherwise is not None and branch.begun is not None
-        fork = forks.open(branch.fork)
-        fork.length = branch.read
-        constraint = branch.otherwise()
-        free = Branch(branch.head, constraint, most=COMPOSED_TOKENS, null=branch.null, fork=fork)
-        free.state = constraint.first()
-        free.moved(branch.begun)
-        branch.free = free
-        return free
+    def list_items(self, asked: Sequence[tuple[Forks, Listing]]) -> None:
+        """Gives every list of these documents its items."""
+        self._run([self._list(forks, listing) for forks, listing in asked])
 
-    def _advance(self, forks: Forks, branches: Sequence[Branch]) -> list[Floats]:
-        """Takes all branches on by a token at least; returns the shares of the vocabulary behind each one's last."""
-        on_cpu = self._decoder.device.type == "cpu"
-        room = min((DRAFTED if on_cpu else DRAFTED_ON_DEVICE) // len(branches), LONGEST_DRAFT)
-        drafts = [branch.constraint.draft(branch.state, room) for branch in branches]
-        pieces = [(one.fork, [*one.ahead, *draft]) for one, draft in zip(branches, drafts, strict=True)]
-        behind = self._read(forks, pieces, [1 + len(draft) for draft in drafts])
-        last = list[Floats]()
-        for branch, draft, own in zip(branches, drafts, behind, strict=True):
-            taken = 0
-            for token, shares in zip([*draft, None], own, strict=True):
-                branch.moved(shares)
-                if branch.done or branch.ahead != [token]:
-                    break
-                taken += 1
-            branch.fork.length -= len(draft) - taken
-            last.append(own[taken])
-        return last
+    def _run(self, begun: Sequence[Steps]) -> None:
+        """Takes all steps together, those that are added on the way too."""
+        waiting: list[tuple[Steps, BranchPiece]] = []
+        self._added = list(begun)
+        total, share = 0, 0.0
+        while self._added or waiting:
+            self._room = min(self._drafted // (len(self._added) + len(waiting)), LONGEST_DRAFT)
+            total += len(self._added)
+            begin, self._added = self._added, []
+            waiting += [(steps, piece) for steps in begin if (piece := next(steps, None)) is not None]
+            if not waiting:
+                continue
+            left: list[tuple[Steps, BranchPiece]] = []
+            for (steps, _), shares in zip(waiting, self._read([piece for _, piece in waiting]), strict=True):
+                with suppress(StopIteration):
+                    left.append((steps, steps.send(shares)))
+            waiting = left
+            share = max(share, 1 - (len(waiting) + len(self._added)) / total)
+            tell_share(share)
 
-    def _stems(self, forks: Forks, branches: Sequence[Branch]) -> list[int]:
-        """Opens a fork for each branch, and returns how many tokens of its head that has read.
+    def _stems(self, forks: Forks, branches: Sequence[Branch]) -> list[Steps]:
+        """Opens a fork for each branch, and returns what reads the common beginnings of heads, which is read once.
 
-        Heads of one item begin alike, and these tokens are read once.
+        Heads of one item begin alike.
         """
         groups: dict[int, list[Branch]] = {}
         for branch in branches:
             groups.setdefault(branch.item, []).append(branch)
-        stems: dict[int, tuple[Fork, int]] = {}
+        steps: list[Steps] = []
         for item, own in groups.items():
             # What the first and the last one in order have in common, all have.
             heads = sorted(branch.head for branch in own)
             pairs = enumerate(zip(heads[0], heads[-1], strict=False))
             same = next((at for at, (one, other) in pairs if one != other), len(heads[0]))
             if item >= 0 and len(own) > 1 and same >= _LEAST:
-                stems[item] = forks.open(), min(same, *(len(branch.head) - 1 for branch in own))
-        if stems:
-            read = [(fork, groups[item][0].head[:same]) for item, (fork, same) in stems.items()]
-            self._read(forks, read, [0] * len(read))
-        begun: list[int] = []
+                steps.append(self._stem(forks, own, min(same, *(len(branch.head) - 1 for branch in own))))
+                continue
+            for branch in own:
+                branch.fork = forks.open()
+        return steps
+
+    def _stem(self, forks: Forks, branches: Sequence[Branch], same: int) -> Steps:
+        stem = forks.open()
+        yield BranchPiece(forks, stem, branches[0].head[:same], 0)
         for branch in branches:
-            stem, same = stems.get(branch.item, (None, 0))
             branch.fork = forks.open(stem)
-            branch.read = len(branch.head) + 1
-            begun.append(same)
-        return begun
+        return None
 
-    def items(self, forks: Forks, head: Sequence[int], grounded: Grounded) -> tuple[list[Item], float]:
-        """Returns the items of a list, each behind the one before, and the share of there being none."""
-        fork, quote = forks.open(), self._tokens.token[b'"']
+    def _fill(self, forks: Forks, branch: Branch) -> Steps:
+        """Reads the rest of a branch's head and writes its answer."""
+        null, first = yield BranchPiece(forks, branch.fork, [*branch.head[branch.fork.length :], self._quote], 2)
+        branch.null = round(float(null[self._tokens.null].sum()), 4)
+        branch.state = branch.constraint.first()
+        branch.final = branch.constraint.settled(branch.state)
+        if branch.final is None:
+            yield from self._write(forks, branch, first)
+        return None
+
+    def _write(self, forks: Forks, branch: Branch, shares: Floats) -> Steps:
+        """Writes a branch's value behind its head; `shares` are those of the first token."""
+        head, first = branch.fork.length, shares
+        draft, own, taken = list[int](), [shares], 0
+        while True:
+            branch.moved(own[taken])
+            if branch.otherwise is not None and branch.free is None and _is_doubted(branch):
+                branch.free = Branch(branch.head, branch.otherwise(), most=COMPOSED_TOKENS, null=branch.null)
+                branch.free.state = branch.free.constraint.first()
+                branch.free.fork = forks.open(branch.fork)
+                branch.free.fork.length = head
+                self._added.append(self._write(forks, branch.free, first))
+            if not branch.done and taken < len(draft) and branch.ahead == [draft[taken]]:
+                taken += 1
+                continue
+            branch.fork.length -= len(draft) - taken
+            if branch.done:
+                return own[taken]
+            draft = branch.constraint.draft(branch.state, self._room)
+            own = yield BranchPiece(forks, branch.fork, [*branch.ahead, *draft], 1 + len(draft))
+            taken = 0
+
+    def _list(self, forks: Forks, listing: Listing) -> Steps:
+        """Writes the items of a list."""
+        fork, quote, grounded = forks.open(), self._tokens.token[b'"'], listing.grounded
         opening = self._tokens.token.get(b' ["', self._tokens.token.get(b'["', quote))
-        ((empty, shares),) = self._read(forks, [(fork, [*head, opening])], [2])
-        none = round(float(empty[np.concatenate([self._tokens.no_items, self._tokens.null])].sum()), 4)
-        items = list[Item]()
-        if none >= 0.5:
-            return items, none
+        empty, behind = yield BranchPiece(forks, fork, [*listing.head, opening], 2)
+        none = np.concatenate([self._tokens.no_items, self._tokens.null])
+        listing.none = round(float(empty[none].sum()), 4)
+        shares: Floats | None = behind
         state: tuple[Pair, ...] = grounded.first()
-        pairs = len(state)
-        while len(items) < ITEMS:
+        while shares is not None and state and listing.none < 0.5 and len(listing.items) < ITEMS:
             branch = Branch([], grounded, fork=fork, state=state, whole=True)
-            branch.moved(shares)
-            while not branch.done:
-                (shares,) = self._advance(forks, [branch])
-            if not isinstance(branch.final, tuple) or not branch.final:
+            shares = yield from self._write(forks, branch, shares)
+            if not isinstance(branch.final, tuple) or not branch.final or shares is None:
                 break
-            items.append(Item(branch.final, branch.share))
-            behind = min(end for _, end in branch.final)
-            state = tuple(pair for pair in grounded.first() if pair[0] >= behind)
-            tell_share(1 - len(state) / pairs)
-            going = self._goes_on(forks, fork, shares)
-            if not state or going is None:
-                break
-            shares = going
-        return items, none
+            listing.items.append(Item(branch.final, branch.share))
+            last = min(end for _, end in branch.final)
+            state = tuple(pair for pair in grounded.first() if pair[0] >= last)
+            shares = yield from self._goes_on(forks, fork, shares)
+        return None
 
-    def _goes_on(self, forks: Forks, fork: Fork, shares: Floats) -> Floats | None:
+    def _goes_on(self, forks: Forks, fork: Fork, shares: Floats) -> Steps:
         """Returns the shares of the first token of the next item, None if the list ends behind this one."""
         tokens = self._tokens
         on, ends = float(shares[tokens.goes_on].sum()), float(shares[tokens.ends_list].sum())
         bare = float(shares[tokens.token[b'"']])
+        comma = [tokens.token[b'",']]
         if bare > max(on, ends):
-            ((shares,),) = self._read(forks, [(fork, [tokens.token[b'"']])], [1])
+            (shares,) = yield BranchPiece(forks, fork, [tokens.token[b'"']], 1)
             on, ends = float(shares[tokens.comma].sum()), float(shares[tokens.bracket].sum())
             comma = [tokens.token[b","]]
-        else:
-            comma = [tokens.token[b'",']]
         if on <= ends:
             return None
-        ((shares,),) = self._read(forks, [(fork, [*comma, self._quote])], [1])
+        (shares,) = yield BranchPiece(forks, fork, [*comma, self._quote], 1)
         return shares
 
-    def _read(
-        self, forks: Forks, pieces: Sequence[tuple[Fork, Sequence[int]]], wanted: Sequence[int]
-    ) -> list[list[Floats]]:
-        """Reads tokens of branches; returns the shares of the vocabulary [V] behind the last ones, so many of each."""
+    def _read(self, pieces: Sequence[BranchPiece]) -> list[list[Floats]]:
+        """Reads tokens of branches; returns the shares of the vocabulary [V] that each asked for."""
         check_time()
         self.passes += 1
-        self.rows += sum(len(tokens) for _, tokens in pieces)
-        hidden = forks.read(pieces)
-        ends = np.cumsum([len(tokens) for _, tokens in pieces])
-        rows = [at for end, many in zip(ends.tolist(), wanted, strict=True) for at in range(end - many, end)]
+        self.rows += sum(len(piece.tokens) for piece in pieces)
+        hidden = read_branches(self._decoder, [(piece.forks, piece.fork, piece.tokens) for piece in pieces])
+        ends = np.cumsum([len(piece.tokens) for piece in pieces])
+        rows = [at for end, one in zip(ends.tolist(), pieces, strict=True) for at in range(end - one.wanted, end)]
         if not rows:
             return [[] for _ in pieces]
         shares = iter(self._decoder.logits(hidden[rows]).float().softmax(-1).cpu().numpy())
-        return [list(islice(shares, many)) for many in wanted]
+        return [list(islice(shares, piece.wanted)) for piece in pieces]
 
 
 def _is_doubted(branch: Branch) -> bool:
-    """Returns whether a branch is to be written freely too, and is not yet: copying left little of the model's mass."""
-    if branch.otherwise is None or branch.free is not None or branch.begun is None or branch.null >= 0.5:
-        return False
-    return branch.mass < COMPOSED or (branch.done and branch.final is None)
+    """Returns whether copying left little, or nothing, of the model's mass."""
+    return branch.null < 0.5 and (branch.mass < COMPOSED or (branch.done and branch.final is None))
 
 
 def logarithm(share: float) -> float:

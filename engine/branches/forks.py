@@ -1,18 +1,20 @@
 """The keys and values of a document, read once, and of the branches behind it, which do not see each other.
 
 Attention of a branch is over all keys of its document, which are there once for all branches, and over its own: two
-products whose scores are one softmax (Hyper-Parallel Decoding, arXiv 2604.26209). A document's branches are computed
-by themselves, whatever else is read, so its values do not depend on other documents.
+products whose scores are one softmax (Hyper-Parallel Decoding, arXiv 2604.26209). Attention is computed document by
+document, and all else row by row, so its values do not depend on other documents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 import torch
 
-from cinnabar.engine.models.language.attention import attention
+from cinnabar.engine.models.language.attention import Attend, attention
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.memory import PREFILL, give_back_memory
 from cinnabar.engine.models.language.passes import LONG
@@ -62,13 +64,15 @@ class Forks:
             fork.length = after.length
         return fork
 
-    def read(self, pieces: Sequence[tuple[Fork, Sequence[int]]]) -> torch.Tensor:
-        """Reads tokens behind those of each branch, and returns the hidden states [N, D] of all of them in order."""
+    def attend(self, pieces: Sequence[tuple[Fork, Sequence[int]]]) -> tuple[torch.Tensor, Attend]:
+        """Takes tokens behind those of each branch: returns their positions [N], and the attention that they have.
+
+        The attention writes their keys and values, so that those of later tokens see them.
+        """
         self._grow(max(fork.length + len(tokens) for fork, tokens in pieces))
         device = self._keys.held.device
         own = torch.tensor([fork.number for fork, tokens in pieces for _ in tokens], device=device)
         at = torch.tensor([fork.length + i for fork, tokens in pieces for i in range(len(tokens))], device=device)
-        ids = torch.tensor([token for _, tokens in pieces for token in tokens], device=device)
         for fork, tokens in pieces:
             fork.length += len(tokens)
         base, length = self._keys.held, self._keys.length
@@ -88,10 +92,7 @@ class Forks:
                 parts.append(_branched(q[:, :, rows], base[layer, :, :, :length], keys, values, hidden))
             return torch.cat(parts, 2)[:, :, order]
 
-        hidden = self._decoder.hidden(ids[None], length + at[None], attend)
-        if len(ids) >= LONG and device.type == "cpu":
-            give_back_memory()
-        return hidden[0]
+        return length + at, attend
 
     def _grow(self, longest: int) -> None:
         branches, room = self._held.shape[2], self._held.shape[4]
@@ -101,6 +102,23 @@ class Forks:
         wider = self._held.new_zeros((*self._shape[0], self._count, self._shape[1][0], room, self._shape[1][1]))
         wider[:, :, :branches, :, : self._held.shape[4]] = self._held
         self._held = wider
+
+
+def read_branches(decoder: Decoder, pieces: Sequence[tuple[Forks, Fork, Sequence[int]]]) -> torch.Tensor:
+    """Reads tokens behind those of branches, of one document after the other; returns their hidden states [N, D]."""
+    documents = [(forks, [(fork, tokens) for _, fork, tokens in own]) for forks, own in groupby(pieces, itemgetter(0))]
+    made = [forks.attend(own) for forks, own in documents]
+    ends = [len(positions) for positions, _ in made]
+    ids = torch.tensor([token for *_, tokens in pieces for token in tokens], device=decoder.device)
+
+    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layer: int) -> torch.Tensor:
+        parts = zip(made, *(torch.split(one, ends, 2) for one in (q, k, v)), strict=True)
+        return torch.cat([own(*part, layer) for (_, own), *part in parts], 2)
+
+    hidden = decoder.hidden(ids[None], torch.cat([positions for positions, _ in made])[None], attend)
+    if len(ids) >= LONG and decoder.device.type == "cpu":
+        give_back_memory()
+    return hidden[0]
 
 
 def _branched(
