@@ -21,7 +21,10 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "Files": ("hostile_files", "mutations", "ocr", "parsing"),
     "Speed and size": ("rate", "volume", "cold_start", "long_texts", "long_file", "stored", "ray"),
-    "Language models": ("engine", "released", "models_beside", "batches", "streams", "diffusion_gemma", "holes", "gpu"),
+    "Language models": (
+        "engine", "released", "models_beside", "beside_llama", "second_schema", "batches", "streams",
+        "diffusion_gemma", "holes", "gpu",
+    ),
     "The server and servers": ("server", "clients", "hostile_requests", "remote"),
     "Owners, people and broken runs": ("owners", "review", "two_people", "hostile_folders", "faults", "readers"),
 }  # fmt: skip

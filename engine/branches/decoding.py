@@ -146,13 +146,13 @@ class BranchDecoder:
             waiting += [(steps, piece) for steps in begin if (piece := next(steps, None)) is not None]
             if not waiting:
                 continue
+            share = max(share, 1 - len(waiting) / total)
+            tell_share(share)
             left: list[tuple[Steps, BranchPiece]] = []
             for (steps, _), shares in zip(waiting, self._read([piece for _, piece in waiting]), strict=True):
                 with suppress(StopIteration):
                     left.append((steps, steps.send(shares)))
             waiting = left
-            share = max(share, 1 - (len(waiting) + len(self._added)) / total)
-            tell_share(share)
 
     def _stems(self, forks: Forks, branches: Sequence[Branch]) -> list[Steps]:
         """Opens a fork for each branch, and returns what reads the common beginnings of heads, which is read once.
