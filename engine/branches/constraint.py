@@ -190,7 +190,7 @@ class Written:
         """Returns what goes on in the source behind the last words of the text."""
         assert isinstance(state, tuple)
         _, text = state
-        for size in range(min(len(text), MOST), FEWEST - 1, -1):
+        for size in range(min(len(text), MOST) if many else 0, FEWEST - 1, -1):
             at = self._source.find(text[-size:])
             if at >= 0:
                 line, _, _ = self._source[at + size : at + size + DRAFT].partition(b"\n")

@@ -8,7 +8,7 @@ The longest part of a draft that is the model's own choice under the branch's co
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -22,6 +22,8 @@ from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.share_done import part, tell_share
 from cinnabar.engine.time_limit import check_time
 
+#: The most tokens of a pass.
+PASS = 256
 #: The most tokens of a value, and items of a list.
 VALUE_TOKENS, ITEMS = 400, 200
 #: Below this share of the model's mass, somewhere in a copied text, the value is written freely too, in so many tokens:
@@ -30,7 +32,7 @@ COMPOSED, COMPOSED_TOKENS = 0.05, 48
 #: The fewest tokens of a common beginning that are worth a pass.
 _LEAST = 6
 #: The tokens that a pass reads at most for drafts, on a CPU and on other devices, and the most of one branch.
-DRAFTED, DRAFTED_ON_DEVICE, LONGEST_DRAFT = 16, 1024, 12
+DRAFTED, DRAFTED_ON_DEVICE, LONGEST_DRAFT = 16, 64, 12
 
 
 @dataclass(eq=False)
@@ -149,9 +151,10 @@ class BranchDecoder:
             share = max(share, 1 - len(waiting) / total)
             tell_share(share)
             left: list[tuple[Steps, BranchPiece]] = []
-            for (steps, _), shares in zip(waiting, self._read([piece for _, piece in waiting]), strict=True):
-                with suppress(StopIteration):
-                    left.append((steps, steps.send(shares)))
+            for some in _passes(waiting):
+                for (steps, _), shares in zip(some, self._read([piece for _, piece in some]), strict=True):
+                    with suppress(StopIteration):
+                        left.append((steps, steps.send(shares)))
             waiting = left
 
     def _stems(self, forks: Forks, branches: Sequence[Branch]) -> list[Steps]:
@@ -189,7 +192,10 @@ class BranchDecoder:
         branch.state = branch.constraint.first()
         branch.final = branch.constraint.settled(branch.state)
         if branch.final is None:
-            yield from self._write(forks, branch, first)
+            # A row of its own: the others of the pass are not kept with it.
+            own = first.copy()
+            del null, first
+            yield from self._write(forks, branch, own)
         return None
 
     def _write(self, forks: Forks, branch: Branch, shares: Floats) -> Steps:
@@ -261,6 +267,19 @@ class BranchDecoder:
             return [[] for _ in pieces]
         shares = iter(self._decoder.logits(hidden[rows]).float().softmax(-1).cpu().numpy())
         return [list(islice(shares, piece.wanted)) for piece in pieces]
+
+
+def _passes(waiting: Sequence[tuple[Steps, BranchPiece]]) -> Iterator[list[tuple[Steps, BranchPiece]]]:
+    """Yields what is read in one pass after the other: document by document, and so many tokens at most."""
+    documents = {id(piece.forks): at for at, (_, piece) in reversed([*enumerate(waiting)])}
+    some, tokens = list[tuple[Steps, BranchPiece]](), 0
+    for one in sorted(waiting, key=lambda one: documents[id(one[1].forks)]):
+        if some and tokens + len(one[1].tokens) > PASS:
+            yield some
+            some, tokens = [], 0
+        some.append(one)
+        tokens += len(one[1].tokens)
+    yield some
 
 
 def _is_doubted(branch: Branch) -> bool:

@@ -22,6 +22,8 @@ from cinnabar.engine.share_done import tell_share
 
 #: Places of a branch that are made room for at a time.
 _ROOM = 64
+#: The fewest tokens whose attention is computed together.
+_FEWEST = 4
 #: Places of a document whose attention is computed at a time.
 _TILE = 128
 
@@ -98,8 +100,10 @@ class Forks:
         branches, room = self._held.shape[2], self._held.shape[4]
         if self._count <= branches and longest <= room:
             return
+        # Some more at a time, for each growth copies what all branches have.
+        count = branches if self._count <= branches else max(self._count, branches + branches // 2)
         room = max(room, -(-longest // _ROOM) * _ROOM)
-        wider = self._held.new_zeros((*self._shape[0], self._count, self._shape[1][0], room, self._shape[1][1]))
+        wider = self._held.new_zeros((*self._shape[0], count, self._shape[1][0], room, self._shape[1][1]))
         wider[:, :, :branches, :, : self._held.shape[4]] = self._held
         self._held = wider
 
@@ -128,7 +132,12 @@ def _branched(
 
     q: [1, H, N, W]; base: [2, G, S, W]; keys, values: [N, G, T, W], of each token's branch; unseen: [N, T] bool.
     """
-    _, heads, many, width = q.shape
+    _, heads, asking, width = q.shape
+    # Products of fewer rows add up in another order.
+    rows = torch.arange(max(asking, _FEWEST), device=q.device).clamp_max_(asking - 1)
+    if asking < _FEWEST:
+        q, keys, values, unseen = q[:, :, rows], keys[rows], values[rows], unseen[rows]
+    many = len(rows)
     groups = keys.shape[1]
     asked = (q[0] * width**-0.5).view(groups, heads // groups, many, width)
     shared = asked.flatten(1, 2) @ base[0].transpose(1, 2)
@@ -139,7 +148,7 @@ def _branched(
     of_base, of_own = weights[..., : base.shape[2]], weights[..., base.shape[2] :]
     made: torch.Tensor = (of_base.flatten(1, 2) @ base[1]).view(groups, heads // groups, many, width)
     made = made + (of_own.permute(2, 0, 1, 3) @ values).permute(1, 2, 0, 3)
-    return made.reshape(1, heads, many, width)
+    return made.reshape(1, heads, many, width)[:, :, :asking]
 
 
 def read_document(decoder: Decoder, tokens: Sequence[int], before: DocumentKeys | None = None) -> DocumentKeys:

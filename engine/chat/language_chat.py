@@ -101,7 +101,7 @@ def shared_language_engine(
     chats: the one that decodes tasks, the same without its adapter for fields; None if there are none. The others are
     those of `SharedEngine` and `language_engine`.
     """
-    # Of several documents the branches are computed by themselves.
+    # A document of branches is a batch of its own, so that the others wait less.
     branched = examples is None and has_branches(model.traits)
     denoiser = None if chats is None else Denoiser(chats.decoder, chats.tokenizer)
     # One cache for all that is read with the same weights.

@@ -346,8 +346,10 @@ class SharedFiller(OverEngine):
         with self._lock:
             if self._given_up:
                 return [Failed(request.id, GIVEN_UP) for request in requests]
-            self._asked = [self._shared.submit(request, self._effort) for request in requests]
-        return [one.result() for one in self._asked]
+            # Another thread of this client may wait for its own.
+            asked = [self._shared.submit(request, self._effort) for request in requests]
+            self._asked = [*(one for one in self._asked if not one.done()), *asked]
+        return [one.result() for one in asked]
 
     def give_up(self) -> None:
         """Ends all requests of this filler with the code GIVEN_UP, also later ones; from any thread."""

@@ -322,6 +322,8 @@ def packs_integers() -> bool:
     # Sums of two such products do not fit into 16 bits.
     rows[:8], weight[:8] = 127, 127
     rows[8:16] = -127
+    # Each row has the scale 1.
+    rows[:, 0] = 127
     try:
         layer = PackedLinear(weight.to(torch.int8), torch.ones(64), torch.zeros(64), 1)
         found = layer(rows)
