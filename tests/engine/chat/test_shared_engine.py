@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -224,6 +224,19 @@ def test_a_filler_waits_for_its_requests_and_can_be_given_up(shared: SharedEngin
     filler.give_up()
     (left,) = filler.fill([request("c")])
     assert isinstance(left, Failed) and left.code == GIVEN_UP
+
+
+def test_giving_up_a_filler_ends_what_all_of_its_threads_wait_for(shared: SharedEngine, scripted: Scripted) -> None:
+    begin(shared, scripted)
+    filler = shared.filler(MEDIUM)
+    with ThreadPoolExecutor(3) as pool:
+        asked = [pool.submit(filler.fill, [request(name)]) for name in "abc"]
+        while shared.waiting < len(asked):
+            time.sleep(0.01)
+        filler.give_up()
+        for name, one in zip("abc", asked, strict=True):
+            (left,) = one.result(timeout=10)
+            assert left == Failed(name, GIVEN_UP)
 
 
 def test_requests_that_wait_when_the_engine_is_closed_end(shared: SharedEngine, scripted: Scripted) -> None:
