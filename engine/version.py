@@ -20,7 +20,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "engine": (29, "6525b5b0f69ede73"),
     "reader": (28, "c585fd4d7c69955f"),
     "replies": (13, "c2b1d7ca4e401af5"),
-    "language": (20, "95b6b5567327e646"),
+    "language": (20, "e9067cdc9fcce730"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (15, "a6af65bcdba96025"),
     "merging": (20, "ec3e29aa1e2e7f18"),

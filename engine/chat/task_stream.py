@@ -7,6 +7,7 @@ each alone, and one that fails alone gets the failure.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -79,7 +80,10 @@ class TaskStream:
                 one = batch.open[run.index]
                 if one.watch is not None and not one.result.done():
                     one.watch(run)
+            begun = time.thread_time()
             between()
+            for run in runs:
+                run.postpone(time.thread_time() - begun)
 
         with limited(self._seconds):
             for number, decoded in self.denoiser.serve(batch, watch, room=self._room):

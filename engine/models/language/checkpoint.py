@@ -257,9 +257,9 @@ def load_decoder(
     decoder.load_state_dict(state, assign=True)
     if traits.tied and isinstance(decoder.lm_head, torch.nn.Linear):
         decoder.lm_head.weight = decoder.model.embed_tokens.weight
+    del state
     if packs:
         pack_layers(decoder)
-    del state
     give_back_memory()
     return decoder.to(device).eval().requires_grad_(False)
 

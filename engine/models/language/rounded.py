@@ -87,7 +87,8 @@ def pack_layers(decoder: nn.Module) -> None:
 
     # Packing takes 5 ns a number, of one thread.
     with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-        for done in [pool.submit(pack, *one) for one in found]:
+        # What is packed is not held any more.
+        for done in [pool.submit(pack, *found.pop()) for _ in range(len(found))]:
             done.result()
 
 

@@ -25,6 +25,7 @@ from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.chat.gaps import between, next_edit
 from cinnabar.engine.chat.language_chat import LanguageChat, shared_language_engine
 from cinnabar.engine.chat.requests import ChatModel, ChatRequest, Done, Event, Failed, Message, State
+from cinnabar.engine.chat.shared_engine import SharedEngine
 from cinnabar.engine.diffusion.decoded import Run
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.effort import EFFORTS
@@ -433,6 +434,23 @@ def test_an_extraction_refuses_what_a_document_cannot_answer(chat: LanguageChat)
     assert event.param == "messages" and "expected no text of the user behind an answer" in event.message
     long = failed(chat, wanted(text="x y " * 9000, schema=NOTE, extract=True))
     assert (long.code, long.param) == ("context_length_exceeded", "messages")
+
+
+def test_the_seconds_of_documents_between_its_passes_are_not_those_of_a_chat(
+    causal: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(causal) as chat:
+        own, worked = done(chat, wanted("before")), list[float]()
+
+        def work(_: SharedEngine) -> None:
+            end = time.thread_time() + 0.6
+            while len(worked) < 3 and time.thread_time() < end:
+                pass
+            worked.append(end)
+
+        monkeypatch.setattr(SharedEngine, "_between", work)
+        monkeypatch.setattr(chat._engine._tasks, "_seconds", 1.2)
+        assert plain(done(chat, wanted("again"))) == plain(own) and len(worked) > 3
 
 
 def test_documents_are_read_between_the_passes_of_a_long_chat(causal: LanguageModel) -> None:
