@@ -17,10 +17,10 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (15, "81ceff0d0a4e4686"),
-    "engine": (29, "6525b5b0f69ede73"),
+    "engine": (29, "b9bf767a75bf29cf"),
     "reader": (28, "c585fd4d7c69955f"),
     "replies": (13, "c2b1d7ca4e401af5"),
-    "language": (20, "e9067cdc9fcce730"),
+    "language": (20, "97324aa7f13615e1"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (15, "a6af65bcdba96025"),
     "merging": (20, "ec3e29aa1e2e7f18"),

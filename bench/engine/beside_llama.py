@@ -1,7 +1,7 @@
 """Branches beside llama.cpp: the same GGUF file, documents and fields, on the same threads, in turns in one run.
 
     npm install --prefix FOLDER --ignore-scripts node-llama-cpp@3.21.1
-    python -m bench.engine.beside_llama FOLDER FILE.gguf ... [--set SET] [--threads 2] [--record]
+    python -m bench.engine.beside_llama FILE.gguf ... --node FOLDER [--set SET] [--threads 2] [--record]
 
 llama.cpp reads each document's text alone, then writes the record under its JSON grammar, token by token, behind the
 prompt that Cinnabar has. Cinnabar fills them one by one, then all in one batch. Documents are cut at so many tokens,
@@ -15,7 +15,6 @@ import json
 import statistics
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +37,7 @@ HEAD = (
     "file", "s a record", "passes", "in a batch", "llama.cpp: the document alone", "its record", "first : alone",
     "records/s",
 )  # fmt: skip
-
-WHAT = "a record of 12 fields : the prefill of its document by llama.cpp; records/s against its grammar; passes"
+WHAT = f"a record of {FIELDS} fields : the prefill of its document by llama.cpp; records/s against its grammar; passes"
 
 
 def fields_of(schema: dict[str, Any]) -> dict[str, Any]:
@@ -55,12 +53,22 @@ def plain(schema: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": own}
 
 
-def texts_of(folder: Path, model: BranchModel) -> Iterator[str]:
-    """Yields documents of the set, the longest first, cut at `TOKENS` tokens."""
+def texts_of(folder: Path, model: BranchModel) -> list[str]:
+    """Returns the longest documents of the set, one more than are timed, cut at `TOKENS` tokens."""
     texts = [document.passage.text for document in labelled_documents(folder)]
     tokenizer = model.model.tokenizer
-    for text in sorted(texts, key=model.count_tokens, reverse=True):
-        yield tokenizer.decode(tokenizer.encode(text)[:TOKENS]).decode("utf-8", "ignore")
+    longest = sorted(texts, key=model.count_tokens, reverse=True)[: DOCUMENTS + 1]
+    return [tokenizer.decode(tokenizer.encode(text)[:TOKENS]).decode("utf-8", "ignore") for text in longest]
+
+
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """Returns the arguments of a bench of GGUF files on the documents of a set."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--set", type=Path, default=Path("data/samples/event"))
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--record", action="store_true")
+    return parser
 
 
 class Llama:
@@ -102,7 +110,7 @@ def figures(folder: str, file: str, documents: Path, threads: int) -> tuple[list
     model = BranchModel(load_language_model(file, "cpu"))
     engine, llama = Engine(model), Llama(folder, file, threads)
     own, alone, whole, passes = [], [], [], []
-    texts = [text for text, _ in zip(texts_of(documents, model), range(DOCUMENTS + 1), strict=False)]
+    texts = texts_of(documents, model)
     for number, text in enumerate(texts):
         model.branches.passes = 0
         begun = time.perf_counter()
@@ -125,17 +133,13 @@ def figures(folder: str, file: str, documents: Path, threads: int) -> tuple[list
 
 def main() -> None:
     """Prints the figures of the files, and with `--record` keeps them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", help="where npm put node-llama-cpp")
-    parser.add_argument("files", nargs="+")
-    parser.add_argument("--set", type=Path, default=Path("data/samples/event"))
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    parser.add_argument("--record", action="store_true")
+    parser = arguments(__doc__)
+    parser.add_argument("--node", required=True, help="the folder in which npm put node-llama-cpp")
     asked = parser.parse_args()
     torch.set_num_threads(asked.threads)
     lines, found = [], []
     for file in asked.files:
-        line, own = figures(asked.folder, file, asked.set, asked.threads)
+        line, own = figures(asked.node, file, asked.set, asked.threads)
         lines.append(line)
         found.append(own)
     print(machine_line(torch.device("cpu"), f"{asked.threads} threads"), "", table(HEAD, lines), sep="\n")

@@ -7,7 +7,6 @@ The first schema has `FIELDS` fields; the second has another title, and as many 
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import time
@@ -16,7 +15,7 @@ from typing import Any
 
 import torch
 
-from bench.engine.beside_llama import DOCUMENTS, FIELDS, fields_of, texts_of
+from bench.engine.beside_llama import FIELDS, arguments, fields_of, texts_of
 from bench.recording import Row, record
 from bench.reporting import machine_line, table
 from cinnabar.engine.branches.branch_model import BranchModel
@@ -48,20 +47,14 @@ def figures(file: str, documents: Path) -> list[float]:
     schema = fields_of(json.loads((documents / "schema.json").read_text("utf-8")))
     model = BranchModel(load_language_model(file, "cpu"), document_first=True)
     engine, taken = Engine(model), []
-    texts = [text for text, _ in zip(texts_of(documents, model), range(DOCUMENTS + 1), strict=False)]
-    for text in texts:
+    for text in texts_of(documents, model):
         taken.append([seconds(engine, one, text) for one in (schema, other(schema, FIELDS), other(schema, FEW))])
     return [statistics.mean(own) for own in zip(*taken[1:], strict=True)]
 
 
 def main() -> None:
     """Prints the figures of the files, and with `--record` keeps them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="+")
-    parser.add_argument("--set", type=Path, default=Path("data/samples/event"))
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    parser.add_argument("--record", action="store_true")
-    asked = parser.parse_args()
+    asked = arguments(__doc__).parse_args()
     torch.set_num_threads(asked.threads)
     lines, found = [], []
     for file in asked.files:

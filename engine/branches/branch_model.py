@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -136,14 +136,14 @@ class BranchModel:
         most = max(map(len, levels), default=0)
         for level in range(most):
             with part(level / most / 2, (level + 1) / most / 2):
-                self._find_items(forms, memories, [own[level : level + 1] for own in levels], found)
+                self._find_items(forms, memories, [own[level] if level < len(own) else [] for own in levels], found)
         return found
 
     def _find_items(
         self,
         forms: Sequence[Form],
         memories: Sequence[BranchMemory],
-        arrays: Sequence[Sequence[Sequence[ArrayNode]]],
+        arrays: Sequence[Sequence[ArrayNode]],
         found: Sequence[list[Row]],
     ) -> None:
         """Adds the items of these arrays of each form to the rows found so far, all lists together."""
@@ -312,9 +312,10 @@ class BranchModel:
             return read_document(self.model.decoder, tokens)
         if before is None:
             before = read_document(self.model.decoder, begun)
-        _keep(self._begun, key, (begun, before), len(self._begun) + 1 if first else KEYS_KEPT)
-        while first and sum(keys.length for _, keys in self._begun.values()) > TOKENS_KEPT:
-            self._begun.popitem(last=False)
+        if first:
+            _keep(self._begun, key, (begun, before), TOKENS_KEPT, lambda one: one[1].length)
+        else:
+            _keep(self._begun, key, (begun, before), KEYS_KEPT)
         return read_document(self.model.decoder, tokens[many:], before)
 
     def _prompt(self, form: Form) -> _Prompt:
@@ -336,11 +337,13 @@ class BranchModel:
         return self.model.chat.render(messages(title, lines, text, self._document_first))
 
 
-def _keep(kept: OrderedDict[str, _T], key: str, made: _T, most: int) -> None:
-    """Keeps this, and drops what was kept first if there is more than `most`."""
+def _keep(
+    kept: OrderedDict[str, _T], key: str, made: _T, most: int, size: Callable[[_T], int] = lambda _: 1
+) -> None:
+    """Keeps this, and drops what was kept first while all together have a size of more than `most`."""
     kept[key] = made
     kept.move_to_end(key)
-    while len(kept) > most:
+    while sum(map(size, kept.values())) > most:
         kept.popitem(last=False)
 
 
@@ -357,10 +360,10 @@ def _levels(form: Form) -> list[list[ArrayNode]]:
     return levels
 
 
-def _lists(arrays: Sequence[Sequence[ArrayNode]], rows: Sequence[Row], form: Form) -> Iterator[tuple[ArrayNode, int]]:
+def _lists(arrays: Sequence[ArrayNode], rows: Sequence[Row], form: Form) -> Iterator[tuple[ArrayNode, int]]:
     """Yields each list of these arrays with the number of the row around it, -1 if there is none."""
     around = enclosing(form)
-    for array in (array for own in arrays for array in own):
+    for array in arrays:
         outer = around[array.index]
         for parent in [-1] if outer < 0 else [at for at, row in enumerate(rows) if row.array == outer]:
             yield array, parent

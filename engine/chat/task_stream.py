@@ -82,8 +82,9 @@ class TaskStream:
                     one.watch(run)
             begun = time.thread_time()
             between()
+            spent = time.thread_time() - begun
             for run in runs:
-                run.postpone(time.thread_time() - begun)
+                run.postpone(spent)
 
         with limited(self._seconds):
             for number, decoded in self.denoiser.serve(batch, watch, room=self._room):

@@ -127,12 +127,9 @@ class PackedLinear(nn.Module):
     @torch.no_grad()
     def split(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Returns the rows of x in bytes, [parts N, in], part after part, and their scales, [N, 1]."""
-        rows = x.reshape(-1, x.shape[-1]).float()
-        scale = row_scales(rows)
-        low = rows / scale
-        high = low.round()
+        high, low, scale = _parts(x.reshape(-1, x.shape[-1]).float())
         if self.parts == 2:
-            high = torch.cat([high, low.sub_(high).mul_(FINER).round_()])
+            high = torch.cat([high, low])
         return high.add_(_ZERO).to(torch.uint8), scale
 
     @torch.no_grad()

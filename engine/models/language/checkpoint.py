@@ -242,8 +242,10 @@ def load_decoder(
         quantise_modules(decoder, bits)
     if precision == "fp8":
         to_float8(decoder.model.layers)
-    packs = precision == "int8" and device.type == "cpu" and multiplies_integers(device) and packs_integers()
-    integers = precision == "int8" and not packs and multiplies_integers(device)
+    integers = precision == "int8" and multiplies_integers(device)
+    packs = integers and device.type == "cpu" and packs_integers()
+    # Packed layers are made of rounded ones.
+    integers = integers and not packs
     if precision == "int8":
         state = {name: tensor.to(device) for name, tensor in _kept_state(contents, integers).items()}
     else:

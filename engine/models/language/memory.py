@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -133,16 +134,25 @@ def give_back_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def drop_pages(tensor: torch.Tensor) -> None:
-    """Gives the pages of a tensor that is mapped from a file back to the system, which reads them again if need be.
+def mapped_places() -> list[tuple[int, int]]:
+    """Returns the addresses [begin, end) at which files are mapped, none where the system does not tell them."""
+    places: list[tuple[int, int]] = []
+    with suppress(OSError, ValueError):
+        for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
+            place, _, _, _, inode, *_ = line.split()
+            if inode != "0":
+                begin, end = place.split("-")
+                places.append((int(begin, 16), int(end, 16)))
+    return places
+
+
+def drop_pages(tensor: torch.Tensor, places: Sequence[tuple[int, int]]) -> None:
+    """Gives the pages of a tensor in one of these mapped places back to the system, which reads them again if need be.
 
     What lies in memory alone stays.
     """
     size, at, end = mmap.PAGESIZE, tensor.data_ptr(), tensor.data_ptr() + tensor.nbytes
     begin, end = -(-at // size) * size, end // size * size
-    with suppress(OSError, AttributeError, ValueError):
-        for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
-            place, _, _, _, inode, *_ = line.split()
-            first, last = (int(one, 16) for one in place.split("-"))
-            if first <= begin < end <= last and inode != "0":
-                ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), mmap.MADV_DONTNEED)
+    if any(first <= begin < end <= last for first, last in places):
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), mmap.MADV_DONTNEED)

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from cinnabar.engine.models.integer_products import IntegerLinear, PackedLinear, Split
-from cinnabar.engine.models.language.memory import drop_pages
+from cinnabar.engine.models.language.memory import drop_pages, mapped_places
 
 #: Numbers of a matrix that are turned back, and logits that are multiplied in integers, at a time.
 _SLICE, _LOGITS = 1 << 20, 1 << 22
@@ -80,10 +80,12 @@ def pack_layers(decoder: nn.Module) -> None:
         if isinstance(layer, RoundedLinear)
     ]
 
+    places = mapped_places()
+
     def pack(parent: nn.Module, name: str, layer: RoundedLinear) -> None:
         parts = 1 if name in _ONE_PART else 2
         parent._modules[name] = PackedLinear(layer.weight, layer.scale, layer.bias, parts).train(layer.training)
-        drop_pages(layer.weight)
+        drop_pages(layer.weight, places)
 
     # Packing takes 5 ns a number, of one thread.
     with ThreadPoolExecutor(torch.get_num_threads()) as pool:
