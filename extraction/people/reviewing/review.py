@@ -76,7 +76,7 @@ class Review:
         self.out, self.who = out, who
         self._listing = Listing(out)
         self._contents, self._asking = Contents(out, settings), Asking(out)
-        self._team, self._corrector = team, Corrector(out, behind=team)
+        self._corrector = Corrector(out, behind=team)
         self._forms: dict[str, dict[str, Any]] = {}
         self._states: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
@@ -97,8 +97,7 @@ class Review:
         """Ends the processes and threads of the review."""
         self._ended.set()
         self._refreshing.join()
-        if self._team:
-            self._corrector.commit()
+        self._corrector.commit()
         self._contents.close()
         self._listing.close()
 
@@ -308,8 +307,8 @@ class Review:
     def _refresh(self) -> None:
         quiet_until = 0.0
         while not self._ended.wait(_REFRESH):
-            if self._team:
-                self._corrector.commit()
+            # Others may have left theirs to a process that was killed, or to one that looked too early.
+            self._corrector.commit()
             begun = time.monotonic()
             if begun >= quiet_until and self._listing.refresh(self._stored_marks):
                 with self._lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import random
 import socket
@@ -215,8 +216,10 @@ def answered(server: ServerProcess, hostile: Hostile) -> bytes:
                 found += piece
                 if hostile.cut and b"\r\n\r\n" in found:
                     break
-        except (ConnectionResetError, BrokenPipeError):
-            pass  # refused before all was sent
+        except OSError as error:
+            # Refused before all was sent: the server has closed the connection.
+            if error.errno not in (errno.ECONNRESET, errno.EPIPE, errno.ENOTCONN):
+                raise
         return found
 
 

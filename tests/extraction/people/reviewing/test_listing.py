@@ -6,10 +6,11 @@ import time
 from pathlib import Path
 
 import pytest
-from corrected_folder import outcome_of, run
+from corrected_folder import digest_of, outcome_of, run
 from reviewed_folder import written
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
+from cinnabar.extraction.corrections.journal import waiting
 from cinnabar.extraction.people.reviewing import review as review_module
 from cinnabar.extraction.people.reviewing.review import Review
 from cinnabar.extraction.store.reading import query
@@ -41,3 +42,26 @@ def test_what_somebody_else_takes_back_is_to_be_reviewed_again(tmp_path: Path, m
         assert is_soon(True)
         Corrector(out).undo(document, name, None, "Eva")
         assert is_soon(False)
+
+
+def test_what_a_killed_process_left_waiting_is_committed_by_a_review_that_is_open_or_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    run(out, "e1", paths=("a.txt",))
+
+    def leave(number: int) -> None:
+        change = Change(Action.VALUE, "/number", f'"R-{number}"')
+        Corrector(out, behind=True).correct(digest_of("a.txt"), "bill", [change], "Ada")
+
+    leave(1)
+    with Review(out, "Bob"):
+        assert len(waiting(out)) == 1, "it looks after a second at the earliest"
+    assert waiting(out) == []
+    monkeypatch.setattr(review_module, "_REFRESH", 0.02)
+    with Review(out, "Bob"):
+        leave(2)
+        until = time.monotonic() + 30
+        while waiting(out) and time.monotonic() < until:
+            time.sleep(0.02)
+        assert waiting(out) == []
