@@ -23,7 +23,8 @@ class Passage:
     word_start, word_end: [W] int32, characters of `text`, end exclusive.
     word_box: [W, 4] float32, (x0, top, x1, bottom) as shares of the page's width and height; NaN where none.
     headers: the characters [start, end) of `text` that are headers of mails, but for their subjects. `locale` has the
-    conventions of the whole document; None if this text alone tells them.
+    conventions of the whole document; None if this text alone tells them. `marked` has by JSON pointer the characters
+    that another model was not sure of: they are tried first, which changes no value.
     """
 
     digest: str
@@ -34,6 +35,7 @@ class Passage:
     word_box: npt.NDArray[np.float32]
     locale: Locale | None = None
     headers: tuple[tuple[int, int], ...] = ()
+    marked: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def text_passage(text: str) -> Passage:

@@ -79,7 +79,7 @@ class _Prompt:
 
 
 class BranchModel:
-    """Fills slots with a causal language model (`has_branches`), a branch for each.
+    """Fills slots with a language model (`has_branches`), a branch for each.
 
     document_first: whether a document stands before the fields, and is kept for other forms.
     """
@@ -248,6 +248,9 @@ class BranchModel:
                 array = form.arrays[rows[row].array]
                 asks = item_head(array, first_words(memory.passage.text, rows[row].anchor), prompt.names[slot.path])
             branch = Branch(self._encode(asks), constraint, -1 if region is None else row)
+            if region is None and slot.path in memory.passage.marked:
+                begin, end = memory.grounds.region(*memory.passage.marked[slot.path])
+                branch.tried = memory.grounds.stretches.written[begin:end]
             if not slot.options and kind_of(slot) not in TYPED and not is_worded(slot):
                 branch.otherwise = partial(self._free, slot, memory)
             yield key, slot, branch
@@ -291,14 +294,17 @@ class BranchModel:
         """Returns the branches of a passage that was read with this form."""
         forks = memory.forks.get(form.fingerprint)
         if forks is None:
-            keys = self._keys(form, memory.passage.text)
-            forks = memory.forks[form.fingerprint] = Forks(self.model.decoder, keys)
+            prompt = self._rendered(form.title, self._prompt(form).lines, memory.passage.text)
+            traits = self.model.traits
+            # A model in blocks reads up to a border of them; with a shift the last token before a branch is its own.
+            end = (len(prompt) - int(traits.shift)) // traits.block * traits.block if traits.block > 1 else len(prompt)
+            keys = self._keys(form, memory.passage.text, prompt[:end])
+            forks = memory.forks[form.fingerprint] = Forks(self.model.decoder, keys, prompt[end:])
         return forks
 
-    def _keys(self, form: Form, text: str) -> DocumentKeys:
-        """Returns the keys of a prompt; those of its first part are kept, if others may begin alike."""
+    def _keys(self, form: Form, text: str, tokens: list[int]) -> DocumentKeys:
+        """Returns the keys of a prompt's tokens; those of its first part are kept, if others may begin alike."""
         lines, first = self._prompt(form).lines, self._document_first
-        tokens = self._rendered(form.title, lines, text)
         key = text if first else form.fingerprint
         begun, before = self._begun.get(key, (None, None))
         if begun is None:
@@ -306,7 +312,7 @@ class BranchModel:
             parts = ((form.title, lines, one) if not first else (one, one, text) for one in ("A", "0 B"))
             others = [self._rendered(*part) for part in parts]
             same = next(at for at, pair in enumerate(zip(*others, strict=False)) if len({*pair}) > 1)
-            begun = others[0][:same]
+            begun = others[0][: same // self.model.traits.block * self.model.traits.block]
         many = len(begun)
         if tokens[:many] != begun:
             return read_document(self.model.decoder, tokens)

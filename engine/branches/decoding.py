@@ -3,6 +3,10 @@
 A pass reads the last token of each branch and a draft behind it, tokens with which its text may go on in the document.
 The longest part of a draft that is the model's own choice under the branch's constraint is taken, and one token more
 (Speculative Decoding, arXiv 2211.17192; Copy-as-Decode, 2604.18170). So drafts change time and never values.
+
+A model that denoises blocks (Block Diffusion, arXiv 2503.09573) drafts by itself: it reads a branch's open block with
+masks in it, and says all that is left of the block at once. The first token is taken, and those behind it while each
+is the model's own choice and as sure as its authors ask for (Fast-dLLM, 2505.22618).
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ import numpy as np
 from cinnabar.engine.branches.constraint import Constraint, Floats, Grounded, Pair
 from cinnabar.engine.branches.forks import Fork, Forks, read_branches
 from cinnabar.engine.branches.value_tokens import ValueTokens
+from cinnabar.engine.diffusion.settings import settings_for
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.share_done import part, tell_share
 from cinnabar.engine.time_limit import check_time
@@ -44,7 +49,7 @@ class Branch:
     it has none. share: the product of the shares of all moves; mass: the smallest share of what was allowed, 1 where
     nothing was weighed. tokens, most: how many were and may be written. whole: whether all tokens are read, also those
     that nothing else is left than to write. otherwise: what may be written freely where copying leaves little of the
-    model's mass, and `free` the branch that does so.
+    model's mass, and `free` the branch that does so. tried: a text that may well be the value, the first draft.
     """
 
     head: list[int]
@@ -54,6 +59,7 @@ class Branch:
     whole: bool = False
     otherwise: Callable[[], Constraint] | None = None
     free: Branch | None = None
+    tried: bytes = b""
     null: float = 0.0
     final: object | None = None
     share: float = 1.0
@@ -102,7 +108,10 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class BranchPiece:
-    """Tokens that a branch reads next, and how many of them it asks for the shares of the vocabulary behind."""
+    """Tokens that a branch reads next, and how many of them it asks for the shares of the vocabulary behind.
+
+    A model that writes in blocks tells, behind the last one, the shares of all positions that are left of the block.
+    """
 
     forks: Forks
     fork: Fork
@@ -121,6 +130,8 @@ class BranchDecoder:
         """quote: the token of a blank and a quote, which opens a value."""
         self._decoder, self._tokens, self._quote = decoder, tokens, quote
         self._drafted = DRAFTED if decoder.device.type == "cpu" else DRAFTED_ON_DEVICE
+        self._mask = decoder.traits.mask if decoder.traits.noise == "mask" else None
+        self._threshold = settings_for(decoder.traits, "medium").threshold
         self._room = 0
         self._added: list[Steps] = []
         self.passes = self.rows = 0
@@ -145,7 +156,7 @@ class BranchDecoder:
             self._room = min(self._drafted // (len(self._added) + len(waiting)), LONGEST_DRAFT)
             total += len(self._added)
             begin, self._added = self._added, []
-            waiting += [(steps, piece) for steps in begin if (piece := next(steps, None)) is not None]
+            waiting += [(steps, self._whole(piece)) for steps in begin if (piece := next(steps, None)) is not None]
             if not waiting:
                 continue
             share = max(share, 1 - len(waiting) / total)
@@ -154,7 +165,7 @@ class BranchDecoder:
             for some in _passes(waiting):
                 for (steps, _), shares in zip(some, self._read([piece for _, piece in some]), strict=True):
                     with suppress(StopIteration):
-                        left.append((steps, steps.send(shares)))
+                        left.append((steps, self._whole(steps.send(shares))))
             waiting = left
 
     def _stems(self, forks: Forks, branches: Sequence[Branch]) -> list[Steps]:
@@ -171,7 +182,7 @@ class BranchDecoder:
             heads = sorted(branch.head for branch in own)
             pairs = enumerate(zip(heads[0], heads[-1], strict=False))
             same = next((at for at, (one, other) in pairs if one != other), len(heads[0]))
-            if item >= 0 and len(own) > 1 and same >= _LEAST:
+            if item >= 0 and len(own) > 1 and same >= _LEAST and self._mask is None:
                 steps.append(self._stem(forks, own, min(same, *(len(branch.head) - 1 for branch in own))))
                 continue
             for branch in own:
@@ -187,73 +198,107 @@ class BranchDecoder:
 
     def _fill(self, forks: Forks, branch: Branch) -> Steps:
         """Reads the rest of a branch's head and writes its answer."""
-        null, first = yield BranchPiece(forks, branch.fork, [*branch.head[branch.fork.length :], self._quote], 2)
+        draft = self._tokens.spelled(branch.tried, 0 if self._mask is not None else self._room)
+        opening = [*branch.head[branch.fork.length :], self._quote, *draft]
+        null, first = yield from self._opened(forks, branch.fork, opening, len(draft))
         branch.null = round(float(null[self._tokens.null].sum()), 4)
         branch.state = branch.constraint.first()
         branch.final = branch.constraint.settled(branch.state)
         if branch.final is None:
-            # A row of its own: the others of the pass are not kept with it.
-            own = first.copy()
+            # Rows of its own: the others of the pass are not kept with them.
+            own = [one.copy() for one in first]
             del null, first
-            yield from self._write(forks, branch, own)
+            yield from self._write(forks, branch, own, draft)
         return None
 
-    def _write(self, forks: Forks, branch: Branch, shares: Floats) -> Steps:
-        """Writes a branch's value behind its head; `shares` are those of the first token."""
-        head, first = branch.fork.length, shares
-        draft, own, taken = list[int](), [shares], 0
+    def _opened(
+        self, forks: Forks, fork: Fork, tokens: Sequence[int], drafted: int = 0
+    ) -> Generator[BranchPiece, list[Floats], tuple[Floats, list[Floats]]]:
+        """Reads tokens, of which the last one before a draft opens a value or a list.
+
+        Returns the shares of that token, and those behind it and each of the draft.
+        """
+        if self._mask is None:
+            last, *behind = yield BranchPiece(forks, fork, tokens, 2 + drafted)
+            return last, behind
+        (last, *_) = yield BranchPiece(forks, fork, tokens[:-1], 1)
+        return last, (yield BranchPiece(forks, fork, tokens[-1:], 1))
+
+    def _write(self, forks: Forks, branch: Branch, first: list[Floats], draft: Sequence[int] = ()) -> Steps:
+        """Writes a branch's value behind its head; `first` are the shares of its first tokens, of a draft too."""
+        begun = min(branch.fork.length - len(draft), branch.fork.opened), len(branch.fork.text)
+        own, taken = first, 0
         while True:
             branch.moved(own[taken])
             if branch.otherwise is not None and branch.free is None and _is_doubted(branch):
                 branch.free = Branch(branch.head, branch.otherwise(), most=COMPOSED_TOKENS, null=branch.null)
                 branch.free.state = branch.free.constraint.first()
-                branch.free.fork = forks.open(branch.fork)
-                branch.free.fork.length = head
+                branch.free.fork = forks.open(branch.fork, begun)
                 self._added.append(self._write(forks, branch.free, first))
             if not branch.done and taken < len(draft) and branch.ahead == [draft[taken]]:
                 taken += 1
                 continue
-            branch.fork.length -= len(draft) - taken
+            if not branch.done and self._mask is not None and self._is_sure(branch, own[taken : taken + 2]):
+                branch.fork.text += branch.ahead
+                taken += 1
+                continue
+            if draft:
+                branch.fork.length -= len(draft) - taken
             if branch.done:
                 return own[taken]
-            draft = branch.constraint.draft(branch.state, self._room)
+            draft = [] if self._mask is not None else branch.constraint.draft(branch.state, self._room)
             own = yield BranchPiece(forks, branch.fork, [*branch.ahead, *draft], 1 + len(draft))
             taken = 0
+
+    def _is_sure(self, branch: Branch, shares: Sequence[Floats]) -> bool:
+        """Returns whether the next position's token is taken in the same pass, as its own shares and the next's say."""
+        return len(shares) == 2 and branch.ahead == [int(shares[0].argmax())] and shares[1].max() >= self._threshold
 
     def _list(self, forks: Forks, listing: Listing) -> Steps:
         """Writes the items of a list."""
         fork, quote, grounded = forks.open(), self._tokens.token[b'"'], listing.grounded
         opening = self._tokens.token.get(b' ["', self._tokens.token.get(b'["', quote))
-        empty, behind = yield BranchPiece(forks, fork, [*listing.head, opening], 2)
+        empty, first = yield from self._opened(forks, fork, [*listing.head, opening])
         none = np.concatenate([self._tokens.no_items, self._tokens.null])
         listing.none = round(float(empty[none].sum()), 4)
-        shares: Floats | None = behind
         state: tuple[Pair, ...] = grounded.first()
-        while shares is not None and state and listing.none < 0.5 and len(listing.items) < ITEMS:
+        while first and state and listing.none < 0.5 and len(listing.items) < ITEMS:
             branch = Branch([], grounded, fork=fork, state=state, whole=True)
-            shares = yield from self._write(forks, branch, shares)
+            shares = yield from self._write(forks, branch, first)
             if not isinstance(branch.final, tuple) or not branch.final or shares is None:
                 break
             listing.items.append(Item(branch.final, branch.share))
             last = min(end for _, end in branch.final)
             state = tuple(pair for pair in grounded.first() if pair[0] >= last)
-            shares = yield from self._goes_on(forks, fork, shares)
+            first = yield from self._goes_on(forks, fork, shares)
         return None
 
-    def _goes_on(self, forks: Forks, fork: Fork, shares: Floats) -> Steps:
-        """Returns the shares of the first token of the next item, None if the list ends behind this one."""
+    def _goes_on(
+        self, forks: Forks, fork: Fork, shares: Floats
+    ) -> Generator[BranchPiece, list[Floats], list[Floats]]:
+        """Returns the shares of the first tokens of the next item, none if the list ends behind this one."""
         tokens = self._tokens
         on, ends = float(shares[tokens.goes_on].sum()), float(shares[tokens.ends_list].sum())
         bare = float(shares[tokens.token[b'"']])
         comma = [tokens.token[b'",']]
         if bare > max(on, ends):
-            (shares,) = yield BranchPiece(forks, fork, [tokens.token[b'"']], 1)
+            (shares, *_) = yield BranchPiece(forks, fork, [tokens.token[b'"']], 1)
             on, ends = float(shares[tokens.comma].sum()), float(shares[tokens.bracket].sum())
             comma = [tokens.token[b","]]
         if on <= ends:
-            return None
-        (shares,) = yield BranchPiece(forks, fork, [*comma, self._quote], 1)
-        return shares
+            return []
+        return (yield BranchPiece(forks, fork, [*comma, self._quote], 1))
+
+    def _whole(self, piece: BranchPiece) -> BranchPiece:
+        """Returns what is read for a piece: of a model that writes in blocks, all that is not kept, then masks."""
+        if self._mask is None:
+            return piece
+        fork, traits = piece.fork, self._decoder.traits
+        fork.text += piece.tokens
+        fork.length = max(min(fork.length, fork.opened) - int(traits.shift), 0)
+        fork.opened = len(fork.text) // traits.block * traits.block
+        masks = fork.opened + traits.block - len(fork.text)
+        return BranchPiece(piece.forks, fork, [*fork.text[fork.length :], *[self._mask] * masks], masks)
 
     def _read(self, pieces: Sequence[BranchPiece]) -> list[list[Floats]]:
         """Reads tokens of branches; returns the shares of the vocabulary [V] that each asked for."""
@@ -262,6 +307,8 @@ class BranchDecoder:
         self.rows += sum(len(piece.tokens) for piece in pieces)
         hidden = read_branches(self._decoder, [(piece.forks, piece.fork, piece.tokens) for piece in pieces])
         ends = np.cumsum([len(piece.tokens) for piece in pieces])
+        # What a block leaves open is told at its masks, or before each of them.
+        ends -= int(self._mask is not None and self._decoder.traits.shift)
         rows = [at for end, one in zip(ends.tolist(), pieces, strict=True) for at in range(end - one.wanted, end)]
         if not rows:
             return [[] for _ in pieces]

@@ -1,4 +1,4 @@
-"""The engine of a language model: branches for a causal one, the denoiser for one that writes in blocks."""
+"""The engine of a language model: branches, or whole records as its denoiser writes them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,22 @@ from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.effort import Effort
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.examples import Examples
+from cinnabar.engine.models.language.configuration import writes_records
 from cinnabar.engine.models.language.language_model import LanguageModel
-from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.models.reader.calibration import Calibration
 
 #: The tokens of a batch, whose keys are held together: 2,000 of 1.5B weights are 0.1 GB.
 TOKENS, TOKENS_OF_ACCELERATOR = 2_048, 16_384
 
 
-def has_branches(traits: Traits) -> bool:
-    """Returns whether a model fills fields as branches: it is causal, and all its layers see all positions."""
-    return traits.noise == "none" and traits.local is None
+def has_branches(model: LanguageModel) -> bool:
+    """Returns whether a model fills fields as branches.
+
+    For that, what it has written must stay and all layers see all positions; one that was trained on whole records
+    writes these.
+    """
+    traits = model.traits
+    return traits.noise != "uniform" and traits.local is None and not writes_records(model.folder)
 
 
 def language_engine(
@@ -32,10 +37,10 @@ def language_engine(
 ) -> Engine | DiffusionEngine:
     """Returns the engine that fills forms with a language model.
 
-    Examples are shown as whole records, so with them a causal model writes whole records too, token by token, with this
-    denoiser or one of its own. document_first: see `BranchModel`.
+    Examples are shown as whole records, so with them any model writes whole records too, with this denoiser or one of
+    its own. document_first: see `BranchModel`.
     """
-    if examples is not None or not has_branches(model.traits):
+    if examples is not None or not has_branches(model):
         return DiffusionEngine(
             model, effort, steps=steps, calibration=calibration, examples=examples, denoiser=denoiser
         )

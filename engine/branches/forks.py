@@ -2,19 +2,20 @@
 
 Attention of a branch is over all keys of its document, which are there once for all branches, and over its own: two
 products whose scores are one softmax (Hyper-Parallel Decoding, arXiv 2604.26209). Attention is computed document by
-document, and all else row by row, so its values do not depend on other documents.
+document, and all else row by row, so its values do not depend on other documents. A model that writes in blocks reads
+a document up to a border of blocks; what is left, the `tail`, begins the first block of each branch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 
 import torch
 
-from cinnabar.engine.models.language.attention import Attend, attention
+from cinnabar.engine.models.language.attention import NONE_OPEN, Attend, attention, sees
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.memory import PREFILL, give_back_memory
 from cinnabar.engine.models.language.passes import LONG
@@ -37,33 +38,44 @@ class DocumentKeys:
 
 @dataclass(eq=False)
 class Fork:
-    """A branch: its number among those of its document, and how many tokens it has read."""
+    """A branch: its number among those of its document, and of how many of its tokens it keeps the keys.
+
+    Of a model that writes in blocks also its text so far, the tail of the document included, and where its open block
+    begins.
+    """
 
     number: int
     length: int = 0
+    text: list[int] = field(default_factory=list)
+    opened: int = NONE_OPEN
 
 
 class Forks:
     """The branches of one document.
 
-    keys: of the document. A branch of `forks` has its own keys at its number: [layers, 2, B, G, T, W].
+    keys: of the document, without its `tail`. A branch of `forks` has its own keys at its number: [layers, 2, B, G, T,
+    W].
     """
 
-    def __init__(self, decoder: Decoder, keys: DocumentKeys) -> None:
-        self._decoder, self._keys = decoder, keys
+    def __init__(self, decoder: Decoder, keys: DocumentKeys, tail: Sequence[int] = ()) -> None:
+        self._traits, self._keys, self._tail = decoder.traits, keys, tail
         traits = decoder.traits
         self._shape = (traits.layers, 2), (traits.key_heads, traits.head_width)
         self._held = keys.held.new_zeros((*self._shape[0], 0, traits.key_heads, 0, traits.head_width))
         self._count = 0
 
-    def open(self, after: Fork | None = None) -> Fork:
-        """Returns a new branch: it has read nothing of its own, or what another one has read by now."""
+    def open(self, after: Fork | None = None, begun: tuple[int, int] | None = None) -> Fork:
+        """Returns a new branch: it has read nothing of its own, or what another one has read by now.
+
+        begun: of that one's keys and text, only so many.
+        """
         self._count += 1
-        fork = Fork(self._count - 1)
+        fork = Fork(self._count - 1, text=[*self._tail])
         if after is not None:
-            self._grow(after.length)
+            length, text = begun or (after.length, len(after.text))
+            self._grow(length)
             self._held[:, :, fork.number] = self._held[:, :, after.number]
-            fork.length = after.length
+            fork.length, fork.text = length, after.text[:text]
         return fork
 
     def attend(self, pieces: Sequence[tuple[Fork, Sequence[int]]]) -> tuple[torch.Tensor, Attend]:
@@ -77,11 +89,14 @@ class Forks:
         at = torch.tensor([fork.length + i for fork, tokens in pieces for i in range(len(tokens))], device=device)
         for fork, tokens in pieces:
             fork.length += len(tokens)
-        base, length = self._keys.held, self._keys.length
+        base, length, traits = self._keys.held, self._keys.length, self._traits
+        opened = torch.tensor([fork.opened for fork, tokens in pieces for _ in tokens], device=device)
+        ends = (at // traits.block + 1) * traits.block
         # Sums over keys depend on how many are padding, so a row's room is its own, whatever others have read.
-        rooms = (at // _ROOM + 1) * _ROOM
+        rooms = (ends - 1) // _ROOM * _ROOM + _ROOM
         groups = [(room, (rooms == room).nonzero()[:, 0]) for room in sorted(set(rooms.tolist()))]
-        unseen = [torch.arange(room, device=device) > at[rows, None] for room, rows in groups]
+        places = [(torch.arange(room, device=device), rows[:, None]) for room, rows in groups]
+        unseen = [(of >= ends[rows]) | ~sees(traits, at[rows], of, opened[rows]) for of, rows in places]
         order = torch.cat([rows for _, rows in groups]).argsort()
 
         def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layer: int) -> torch.Tensor:
@@ -155,7 +170,7 @@ def read_document(decoder: Decoder, tokens: Sequence[int], before: DocumentKeys 
     """Returns the keys of these tokens, behind those of `before`, which stay as they are.
 
     The tokens are read in parts that begin where `before` ends, so that the values are the same to the bit whether
-    that was read for this document or for another one.
+    that was read for this document or for another one. Of a model that writes in blocks both end at a border.
     """
     traits, weight = decoder.traits, decoder.model.embed_tokens.weight
     start = 0 if before is None else before.length
@@ -164,11 +179,12 @@ def read_document(decoder: Decoder, tokens: Sequence[int], before: DocumentKeys 
     held = torch.empty(shape, dtype=dtype, device=decoder.device)
     if before is not None:
         held[:, :, :, :start] = before.held[:, :, :, :start]
-    for first in range(0, len(tokens), PREFILL):
-        part = torch.tensor(tokens[first : first + PREFILL], device=decoder.device)
+    tile, most = (-(-size // traits.block) * traits.block for size in (_TILE, PREFILL))
+    for first in range(0, len(tokens), most):
+        part = torch.tensor(tokens[first : first + most], device=decoder.device)
         begin, end = start + first, start + first + len(part)
         positions = torch.arange(begin, end, device=decoder.device)
-        seen = torch.arange(end, device=decoder.device) <= positions[:, None]
+        seen = sees(traits, positions[:, None], torch.arange(end, device=decoder.device), None)
 
         def attend(
             q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layer: int, begin: int = begin, end: int = end,
@@ -176,11 +192,11 @@ def read_document(decoder: Decoder, tokens: Sequence[int], before: DocumentKeys 
         ) -> torch.Tensor:  # fmt: skip
             held[layer, 0, :, begin:end], held[layer, 1, :, begin:end] = k[0], v[0]
             made = []
-            for at in range(0, end - begin, _TILE):
+            for at in range(0, end - begin, tile):
                 # Nothing behind a tile is seen from it.
-                stop = min(begin + at + _TILE, end)
+                stop = min(begin + at + tile, end)
                 keys, values = held[layer, :, None, :, :stop]
-                made.append(attention(q[:, :, at : at + _TILE], keys, values, seen[None, None, at : at + _TILE, :stop]))
+                made.append(attention(q[:, :, at : at + tile], keys, values, seen[None, None, at : at + tile, :stop]))
             return torch.cat(made, 2)
 
         decoder.hidden(part[None], positions[None], attend)

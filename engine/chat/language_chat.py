@@ -102,7 +102,7 @@ def shared_language_engine(
     those of `SharedEngine` and `language_engine`.
     """
     # A document of branches is a batch of its own, so that the others wait less.
-    branched = examples is None and has_branches(model.traits)
+    branched = examples is None and has_branches(model)
     denoiser = None if chats is None else Denoiser(chats.decoder, chats.tokenizer)
     # One cache for all that is read with the same weights.
     own = denoiser if branched or model is chats else Denoiser(model.decoder, model.tokenizer)

@@ -12,6 +12,7 @@ from pathlib import Path
 import torch
 
 from cinnabar.engine.backend import device_of
+from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.models.language.checkpoint import save_decoder
@@ -80,7 +81,7 @@ def tune_diffusion(
     with ParserPool(WORKERS, settings=parser_settings()) as pool:
         own = [TuningSet(folder, pool) for folder in folders]
     examples = [_examples(one, model, say) for one in own]
-    before = measured(own, DiffusionEngine(model))
+    before = measured(own, language_engine(model))
     decoder = model.decoder.requires_grad_(True)
     parameters = sum(weight.numel() for weight in decoder.parameters())
     if settings.rank is not None:
@@ -108,7 +109,7 @@ def tune_diffusion(
             for path in base.glob(pattern):
                 if not path.name.endswith(".index.json"):
                     shutil.copy(path, out / path.name)
-        save_decoder(out, decoder.to(torch.bfloat16), stated_precision(base))
+        save_decoder(out, decoder.to(torch.bfloat16), stated_precision(base), writes_records=True)
         # Its confidence was fitted to other weights.
         (out / "calibration.json").unlink(missing_ok=True)
         size = (out / "model.safetensors").stat().st_size

@@ -273,11 +273,23 @@ class _Raised:
     @property
     def requests(self) -> list[Request]:
         document, facts = self.lower.document, self.lower.facts
-        passages = [passage_of(document, c.start, c.end) for c in self.pieces]
+        passages = [
+            replace(passage_of(document, c.start, c.end), marked=self._marked(c.start, c.end)) for c in self.pieces
+        ]
         counted = facts.counted | set(self.long.values())
         return [
             Request(f"{document.digest}:{p.offset}", self.form, p, self.frozen, counted, facts.rows) for p in passages
         ]
+
+    def _marked(self, start: int, end: int) -> dict[str, tuple[int, int]]:
+        """Returns what the cheap model read, and was not sure of, in these characters: `Passage.marked`."""
+        return {
+            at: (begin - start, stop - start)
+            for at, leaf in self.lower.filled.leaves.items()
+            if at not in self.frozen
+            for begin, stop in leaf.spans[:1]
+            if start <= begin and stop <= end
+        }
 
     def merged(self, results: Sequence[Result]) -> Result:
         """Returns the record of the answers; frozen values keep the cheap model's evidence and confidence."""

@@ -51,7 +51,7 @@ def train_small_model(
         return page_examples(model, Pages(most=most, two_answers=_TWO_ANSWERS), count, rng)
 
     train_diffusion(decoder, draw, model.tokenizer.end, config, folder, report, device)
-    save_decoder(made, decoder.to(torch.bfloat16))
+    save_decoder(made, decoder.to(torch.bfloat16), writes_records=True)
     return made
 
 

@@ -70,7 +70,7 @@ def make_small_model(folder: Path, seed: int = 0) -> None:
     )
     decoder = Decoder(traits)
     start_copying(decoder, seed)
-    save_decoder(folder, decoder)
+    save_decoder(folder, decoder, writes_records=True)
 
 
 def _tokenizer(seed: int) -> Tokenizer:

@@ -25,7 +25,7 @@ from cinnabar.engine.models.integer_products import (
     takes_integers,
 )
 from cinnabar.engine.models.language.adapter import ADAPTER, WEIGHTS, products_of
-from cinnabar.engine.models.language.configuration import CONFIG, PRECISION
+from cinnabar.engine.models.language.configuration import ANSWERS, CONFIG, PRECISION, RECORDS
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.models.language.families import Family, config_of, family_of
@@ -390,10 +390,13 @@ def _naming_file(path: Path) -> Iterator[None]:
         raise ModelError(f"{path}: cannot be read as safetensors: {error}; fetch the file again") from error
 
 
-def save_decoder(folder: Path, decoder: Decoder, precision: Precision = "float32") -> None:
+def save_decoder(
+    folder: Path, decoder: Decoder, precision: Precision = "float32", writes_records: bool = False
+) -> None:
     """Writes config.json and model.safetensors of a decoder, by the names of its family; each file atomically.
 
-    precision: the one that config.json states, for which the model is made.
+    precision: the one that config.json states, for which the model is made; writes_records: whether it says that the
+    model was trained to write whole records.
     """
     folder.mkdir(parents=True, exist_ok=True)
     traits = decoder.traits
@@ -411,6 +414,7 @@ def save_decoder(folder: Path, decoder: Decoder, precision: Precision = "float32
     part_file.replace(folder / "model.safetensors")
     part_file = folder / f"{CONFIG}.part"
     config = config_of(traits) | ({} if precision == "float32" else {PRECISION: precision})
+    config |= {ANSWERS: RECORDS} if writes_records else {}
     part_file.write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     part_file.replace(folder / CONFIG)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -16,7 +15,6 @@ from cinnabar.engine.branches import decoding
 from cinnabar.engine.branches.branch_model import BranchModel
 from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_branches, read_document
-from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.language import checkpoint
 from cinnabar.engine.models.language.decoder import Decoder
@@ -162,6 +160,16 @@ def test_drafts_and_other_documents_change_no_value(model: LanguageModel) -> Non
     assert drafted == [result for (result,) in alone]
     assert filled(7, *reversed(requests))[0] == drafted[::-1]
     assert fewer < sum(passes)
+    # What another model was not sure of, here its own values, and others.
+    first = drafted[0]
+    assert isinstance(first, Filled)
+    own = {at: leaf.spans[0] for at, leaf in first.leaves.items() if leaf.spans and "/items" not in at}
+    assert own
+    for marked in (own, dict.fromkeys(own, (9, 21))):
+        shown = replace(requests[0], passage=replace(requests[0].passage, marked=marked))
+        for some in (0, 7, 40):
+            (again,), _ = filled(some, shown)
+            assert again == first
 
 
 def test_a_document_that_stands_first_is_read_once_for_all_schemas(
@@ -224,11 +232,6 @@ def test_a_schema_larger_than_the_window_is_refused(model: LanguageModel) -> Non
     many = {f"field_{at}": {"type": "string", "description": "what it is " * 20} for at in range(200)}
     with pytest.raises(UsageError, match="smaller schema"):
         language_engine(model).prepare(compile_schema({"type": "object", "properties": many}).form)
-
-
-def test_a_model_that_writes_blocks_keeps_the_denoiser(tmp_path: Path) -> None:
-    blocks = load_language_model(write_checkpoint(tmp_path / "blocks", family="sdar"), "cpu")
-    assert isinstance(language_engine(blocks), DiffusionEngine)
 
 
 def test_a_text_to_be_worded_is_written_freely_and_says_so(model: LanguageModel) -> None:

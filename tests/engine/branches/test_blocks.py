@@ -1,0 +1,149 @@
+"""A model that denoises blocks as an engine's model: its blocks are branches, and it drafts by itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from effort import first
+from family_traits import FAMILY_TRAITS
+from random_schemas import forms
+from tiny_checkpoint import write_checkpoint
+
+from cinnabar.engine.branches import decoding
+from cinnabar.engine.branches.branch_model import BranchModel
+from cinnabar.engine.branches.decoding import BranchDecoder, BranchPiece
+from cinnabar.engine.branches.engine import has_branches, language_engine
+from cinnabar.engine.diffusion.engine import DiffusionEngine
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.language.attention import self_attention
+from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
+from cinnabar.engine.request import Filled, Request, text_passage
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.errors import ModelError
+
+#: Families whose logits are for the next position, whose text is read token by token, and others.
+FAMILIES = ("fast-dllm", "nemotron", *(pytest.param(one, marks=pytest.mark.slow) for one in ("llada2", "sdar-moe")))
+TEXT = "ACME Ltd.\nInvoice 2024/117 of 9 June 2024\nWidget A, large 3 12.50\nTotal due: £52.00 (urgent)\n"
+SCHEMA = {
+    "title": "invoice",
+    "type": "object",
+    "properties": {
+        "number": {"type": ["string", "null"]},
+        "total": {"type": ["number", "null"]},
+        "state": {"enum": ["urgent", "usual", None]},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "items": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}}}},
+    },
+}
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
+    traits = FAMILY_TRAITS[request.param]
+    folder = write_checkpoint(tmp_path_factory.mktemp("blocks"), traits=traits, window=8192)
+    return load_language_model(folder, "cpu", "float32")
+
+
+def asked(name: str, text: str = TEXT) -> Request:
+    return Request(name, compile_schema(SCHEMA).form, text_passage(text))
+
+
+def shares_of_text(model: LanguageModel, text: Sequence[int], masks: int) -> torch.Tensor:
+    """Returns the shares [masks, V] at so many masks behind a text, all of it read at once."""
+    traits = model.traits
+    assert traits.mask is not None
+    tokens = torch.tensor([[*text, *[traits.mask] * masks]])
+    positions = torch.arange(tokens.shape[1])[None]
+    opened = torch.tensor([len(text) // traits.block * traits.block])
+    hidden = model.decoder(tokens, positions, self_attention(traits, positions, opened))
+    first = len(text) - int(traits.shift)
+    return model.decoder.logits(hidden)[0, first : first + masks].float().softmax(-1)
+
+
+def test_each_pass_tells_what_the_model_says_of_the_whole_text(
+    model: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompts: list[list[int]] = []
+    rendered = BranchModel._rendered
+
+    def rendering(own: BranchModel, title: str, lines: str, text: str) -> list[int]:
+        prompts.append(rendered(own, title, lines, text))
+        return prompts[-1]
+
+    checked = 0
+    read = BranchDecoder._read
+
+    def reading(own: BranchDecoder, pieces: Sequence[BranchPiece]) -> list[list[np.ndarray]]:
+        nonlocal checked
+        told = read(own, pieces)
+        (prompt,) = [one for one in prompts if TEXT.strip().encode() in model.tokenizer.decode(one)]
+        for piece, shares in zip(pieces, told, strict=True):
+            whole = len(prompt) - len(piece.forks._tail)
+            text = [*prompt[:whole], *piece.fork.text]
+            assert len(shares) == model.traits.block - len(text) % model.traits.block
+            expected = shares_of_text(model, text, len(shares))
+            torch.testing.assert_close(torch.from_numpy(np.stack(shares)), expected, atol=2e-5, rtol=1e-3)
+            checked += 1
+        return told
+
+    monkeypatch.setattr(BranchModel, "_rendered", rendering)
+    monkeypatch.setattr(BranchDecoder, "_read", reading)
+    monkeypatch.setattr(decoding, "ITEMS", 3)
+    monkeypatch.setattr(decoding, "VALUE_TOKENS", 12)
+    (result,) = language_engine(model).fill([asked("a")])
+    assert isinstance(result, Filled), result
+    assert checked > 20
+
+
+@pytest.mark.parametrize("seed", first(1, range(3)))
+def test_every_record_is_valid_whatever_the_schema(model: LanguageModel, seed: int) -> None:
+    for compiled in forms(seed, 3):
+        (result,) = language_engine(model).fill([Request("a", compiled.form, text_passage(TEXT))])
+        assert isinstance(result, Filled), result
+        if compiled.form.judge is not None:
+            assert compiled.form.judge.accepts(json.loads(result.record))
+
+
+def test_a_value_does_not_depend_on_other_documents(model: LanguageModel) -> None:
+    texts = [TEXT, "Nothing here.", "Total 4"]
+    together = language_engine(model).fill([asked(str(at), text) for at, text in enumerate(texts)])
+    for at, text in enumerate(texts):
+        (alone,) = language_engine(model).fill([asked(str(at), text)])
+        assert alone == together[at]
+
+
+@pytest.mark.parametrize("model", ["fast-dllm"], indirect=True)
+def test_a_sure_model_takes_several_tokens_a_pass(model: LanguageModel) -> None:
+    note = {"type": "string", "maxLength": 40, "x-cinnabar-written": True}
+    form = compile_schema({"type": "object", "properties": {"note": note}}).form
+
+    def passes(threshold: float) -> int:
+        own = BranchModel(model)
+        own.branches._threshold = threshold
+        (result,) = Engine(own).fill([Request("a", form, text_passage(TEXT))])
+        assert isinstance(result, Filled)
+        return own.branches.passes
+
+    assert passes(0.0) < passes(1.1)
+
+
+def test_a_model_that_writes_over_its_own_tokens_has_no_branches(tmp_path: Path) -> None:
+    traits = FAMILY_TRAITS["diffusion-gemma"]
+    folder = write_checkpoint(tmp_path, traits=traits, window=4096)
+    assert not has_branches(load_language_model(folder, "cpu", "float32"))
+
+
+def test_a_model_that_was_trained_on_whole_records_writes_these(tmp_path: Path) -> None:
+    folder = write_checkpoint(tmp_path, traits=FAMILY_TRAITS["fast-dllm"], window=4096)
+    assert has_branches(load_language_model(folder, "cpu", "float32"))
+    config = folder / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"answers": "records"}))
+    assert isinstance(language_engine(load_language_model(folder, "cpu", "float32")), DiffusionEngine)
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"answers": "songs"}))
+    with pytest.raises(ModelError, match="records"):
+        language_engine(load_language_model(folder, "cpu", "float32"))
