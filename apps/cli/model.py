@@ -101,6 +101,7 @@ def _run(folder: str, device: Device, chosen: Sequence[LabelledSet], options: Ru
     # Cold start: Torch takes a second.
     from cinnabar.engine.branches.branch_model import BranchModel
     from cinnabar.engine.diffusion.engine import DiffusionEngine
+    from cinnabar.engine.engine import Engine
     from cinnabar.extraction.learning.evaluation import score_set, summarise
 
     engine = model_source(folder, device).filler(options.effort, options.steps)
@@ -114,13 +115,14 @@ def _run(folder: str, device: Device, chosen: Sequence[LabelledSet], options: Ru
         "f1": summary["f1"],
         "f1 by set": {name: figures["f1"] for name, figures in summary["sets"].items()},
     }
-    if not isinstance(engine, DiffusionEngine):
-        assert isinstance(engine.model, BranchModel)
+    if isinstance(engine, Engine) and isinstance(engine.model, BranchModel):
         spent, written = engine.model.branches, max(len(lines) - sum(failed.values()), 1)
         return figures | {
             "passes a record": round(spent.passes / written, 2),
             "tokens a pass": round(spent.rows / max(spent.passes, 1), 2),
         }
+    if not isinstance(engine, DiffusionEngine):
+        return figures
     counts, seconds = engine.counts, engine.timings["decode"]
     records, passes = max(counts["records"], 1), max(counts["passes"], 1)
     return figures | {
