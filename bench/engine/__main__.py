@@ -9,7 +9,6 @@ The model is a small one that was trained on generated pages; it is part of the 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import sys
 import time
 from collections.abc import Sequence
@@ -37,8 +36,8 @@ HEAD = ("what", "wanted", "got", "")
 
 
 def measures() -> dict[str, Measure]:
-    """Returns the measures by name; those of the baseline need the extra `bench`."""
-    found: dict[str, Measure] = {
+    """Returns the measures by name."""
+    return {
         "validity": validity.measure,
         "states": states.measure,
         "pages": held_back.measure,
@@ -51,11 +50,6 @@ def measures() -> dict[str, Measure]:
         "graphs": graphs.measure,
         "batches": batches.measure,
     }
-    if importlib.util.find_spec("xgrammar"):
-        from bench.engine import against_baseline
-
-        found |= {"baseline": against_baseline.measure, "baseline-large": against_baseline.measure_large}
-    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

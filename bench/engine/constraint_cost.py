@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -16,7 +16,6 @@ import torch
 from tokenizers import Tokenizer
 
 from bench.engine.figures import Figure, Settings, clock, percent
-from bench.engine.growth import HALF_BILLION
 from bench.record_graphs import TRAINED, trained, vocabulary_of
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.kept_graphs import kept_graph
@@ -71,12 +70,12 @@ def large_tokenizer() -> Spelled:
     return Spelled(vocabulary_of(path), Tokenizer.from_file(str(path)))
 
 
-def random_body(tokenizer: Spelled, layers: int = HALF_BILLION.layers) -> Decoder:
-    """A body of half a billion random parameters, or of fewer layers."""
-    shape = replace(HALF_BILLION, layers=layers, vocabulary=tokenizer.mask + 1)
+def random_body(tokenizer: Spelled, layers: int = 24) -> Decoder:
+    """A body of half a billion random parameters (Qwen2.5-0.5B's, as many key heads as heads), or of fewer layers."""
     traits = Traits(
-        **asdict(shape), family="sdar", head_width=64, epsilon=1e-6, window=4096, visibility="block_causal",
-        block=BLOCK, mask=tokenizer.mask, qk_norm=True, tied=True,
+        width=896, layers=layers, heads=14, key_heads=14, inner=4864, vocabulary=tokenizer.mask + 1, family="sdar",
+        head_width=64, epsilon=1e-6, window=4096, visibility="block_causal", block=BLOCK, mask=tokenizer.mask,
+        qk_norm=True, tied=True,
     )  # fmt: skip
     with torch.device("meta"):
         decoder = Decoder(traits)

@@ -5,8 +5,8 @@
 
 Kernels are compared with their definitions on the device. A pass reads an open block of each row behind a prompt of
 random tokens; its time is the median of several, with the scores of all open positions, and the roofline beside it is
-that of `time_model`. The constraint's share is that of all that a decoding does beside. Documents are pages of the
-small model, grown to half a billion parameters, beside the same body one token a pass with xgrammar's masks.
+that of `time_model`. The constraint's share is that of all that a decoding does beside. Released models that are fetched
+fill pages, by branches and token by token under the record's graph.
 
 Each row is written to the JSON file as it is measured. A row that fails says why, and the next one follows, unless the
 device itself is lost; run again, and what the file has of this commit stays, but for failures.
@@ -40,14 +40,18 @@ from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.settings import Settings as Effort
 from cinnabar.engine.models.language.cache import PAGE, PagedCache
+from cinnabar.engine.models.language.configuration import models_folder
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.models.language.traits import Traits
+from cinnabar.engine.models.releases import RELEASED
 
 HEAD = ("what", "rows", "ms a pass", "roofline, ms", "tokens/s at 4 a pass", "constraint's share", "how")
 BATCHES = (1, 8, 32, 128)
 #: Passes that are timed, and those before.
 TIMED, WARM = 20, 3
+#: Documents of a released model, on a GPU and on a CPU.
+PAGES, FEW_PAGES = 256, 8
 #: What is wanted of tokens a second, by rows, and of the share of the constraint.
 WANTED, SHARE = {1: 1109, 128: 5000}, 0.03
 
@@ -159,20 +163,27 @@ def pass_rows(
     return [[name, str(rows), f"{1000 * seconds:.2f}", f"{least:.2f}", told, f"{100 * share:.1f}%", how]]
 
 
-def documents(device: torch.device) -> list[list[str]]:
-    """Returns what documents under a schema take beside the same body with block 1 and xgrammar's masks."""
-    from bench.engine import against_baseline
+def released(name: str, device: torch.device) -> list[list[str]]:
+    """Returns documents a second of a fetched model, by branches and as whole records token by token."""
     from bench.engine.__main__ import MODEL
     from bench.engine.figures import Settings
-    from bench.engine.workload import held_back_pages, small_model, work_of
+    from bench.engine.workload import held_back_pages
+    from cinnabar.engine.branches.engine import language_engine
+    from cinnabar.engine.diffusion.engine import DiffusionEngine
+    from cinnabar.engine.models.language.language_model import load_language_model
+    from cinnabar.engine.request import Request, text_passage
+    from cinnabar.schemas import compile_schema
 
-    settings = Settings(MODEL, Path(), 1.0)
-    model = against_baseline.half_billion(settings, small_model(settings))
-    model = replace(model, decoder=model.decoder.to(device))
-    pages = held_back_pages(settings, against_baseline.PAGES, asked=against_baseline.FIELDS)
-    works = [work_of(model, page) for page in pages]
-    found = against_baseline.compared("half a billion parameters", model, works, repeat=1)
-    return [[figure.what, figure.got] for figure in found]
+    model = load_language_model(models_folder() / name, str(device))
+    pages = held_back_pages(Settings(MODEL, Path(), 1.0), PAGES if device.type == "cuda" else FEW_PAGES)
+    forms = [compile_schema(page.schema).form for page in pages]
+    requests = [Request(str(at), forms[at], text_passage(page.text)) for at, page in enumerate(pages)]
+    rows = []
+    for how, engine in (("branches", language_engine(model)), ("token by token", DiffusionEngine(model))):
+        engine.fill(requests[:1])
+        rate = len(pages) / timed(device, partial(engine.fill, requests))
+        rows.append([f"{name}, {how}", str(len(pages)), f"{rate:.2f} documents/s"])
+    return rows
 
 
 def _comparison(script: str, arguments: Sequence[str]) -> list[list[str]]:
@@ -193,8 +204,9 @@ def jobs_of(shapes: Sequence[str], device: torch.device) -> Jobs:
     for name in shapes:
         for rows in BATCHES:
             jobs[f"{name}, {rows}"] = partial(pass_rows, name, SHAPES[name], tokenizer, graph, device, rows)
-    if importlib.util.find_spec("xgrammar") is not None:
-        jobs["documents"] = partial(documents, device)
+    for name in RELEASED:
+        if (models_folder() / name).is_dir():
+            jobs[name] = partial(released, name, device)
     return jobs
 
 
