@@ -5,8 +5,8 @@
 
 Kernels are compared with their definitions on the device. A pass reads an open block of each row behind a prompt of
 random tokens; its time is the median of several, with the scores of all open positions, and the roofline beside it is
-that of `time_model`. The constraint's share is that of all that a decoding does beside. Released models that are fetched
-fill pages, by branches and token by token under the record's graph.
+that of `time_model`. The constraint's share is that of all that a decoding does beside. Fetched releases fill pages, by
+branches and token by token under the record's graph.
 
 Each row is written to the JSON file as it is measured. A row that fails says why, and the next one follows, unless the
 device itself is lost; run again, and what the file has of this commit stays, but for failures.

@@ -4,6 +4,9 @@ The document is read once with all fields told; then each field begins an answer
 the document and no other branch. What it may write are the words of the document that the slot accepts in some reading,
 so a value always has its place, and null is weighed at its first token (BRANCHES: Hyper-Parallel Decoding, arXiv
 2604.26209; Copy-as-Decode, 2604.18170).
+
+What it is sure of is then told, as the record that it begins, and the fields in doubt are asked once more behind that:
+two fields that take each other's values (from, to) are told apart by the one that is sure.
 """
 
 from __future__ import annotations
@@ -22,7 +25,15 @@ from cinnabar.engine.branches.constraint import Constraint, Grounded, Options, W
 from cinnabar.engine.branches.decoding import Branch, BranchDecoder, Listing, logarithm
 from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_branches, read_document
 from cinnabar.engine.branches.grounds import Grounds, written_option
-from cinnabar.engine.branches.prompt import dotted, field_lines, first_words, head, item_head, messages
+from cinnabar.engine.branches.prompt import (
+    begun_record,
+    dotted,
+    field_lines,
+    first_words,
+    head,
+    item_head,
+    messages,
+)
 from cinnabar.engine.branches.value_tokens import ValueTokens
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.model import WHOLE, Calibrator, Candidate, Row, Scores
@@ -41,6 +52,8 @@ FORMS_KEPT, KEYS_KEPT, TOKENS_KEPT = 64, 2, 16_384
 #: A copied value stays unless the one that is written freely has so many times its share, and all its numbers and names
 #: are the document's.
 BETTER = 4.0
+#: The share from which a value, or its absence, is sure: it is told, and is not asked for again.
+SURE = 0.9
 # The tokens and branches of a trial of a machine, and the rows that a field takes: its head, then a few of its value.
 _TRIED, _BRANCHES, _ROWS = 64, 8, 12
 #: The log share of what is impossible.
@@ -62,12 +75,16 @@ class Answer:
 
 @dataclass(eq=False)
 class BranchMemory:
-    """A passage: its stretches, its branches by form once it is read, and the answers so far."""
+    """A passage: its stretches, its branches by form once it is read, and the answers so far.
+
+    told: the forms of which the sure values were told.
+    """
 
     passage: Passage
     grounds: Grounds
     forks: dict[str, Forks] = field(default_factory=dict)
     answers: dict[_Key, Answer] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +207,10 @@ class BranchModel:
         known = canvas.known or [False] * count
         asked = [[at for at in slots if not known[at]] for slots in own]
         places = [[(canvas.instances[at].slot, canvas.instances[at].row) for at in one] for one in asked]
-        with part(0.5, 1):
+        with part(0.5, 0.9):
             self._ask(list(zip(forms, memories, rows, places, strict=True)))
+        with part(0.9, 1):
+            self._ask_doubted(list(zip(forms, memories, places, strict=True)))
         for form, memory, rows_of_form, open_slots in zip(forms, memories, rows, asked, strict=True):
             for at in open_slots:
                 instance = canvas.instances[at]
@@ -217,15 +236,54 @@ class BranchModel:
                 with part(number / len(asked) / 2, (number + 1) / len(asked) / 2):
                     every.append((memory, self._forks(form, memory), branches))
         with part(0 if read else 0.5, 1):
-            self.branches.decode([(forks, [branch for *_, branch in branches]) for _, forks, branches in every])
-        for memory, _, branches in every:
+            self._decode(every)
+
+    def _decode(self, asked: Sequence[tuple[BranchMemory, Forks, Sequence[tuple[_Key, Slot, Branch]]]]) -> None:
+        """Decodes branches of documents and takes their answers."""
+        self.branches.decode([(forks, [branch for *_, branch in branches]) for _, forks, branches in asked])
+        for memory, _, branches in asked:
             for key, slot, branch in branches:
                 memory.answers[key] = self._composed(slot, branch, memory) or self._answer(slot, branch, memory)
 
+    def _ask_doubted(self, asked: Sequence[tuple[Form, BranchMemory, Sequence[tuple[Slot, int]]]]) -> None:
+        """Asks the doubtful slots outside of lists once more, behind the sure values."""
+        every: list[tuple[BranchMemory, Forks, list[tuple[_Key, Slot, Branch]]]] = []
+        for form, memory, slots in asked:
+            if form.fingerprint in memory.told:
+                continue
+            memory.told.add(form.fingerprint)
+            sure, doubted = dict[str, str](), list[tuple[Slot, int]]()
+            for slot, row in slots:
+                answer = memory.answers[_key(form, slot, (), row)] if row < 0 else None
+                if answer is None or answer.null >= SURE:
+                    continue
+                if answer.text is not None and min(answer.share, 1 - answer.null) >= SURE:
+                    sure[self._prompt(form).names[slot.path]] = _said(answer, memory)
+                else:
+                    doubted.append((slot, row))
+            if sure and doubted:
+                for slot, row in doubted:
+                    del memory.answers[_key(form, slot, (), row)]
+                branches = list(self._branches(form, memory, (), doubted, told=True))
+                read = self._forks(form, memory)
+                tokens = [*read.tail, *self._encode(begun_record(sure))]
+                end = self._border(len(tokens))
+                keys = read_document(self.model.decoder, tokens[:end], read.keys)
+                every.append((memory, Forks(self.model.decoder, keys, tokens[end:]), branches))
+        self._decode(every)
+
     def _branches(
-        self, form: Form, memory: BranchMemory, rows: Sequence[Row], slots: Sequence[tuple[Slot, int]]
+        self,
+        form: Form,
+        memory: BranchMemory,
+        rows: Sequence[Row],
+        slots: Sequence[tuple[Slot, int]],
+        told: bool = False,
     ) -> Iterator[tuple[_Key, Slot, Branch]]:
-        """Yields a branch for each slot that has no answer yet and may have another one than null."""
+        """Yields a branch for each slot that has no answer yet and may have another one than null.
+
+        told: whether they stand behind a record that is begun.
+        """
         prompt = self._prompt(form)
         for slot, row in slots:
             key = _key(form, slot, rows, row)
@@ -243,7 +301,7 @@ class BranchModel:
                 constraint = memory.grounds.constraint(slot, within)
             if constraint is None:
                 continue
-            asks = head(prompt.names[slot.path])
+            asks = head(prompt.names[slot.path], told)
             if region is not None:
                 array = form.arrays[rows[row].array]
                 asks = item_head(array, first_words(memory.passage.text, rows[row].anchor), prompt.names[slot.path])
@@ -295,12 +353,18 @@ class BranchModel:
         forks = memory.forks.get(form.fingerprint)
         if forks is None:
             prompt = self._rendered(form.title, self._prompt(form).lines, memory.passage.text)
-            traits = self.model.traits
-            # A model in blocks reads up to a border of them; with a shift the last token before a branch is its own.
-            end = (len(prompt) - int(traits.shift)) // traits.block * traits.block if traits.block > 1 else len(prompt)
+            end = self._border(len(prompt))
             keys = self._keys(form, memory.passage.text, prompt[:end])
             forks = memory.forks[form.fingerprint] = Forks(self.model.decoder, keys, prompt[end:])
         return forks
+
+    def _border(self, tokens: int) -> int:
+        """Returns how many of these tokens are read for all branches: with blocks, those of full ones.
+
+        With a shift the last token before a branch is its own.
+        """
+        traits = self.model.traits
+        return tokens if traits.block == 1 else (tokens - int(traits.shift)) // traits.block * traits.block
 
     def _keys(self, form: Form, text: str, tokens: list[int]) -> DocumentKeys:
         """Returns the keys of a prompt's tokens; those of its first part are kept, if others may begin alike."""
@@ -341,6 +405,15 @@ class BranchModel:
 
     def _rendered(self, title: str, lines: str, text: str) -> list[int]:
         return self.model.chat.render(messages(title, lines, text, self._document_first))
+
+
+def _said(answer: Answer, memory: BranchMemory) -> str:
+    """Returns a value as an answer has it: the words that were copied, or the value."""
+    if answer.origin == "copied":
+        start, end = answer.spans[0]
+        return " ".join(memory.passage.text[start:end].split())
+    value = json.loads(answer.text or b"null")
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _keep(

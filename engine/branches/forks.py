@@ -58,7 +58,7 @@ class Forks:
     """
 
     def __init__(self, decoder: Decoder, keys: DocumentKeys, tail: Sequence[int] = ()) -> None:
-        self._traits, self._keys, self._tail = decoder.traits, keys, tail
+        self._traits, self.keys, self.tail = decoder.traits, keys, tail
         traits = decoder.traits
         self._shape = (traits.layers, 2), (traits.key_heads, traits.head_width)
         self._held = keys.held.new_zeros((*self._shape[0], 0, traits.key_heads, 0, traits.head_width))
@@ -70,7 +70,7 @@ class Forks:
         begun: of that one's keys and text, only so many.
         """
         self._count += 1
-        fork = Fork(self._count - 1, text=[*self._tail])
+        fork = Fork(self._count - 1, text=[*self.tail])
         if after is not None:
             length, text = begun or (after.length, len(after.text))
             self._grow(length)
@@ -84,12 +84,12 @@ class Forks:
         The attention writes their keys and values, so that those of later tokens see them.
         """
         self._grow(max(fork.length + len(tokens) for fork, tokens in pieces))
-        device = self._keys.held.device
+        device = self.keys.held.device
         own = torch.tensor([fork.number for fork, tokens in pieces for _ in tokens], device=device)
         at = torch.tensor([fork.length + i for fork, tokens in pieces for i in range(len(tokens))], device=device)
         for fork, tokens in pieces:
             fork.length += len(tokens)
-        base, length, traits = self._keys.held, self._keys.length, self._traits
+        base, length, traits = self.keys.held, self.keys.length, self._traits
         opened = torch.tensor([fork.opened for fork, tokens in pieces for _ in tokens], device=device)
         ends = (at // traits.block + 1) * traits.block
         # Sums over keys depend on how many are padding, so a row's room is its own, whatever others have read.

@@ -51,9 +51,14 @@ def messages(title: str, fields: str, text: str, document_first: bool = False) -
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": asked}]
 
 
-def head(name: str) -> str:
-    """Returns the beginning of the answer for a field, or for a list."""
-    return f"{{{_quoted(name)}:"
+def head(name: str, told: bool = False) -> str:
+    """Returns the beginning of the answer for a field, or for a list; told: behind a record that is begun."""
+    return f" {_quoted(name)}:" if told else f"{{{_quoted(name)}:"
+
+
+def begun_record(values: Mapping[str, str]) -> str:
+    """Returns the beginning of an answer that has these values by the names of their fields."""
+    return "{" + ", ".join(f"{_quoted(name)}: {_quoted(value)}" for name, value in values.items()) + ","
 
 
 def item_head(array: ArrayNode, begins: str, name: str) -> str:

@@ -83,7 +83,7 @@ def test_each_pass_tells_what_the_model_says_of_the_whole_text(
         told = read(own, pieces)
         (prompt,) = [one for one in prompts if TEXT.strip().encode() in model.tokenizer.decode(one)]
         for piece, shares in zip(pieces, told, strict=True):
-            whole = len(prompt) - len(piece.forks._tail)
+            whole = len(prompt) - len(piece.forks.tail)
             text = [*prompt[:whole], *piece.fork.text]
             assert len(shares) == model.traits.block - len(text) % model.traits.block
             expected = shares_of_text(model, text, len(shares))

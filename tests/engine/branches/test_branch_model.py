@@ -11,7 +11,7 @@ import torch
 from random_schemas import forms
 from tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
 
-from cinnabar.engine.branches import decoding
+from cinnabar.engine.branches import branch_model, decoding
 from cinnabar.engine.branches.branch_model import BranchModel
 from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_branches, read_document
@@ -181,7 +181,8 @@ def test_a_document_that_stands_first_is_read_once_for_all_schemas(
         read.append(len(tokens))
         return read_document(decoder, tokens, before)
 
-    monkeypatch.setattr("cinnabar.engine.branches.branch_model.read_document", reading)
+    monkeypatch.setattr(branch_model, "read_document", reading)
+    monkeypatch.setattr(branch_model, "SURE", 1.1)
     other = {"title": "bill", "type": "object", "properties": {"due": {"type": ["string", "null"]}}}
     engine, alone = (Engine(BranchModel(model, document_first=True)) for _ in range(2))
     engine.fill([request()])
@@ -189,6 +190,35 @@ def test_a_document_that_stands_first_is_read_once_for_all_schemas(
     (kept,) = engine.fill([request(schema=other)])
     assert len(read) == 1 and read[0] < fields < whole
     assert alone.fill([request(schema=other)]) == [kept]
+
+
+def test_what_is_sure_is_told_and_the_fields_in_doubt_are_asked_once_more(
+    model: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"field_{at}" for at in range(6)]
+    schema = {"type": "object", "properties": {name: {"type": ["string", "null"]} for name in names}}
+    asked = [request(str(at), text, schema) for at, text in enumerate((TEXT, TEXT.replace("52", "61")))]
+    branches = BranchModel(model)
+    (memory,) = branches.encode([asked[0].passage])
+    form = asked[0].form
+    branches._ask([(form, memory, (), [(slot, -1) for slot in form.slots])])
+    first = {form.slots[at].path: answer for (_, at, _), answer in memory.answers.items()}
+    shares = sorted(min(answer.share, 1 - answer.null) for answer in first.values())
+    monkeypatch.setattr(branch_model, "SURE", shares[3])
+    heads, encode = list[str](), BranchModel._encode
+
+    def encoding(own: BranchModel, text: str) -> list[int]:
+        heads.append(text)
+        return encode(own, text)
+
+    monkeypatch.setattr(BranchModel, "_encode", encoding)
+    (alone,) = language_engine(model).fill(asked[:1])
+    (told,) = [one for one in heads if one.count('": "')]
+    known = json.loads(told.rstrip(",") + "}")
+    assert len(known) == 3 and all(value in " ".join(TEXT.split()) for value in known.values())
+    again = [one for one in heads if one.startswith(' "')]
+    assert again == [f' "{name}":' for name in names if name not in known]
+    assert language_engine(model).fill(asked)[0] == alone
 
 
 @pytest.mark.parametrize("budget", [1, 100_000])
