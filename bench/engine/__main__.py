@@ -17,11 +17,7 @@ from pathlib import Path
 from bench.engine import (
     batches,
     constraint_cost,
-    constraint_worth,
     graphs,
-    held_back,
-    mending,
-    sharing,
     states,
     validity,
 )
@@ -40,11 +36,6 @@ def measures() -> dict[str, Measure]:
     return {
         "validity": validity.measure,
         "states": states.measure,
-        "pages": held_back.measure,
-        "two-answers": held_back.measure_two_answers,
-        "mending": mending.measure,
-        "worth": constraint_worth.measure,
-        "sharing": sharing.measure,
         "memory": constraint_cost.measure_memory,
         "share": constraint_cost.measure_share,
         "graphs": graphs.measure,
