@@ -268,9 +268,11 @@ class BranchModel:
                 read = self._forks(form, memory)
                 tokens = [*read.tail, *self._encode(begun_record(sure))]
                 end = self._border(len(tokens))
-                keys = read_document(self.model.decoder, tokens[:end], read.keys)
+                with part(0, 0.5):
+                    keys = read_document(self.model.decoder, tokens[:end], read.keys)
                 every.append((memory, Forks(self.model.decoder, keys, tokens[end:]), branches))
-        self._decode(every)
+        with part(0.5, 1):
+            self._decode(every)
 
     def _branches(
         self,

@@ -22,9 +22,16 @@ _OUT = object()
 
 
 def surer_record(
-    form: Form, one: Filled, other: Filled, kept: Collection[str] = (), preferred: Mapping[str, bool] | None = None
+    form: Form,
+    one: Filled,
+    other: Filled,
+    kept: Collection[str] = (),
+    preferred: Mapping[str, bool] | None = None,
+    weight: float = 1.0,
 ) -> Filled:
     """Returns the record of the surer values and lists of two readings of a document; those of the first if equal.
+
+    weight: of the first one's confidences, where the two differ.
 
     What lies at the places that are `kept`, and what is taken as a whole with them, is the first one's. Where both have
     found a value of a `preferred` place, that of the second one counts (True) or of the first one, however sure it is.
@@ -33,7 +40,7 @@ def surer_record(
     counts less than any that was found. If the schema does not allow the values together, the record is that of the
     reading that is surer on the whole.
     """
-    chosen = _Chosen(one, other, kept, preferred or {})
+    chosen = _Chosen(one, other, kept, preferred or {}, weight)
     record = accepted(form, chosen.place(form.root, parse(one.record), parse(other.record), ""))
     if record is None and kept:
         return one
@@ -50,6 +57,7 @@ class _Chosen:
     other: Filled
     kept: Collection[str] = ()
     preferred: Mapping[str, bool] = field(default_factory=dict)
+    weight: float = 1.0
     leaves: dict[str, Leaf] = field(default_factory=dict)
     rows: dict[str, tuple[int, float]] = field(default_factory=dict)
     lists: dict[str, float] = field(default_factory=dict)
@@ -86,9 +94,10 @@ class _Chosen:
             mine, theirs = self.one.leaves[pointer], self.other.leaves[pointer]
             if pointer in self.preferred and not (mine.missing or theirs.missing):
                 return not self.preferred[pointer]
-            return (not mine.missing, mine.confidence) >= (not theirs.missing, theirs.confidence)
+            weight = 1.0 if mine.text == theirs.text else self.weight
+            return (not mine.missing, weight * mine.confidence) >= (not theirs.missing, theirs.confidence)
         if isinstance(node, ArrayNode) and pointer in self.one.lists and pointer in self.other.lists:
-            return self.one.lists[pointer] >= self.other.lists[pointer]
+            return self.weight * self.one.lists[pointer] >= self.other.lists[pointer]
         of_mine, of_theirs = ([*_below(filled.leaves, pointer).values()] for filled in (self.one, self.other))
         return not of_theirs or (bool(of_mine) and _mean(of_mine) >= _mean(of_theirs))
 
