@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -262,15 +262,15 @@ class BranchModel:
                 else:
                     doubted.append((slot, row))
             if sure and doubted:
-                for slot, row in doubted:
-                    del memory.answers[_key(form, slot, (), row)]
-                branches = list(self._branches(form, memory, (), doubted, told=True))
+                keys = [_key(form, slot, (), row) for slot, row in doubted]
+                first = {key: memory.answers.pop(key) for key in keys}
+                branches = list(self._branches(form, memory, (), doubted, first))
                 read = self._forks(form, memory)
                 tokens = [*read.tail, *self._encode(begun_record(sure))]
                 end = self._border(len(tokens))
                 with part(0, 0.5):
-                    keys = read_document(self.model.decoder, tokens[:end], read.keys)
-                every.append((memory, Forks(self.model.decoder, keys, tokens[end:]), branches))
+                    behind = read_document(self.model.decoder, tokens[:end], read.keys)
+                every.append((memory, Forks(self.model.decoder, behind, tokens[end:]), branches))
         with part(0.5, 1):
             self._decode(every)
 
@@ -280,11 +280,11 @@ class BranchModel:
         memory: BranchMemory,
         rows: Sequence[Row],
         slots: Sequence[tuple[Slot, int]],
-        told: bool = False,
+        first: Mapping[_Key, Answer] | None = None,
     ) -> Iterator[tuple[_Key, Slot, Branch]]:
         """Yields a branch for each slot that has no answer yet and may have another one than null.
 
-        told: whether they stand behind a record that is begun.
+        first: the first answers of slots that are asked once more, behind a record that is begun; they are drafts.
         """
         prompt = self._prompt(form)
         for slot, row in slots:
@@ -303,20 +303,23 @@ class BranchModel:
                 constraint = memory.grounds.constraint(slot, within)
             if constraint is None:
                 continue
-            asks = head(prompt.names[slot.path], told)
+            asks = head(prompt.names[slot.path], told=first is not None)
             if region is not None:
                 array = form.arrays[rows[row].array]
                 asks = item_head(array, first_words(memory.passage.text, rows[row].anchor), prompt.names[slot.path])
             branch = Branch(self._encode(asks), constraint, -1 if region is None else row)
-            if region is None and slot.path in memory.passage.marked:
+            if first is not None:
+                branch.tried = _said(first[key], memory).encode()
+            elif region is None and slot.path in memory.passage.marked:
                 begin, end = memory.grounds.region(*memory.passage.marked[slot.path])
                 branch.tried = memory.grounds.stretches.written[begin:end]
             if not slot.options and kind_of(slot) not in TYPED and not is_worded(slot):
-                branch.otherwise = partial(self._free, slot, memory)
+                branch.otherwise = partial(self._free, slot, memory, branch.tried)
             yield key, slot, branch
 
-    def _free(self, slot: Slot, memory: BranchMemory) -> Written:
-        return Written(slot.automaton, self.tokens, memory.grounds.traces.lines.encode())
+    def _free(self, slot: Slot, memory: BranchMemory, tried: bytes) -> Written:
+        lines = memory.grounds.traces.lines.encode()
+        return Written(slot.automaton, self.tokens, b"%s\n%s" % (tried, lines) if tried else lines)
 
     def _composed(self, slot: Slot, copied: Branch, memory: BranchMemory) -> Answer | None:
         """Returns the value that was put together from parts of the document, None if the copied one stays."""
@@ -411,10 +414,12 @@ class BranchModel:
 
 def _said(answer: Answer, memory: BranchMemory) -> str:
     """Returns a value as an answer has it: the words that were copied, or the value."""
+    if answer.text is None:
+        return ""
     if answer.origin == "copied":
         start, end = answer.spans[0]
         return " ".join(memory.passage.text[start:end].split())
-    value = json.loads(answer.text or b"null")
+    value = json.loads(answer.text)
     return value if isinstance(value, str) else json.dumps(value)
 
 
