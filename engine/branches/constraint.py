@@ -26,8 +26,6 @@ Pair = tuple[int, int]
 LOOKED_AT = 512
 #: The share of all tokens below which none of them is looked at any more.
 LOST = 1e-5
-#: The most places in the document at which a text may be for its draft to be worth its price.
-PLACES = 3
 #: The bytes of a text that a draft is made of, and the fewest and the most of a written text that are looked for.
 DRAFT, FEWEST, MOST = 80, 2, 16
 #: The most bytes of a text that is copied.
@@ -136,9 +134,9 @@ class Grounded:
         return Move(int(tokens[best]), targets[best], _ratio(float(own[best]), total, len(tokens) == 1), total)
 
     def draft(self, state: object, many: int) -> list[int]:
-        """Returns the document's own next tokens where few places are left; see `Constraint`."""
+        """Returns the document's own next tokens at the first place that is left; see `Constraint`."""
         assert isinstance(state, tuple)
-        if not 0 < len(state) <= PLACES:
+        if not state:
             return []
         (begin, at), *_ = state
         stop = min(self._stop, begin + LONGEST) if self._given is None else max(self._given[begin])
