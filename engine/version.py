@@ -23,7 +23,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "language": (21, "52ba39d63116fb1d"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (15, "a6af65bcdba96025"),
-    "merging": (20, "fd8dfe88ce9f3f50"),
+    "merging": (20, "b799d136f38afe7f"),
     "routing": (11, "634299b329699829"),
     "plain": (13, "217957a05585cd80"),
     "pdf": (15, "3072d8253d2e25ee"),

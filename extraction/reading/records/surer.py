@@ -31,7 +31,7 @@ def surer_record(
 ) -> Filled:
     """Returns the record of the surer values and lists of two readings of a document; those of the first if equal.
 
-    weight: of the first one's confidences, where the two differ.
+    weight: of the first one's confidences in single values, where the two differ.
 
     What lies at the places that are `kept`, and what is taken as a whole with them, is the first one's. Where both have
     found a value of a `preferred` place, that of the second one counts (True) or of the first one, however sure it is.
@@ -97,7 +97,7 @@ class _Chosen:
             weight = 1.0 if mine.text == theirs.text else self.weight
             return (not mine.missing, weight * mine.confidence) >= (not theirs.missing, theirs.confidence)
         if isinstance(node, ArrayNode) and pointer in self.one.lists and pointer in self.other.lists:
-            return self.weight * self.one.lists[pointer] >= self.other.lists[pointer]
+            return self.one.lists[pointer] >= self.other.lists[pointer]
         of_mine, of_theirs = ([*_below(filled.leaves, pointer).values()] for filled in (self.one, self.other))
         return not of_theirs or (bool(of_mine) and _mean(of_mine) >= _mean(of_theirs))
 
