@@ -5,15 +5,15 @@ the document and no other branch. What it may write are the words of the documen
 so a value always has its place, and null is weighed at its first token (BRANCHES: Hyper-Parallel Decoding, arXiv
 2604.26209; Copy-as-Decode, 2604.18170).
 
-What it is sure of is then told, as the record that it begins, and the fields in doubt are asked once more behind that:
-two fields that take each other's values (from, to) are told apart by the one that is sure.
+Then the values that the model is sure of are written as the beginning of a record, and the fields in doubt are asked
+once more behind it: two fields that take each other's values (from, to) are told apart by the one that is sure.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -44,6 +44,7 @@ from cinnabar.engine.share_done import part
 from cinnabar.schemas.automata.canonical import scalar_text
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing
+from cinnabar.schemas.pointers import lies_within
 
 _T = TypeVar("_T")
 #: The forms whose lines are kept, the forms of which keys are kept, and the tokens of documents of which they are: of
@@ -52,8 +53,9 @@ FORMS_KEPT, KEYS_KEPT, TOKENS_KEPT = 64, 2, 16_384
 #: A copied value stays unless the one that is written freely has so many times its share, and all its numbers and names
 #: are the document's.
 BETTER = 4.0
-#: The share from which a value, or its absence, is sure: it is told, and is not asked for again.
-SURE = 0.9
+#: The share from which a value, or its absence, is sure: it is told, and is not asked for again. The most characters of
+#: a value that is told, and of all of them together.
+SURE, LONGEST_TOLD, TOLD = 0.9, 100, 1_200
 # The tokens and branches of a trial of a machine, and the rows that a field takes: its head, then a few of its value.
 _TRIED, _BRANCHES, _ROWS = 64, 8, 12
 #: The log share of what is impossible.
@@ -89,10 +91,14 @@ class BranchMemory:
 
 @dataclass(frozen=True, slots=True)
 class _Prompt:
-    """A form's part of the prompt: names by path, and its lines."""
+    """A form's part of the prompt: names by path, and its lines.
+
+    told: the numbers of the slots whose values may be told: each record has them, by a name of their own.
+    """
 
     names: dict[str, str]
     lines: str
+    told: frozenset[int]
 
 
 class BranchModel:
@@ -248,22 +254,26 @@ class BranchModel:
     def _ask_doubted(self, asked: Sequence[tuple[Form, BranchMemory, Sequence[tuple[Slot, int]]]]) -> None:
         """Asks the doubtful slots outside of lists once more, behind the sure values."""
         every: list[tuple[BranchMemory, Forks, list[tuple[_Key, Slot, Branch]]]] = []
+        before: list[tuple[BranchMemory, dict[_Key, Answer]]] = []
         for form, memory, slots in asked:
             if form.fingerprint in memory.told:
                 continue
             memory.told.add(form.fingerprint)
+            prompt, left = self._prompt(form), TOLD
             sure, doubted = dict[str, str](), list[tuple[Slot, int]]()
             for slot, row in slots:
-                answer = memory.answers[_key(form, slot, (), row)] if row < 0 else None
+                answer = memory.answers[_key(form, slot, (), row)] if row < 0 and slot.index in prompt.told else None
                 if answer is None or answer.null >= SURE:
                     continue
-                if answer.text is not None and min(answer.share, 1 - answer.null) >= SURE:
-                    sure[self._prompt(form).names[slot.path]] = _said(answer, memory)
-                else:
+                if answer.text is None or min(answer.share, 1 - answer.null) < SURE:
                     doubted.append((slot, row))
+                elif len(said := _said(answer, memory)) <= min(LONGEST_TOLD, left):
+                    sure[prompt.names[slot.path]] = said
+                    left -= len(said)
             if sure and doubted:
                 keys = [_key(form, slot, (), row) for slot, row in doubted]
                 first = {key: memory.answers.pop(key) for key in keys}
+                before.append((memory, first))
                 branches = list(self._branches(form, memory, (), doubted, first))
                 read = self._forks(form, memory)
                 tokens = [*read.tail, *self._encode(begun_record(sure))]
@@ -273,6 +283,10 @@ class BranchModel:
                 every.append((memory, Forks(self.model.decoder, behind, tokens[end:]), branches))
         with part(0.5, 1):
             self._decode(every)
+        for memory, first in before:
+            # A value that came to no end says nothing against the first one.
+            unended = {key for key in first if memory.answers[key].text is None and memory.answers[key].null < 0.5}
+            memory.answers |= {key: first[key] for key in unended}
 
     def _branches(
         self,
@@ -404,7 +418,14 @@ class BranchModel:
                     f"{self.model.folder}: the fields of the schema take {taken} tokens, expected at most"
                     f" {self.context_tokens} of the model's {self.model.traits.window}; take a smaller schema"
                 )
-            made = _Prompt(names, lines)
+            many, chosen = Counter(names[slot.path] for slot in form.slots), [one.path for one in form.choices]
+            told = frozenset(
+                slot.index
+                for slot in form.slots
+                if len(slot.options) != 1 and many[names[slot.path]] == 1
+                if not any(lies_within(slot.path, path) for path in chosen)
+            )
+            made = _Prompt(names, lines, told)
             _keep(self._prompts, form.fingerprint, made, FORMS_KEPT)
         return made
 

@@ -2,7 +2,7 @@
 
 A pass reads the last token of each branch and a draft behind it, tokens with which its text may go on in the document.
 The longest part of a draft that is the model's own choice under the branch's constraint is taken, and one token more
-(Speculative Decoding, arXiv 2211.17192; Copy-as-Decode, 2604.18170). So drafts change time and never values.
+(Speculative Decoding, arXiv 2211.17192; Copy-as-Decode, 2604.18170). So such drafts change time and never values.
 
 A model that denoises blocks (Block Diffusion, arXiv 2503.09573) drafts by itself: it reads a branch's open block with
 masks in it, and says all that is left of the block at once. The first token is taken, and those behind it while each
@@ -252,7 +252,10 @@ class BranchDecoder:
 
     def _is_sure(self, branch: Branch, shares: Sequence[Floats]) -> bool:
         """Returns whether the next position's token is taken in the same pass, as its own shares and the next's say."""
-        return len(shares) == 2 and branch.ahead == [int(shares[0].argmax())] and shares[1].max() >= self._threshold
+        if len(shares) < 2 or branch.ahead != [int(shares[0].argmax())]:
+            return False
+        move = branch.constraint.move(branch.state, shares[1])
+        return move is not None and move.share * move.mass >= self._threshold
 
     def _list(self, forks: Forks, listing: Listing) -> Steps:
         """Writes the items of a list."""

@@ -81,6 +81,7 @@ def tune_diffusion(
     with ParserPool(WORKERS, settings=parser_settings()) as pool:
         own = [TuningSet(folder, pool) for folder in folders]
     examples = [_examples(one, model, say) for one in own]
+    # As it fills forms now, beside whole records, which the training is of.
     before = measured(own, language_engine(model))
     decoder = model.decoder.requires_grad_(True)
     parameters = sum(weight.numel() for weight in decoder.parameters())

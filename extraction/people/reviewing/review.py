@@ -97,9 +97,11 @@ class Review:
         """Ends the processes and threads of the review."""
         self._ended.set()
         self._refreshing.join()
-        self._corrector.commit()
-        self._contents.close()
-        self._listing.close()
+        try:
+            self._corrector.commit()
+        finally:
+            self._contents.close()
+            self._listing.close()
 
     @property
     def snapshot(self) -> int:

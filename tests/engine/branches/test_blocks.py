@@ -14,17 +14,20 @@ from family_traits import FAMILY_TRAITS
 from random_schemas import forms
 from tiny_checkpoint import write_checkpoint
 
-from cinnabar.engine.branches import decoding
-from cinnabar.engine.branches.branch_model import BranchModel
+from cinnabar.engine.branches import branch_model, decoding
+from cinnabar.engine.branches.branch_model import BranchMemory, BranchModel
 from cinnabar.engine.branches.decoding import BranchDecoder, BranchPiece
 from cinnabar.engine.branches.engine import has_branches, language_engine
+from cinnabar.engine.branches.forks import DocumentKeys, read_document
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.language.attention import self_attention
+from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Filled, Request, text_passage
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import ModelError
+from cinnabar.schemas.form.form import Form, Slot
 
 #: Families whose logits are for the next position, whose text is read token by token, and others.
 FAMILIES = ("fast-dllm", "nemotron", *(pytest.param(one, marks=pytest.mark.slow) for one in ("llada2", "sdar-moe")))
@@ -68,36 +71,44 @@ def shares_of_text(model: LanguageModel, text: Sequence[int], masks: int) -> tor
 def test_each_pass_tells_what_the_model_says_of_the_whole_text(
     model: LanguageModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prompts: list[list[int]] = []
-    rendered = BranchModel._rendered
+    texts: dict[int, tuple[DocumentKeys, list[int]]] = {}
 
-    def rendering(own: BranchModel, title: str, lines: str, text: str) -> list[int]:
-        prompts.append(rendered(own, title, lines, text))
-        return prompts[-1]
+    def reading_document(decoder: Decoder, tokens: list[int], before: DocumentKeys | None = None) -> DocumentKeys:
+        keys = read_document(decoder, tokens, before)
+        texts[id(keys)] = keys, [*(() if before is None else texts[id(before)][1]), *tokens]
+        return keys
 
-    checked = 0
+    checked, told_of = 0, set[int]()
     read = BranchDecoder._read
 
     def reading(own: BranchDecoder, pieces: Sequence[BranchPiece]) -> list[list[np.ndarray]]:
         nonlocal checked
         told = read(own, pieces)
-        (prompt,) = [one for one in prompts if TEXT.strip().encode() in model.tokenizer.decode(one)]
         for piece, shares in zip(pieces, told, strict=True):
-            whole = len(prompt) - len(piece.forks.tail)
-            text = [*prompt[:whole], *piece.fork.text]
+            text = [*texts[id(piece.forks.keys)][1], *piece.fork.text]
+            told_of.add(id(piece.forks))
             assert len(shares) == model.traits.block - len(text) % model.traits.block
             expected = shares_of_text(model, text, len(shares))
             torch.testing.assert_close(torch.from_numpy(np.stack(shares)), expected, atol=2e-5, rtol=1e-3)
             checked += 1
         return told
 
-    monkeypatch.setattr(BranchModel, "_rendered", rendering)
+    monkeypatch.setattr(branch_model, "read_document", reading_document)
+    ask_doubted = BranchModel._ask_doubted
+
+    def telling(own: BranchModel, asked: Sequence[tuple[Form, BranchMemory, Sequence[tuple[Slot, int]]]]) -> None:
+        answers = [answer for _, memory, _ in asked for answer in memory.answers.values() if answer.text is not None]
+        monkeypatch.setattr(branch_model, "SURE", max(min(one.share, 1 - one.null) for one in answers))
+        ask_doubted(own, asked)
+
+    monkeypatch.setattr(BranchModel, "_ask_doubted", telling)
     monkeypatch.setattr(BranchDecoder, "_read", reading)
     monkeypatch.setattr(decoding, "ITEMS", 3)
     monkeypatch.setattr(decoding, "VALUE_TOKENS", 12)
     (result,) = language_engine(model).fill([asked("a")])
     assert isinstance(result, Filled), result
-    assert checked > 20
+    # The second time behind the values that are sure.
+    assert checked > 20 and len(told_of) == 2
 
 
 @pytest.mark.parametrize("seed", first(1, range(3)))

@@ -12,10 +12,12 @@ from random_schemas import forms
 from tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
 
 from cinnabar.engine.branches import branch_model, decoding
-from cinnabar.engine.branches.branch_model import BranchModel
+from cinnabar.engine.branches.branch_model import Answer, BranchModel
 from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_branches, read_document
+from cinnabar.engine.branches.prompt import begun_record
 from cinnabar.engine.engine import Engine
+from cinnabar.engine.model import WHOLE
 from cinnabar.engine.models.language import checkpoint
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
@@ -165,6 +167,11 @@ def test_drafts_and_other_documents_change_no_value(model: LanguageModel) -> Non
     assert isinstance(first, Filled)
     own = {at: leaf.spans[0] for at, leaf in first.leaves.items() if leaf.spans and "/items" not in at}
     assert own
+    # A value that is a draft of the first pass is there a pass earlier.
+    total = compile_schema({"type": "object", "properties": {"total": {"type": ["number", "null"]}}}).form
+    plain = replace(requests[0], form=total)
+    marks = replace(plain, passage=replace(plain.passage, marked={"/total": own["/total"]}))
+    assert filled(7, marks)[1] < filled(7, plain)[1]
     for marked in (own, dict.fromkeys(own, (9, 21))):
         shown = replace(requests[0], passage=replace(requests[0].passage, marked=marked))
         for some in (0, 7, 40):
@@ -212,13 +219,41 @@ def test_what_is_sure_is_told_and_the_fields_in_doubt_are_asked_once_more(
         return encode(own, text)
 
     monkeypatch.setattr(BranchModel, "_encode", encoding)
-    (alone,) = language_engine(model).fill(asked[:1])
+    branches._ask_doubted([(form, memory, [(slot, -1) for slot in form.slots])])
     (told,) = [one for one in heads if one.count('": "')]
     known = json.loads(told.rstrip(",") + "}")
+    second = {form.slots[at].path: answer for (_, at, _), answer in memory.answers.items()}
+    for name in names:
+        # An answer behind what is told has another share, and without one there is null.
+        assert (second[f"/{name}"] == first[f"/{name}"]) is (name in known) and second[f"/{name}"].null < 1
+    heads.clear()
+    (alone,) = language_engine(model).fill(asked[:1])
     assert len(known) == 3 and all(value in " ".join(TEXT.split()) for value in known.values())
     again = [one for one in heads if one.startswith(' "')]
     assert again == [f' "{name}":' for name in names if name not in known]
     assert language_engine(model).fill(asked)[0] == alone
+
+
+def test_only_what_each_record_has_is_told(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = {"type": "string"}
+    kinds = [{"type": "object", "properties": {"k": {"const": k}, "number": text}, "required": ["k"]} for k in "ab"]
+    within = {"type": "object", "properties": {"b": text}}
+    properties = {"version": {"const": "1.0"}, "pay": {"oneOf": kinds}, "a.b": text, "a": within}
+    schema = {"type": "object", "properties": properties | {"one": text, "two": text, "long": text}}
+    branches = BranchModel(model)
+    form = compile_schema(schema | {"required": ["version", "pay"]}).form
+    (memory,) = branches.encode([text_passage(TEXT)])
+    sure = Answer(0.0, b'"52"', ((0, 2),), 0.99, "generated")
+    doubted = Answer(0.2, b'"61"', ((0, 2),), 0.3, "generated")
+    slots = [(slot, -1) for slot in form.slots if "*" not in slot.path]
+    for slot, _ in slots:
+        memory.answers[form.fingerprint, slot.index, WHOLE] = doubted if slot.path == "/two" else sure
+    long = next(slot for slot in form.slots if slot.path == "/long")
+    memory.answers[form.fingerprint, long.index, WHOLE] = replace(sure, text=b'"%s"' % (b"x" * 101))
+    told: list[dict[str, str]] = []
+    monkeypatch.setattr(branch_model, "begun_record", lambda values: told.append(values) or begun_record(values))
+    branches._ask_doubted([(form, memory, slots)])
+    assert told == [{"one": "52"}]
 
 
 @pytest.mark.parametrize("budget", [1, 100_000])

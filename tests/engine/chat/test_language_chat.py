@@ -125,7 +125,9 @@ def test_every_state_under_a_schema_is_a_whole_record(chat: LanguageChat, sort: 
     assert states[-1].text == event.text
     if sort != "any JSON":
         assert all(accepts(NOTE, state.text) for state in states)
-        assert json.loads(states[0].text) | {"kinds": []} == json.loads(NOTE.minimal()) | {"kinds": []}
+        # A record that branches fill begins with its lists empty, one that is written with the least text.
+        kinds = {"kinds": []} if sort == "extraction" else {}
+        assert json.loads(states[0].text) == json.loads(NOTE.minimal()) | kinds
 
 
 def test_the_settled_beginning_of_a_text_stays_as_it_is(chat: LanguageChat) -> None:
