@@ -244,9 +244,11 @@ class BranchModel:
         with part(0 if read else 0.5, 1):
             self._decode(every)
 
-    def _decode(self, asked: Sequence[tuple[BranchMemory, Forks, Sequence[tuple[_Key, Slot, Branch]]]]) -> None:
-        """Decodes branches of documents and takes their answers."""
-        self.branches.decode([(forks, [branch for *_, branch in branches]) for _, forks, branches in asked])
+    def _decode(
+        self, asked: Sequence[tuple[BranchMemory, Forks, Sequence[tuple[_Key, Slot, Branch]]]], likely: bool = False
+    ) -> None:
+        """Decodes branches of documents and takes their answers; likely: whether their drafts are."""
+        self.branches.decode([(forks, [branch for *_, branch in branches]) for _, forks, branches in asked], likely)
         for memory, _, branches in asked:
             for key, slot, branch in branches:
                 memory.answers[key] = self._composed(slot, branch, memory) or self._answer(slot, branch, memory)
@@ -266,7 +268,9 @@ class BranchModel:
                 if answer is None or answer.null >= SURE:
                     continue
                 if answer.text is None or min(answer.share, 1 - answer.null) < SURE:
-                    doubted.append((slot, row))
+                    # What is put together takes as many passes as it has tokens.
+                    if answer.origin != "generated":
+                        doubted.append((slot, row))
                 elif len(said := _said(answer, memory)) <= min(LONGEST_TOLD, left):
                     sure[prompt.names[slot.path]] = said
                     left -= len(said)
@@ -282,7 +286,7 @@ class BranchModel:
                     behind = read_document(self.model.decoder, tokens[:end], read.keys)
                 every.append((memory, Forks(self.model.decoder, behind, tokens[end:]), branches))
         with part(0.5, 1):
-            self._decode(every)
+            self._decode(every, likely=True)
         for memory, first in before:
             # A value that came to no end says nothing against the first one.
             unended = {key for key in first if memory.answers[key].text is None and memory.answers[key].null < 0.5}

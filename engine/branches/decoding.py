@@ -36,7 +36,8 @@ VALUE_TOKENS, ITEMS = 400, 200
 COMPOSED, COMPOSED_TOKENS = 0.05, 48
 #: The fewest tokens of a common beginning that are worth a pass.
 _LEAST = 6
-#: The tokens that a pass reads at most for drafts, on a CPU and on other devices, and the most of one branch.
+#: The tokens that a pass reads at most for drafts, on a CPU and on other devices, or where drafts are likely, and the
+#: most of one branch.
 DRAFTED, DRAFTED_ON_DEVICE, LONGEST_DRAFT = 16, 64, 12
 
 
@@ -136,24 +137,25 @@ class BranchDecoder:
         self._added: list[Steps] = []
         self.passes = self.rows = 0
 
-    def decode(self, asked: Sequence[tuple[Forks, Sequence[Branch]]]) -> None:
-        """Gives every branch of these documents its answer."""
+    def decode(self, asked: Sequence[tuple[Forks, Sequence[Branch]]], likely: bool = False) -> None:
+        """Gives every branch of these documents its answer; likely: whether what was `tried` most likely is it."""
         with part(0, 0.1):
-            self._run([steps for forks, branches in asked for steps in self._stems(forks, branches)])
+            self._run([steps for forks, branches in asked for steps in self._stems(forks, branches)], 0)
         with part(0.1, 1):
-            self._run([self._fill(forks, branch) for forks, branches in asked for branch in branches])
+            drafted = DRAFTED_ON_DEVICE if likely and self._drafted else self._drafted
+            self._run([self._fill(forks, branch) for forks, branches in asked for branch in branches], drafted)
 
     def list_items(self, asked: Sequence[tuple[Forks, Listing]]) -> None:
         """Gives every list of these documents its items."""
-        self._run([self._list(forks, listing) for forks, listing in asked])
+        self._run([self._list(forks, listing) for forks, listing in asked], self._drafted)
 
-    def _run(self, begun: Sequence[Steps]) -> None:
-        """Takes all steps together, those that are added on the way too."""
+    def _run(self, begun: Sequence[Steps], drafted: int) -> None:
+        """Takes all steps together, those that are added on the way too; drafted: the most drafted tokens of a pass."""
         waiting: list[tuple[Steps, BranchPiece]] = []
         self._added = list(begun)
         total, share = 0, 0.0
         while self._added or waiting:
-            self._room = min(self._drafted // (len(self._added) + len(waiting)), LONGEST_DRAFT)
+            self._room = min(drafted // (len(self._added) + len(waiting)), LONGEST_DRAFT)
             total += len(self._added)
             begin, self._added = self._added, []
             waiting += [(steps, self._whole(piece)) for steps in begin if (piece := next(steps, None)) is not None]

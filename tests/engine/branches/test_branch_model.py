@@ -244,7 +244,7 @@ def test_only_what_each_record_has_is_told(model: LanguageModel, monkeypatch: py
     form = compile_schema(schema | {"required": ["version", "pay"]}).form
     (memory,) = branches.encode([text_passage(TEXT)])
     sure = Answer(0.0, b'"52"', ((0, 2),), 0.99, "generated")
-    doubted = Answer(0.2, b'"61"', ((0, 2),), 0.3, "generated")
+    doubted = Answer(0.2, b'"61"', ((0, 2),), 0.3)
     slots = [(slot, -1) for slot in form.slots if "*" not in slot.path]
     for slot, _ in slots:
         memory.answers[form.fingerprint, slot.index, WHOLE] = doubted if slot.path == "/two" else sure
