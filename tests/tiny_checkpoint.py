@@ -116,9 +116,14 @@ def tiny_decoder(traits: Traits = TRAITS, seed: int = 0) -> Decoder:
 
 
 def write_checkpoint(
-    folder: Path, template: str = CHATML, seed: int = 0, traits: Traits = TRAITS, **changed: Any
+    folder: Path,
+    template: str = CHATML,
+    seed: int = 0,
+    traits: Traits = TRAITS,
+    writes_records: bool = False,
+    **changed: Any,
 ) -> Path:
     """Writes a whole checkpoint of these traits with some changed; returns its folder."""
     write_texts(folder, template)
-    save_decoder(folder, tiny_decoder(replace(traits, **changed), seed))
+    save_decoder(folder, tiny_decoder(replace(traits, **changed), seed), writes_records=writes_records)
     return folder

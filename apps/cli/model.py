@@ -116,22 +116,22 @@ def _run(folder: str, device: Device, chosen: Sequence[LabelledSet], options: Ru
         "f1 by set": {name: figures["f1"] for name, figures in summary["sets"].items()},
     }
     if isinstance(engine, Engine) and isinstance(engine.model, BranchModel):
-        spent, written = engine.model.branches, max(len(lines) - sum(failed.values()), 1)
+        branches, written = engine.model.branches, max(len(lines) - sum(failed.values()), 1)
         return figures | {
-            "passes a record": round(spent.passes / written, 2),
-            "tokens a pass": round(spent.rows / max(spent.passes, 1), 2),
+            "passes a record": round(branches.passes / written, 2),
+            "tokens a pass": round(branches.rows / max(branches.passes, 1), 2),
         }
     if not isinstance(engine, DiffusionEngine):
         return figures
-    counts, seconds = engine.counts, engine.timings["decode"]
-    records, passes = max(counts["records"], 1), max(counts["passes"], 1)
+    spent, seconds = engine.counts, engine.timings["decode"]
+    records, passes = max(spent["records"], 1), max(spent["passes"], 1)
     return figures | {
-        "passes a record": round(counts["passes"] / records, 2),
-        "tokens a record": round(counts["tokens"] / records, 2),
-        "chosen tokens a pass": round(counts["chosen"] / passes, 2),
-        "forced tokens a pass": round((counts["tokens"] - counts["chosen"]) / passes, 2),
+        "passes a record": round(spent["passes"] / records, 2),
+        "tokens a record": round(spent["tokens"] / records, 2),
+        "chosen tokens a pass": round(spent["chosen"] / passes, 2),
+        "forced tokens a pass": round((spent["tokens"] - spent["chosen"]) / passes, 2),
         "seconds, prompts included": round(seconds, 4),
-        "tokens/s": round(counts["tokens"] / seconds, 1) if seconds else 0.0,
+        "tokens/s": round(spent["tokens"] / seconds, 1) if seconds else 0.0,
     }
 
 

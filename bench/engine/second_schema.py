@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from bench.engine.beside_llama import FIELDS, arguments, fields_of, texts_of
+from bench.engine.beside_llama import FIELDS, fields_of, set_arguments, texts_of
 from bench.recording import Row, record
 from bench.reporting import machine_line, table
 from cinnabar.engine.branches.branch_model import BranchModel
@@ -54,7 +54,7 @@ def figures(file: str, documents: Path) -> list[float]:
 
 def main() -> None:
     """Prints the figures of the files, and with `--record` keeps them."""
-    asked = arguments(__doc__).parse_args()
+    asked = set_arguments(__doc__).parse_args()
     torch.set_num_threads(asked.threads)
     lines, found = [], []
     for file in asked.files:

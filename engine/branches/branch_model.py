@@ -261,36 +261,41 @@ class BranchModel:
             if form.fingerprint in memory.told:
                 continue
             memory.told.add(form.fingerprint)
-            prompt, left = self._prompt(form), TOLD
-            sure, doubted = dict[str, str](), list[tuple[Slot, int]]()
-            for slot, row in slots:
-                answer = memory.answers[_key(form, slot, (), row)] if row < 0 and slot.index in prompt.told else None
-                if answer is None or answer.null >= SURE:
-                    continue
-                if answer.text is None or min(answer.share, 1 - answer.null) < SURE:
-                    # What is put together takes as many passes as it has tokens.
-                    if answer.origin != "generated":
-                        doubted.append((slot, row))
-                elif len(said := _said(answer, memory)) <= min(LONGEST_TOLD, left):
-                    sure[prompt.names[slot.path]] = said
-                    left -= len(said)
-            if sure and doubted:
-                keys = [_key(form, slot, (), row) for slot, row in doubted]
-                first = {key: memory.answers.pop(key) for key in keys}
-                before.append((memory, first))
-                branches = list(self._branches(form, memory, (), doubted, first))
-                read = self._forks(form, memory)
-                tokens = [*read.tail, *self._encode(begun_record(sure))]
-                end = self._border(len(tokens))
-                with part(0, 0.5):
-                    behind = read_document(self.model.decoder, tokens[:end], read.keys)
-                every.append((memory, Forks(self.model.decoder, behind, tokens[end:]), branches))
+            sure, doubted = self._parted(form, memory, [slot for slot, row in slots if row < 0])
+            if not sure or not doubted:
+                continue
+            first = {key: memory.answers.pop(key) for key in (_key(form, slot, (), -1) for slot in doubted)}
+            before.append((memory, first))
+            branches = list(self._branches(form, memory, (), [(slot, -1) for slot in doubted], first))
+            read = self._forks(form, memory)
+            tokens = [*read.tail, *self._encode(begun_record(sure))]
+            end = self._border(len(tokens))
+            with part(0, 0.5):
+                behind = read_document(self.model.decoder, tokens[:end], read.keys)
+            every.append((memory, Forks(self.model.decoder, behind, tokens[end:]), branches))
         with part(0.5, 1):
             self._decode(every, likely=True)
         for memory, first in before:
             # A value that came to no end says nothing against the first one.
             unended = {key for key in first if memory.answers[key].text is None and memory.answers[key].null < 0.5}
             memory.answers |= {key: first[key] for key in unended}
+
+    def _parted(self, form: Form, memory: BranchMemory, slots: Sequence[Slot]) -> tuple[dict[str, str], list[Slot]]:
+        """Returns the values to tell, by the names of their fields, and the slots in doubt."""
+        prompt, left = self._prompt(form), TOLD
+        sure, doubted = dict[str, str](), list[Slot]()
+        for slot in slots:
+            answer = memory.answers[_key(form, slot, (), -1)]
+            if slot.index not in prompt.told or answer.null >= SURE:
+                continue
+            if answer.text is None or min(answer.share, 1 - answer.null) < SURE:
+                # What is put together takes as many passes as it has tokens.
+                if answer.origin != "generated":
+                    doubted.append(slot)
+            elif len(said := _said(answer, memory)) <= min(LONGEST_TOLD, left):
+                sure[prompt.names[slot.path]] = said
+                left -= len(said)
+        return sure, doubted
 
     def _branches(
         self,

@@ -130,8 +130,10 @@ class BranchDecoder:
     def __init__(self, decoder: Decoder, tokens: ValueTokens, quote: int) -> None:
         """quote: the token of a blank and a quote, which opens a value."""
         self._decoder, self._tokens, self._quote = decoder, tokens, quote
-        self._drafted = DRAFTED if decoder.device.type == "cpu" else DRAFTED_ON_DEVICE
         self._mask = decoder.traits.mask if decoder.traits.noise == "mask" else None
+        self._drafted = DRAFTED if decoder.device.type == "cpu" else DRAFTED_ON_DEVICE
+        if self._mask is not None:
+            self._drafted = 0  # its own passes draft
         self._threshold = settings_for(decoder.traits, "medium").threshold
         self._room = 0
         self._added: list[Steps] = []
@@ -200,7 +202,7 @@ class BranchDecoder:
 
     def _fill(self, forks: Forks, branch: Branch) -> Steps:
         """Reads the rest of a branch's head and writes its answer."""
-        draft = self._tokens.spelled(branch.tried, 0 if self._mask is not None else self._room)
+        draft = self._tokens.spelled(branch.tried, self._room)
         opening = [*branch.head[branch.fork.length :], self._quote, *draft]
         null, first = yield from self._opened(forks, branch.fork, opening, len(draft))
         branch.null = round(float(null[self._tokens.null].sum()), 4)
@@ -248,7 +250,7 @@ class BranchDecoder:
                 branch.fork.length -= len(draft) - taken
             if branch.done:
                 return own[taken]
-            draft = [] if self._mask is not None else branch.constraint.draft(branch.state, self._room)
+            draft = branch.constraint.draft(branch.state, self._room)
             own = yield BranchPiece(forks, branch.fork, [*branch.ahead, *draft], 1 + len(draft))
             taken = 0
 

@@ -57,14 +57,14 @@ def labelled(folder: Path) -> Path:
 def test_check_runs_labelled_documents_through_the_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config = write_checkpoint(tmp_path / "model", window=1024) / "config.json"
+    write_checkpoint(tmp_path / "model", window=1024)
     arguments = ["model", "check", str(tmp_path / "model"), "--sets", str(labelled(tmp_path / "notes"))]
     arguments += ["--device", "cpu", "--effort", "instant", "--workers", "1"]
     assert run([*arguments, "--limit", "2", "--json"]) == 0
     ran = json.loads(capsys.readouterr().out)["run"]
     assert (ran["documents"], ran["no record, by reason"]) == (2, {})
     assert ran["passes a record"] >= 1 and ran["tokens a pass"] > 1
-    config.write_text(json.dumps(json.loads(config.read_text()) | {"answers": "records"}))
+    write_checkpoint(tmp_path / "model", writes_records=True, window=1024)
     assert run([*arguments, "--limit", "2", "--json"]) == 0
     ran = json.loads(capsys.readouterr().out)["run"]
     assert (ran["documents"], ran["no record, by reason"]) == (2, {})

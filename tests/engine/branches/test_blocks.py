@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from branch_checks import check_documents_are_apart, check_records_are_valid
 from effort import first
 from family_traits import FAMILY_TRAITS
-from random_schemas import forms
 from tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.branches import branch_model, decoding
@@ -113,19 +113,11 @@ def test_each_pass_tells_what_the_model_says_of_the_whole_text(
 
 @pytest.mark.parametrize("seed", first(1, range(3)))
 def test_every_record_is_valid_whatever_the_schema(model: LanguageModel, seed: int) -> None:
-    for compiled in forms(seed, 3):
-        (result,) = language_engine(model).fill([Request("a", compiled.form, text_passage(TEXT))])
-        assert isinstance(result, Filled), result
-        if compiled.form.judge is not None:
-            assert compiled.form.judge.accepts(json.loads(result.record))
+    check_records_are_valid(model, TEXT, seed)
 
 
 def test_a_value_does_not_depend_on_other_documents(model: LanguageModel) -> None:
-    texts = [TEXT, "Nothing here.", "Total 4"]
-    together = language_engine(model).fill([asked(str(at), text) for at, text in enumerate(texts)])
-    for at, text in enumerate(texts):
-        (alone,) = language_engine(model).fill([asked(str(at), text)])
-        assert alone == together[at]
+    check_documents_are_apart(model, asked, [TEXT, "Nothing here.", "Total 4"])
 
 
 @pytest.mark.parametrize("model", ["fast-dllm"], indirect=True)
@@ -150,10 +142,10 @@ def test_a_model_that_writes_over_its_own_tokens_has_no_branches(tmp_path: Path)
 
 
 def test_a_model_that_was_trained_on_whole_records_writes_these(tmp_path: Path) -> None:
-    folder = write_checkpoint(tmp_path, traits=FAMILY_TRAITS["fast-dllm"], window=4096)
+    traits = FAMILY_TRAITS["fast-dllm"]
+    folder = write_checkpoint(tmp_path, traits=traits, window=4096)
     assert has_branches(load_language_model(folder, "cpu", "float32"))
-    config = folder / "config.json"
-    config.write_text(json.dumps(json.loads(config.read_text()) | {"answers": "records"}))
+    config = write_checkpoint(tmp_path, traits=traits, writes_records=True, window=4096) / "config.json"
     assert isinstance(language_engine(load_language_model(folder, "cpu", "float32")), DiffusionEngine)
     config.write_text(json.dumps(json.loads(config.read_text()) | {"answers": "songs"}))
     with pytest.raises(ModelError, match="records"):

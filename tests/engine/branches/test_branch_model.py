@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from branch_checks import check_documents_are_apart, check_records_are_valid
 from random_schemas import forms
 from tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
 
@@ -127,19 +128,11 @@ def test_each_copied_value_is_the_reading_of_its_place(model: LanguageModel) -> 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_every_record_is_valid_whatever_the_schema(model: LanguageModel, seed: int) -> None:
-    for compiled in forms(seed, 3):
-        (result,) = language_engine(model).fill([Request("a", compiled.form, text_passage(TEXT))])
-        assert isinstance(result, Filled), result
-        if compiled.form.judge is not None:
-            assert compiled.form.judge.accepts(json.loads(result.record))
+    check_records_are_valid(model, TEXT, seed)
 
 
 def test_a_value_does_not_depend_on_other_documents(model: LanguageModel) -> None:
-    texts = [TEXT, "Nothing here.", TEXT.replace("52", "61"), "Total 4"]
-    together = language_engine(model).fill([request(str(at), text) for at, text in enumerate(texts)])
-    for at, text in enumerate(texts):
-        (alone,) = language_engine(model).fill([request(str(at), text)])
-        assert alone == together[at]
+    check_documents_are_apart(model, request, [TEXT, "Nothing here.", TEXT.replace("52", "61"), "Total 4"])
 
 
 def test_drafts_and_other_documents_change_no_value(model: LanguageModel) -> None:

@@ -68,10 +68,7 @@ QUICK = RunOptions(workers=1, effort="instant", on_missing="guess")
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model that writes whole records."""
-    made = write_checkpoint(tmp_path_factory.mktemp("language"), window=2048, block=8)
-    config = json.loads((made / "config.json").read_text("utf-8"))
-    (made / "config.json").write_text(json.dumps(config | {"answers": "records"}), "utf-8")
-    return made
+    return write_checkpoint(tmp_path_factory.mktemp("language"), writes_records=True, window=2048, block=8)
 
 
 @pytest.fixture
