@@ -336,7 +336,7 @@ class BranchModel:
             elif region is None and slot.path in memory.passage.marked:
                 begin, end = memory.grounds.region(*memory.passage.marked[slot.path])
                 branch.tried = memory.grounds.stretches.written[begin:end]
-            if not slot.options and kind_of(slot) not in TYPED and not is_worded(slot):
+            if first is None and not slot.options and kind_of(slot) not in TYPED and not is_worded(slot):
                 branch.otherwise = partial(self._free, slot, memory, branch.tried)
             yield key, slot, branch
 

@@ -212,7 +212,13 @@ def test_what_is_sure_is_told_and_the_fields_in_doubt_are_asked_once_more(
         return encode(own, text)
 
     monkeypatch.setattr(BranchModel, "_encode", encoding)
+    composed = list[str]()
+    monkeypatch.setattr(BranchModel, "_free", lambda own, slot, *_: composed.append(slot.path))
     branches._ask_doubted([(form, memory, [(slot, -1) for slot in form.slots])])
+    assert not composed, "only the first round puts values together"
+    monkeypatch.undo()
+    monkeypatch.setattr(branch_model, "SURE", shares[3])
+    monkeypatch.setattr(BranchModel, "_encode", encoding)
     (told,) = [one for one in heads if one.count('": "')]
     known = json.loads(told.rstrip(",") + "}")
     second = {form.slots[at].path: answer for (_, at, _), answer in memory.answers.items()}
