@@ -20,7 +20,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "engine": (29, "84403d1e89126ac8"),
     "reader": (28, "c585fd4d7c69955f"),
     "replies": (13, "c2b1d7ca4e401af5"),
-    "language": (21, "a6438d38b4e04c50"),
+    "language": (22, "f3563b81a5736a08"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (15, "a6af65bcdba96025"),
     "merging": (20, "b799d136f38afe7f"),

@@ -39,7 +39,7 @@ SCHEMA: dict[str, Any] = {
                 "required": ["machine", "hall", "hours"],
                 "properties": {
                     "machine": {"type": ["string", "null"], "description": "Name of the machine."},
-                    "hall": {"type": ["string", "null"], "description": "Where it stands."},
+                    "hall": {"type": ["string", "null"], "description": "Name of the hall, without the word hall."},
                     "hours": {"type": ["number", "null"], "description": "Hours that the repair took."},
                 },
             },

@@ -12,7 +12,9 @@ once more behind it: two fields that take each other's values (from, to) are tol
 from __future__ import annotations
 
 import json
+import re
 import time
+from bisect import bisect_left
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,6 +58,8 @@ BETTER = 4.0
 #: The share from which a value, or its absence, is sure: it is told, and is not asked for again. The most characters of
 #: a value that is told, and of all of them together.
 SURE, LONGEST_TOLD, TOLD = 0.9, 100, 1_200
+#: What ends a sentence within a line.
+_SENTENCE = re.compile(r"[.!?;][\"”’)]*\s+(?=\S)")
 # The tokens and branches of a trial of a machine, and the rows that a field takes: its head, then a few of its value.
 _TRIED, _BRANCHES, _ROWS = 64, 8, 12
 #: The log share of what is impossible.
@@ -229,9 +233,7 @@ class BranchModel:
         device = self.device
         return Scores(candidates, logits.to(device), absent.to(device), refused.to(device))
 
-    def _ask(
-        self, asked: Sequence[tuple[Form, BranchMemory, Sequence[Row], Sequence[tuple[Slot, int]]]]
-    ) -> None:
+    def _ask(self, asked: Sequence[tuple[Form, BranchMemory, Sequence[Row], Sequence[tuple[Slot, int]]]]) -> None:
         """Answers the slots of some documents that have no answer yet, all of them together."""
         every: list[tuple[BranchMemory, Forks, list[tuple[_Key, Slot, Branch]]]] = []
         # Documents with lists were read before.
@@ -336,7 +338,14 @@ class BranchModel:
             elif region is None and slot.path in memory.passage.marked:
                 begin, end = memory.grounds.region(*memory.passage.marked[slot.path])
                 branch.tried = memory.grounds.stretches.written[begin:end]
-            if first is None and not slot.options and kind_of(slot) not in TYPED and not is_worded(slot):
+            # In an item it would be put together from others' words.
+            if (
+                first is None
+                and region is None
+                and not slot.options
+                and kind_of(slot) not in TYPED
+                and not is_worded(slot)
+            ):
                 branch.otherwise = partial(self._free, slot, memory, branch.tried)
             yield key, slot, branch
 
@@ -453,9 +462,7 @@ def _said(answer: Answer, memory: BranchMemory) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _keep(
-    kept: OrderedDict[str, _T], key: str, made: _T, most: int, size: Callable[[_T], int] = lambda _: 1
-) -> None:
+def _keep(kept: OrderedDict[str, _T], key: str, made: _T, most: int, size: Callable[[_T], int] = lambda _: 1) -> None:
     """Keeps this, and drops what was kept first while all together have a size of more than `most`."""
     kept[key] = made
     kept.move_to_end(key)
@@ -501,13 +508,20 @@ def _key(form: Form, slot: Slot, rows: Sequence[Row], row: int) -> _Key:
 def _region(rows: Sequence[Row], row: int, memory: BranchMemory) -> tuple[int, int]:
     """Returns the characters [start, end) of an item: from the line of its first words to that of the next item."""
     text, anchor = memory.passage.text, rows[row].anchor
-    behind = [other.anchor for other in rows if other.array == rows[row].array and other.anchor > anchor]
-    start = text.rfind("\n", 0, anchor) + 1
-    before = [other.anchor for other in rows if other.array == rows[row].array and start <= other.anchor < anchor]
-    start = anchor if before else start
-    end = min(behind, default=len(text))
-    line = text.rfind("\n", 0, end) + 1
-    return start, line if line > anchor and behind else end
+    others = sorted(other.anchor for other in rows if other.array == rows[row].array)
+    at = bisect_left(others, anchor)
+    behind = others[at + 1 :]
+    start = _start(text, anchor, others[at - 1] if at else -1)
+    return start, _start(text, behind[0], anchor) if behind else len(text)
+
+
+def _start(text: str, anchor: int, before: int) -> int:
+    """Returns where an item's region starts: at its line, or its sentence if the item before is of the same line."""
+    line = text.rfind("\n", 0, anchor) + 1
+    if line > before:
+        return line
+    ends = [end.end() for end in _SENTENCE.finditer(text, before, anchor)]
+    return ends[-1] if ends else anchor
 
 
 def is_worded(slot: Slot) -> bool:

@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from branch_checks import check_documents_are_apart, check_records_are_valid
@@ -14,11 +15,12 @@ from tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
 
 from cinnabar.engine.branches import branch_model, decoding
 from cinnabar.engine.branches.branch_model import Answer, BranchModel
+from cinnabar.engine.branches.constraint import Grounded
 from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_branches, read_document
 from cinnabar.engine.branches.prompt import begun_record
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.model import WHOLE
+from cinnabar.engine.model import WHOLE, Row
 from cinnabar.engine.models.language import checkpoint
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
@@ -213,7 +215,7 @@ def test_what_is_sure_is_told_and_the_fields_in_doubt_are_asked_once_more(
 
     monkeypatch.setattr(BranchModel, "_encode", encoding)
     composed = list[str]()
-    monkeypatch.setattr(BranchModel, "_free", lambda own, slot, *_: composed.append(slot.path))
+    monkeypatch.setattr(BranchModel, "_free", lambda _, slot, *__: composed.append(slot.path))
     branches._ask_doubted([(form, memory, [(slot, -1) for slot in form.slots])])
     assert not composed, "only the first round puts values together"
     monkeypatch.undo()
@@ -266,9 +268,7 @@ def test_shares_of_the_work_are_told_document_by_document(model: LanguageModel, 
     assert len({*shares}) > 8
 
 
-def test_a_model_keeps_few_of_the_forms_that_it_meets(
-    model: LanguageModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_keeps_few_of_the_forms_that_it_meets(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cinnabar.engine.branches.branch_model.FORMS_KEPT", 3)
     branches = BranchModel(model)
     for compiled in forms(0, 5):
@@ -320,3 +320,39 @@ def test_a_mark_of_another_kind_is_refused() -> None:
     schema = {"type": "object", "properties": {"note": {"type": "string", "x-cinnabar-written": "yes"}}}
     with pytest.raises(UnsupportedSchema, match="expected true or false"):
         _ = compile_schema(schema).form
+
+
+def test_an_item_within_a_line_has_the_sentence_that_its_first_words_stand_in(model: LanguageModel) -> None:
+    text = "Repairs\nIt took 3 hours to mend Mill 7. It took 5 hours to mend Saw 2; Loom 4 failed.\nThen Pump 6 ran.\n"
+    (memory,) = BranchModel(model).encode([text_passage(text)])
+    rows = [Row(0, -1, text.index(name), 0.9) for name in ("Mill", "Saw", "Loom", "Pump")]
+    regions = [text[slice(*branch_model._region(rows, row, memory))] for row in range(len(rows))]
+    assert regions == [
+        "It took 3 hours to mend Mill 7. ",
+        "It took 5 hours to mend Saw 2; ",
+        "Loom 4 failed.\n",
+        "Then Pump 6 ran.\n",
+    ]
+
+
+@pytest.mark.parametrize(("share", "taken"), [(0.3, "near"), (0.02, "far")])
+def test_the_next_item_of_a_list_is_sought_near_the_one_before(model: LanguageModel, share: float, taken: str) -> None:
+    text = "one two\nthree four\n" + "other words\n" * 80 + "five six\n"
+    branches = BranchModel(model)
+    (memory,) = branches.encode([text_passage(text)])
+    grounded = Grounded(memory.grounds.stretches, branches.tokens)
+    places = memory.grounds.stretches.written
+    listing = decoding.Listing([], grounded, [decoding.Item(((0, 3),), 0.9), decoding.Item(((8, 13),), 0.9)])
+    state = tuple(pair for pair in grounded.first() if pair[0] >= 13)
+    shares = np.zeros(1 + max(branches.tokens.texts), np.float32)
+
+    def weigh(word: bytes, share: float) -> None:
+        begin = places.rindex(word)
+        shares[max(dict(memory.grounds.stretches.edges(begin)))] = share
+
+    weigh(b"four", share)
+    weigh(b"six", 0.9 - share)
+    move = grounded.move(decoding._near(listing, state, [shares]), shares)
+    assert move is not None and isinstance(move.state, tuple)
+    begins = {begin for begin, _ in move.state}
+    assert begins == {places.rindex(b"four" if taken == "near" else b"six")}
