@@ -22,7 +22,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Files": ("hostile_files", "mutations", "ocr", "parsing"),
     "Speed and size": ("rate", "volume", "cold_start", "long_texts", "long_file", "stored", "ray"),
     "Language models": (
-        "engine", "released", "models_beside", "beside_llama", "second_schema", "batches", "streams",
+        "engine", "released", "models_beside", "beside_llama", "second_schema", "prose_lists", "batches", "streams",
         "diffusion_gemma", "holes", "gpu",
     ),
     "The server and servers": ("server", "clients", "hostile_requests", "remote"),
