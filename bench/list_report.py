@@ -6,10 +6,12 @@
 A row is an item of the innermost list, with the scalars of the items around it. It is found if more than half of its
 values, in the truth or in the prediction, are equal to those of its own row in the other; it is exact if all are. A
 list is whole if all its rows are exact and it has no others. F1 is that of `cinnabar eval`. Seconds are those of
-filling, without the parser. Of the last two lines the first tells what the confidence of lists outside of others is
-worth, by which each has all items of its document and no others. The second one tells of the fields of a document's
-rows how many have a wrong column, of those whose values have a mean confidence of .9 or more: less than half of the
-values are right in rows that have a partner.
+filling, without the parser. With `--model auto` the language model reads rows of tables, and nothing else.
+
+Of the last two lines the first tells what the confidence of lists outside of others is worth, by which each has all
+items of its document and no others. The second one tells of the fields of a document's rows how many have a wrong
+column, of those whose values have a mean confidence of .9 or more: less than half of the values are right in rows that
+have a partner.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from typing import Any
 
 from bench.labelled_sets import job_of, read_sets, report_arguments
 from bench.reporting import machine, table
+from cinnabar.engine.filler import Filler
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.extraction.learning.evaluation import leaves_of, lists_of, score_set
 from cinnabar.extraction.learning.matching import is_same
@@ -30,7 +33,7 @@ from cinnabar.extraction.learning.predicting import prediction_of
 from cinnabar.extraction.learning.scoring import area_under_curve, calibration_error
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.pipeline import run_batch
-from cinnabar.extraction.reading.planned_models import sources_of
+from cinnabar.extraction.reading.planned_models import reader_of, sources_of
 
 #: The least mean confidence of a column that is told as sure.
 SURE = 0.9
@@ -128,9 +131,11 @@ def _equal(truth: Row, predicted: Row) -> bool:
 def main() -> None:
     """Prints the figures of each set, the means over the sets, and those of all rows together."""
     asked = report_arguments(__doc__)
-    source, _ = sources_of(RunPlan.of(model=asked.model, on_missing="guess", device=asked.device), asked.model)
-    filler = source.filler("medium", None)
-    print(machine(load_model(asked.model)), flush=True)
+    source, upper = sources_of(RunPlan.of(model=asked.model, on_missing="guess", device=asked.device), asked.model)
+    filler: Filler = source.filler("medium", None)
+    if upper is not None:
+        filler = upper.tier(lambda: upper.source.filler("medium", None)).beside(filler)
+    print(machine(load_model(reader_of(asked.model))), flush=True)
     by_set: dict[str, SetFigures] = {}
     sure: list[tuple[float, bool]] = []
     columns: dict[str, list[tuple[float, bool]]] = defaultdict(list)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.fill_progress import Watch, Watcher
 from cinnabar.engine.fingerprint import engine_fingerprint
-from cinnabar.engine.model import Model, Row
+from cinnabar.engine.model import Helped, Model, Row
 from cinnabar.engine.request import Passage, RefusedRow, Request, Result
 from cinnabar.engine.scheduler import cost_of, run
 from cinnabar.engine.step import commit
@@ -78,6 +79,14 @@ class Engine:
     def prepare(self, form: Form) -> None:
         """Encodes the questions of a form, which the model keeps for its requests; from any thread."""
         self.model.prepare(form)
+
+    def beside(self, load: Callable[[], Model | None]) -> Engine:
+        """Returns this engine, whose model has another one read rows of tables, if it asks for that (`Helped`)."""
+        if not isinstance(self.model, Helped):
+            return self
+        other = copy.copy(self)
+        other.model = self.model.beside(load)
+        return other
 
     def fill(
         self, requests: Sequence[Request], observer: Observer | None = None, watcher: Watcher | None = None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 
@@ -118,4 +118,13 @@ class Model(Protocol):
         self, forms: Sequence[Form], memories: Sequence[Any], rows: Sequence[Sequence[Row]], canvas: Canvas
     ) -> Scores:
         """Scores the canvas in one pass, given everything committed on it."""
+        ...
+
+
+@runtime_checkable
+class Helped(Protocol):
+    """A model that may ask another one for a few rows of a table."""
+
+    def beside(self, load: Callable[[], Model | None]) -> Model:
+        """Returns this model with another one beside it, which is loaded at the first table; None stands for none."""
         ...

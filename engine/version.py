@@ -17,13 +17,13 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (15, "81ceff0d0a4e4686"),
-    "engine": (29, "84403d1e89126ac8"),
-    "reader": (28, "c585fd4d7c69955f"),
+    "engine": (29, "329e4ba6f4b31db6"),
+    "reader": (28, "d858a3840bc525da"),
     "replies": (13, "c2b1d7ca4e401af5"),
     "language": (22, "f3563b81a5736a08"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (15, "a6af65bcdba96025"),
-    "merging": (20, "b799d136f38afe7f"),
+    "merging": (21, "c5a2b446eb621dc2"),
     "routing": (11, "634299b329699829"),
     "plain": (13, "217957a05585cd80"),
     "pdf": (15, "3072d8253d2e25ee"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -17,7 +17,7 @@ import safetensors.torch
 import torch
 
 from cinnabar.engine.canvas import Canvas
-from cinnabar.engine.model import Calibrator, Model, Row, Scores
+from cinnabar.engine.model import Calibrator, Helped, Model, Row, Scores
 from cinnabar.engine.request import Passage
 from cinnabar.engine.version import values_version
 from cinnabar.schemas.form.form import Form
@@ -113,6 +113,11 @@ class Remembering:
             self.encodings.made += 1
             memories[at] = memory
         return memories
+
+    def beside(self, load: Callable[[], Model | None]) -> Model:
+        """Returns this model with another one beside it."""
+        other = self._model.beside(load) if isinstance(self._model, Helped) else self._model
+        return Remembering(other, self._packing, self.encodings)
 
     def find_rows(self, forms: Sequence[Form], memories: Sequence[Any]) -> list[list[Row]]:
         """Returns the rows of each form's arrays."""

@@ -17,7 +17,9 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, TypeVar
 
+from cinnabar.engine.engine import Engine
 from cinnabar.engine.filler import Filler
+from cinnabar.engine.model import Model
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.document import Document
@@ -63,6 +65,16 @@ class Tier:
     def filler(self) -> Filler:
         """Returns the model's filler; the first call loads it."""
         return self.load()
+
+    def rows_model(self) -> Model | None:
+        """Returns the model that reads rows of tables for the reader, None of one that writes whole records."""
+        return self.filler.model if isinstance(self.filler, Engine) else None
+
+    def beside(self, engine: Filler) -> Filler:
+        """Returns the first model's filler, which asks a surer model for rows of tables, if its time has no limit."""
+        if not self.surer or self.seconds is not None or not isinstance(engine, Engine):
+            return engine
+        return engine.beside(self.rows_model)
 
     @property
     def loaded(self) -> list[Filler]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 
 from cinnabar.engine.canvas import Canvas, SlotInstance
-from cinnabar.engine.model import WHOLE, Row, Scores
+from cinnabar.engine.model import WHOLE, Model, Row, Scores
 from cinnabar.engine.models.integer_products import with_integer_products
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.models.reader.decoding import WindowDecoder, WindowsAsked
@@ -128,6 +129,13 @@ class Reader:
         self.decoder = WindowDecoder(self.network, wordpieces, self.device, config, precision, self.comparer)
         self._forms: dict[str, FormMemory] = {}
         self._kept = kept
+        self._beside: Callable[[], Model | None] | None = None
+
+    def beside(self, load: Callable[[], Model | None]) -> Reader:
+        """Returns this reader with a language model that reads a few rows of each table, loaded at the first one."""
+        other = copy.copy(self)
+        other._beside = load
+        return other
 
     def count_tokens(self, text: str) -> int:
         """Returns the number of word pieces of the text."""
@@ -337,7 +345,9 @@ class Reader:
         config, read = self.config.bound_tables, self.form(form)
         lists = {array.index: list_fields(form, array) for array in form.arrays}
         asked = {
-            index: Asked(form, read, slots, self._window_scores, self.encode, self.sentences, config)
+            index: Asked(
+                form, read, index, slots, self._window_scores, self.encode, self.sentences, config, self._beside
+            )
             for index, (slots, _) in lists.items()
             if slots
         }

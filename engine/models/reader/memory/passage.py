@@ -76,6 +76,7 @@ class Memory:
     the first look decided them, by form, slot, window and row. `stretches` are passages and sentences with their
     vectors, `compared` the meanings of options by form and slot, `listed` the options of lists by form. `bound` are the
     rows of lists that stand in tables, by form, array and first character; `tables` are found on first use.
+    `columns_read` are the shares of columns by a language model, by form, array and heads.
     """
 
     passage: Passage
@@ -98,3 +99,4 @@ class Memory:
     listed: dict[str, dict[int, list[ListedOption]]] = field(default_factory=dict)
     bound: dict[str, dict[int, dict[int, BoundRow]]] = field(default_factory=dict)
     tables: list[Table] | None = None
+    columns_read: dict[tuple[str | int, ...], npt.NDArray[np.float64]] = field(default_factory=dict)

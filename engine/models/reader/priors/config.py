@@ -306,6 +306,10 @@ class TableConfig:
     total: float = 1.0
     #: What a column has behind the others if all of its cells are the same.
     constant: float = 2.0
+    #: The weight of the share that a language model gives to a column, or to none, in rows as they are printed.
+    read: float = 5.0
+    #: A table whose columns are all surer than this needs no language model.
+    known: float = 0.95
     #: What every column has ahead of none.
     some: float = 2.08
     #: The weight of the order of the columns of the fields around it.

@@ -74,6 +74,7 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Bi
         - config.constant * signs.constant
         + config.some
     )
+    scores += config.read * signs.read
     shares = _shares(scores)
     for _ in range(_REORDERED):
         shares = _shares(scores + config.order * _in_order(shares))

@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.canvas import Canvas, SlotInstance
+from cinnabar.engine.model import Model
+from cinnabar.engine.model import Row as ModelRow
 from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.models.reader.inputs.views import Place
 from cinnabar.engine.models.reader.memory.form import FormMemory
@@ -28,9 +30,10 @@ from cinnabar.engine.models.reader.tables.codes import options_of_cells
 from cinnabar.engine.models.reader.tables.namesakes import field_words, lowest_words, named, told_apart
 from cinnabar.engine.models.reader.tables.sums import counts_up, number_of, total_columns
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
-from cinnabar.engine.request import Passage
+from cinnabar.engine.request import Passage, text_passage
 from cinnabar.engine.tables.heads import Span, words_of
 from cinnabar.engine.tables.table import Row, Table
+from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import Form, Slot
 
 Floats = npt.NDArray[np.float64]
@@ -42,6 +45,14 @@ Encode = Callable[[Sequence[Passage]], list[Memory]]
 #: The rows of a long table that the network is asked about, and of a short one; those whose cells are read as values of
 #: each field.
 ASKED, FEW, READ = 10, 6, 60
+#: The rows that a language model reads.
+READ_AS_PRINTED = 3
+#: The most layouts of tables in a document that it reads rows of.
+LAYOUTS = 6
+#: The characters before the first row in which its heads are printed.
+_HEADS = 1500
+#: What keeps columns of which a language model holds hardly any from all of the share.
+_READ_SURELY = 0.1
 #: The share of a column's cells that are a value of a field that may be bound to it.
 _READABLE = 0.3
 #: The characters before and behind a table in which its codes may be explained.
@@ -55,15 +66,20 @@ _WORD = re.compile(r"\S+")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The fields of a list, and what they are looked for with: the network, and the encoder of sentences if any."""
+    """The fields of a list, and what they are looked for with: the network, and the encoder of sentences if any.
+
+    beside: loads a language model, if any, that reads a few rows.
+    """
 
     form: Form
     questions: FormMemory
+    array: int
     slots: Sequence[Slot]
     score: Score
     encode: Encode
     encoder: Callable[[], SentenceEncoder] | None
     config: TableConfig
+    beside: Callable[[], Model | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +89,8 @@ class Signs:
     votes: [F, C + 1], the network's shares, the last one of absence; readable: [F, C], the share of cells that are a
     value; alike: [F, C], cosines of heads and fields; total: [F, C], log odds of a column of sums; constant: [C],
     whether all cells are the same; named: [F, C], the share of the head's own words that the field's words are;
-    counts: [F], the fields that are numbers; runs: [C], the columns that number their rows.
+    counts: [F], the fields that are numbers; runs: [C], the columns that number their rows; read: [F, C + 1], the
+    shares that a language model gives to each column and to none (`read_rows`), 0 without one.
     """
 
     votes: Floats
@@ -84,6 +101,7 @@ class Signs:
     named: Floats
     counts: npt.NDArray[np.bool_]
     runs: npt.NDArray[np.bool_]
+    read: Floats
 
 
 def signs_of(asked: Asked, table: Table, memory: Memory, is_short: bool = False) -> Signs | None:
@@ -111,7 +129,8 @@ def signs_of(asked: Asked, table: Table, memory: Memory, is_short: bool = False)
     runs = [len(own) > 2 and counts_up(own) for own in numbers]
     even = np.full((len(asked.slots), len(table.heads) + 1), 1.0 / (len(table.heads) + 1))
     votes = even if is_short else _votes(asked, table, memory)
-    return Signs(votes, readable, alike, total, np.array(same), own, counts, np.array(runs))
+    read = np.zeros_like(even)
+    return Signs(votes, readable, alike, total, np.array(same), own, counts, np.array(runs), read)
 
 
 def spread(rows: Sequence[Row], most: int) -> list[Row]:
@@ -162,6 +181,76 @@ def _votes(asked: Asked, table: Table, memory: Memory) -> Floats:
         if not one.slot.options:
             shares[k % len(asked.slots)] += _shares(scores[k], rows[one.row], cards) / len(rows)
     return shares
+
+
+def read_rows(asked: Asked, table: Table, memory: Memory) -> Floats:
+    """Returns the mean share of each field's value that a language model reads in each column, and in none: [F, C + 1].
+
+    It reads the lines of the table's heads and a few rows as they stand, once for tables with the same heads; a choice
+    has no share.
+    """
+    shares = np.zeros((len(asked.slots), len(table.heads) + 1))
+    heads = [table.head(column, memory.passage.text) for column in range(len(table.heads))]
+    key: tuple[str | int, ...] = (asked.form.fingerprint, asked.array, *heads)
+    known = memory.columns_read
+    if key in known or asked.beside is None or len(known) == LAYOUTS or (model := asked.beside()) is None:
+        return known.get(key, shares)
+    text, rows = lines_as_printed(table, spread(table.rows, READ_AS_PRINTED), memory.passage.text)
+    (lines,) = model.encode([text_passage(text)])
+    free = [at for at, slot in enumerate(asked.slots) if not slot.options]
+    items = [ModelRow(asked.array, -1, row.start, 1.0) for row in rows]
+    canvas = Canvas.open([SlotInstance(0, asked.slots[at], row) for row in range(len(rows)) for at in free])
+    try:
+        scores = model.score([asked.form], [lines], [items], canvas)
+    except UsageError:
+        # The schema leaves no room for a document.
+        return known.setdefault(key, shares)
+    for k, (one, candidates) in enumerate(zip(canvas.instances, scores.candidates, strict=True)):
+        at = free[k % len(free)]
+        shares[at, -1] += math.exp(float(scores.absent_logit[k])) / len(rows)
+        for candidate, log in zip(candidates, scores.candidate_logits[k].tolist(), strict=False):
+            columns = {_column(rows[one.row], start) for start, _ in candidate.spans}
+            if len(columns) == 1 and (column := columns.pop()) >= 0:
+                shares[at, column] += math.exp(log) / len(rows)
+    # Shares are products over a value's tokens: how they lie to each other tells more than how high they are.
+    shares[:, :-1] /= shares[:, :-1].sum(1, keepdims=True) + _READ_SURELY
+    return known.setdefault(key, shares)
+
+
+def lines_as_printed(table: Table, rows: Sequence[Row], text: str) -> tuple[str, list[Row]]:
+    """Returns the lines of a table's heads and of rows as they stand, and the rows in this text.
+
+    What stands in a row's cells and not in its lines, such as words of a heading above it, has a line before them.
+    """
+    first = table.rows[0].start
+    spans = [span for head in table.heads for span in head if first - _HEADS < span[0] < first]
+    written = [text[text.rfind("\n", 0, min(spans)[0]) + 1 : _line_end(text, max(spans)[1])], "\n"] if spans else []
+    placed: list[Row] = []
+    size = sum(map(len, written))
+    for row in rows:
+        own = [span for cell in row.cells for span in cell if span[0] >= row.start]
+        begin = text.rfind("\n", 0, row.start) + 1
+        end = _line_end(text, max(own, default=(row.start, row.start))[1])
+        above = sorted({span for cell in row.cells for span in cell if span[0] < begin})
+        lead = " ".join(text[a:b] for a, b in above)
+        lead += "\n" if lead else ""
+        moved, at = dict[Span, Span](), size
+        for a, b in above:
+            moved[a, b] = at, at + b - a
+            at += b - a + 1
+        start = size + len(lead)
+        cells = tuple(
+            tuple(moved.get((a, b), (a - begin + start, b - begin + start)) for a, b in cell) for cell in row.cells
+        )
+        placed.append(Row(size, cells))
+        written += [lead, text[begin:end], "\n"]
+        size += len(lead) + end - begin + 1
+    return "".join(written), placed
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
 
 
 def _shares(scores: WindowScores, row: Row, memory: Memory) -> Floats:

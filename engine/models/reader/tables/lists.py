@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -18,7 +18,7 @@ from cinnabar.engine.models.reader.scoring.scores import Answers
 from cinnabar.engine.models.reader.scoring.single_item import is_list_of_objects
 from cinnabar.engine.models.reader.tables.binding import Binding, bind
 from cinnabar.engine.models.reader.tables.carried import filled_down, told_above
-from cinnabar.engine.models.reader.tables.columns import Asked, codes_in, is_filled, signs_of
+from cinnabar.engine.models.reader.tables.columns import Asked, codes_in, is_filled, read_rows, signs_of
 from cinnabar.engine.models.reader.tables.joined import joined
 from cinnabar.engine.models.reader.tables.sums import sum_rows
 from cinnabar.engine.tables.headings import with_headings
@@ -166,7 +166,10 @@ def _tried(asked: Asked, table: Table, whole: Table, memory: Memory) -> BoundTab
         return None
     chosen = np.array([bool(slot.options) for slot in asked.slots])
     has_groups = len({slot.path.count("/*/") for slot in asked.slots}) > 1
-    return BoundTable(whole, bind(signs, chosen, asked.config), len((whole if has_groups else table).heads))
+    bound = bind(signs, chosen, asked.config)
+    if min(*bound.matches, *bound.chances) < asked.config.known and asked.beside is not None:
+        bound = bind(replace(signs, read=read_rows(asked, whole, memory)), chosen, asked.config)
+    return BoundTable(whole, bound, len((whole if has_groups else table).heads))
 
 
 def _all_rows(asked: Asked, tables: Sequence[BoundTable], memory: Memory) -> dict[int, BoundRow]:

@@ -61,7 +61,9 @@ def signs(names: list[list[float]], likeness: float) -> Signs:
     votes = np.array([[0.97, 0.01, 0.01, 0.01], [0.01, 0.94, 0.04, 0.01]])
     readable, alike = np.array([[1.0, 0, 0], [0, 1, 1]]), np.array([[0.7, 0.1, 0.1], [0.1, 0.3, 0.3 + likeness]])
     none = np.zeros(3, bool)
-    return Signs(votes, readable, alike, np.zeros((2, 3)), none, np.array(names), np.array([False, True]), none)
+    return Signs(
+        votes, readable, alike, np.zeros((2, 3)), none, np.array(names), np.array([False, True]), none, np.zeros((2, 4))
+    )
 
 
 def test_words_decide_against_the_network_and_without_any_no_column_is_sure() -> None:

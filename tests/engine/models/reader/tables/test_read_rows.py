@@ -1,0 +1,156 @@
+"""A few rows of a table that another model reads tell which column is which field."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+import torch
+
+from cinnabar.engine.canvas import Canvas
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.model import Candidate, Row, Scores
+from cinnabar.engine.models.encodings import remembering
+from cinnabar.engine.models.reader.loading import load_model
+from cinnabar.engine.models.reader.tables.columns import lines_as_printed, spread
+from cinnabar.engine.request import Filled, Passage, Request, text_passage
+from cinnabar.engine.tables.headings import with_headings
+from cinnabar.engine.tables.table import tables_of, words_of
+from cinnabar.extraction.reading.tiers import Tier
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.form.form import Form
+
+FIELDS = ("alpha", "beta", "gamma")
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "things": {
+            "type": "array",
+            "items": {"type": "object", "properties": {name: {"type": ["number", "null"]} for name in FIELDS}},
+        }
+    },
+}
+#: The column in which the other model reads each field.
+READ = {"alpha": 2, "beta": 0, "gamma": 1}
+
+
+def numbers(rows: int = 20, tables: int = 1) -> tuple[str, list[list[int]]]:
+    drawn = random.Random(5)
+    lines, all_rows = ["Quantities", ""], []
+    for at in range(tables):
+        lines += [f"Part {at}", "", "Qx      Qy      Qz"]
+        own = [[drawn.randrange(100, 999) for _ in FIELDS] for _ in range(rows)]
+        lines += ["     ".join(map(str, row)) for row in own]
+        lines += ["", *["Words that stand between two tables and belong to none of them."] * 3, ""]
+        all_rows += own
+    return "\n".join(lines), all_rows
+
+
+@dataclass
+class Knowing:
+    """Another model, which knows the columns, and keeps what it was asked."""
+
+    asked: list[str] = field(default_factory=list)
+    refuses: bool = False
+
+    def encode(self, passages: Sequence[Passage]) -> list[Passage]:
+        self.asked += [passage.text for passage in passages]
+        return [*passages]
+
+    def score(
+        self, _: Sequence[Form], memories: Sequence[Passage], rows: Sequence[Sequence[Row]], canvas: Canvas
+    ) -> Scores:
+        if self.refuses:
+            raise UsageError("the schema leaves no room")
+        text, found = memories[0].text, list[list[Candidate]]()
+        for one in canvas.instances:
+            start = rows[0][one.row].anchor
+            line = text[start:].split("\n")[0]
+            words = line.split()
+            at = start + line.index(words[READ[one.slot.path.rpartition("/")[2]]])
+            found.append([Candidate(text[at : at + 3].encode(), ((at, at + 3),))])
+        many = len(found)
+        nothing = torch.full((many,), -torch.inf)
+        return Scores(found, torch.full((many, 1), -0.1), torch.full((many,), -2.4), nothing)
+
+
+def things(engine: Engine, text: str) -> list[dict[str, Any]]:
+    (found,) = engine.fill([Request("", compile_schema(SCHEMA).form, text_passage(text))])
+    assert isinstance(found, Filled)
+    kept: list[dict[str, Any]] = json.loads(found.record)["things"]
+    return kept
+
+
+@pytest.fixture(scope="module")
+def reader() -> Engine:
+    return Engine(load_model())
+
+
+@pytest.mark.parametrize("tables", [1, 2])
+def test_columns_that_heads_do_not_tell_are_those_that_another_model_reads(reader: Engine, tables: int) -> None:
+    text, rows = numbers(tables=tables)
+    other = Knowing()
+    wanted = [{name: row[READ[name]] for name in FIELDS} for row in rows]
+    assert things(reader.beside(lambda: other), text) == wanted  # type: ignore[arg-type, return-value]
+    assert things(reader, text) != wanted, "by itself the reader takes them in their order"
+    assert len(other.asked) == 1 and "Qx      Qy      Qz" in other.asked[0], "once for tables of the same heads"
+
+
+@pytest.mark.parametrize("other", [None, Knowing(refuses=True)])
+def test_a_reader_that_gets_no_help_reads_as_ever(reader: Engine, other: Knowing | None) -> None:
+    text, _ = numbers()
+    assert things(reader.beside(lambda: other), text) == things(reader, text)  # type: ignore[arg-type, return-value]
+
+
+def test_encodings_that_are_kept_leave_the_help_as_it_is(reader: Engine, tmp_path: Any) -> None:
+    text, rows = numbers()
+    kept = Engine(remembering(reader.model, tmp_path, 1 << 20))
+    for _ in range(2):
+        found = things(kept.beside(Knowing), text)  # type: ignore[arg-type]
+        assert [one["alpha"] for one in found] == [row[2] for row in rows]
+
+
+@pytest.mark.parametrize("limits", [{}, {"seconds": 5.0}, {"surer": False}])
+def test_a_surer_model_reads_rows_for_the_reader_unless_its_seconds_are_bounded(
+    reader: Engine, limits: dict[str, Any]
+) -> None:
+    loaded: list[Engine] = []
+
+    def load() -> Engine:
+        loaded.append(reader)
+        return reader
+
+    tier = replace(Tier(load, 0.5, surer=True), **limits)
+    engine = tier.beside(reader)
+    assert (engine is reader) is bool(limits) and not loaded, "it is loaded at the first table"
+    assert tier.rows_model() is reader.model and tier.filler is reader
+
+
+@pytest.mark.parametrize("headings", [False, True])
+def test_rows_as_they_are_printed_keep_the_words_of_their_cells(headings: bool) -> None:
+    lines = ["List of cars", "", "No    Make    Value"]
+    for at in range(1, 13):
+        lines += [f"Depot: {'Salem' if at == 1 else 'Boise'}"] if headings and at in (1, 7) else []
+        lines.append(f"{at:<6}{('Ford', 'Opel', 'Fiat')[at % 3]:8}{1000 + at:>5}")
+    text = "\n".join(lines)
+    (table,) = tables_of(text)
+    whole = with_headings(table, text, 0)
+    rows = spread(whole.rows, 3)
+    printed, placed = lines_as_printed(whole, rows, text)
+    assert len(whole.heads) == 3 + headings and printed.startswith("No    Make    Value\n")
+    for row, own in zip(rows, placed, strict=True):
+        assert [words_of(cell, printed) for cell in own.cells] == [words_of(cell, text) for cell in row.cells]
+    assert sum("Ford" in line or "Opel" in line or "Fiat" in line for line in printed.splitlines()) == 3
+
+
+def test_nobody_reads_more_layouts_than_are_allowed(reader: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cinnabar.engine.models.reader.tables.columns.LAYOUTS", 0)
+    other = Knowing()
+    text, _ = numbers()
+    assert things(reader.beside(lambda: other), text) == things(reader, text)  # type: ignore[arg-type, return-value]
+    assert not other.asked
