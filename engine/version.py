@@ -20,7 +20,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "engine": (29, "329e4ba6f4b31db6"),
     "reader": (28, "d858a3840bc525da"),
     "replies": (13, "c2b1d7ca4e401af5"),
-    "language": (22, "f3563b81a5736a08"),
+    "language": (23, "b540c4bb6f2b9ab5"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (15, "a6af65bcdba96025"),
     "merging": (21, "c5a2b446eb621dc2"),

@@ -58,8 +58,9 @@ BETTER = 4.0
 #: The share from which a value, or its absence, is sure: it is told, and is not asked for again. The most characters of
 #: a value that is told, and of all of them together.
 SURE, LONGEST_TOLD, TOLD = 0.9, 100, 1_200
-#: What ends a sentence within a line.
-_SENTENCE = re.compile(r"[.!?;][\"”’)]*\s+(?=\S)")
+#: What ends a sentence within a line: behind a word of three letters or a figure, as abbreviations and initials are
+#: shorter, and before no small letter or figure.
+_SENTENCE = re.compile(r"(?:(?<=[^\W_]{3})|(?<=[\d)\"”’%]))[.!?][\"”’)]*\s+(?![a-z\d])")
 # The tokens and branches of a trial of a machine, and the rows that a field takes: its head, then a few of its value.
 _TRIED, _BRANCHES, _ROWS = 64, 8, 12
 #: The log share of what is impossible.
@@ -508,7 +509,7 @@ def _key(form: Form, slot: Slot, rows: Sequence[Row], row: int) -> _Key:
 def _region(rows: Sequence[Row], row: int, memory: BranchMemory) -> tuple[int, int]:
     """Returns the characters [start, end) of an item: from the line of its first words to that of the next item."""
     text, anchor = memory.passage.text, rows[row].anchor
-    others = sorted(other.anchor for other in rows if other.array == rows[row].array)
+    others = sorted({other.anchor for other in rows if other.array == rows[row].array})
     at = bisect_left(others, anchor)
     behind = others[at + 1 :]
     start = _start(text, anchor, others[at - 1] if at else -1)

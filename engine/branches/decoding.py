@@ -274,11 +274,12 @@ class BranchDecoder:
         listing.none = round(float(empty[none].sum()), 4)
         state: tuple[Pair, ...] = grounded.first()
         while first and state and listing.none < 0.5 and len(listing.items) < ITEMS:
-            branch = Branch([], grounded, fork=fork, state=_near(listing, state, first), whole=True)
+            near, share = _near(listing, state, first)
+            branch = Branch([], grounded, fork=fork, state=near, whole=True)
             shares = yield from self._write(forks, branch, first)
             if not isinstance(branch.final, tuple) or not branch.final or shares is None:
                 break
-            listing.items.append(Item(branch.final, branch.share))
+            listing.items.append(Item(branch.final, branch.share * share))
             last = min(end for _, end in branch.final)
             state = tuple(pair for pair in grounded.first() if pair[0] >= last)
             first = yield from self._goes_on(forks, fork, shares)
@@ -338,18 +339,22 @@ def _passes(waiting: Sequence[tuple[Steps, BranchPiece]]) -> Iterator[list[tuple
     yield some
 
 
-def _near(listing: Listing, state: tuple[Pair, ...], first: Sequence[Floats]) -> tuple[Pair, ...]:
-    """Returns the places where the next item may begin: those near the one before, if the model thinks of them too."""
+def _near(listing: Listing, state: tuple[Pair, ...], first: Sequence[Floats]) -> tuple[tuple[Pair, ...], float]:
+    """Returns the places where the next item may begin, and their part of the model's mass for all of them.
+
+    They are those near the item before, if the model thinks of them too.
+    """
     begins = [min(item.pairs)[0] for item in listing.items]
     if not begins:
-        return state
+        return state, 1.0
     gaps = [two - one for one, two in pairwise(begins)] or [NEAR]
     reach = begins[-1] + FURTHER * statistics.median_high(gaps)
     near = tuple(pair for pair in state if pair[0] <= reach)
     all_moves, near_moves = listing.grounded.move(state, first[0]), listing.grounded.move(near, first[0])
-    if all_moves is None or near_moves is None:
-        return state
-    return near if near_moves.mass >= MEANT * all_moves.mass else state
+    if all_moves is None or near_moves is None or not all_moves.mass:
+        return state, 1.0
+    part = min(1.0, near_moves.mass / all_moves.mass)
+    return (near, part) if part >= MEANT else (state, 1.0)
 
 
 def _is_doubted(branch: Branch) -> bool:

@@ -322,17 +322,26 @@ def test_a_mark_of_another_kind_is_refused() -> None:
         _ = compile_schema(schema).form
 
 
-def test_an_item_within_a_line_has_the_sentence_that_its_first_words_stand_in(model: LanguageModel) -> None:
-    text = "Repairs\nIt took 3 hours to mend Mill 7. It took 5 hours to mend Saw 2; Loom 4 failed.\nThen Pump 6 ran.\n"
+@pytest.mark.parametrize(
+    ("regions", "names"),
+    [
+        (
+            ["It took 3 hours to mend Mill 7. ", "It took 5 hours to mend Saw 2. ", "Loom failed.\n", "Pump 6 ran.\n"],
+            ["Mill", "Saw", "Loom", "Pump"],
+        ),
+        (["Mill 7 failed. It took 3 hours. ", "Saw 2 failed. It took 5 hours. ", "Loom ran."], ["Mill", "Saw", "Loom"]),
+        (["By J. Smith, ", "A. Jones, ", "Dr. Brown"], ["By", "A. Jones", "Dr. Brown"]),
+        (["Bolts took approx. 3 hours, ", "Nuts No. 5 took approx. 4 hours"], ["Bolts", "Nuts"]),
+    ],
+)
+def test_an_item_within_a_line_has_the_sentence_of_its_first_words(
+    model: LanguageModel, regions: list[str], names: list[str]
+) -> None:
+    text = "".join(regions)
     (memory,) = BranchModel(model).encode([text_passage(text)])
-    rows = [Row(0, -1, text.index(name), 0.9) for name in ("Mill", "Saw", "Loom", "Pump")]
-    regions = [text[slice(*branch_model._region(rows, row, memory))] for row in range(len(rows))]
-    assert regions == [
-        "It took 3 hours to mend Mill 7. ",
-        "It took 5 hours to mend Saw 2; ",
-        "Loom 4 failed.\n",
-        "Then Pump 6 ran.\n",
-    ]
+    # Two items that begin at one place have one region.
+    rows = [Row(0, -1, text.index(name), 0.9) for name in [*names, names[0]]]
+    assert [text[slice(*branch_model._region(rows, row, memory))] for row in range(len(rows))] == [*regions, regions[0]]
 
 
 @pytest.mark.parametrize(("share", "taken"), [(0.3, "near"), (0.02, "far")])
@@ -352,7 +361,9 @@ def test_the_next_item_of_a_list_is_sought_near_the_one_before(model: LanguageMo
 
     weigh(b"four", share)
     weigh(b"six", 0.9 - share)
-    move = grounded.move(decoding._near(listing, state, [shares]), shares)
+    near, part = decoding._near(listing, state, [shares])
+    assert part == pytest.approx(share / 0.9 if taken == "near" else 1.0)
+    move = grounded.move(near, shares)
     assert move is not None and isinstance(move.state, tuple)
     begins = {begin for begin, _ in move.state}
     assert begins == {places.rindex(b"four" if taken == "near" else b"six")}
