@@ -17,10 +17,10 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (15, "81ceff0d0a4e4686"),
-    "engine": (29, "329e4ba6f4b31db6"),
-    "reader": (28, "d858a3840bc525da"),
+    "engine": (29, "161f4ffcd57f2eb3"),
+    "reader": (28, "4efec6b177a9dd8c"),
     "replies": (13, "c2b1d7ca4e401af5"),
-    "language": (23, "b540c4bb6f2b9ab5"),
+    "language": (23, "be2244acd535cc27"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (15, "a6af65bcdba96025"),
     "merging": (21, "c5a2b446eb621dc2"),

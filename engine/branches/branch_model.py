@@ -12,9 +12,7 @@ once more behind it: two fields that take each other's values (from, to) are tol
 from __future__ import annotations
 
 import json
-import re
 import time
-from bisect import bisect_left
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +25,7 @@ from cinnabar.engine.branches.constraint import Constraint, Grounded, Options, W
 from cinnabar.engine.branches.decoding import Branch, BranchDecoder, Listing, logarithm
 from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_branches, read_document
 from cinnabar.engine.branches.grounds import Grounds, written_option
+from cinnabar.engine.branches.items import array_levels, item_region, item_rows, lists_of
 from cinnabar.engine.branches.prompt import (
     begun_record,
     dotted,
@@ -45,7 +44,7 @@ from cinnabar.engine.request import Origin, Passage
 from cinnabar.engine.share_done import part
 from cinnabar.schemas.automata.canonical import scalar_text
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing
+from cinnabar.schemas.form.form import ArrayNode, Form, Slot
 from cinnabar.schemas.pointers import lies_within
 
 _T = TypeVar("_T")
@@ -58,9 +57,6 @@ BETTER = 4.0
 #: The share from which a value, or its absence, is sure: it is told, and is not asked for again. The most characters of
 #: a value that is told, and of all of them together.
 SURE, LONGEST_TOLD, TOLD = 0.9, 100, 1_200
-#: What ends a sentence within a line: behind a word of three letters or a figure, as abbreviations and initials are
-#: shorter, and before no small letter or figure.
-_SENTENCE = re.compile(r"(?:(?<=[^\W_]{3})|(?<=[\d)\"”’%]))[.!?][\"”’)]*\s+(?![a-z\d])")
 # The tokens and branches of a trial of a machine, and the rows that a field takes: its head, then a few of its value.
 _TRIED, _BRANCHES, _ROWS = 64, 8, 12
 #: The log share of what is impossible.
@@ -160,7 +156,7 @@ class BranchModel:
     def find_rows(self, forms: Sequence[Form], memories: Sequence[BranchMemory]) -> list[list[Row]]:
         """Returns the items of each form's lists, those of nested lists within their item."""
         found: list[list[Row]] = [[] for _ in forms]
-        levels = [_levels(form) for form in forms]
+        levels = [array_levels(form) for form in forms]
         most = max(map(len, levels), default=0)
         for level in range(most):
             with part(level / most / 2, (level + 1) / most / 2):
@@ -179,7 +175,7 @@ class BranchModel:
         reading: list[tuple[Forks, Listing]] = []
         for number, (form, memory, own, rows) in enumerate(zip(forms, memories, arrays, found, strict=True)):
             with part(number / len(forms) / 2, (number + 1) / len(forms) / 2):
-                for array, parent in _lists(own, rows, form):
+                for array, parent in lists_of(own, rows, form):
                     listing = self._listing(form, memory, array, rows, parent)
                     if listing is not None:
                         asked.append((rows, array, parent, memory, listing))
@@ -187,14 +183,14 @@ class BranchModel:
         with part(0.5, 1):
             self.branches.list_items(reading)
         for rows, array, parent, memory, listing in asked:
-            rows += _rows(array, parent, memory, listing)
+            rows += item_rows(array, parent, memory.grounds.stretches, listing)
 
     def _listing(
         self, form: Form, memory: BranchMemory, array: ArrayNode, rows: Sequence[Row], parent: int
     ) -> Listing | None:
         """Returns what is asked for the items of a list, of the whole passage or of an item; None if it has none."""
         grounds = memory.grounds
-        within = None if parent < 0 else grounds.region(*_region(rows, parent, memory))
+        within = None if parent < 0 else grounds.region(*item_region(rows, parent, memory.passage.text))
         grounded: Grounded | None = Grounded(grounds.stretches, self.tokens, None, within)
         if isinstance(array.item, Slot) and array.key is None and not array.item.options:
             grounded = grounds.constraint(array.item, within)
@@ -234,7 +230,9 @@ class BranchModel:
         device = self.device
         return Scores(candidates, logits.to(device), absent.to(device), refused.to(device))
 
-    def _ask(self, asked: Sequence[tuple[Form, BranchMemory, Sequence[Row], Sequence[tuple[Slot, int]]]]) -> None:
+    def _ask(
+        self, asked: Sequence[tuple[Form, BranchMemory, Sequence[Row], Sequence[tuple[Slot, int]]]]
+    ) -> None:
         """Answers the slots of some documents that have no answer yet, all of them together."""
         every: list[tuple[BranchMemory, Forks, list[tuple[_Key, Slot, Branch]]]] = []
         # Documents with lists were read before.
@@ -312,13 +310,15 @@ class BranchModel:
 
         first: the first answers of slots that are asked once more, behind a record that is begun; they are drafts.
         """
-        prompt = self._prompt(form)
+        prompt, text = self._prompt(form), memory.passage.text
+        items = {row for _, row in slots if row >= 0 and rows[row].anchor != WHOLE}
+        regions = {row: item_region(rows, row, text) for row in items}
         for slot, row in slots:
             key = _key(form, slot, rows, row)
             if key in memory.answers:
                 continue
             memory.answers[key] = Answer(1.0)
-            region = None if row < 0 or rows[row].anchor == WHOLE else _region(rows, row, memory)
+            region = regions.get(row)
             within = None if region is None else memory.grounds.region(*region)
             constraint: Constraint | None
             if slot.options:
@@ -332,21 +332,16 @@ class BranchModel:
             asks = head(prompt.names[slot.path], told=first is not None)
             if region is not None:
                 array = form.arrays[rows[row].array]
-                asks = item_head(array, first_words(memory.passage.text, rows[row].anchor), prompt.names[slot.path])
+                asks = item_head(array, first_words(text, rows[row].anchor), prompt.names[slot.path])
             branch = Branch(self._encode(asks), constraint, -1 if region is None else row)
             if first is not None:
                 branch.tried = _said(first[key], memory).encode()
             elif region is None and slot.path in memory.passage.marked:
                 begin, end = memory.grounds.region(*memory.passage.marked[slot.path])
                 branch.tried = memory.grounds.stretches.written[begin:end]
-            # In an item it would be put together from others' words.
-            if (
-                first is None
-                and region is None
-                and not slot.options
-                and kind_of(slot) not in TYPED
-                and not is_worded(slot)
-            ):
+            is_copied_text = not slot.options and kind_of(slot) not in TYPED and not is_worded(slot)
+            # In an item it would be put together from the words of others.
+            if is_copied_text and first is None and region is None:
                 branch.otherwise = partial(self._free, slot, memory, branch.tried)
             yield key, slot, branch
 
@@ -463,7 +458,9 @@ def _said(answer: Answer, memory: BranchMemory) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _keep(kept: OrderedDict[str, _T], key: str, made: _T, most: int, size: Callable[[_T], int] = lambda _: 1) -> None:
+def _keep(
+    kept: OrderedDict[str, _T], key: str, made: _T, most: int, size: Callable[[_T], int] = lambda _: 1
+) -> None:
     """Keeps this, and drops what was kept first while all together have a size of more than `most`."""
     kept[key] = made
     kept.move_to_end(key)
@@ -471,58 +468,8 @@ def _keep(kept: OrderedDict[str, _T], key: str, made: _T, most: int, size: Calla
         kept.popitem(last=False)
 
 
-def _levels(form: Form) -> list[list[ArrayNode]]:
-    """Returns the arrays of a form whose items are looked for: those in no other one, then those in their items."""
-    around, levels = enclosing(form), list[list[ArrayNode]]()
-    for array in form.arrays:
-        level, outer = 0, around[array.index]
-        while outer >= 0:
-            level, outer = level + 1, around[outer]
-        levels += [[] for _ in range(level + 1 - len(levels))]
-        if array.item is not None and array.binding is None:
-            levels[level].append(array)
-    return levels
-
-
-def _lists(arrays: Sequence[ArrayNode], rows: Sequence[Row], form: Form) -> Iterator[tuple[ArrayNode, int]]:
-    """Yields each list of these arrays with the number of the row around it, -1 if there is none."""
-    around = enclosing(form)
-    for array in arrays:
-        outer = around[array.index]
-        for parent in [-1] if outer < 0 else [at for at, row in enumerate(rows) if row.array == outer]:
-            yield array, parent
-
-
-def _rows(array: ArrayNode, parent: int, memory: BranchMemory, listing: Listing) -> list[Row]:
-    """Returns the items of a list in the order of their first words."""
-    anchors: dict[int, float] = {}
-    for item in listing.items:
-        anchor = memory.grounds.stretches.span(*min(item.pairs))[0]
-        anchors.setdefault(anchor, (1 - listing.none) * item.share)
-    return [Row(array.index, parent, anchor, round(chance, 4)) for anchor, chance in sorted(anchors.items())]
-
-
 def _key(form: Form, slot: Slot, rows: Sequence[Row], row: int) -> _Key:
     return form.fingerprint, slot.index, WHOLE if row < 0 else rows[row].anchor
-
-
-def _region(rows: Sequence[Row], row: int, memory: BranchMemory) -> tuple[int, int]:
-    """Returns the characters [start, end) of an item: from the line of its first words to that of the next item."""
-    text, anchor = memory.passage.text, rows[row].anchor
-    others = sorted({other.anchor for other in rows if other.array == rows[row].array})
-    at = bisect_left(others, anchor)
-    behind = others[at + 1 :]
-    start = _start(text, anchor, others[at - 1] if at else -1)
-    return start, _start(text, behind[0], anchor) if behind else len(text)
-
-
-def _start(text: str, anchor: int, before: int) -> int:
-    """Returns where an item's region starts: at its line, or its sentence if the item before is of the same line."""
-    line = text.rfind("\n", 0, anchor) + 1
-    if line > before:
-        return line
-    ends = [end.end() for end in _SENTENCE.finditer(text, before, anchor)]
-    return ends[-1] if ends else anchor
 
 
 def is_worded(slot: Slot) -> bool:

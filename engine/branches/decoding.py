@@ -35,8 +35,8 @@ VALUE_TOKENS, ITEMS = 400, 200
 #: Below this share of the model's mass, somewhere in a copied text, the value is written freely too, in so many tokens:
 #: of one that goes on the model is wording, not putting together.
 COMPOSED, COMPOSED_TOKENS = 0.05, 48
-#: The next item of a list is sought within so many times the usual way between two items so far, at first
-#: within so many bytes, if the places there have this part of the model's mass: it skips items where nothing holds it.
+#: The next item of a list is sought within so many times the usual way between two items so far, at first within so
+#: many bytes, if the places there have this part of the model's mass: it skips items where nothing holds it.
 FURTHER, NEAR, MEANT = 2, 400, 0.1
 #: The fewest tokens of a common beginning that are worth a pass.
 _LEAST = 6
@@ -274,7 +274,7 @@ class BranchDecoder:
         listing.none = round(float(empty[none].sum()), 4)
         state: tuple[Pair, ...] = grounded.first()
         while first and state and listing.none < 0.5 and len(listing.items) < ITEMS:
-            near, share = _near(listing, state, first)
+            near, share = _near(listing, state, first[0])
             branch = Branch([], grounded, fork=fork, state=near, whole=True)
             shares = yield from self._write(forks, branch, first)
             if not isinstance(branch.final, tuple) or not branch.final or shares is None:
@@ -285,7 +285,9 @@ class BranchDecoder:
             first = yield from self._goes_on(forks, fork, shares)
         return None
 
-    def _goes_on(self, forks: Forks, fork: Fork, shares: Floats) -> Generator[BranchPiece, list[Floats], list[Floats]]:
+    def _goes_on(
+        self, forks: Forks, fork: Fork, shares: Floats
+    ) -> Generator[BranchPiece, list[Floats], list[Floats]]:
         """Returns the shares of the first tokens of the next item, none if the list ends behind this one."""
         tokens = self._tokens
         on, ends = float(shares[tokens.goes_on].sum()), float(shares[tokens.ends_list].sum())
@@ -339,7 +341,7 @@ def _passes(waiting: Sequence[tuple[Steps, BranchPiece]]) -> Iterator[list[tuple
     yield some
 
 
-def _near(listing: Listing, state: tuple[Pair, ...], first: Sequence[Floats]) -> tuple[tuple[Pair, ...], float]:
+def _near(listing: Listing, state: tuple[Pair, ...], shares: Floats) -> tuple[tuple[Pair, ...], float]:
     """Returns the places where the next item may begin, and their part of the model's mass for all of them.
 
     They are those near the item before, if the model thinks of them too.
@@ -350,7 +352,7 @@ def _near(listing: Listing, state: tuple[Pair, ...], first: Sequence[Floats]) ->
     gaps = [two - one for one, two in pairwise(begins)] or [NEAR]
     reach = begins[-1] + FURTHER * statistics.median_high(gaps)
     near = tuple(pair for pair in state if pair[0] <= reach)
-    all_moves, near_moves = listing.grounded.move(state, first[0]), listing.grounded.move(near, first[0])
+    all_moves, near_moves = listing.grounded.move(state, shares), listing.grounded.move(near, shares)
     if all_moves is None or near_moves is None or not all_moves.mass:
         return state, 1.0
     part = min(1.0, near_moves.mass / all_moves.mass)

@@ -62,6 +62,12 @@ class Line:
         return max(word.end for word in self.words)
 
 
+def line_end(text: str, at: int) -> int:
+    """Returns where the line of a character ends."""
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
+
+
 def lines_of(text: str, word_start: Starts | None = None, word_box: Boxes | None = None) -> list[Line]:
     """Returns the lines of a text that have words.
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from cinnabar.engine.tables.heads import Span, has_word
+from cinnabar.engine.tables.lines import line_end
 
 #: Numbers of neighbouring rows that differ by this or more are no numbering; the share of steps that may be no one, but
 #: for a first of them.
@@ -97,7 +98,7 @@ def _numbering(text: str, starts: Sequence[int], end: int) -> tuple[list[Missing
     They may begin anew with each group. Lines like the rows that have the number before the first one, or that behind
     the last one, are gaps too.
     """
-    lines = [_numbers(text, start, _line_end(text, start)) for start in starts]
+    lines = [_numbers(text, start, line_end(text, start)) for start in starts]
     both = zip(starts, lines, strict=True)
     numbers = [own[0][0] for start, own in both if own and not has_word(text[start : own[0][1][0]])]
     if len(numbers) < max(2, len(starts)):
@@ -110,7 +111,7 @@ def _numbering(text: str, starts: Sequence[int], end: int) -> tuple[list[Missing
         for (at, one), (_, two) in pairwise(zip(starts, numbers, strict=True))
         if two - one > 1
     ]
-    row = text[starts[-1] : _line_end(text, starts[-1])]
+    row = text[starts[-1] : line_end(text, starts[-1])]
     if numbers[0] > 1 and not _has_line(text, 0, starts[0], numbers[0] - 1, row):
         return [], False
     if numbers[0] > 1:
@@ -174,7 +175,7 @@ def _counts(text: str, starts: Sequence[int], end: int) -> list[_Count]:
     found: list[_Count] = []
     rows, begin = {*starts}, 0
     while begin < end:
-        close = _line_end(text, begin)
+        close = line_end(text, begin)
         if begin not in rows:
             for value, at in _numbers(text, begin, close):
                 left = _LEFT.search(text, begin, at[0])
@@ -245,12 +246,7 @@ def _numbers(text: str, begin: int, end: int) -> list[tuple[int, Span]]:
     return [(int(re.sub(r"\D", "", m[0])), m.span()) for m in _NUMBER.finditer(text, begin, end)]
 
 
-def _line_end(text: str, begin: int) -> int:
-    end = text.find("\n", begin)
-    return len(text) if end < 0 else end
-
-
 def printed_around(text: str, at: Span) -> str:
     """Returns the words of a printed count: the part of its line between wide gaps."""
-    parts = _PARTS.finditer(text, text.rfind("\n", 0, at[0]) + 1, _line_end(text, at[1]))
+    parts = _PARTS.finditer(text, text.rfind("\n", 0, at[0]) + 1, line_end(text, at[1]))
     return next((part[0] for part in parts if part.start() <= at[0] < part.end()), text[slice(*at)])[:80]

@@ -63,10 +63,9 @@ class Job:
     record that lacks a value its schema demands. `run_batch` quarantines a record with a leaf, row or list below
     `min_confidence`. Before that it asks `tier` for the values that `engine` is not sure of, and `engine` asks it for a
     few rows of each table. It quarantines a document of more than `max_tokens`, and one that the model works on for
-    more than `max_seconds`; None sets no limit.
-    `on_check` decides the outcome of a record that fails one of the `checks` of its schema, `on_empty` that of a record
-    without a value, `on_list_incomplete` that of one with a list whose length the document tells otherwise. With a
-    `routing` each document goes through one of its jobs instead.
+    more than `max_seconds`; None sets no limit. `on_check` decides the outcome of a record that fails one of the
+    `checks` of its schema, `on_empty` that of a record without a value, `on_list_incomplete` that of one with a list
+    whose length the document tells otherwise. With a `routing` each document goes through one of its jobs instead.
     """
 
     compiled: CompiledSchema

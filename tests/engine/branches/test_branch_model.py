@@ -18,6 +18,7 @@ from cinnabar.engine.branches.branch_model import Answer, BranchModel
 from cinnabar.engine.branches.constraint import Grounded
 from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_branches, read_document
+from cinnabar.engine.branches.items import item_region
 from cinnabar.engine.branches.prompt import begun_record
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import WHOLE, Row
@@ -215,12 +216,10 @@ def test_what_is_sure_is_told_and_the_fields_in_doubt_are_asked_once_more(
 
     monkeypatch.setattr(BranchModel, "_encode", encoding)
     composed = list[str]()
-    monkeypatch.setattr(BranchModel, "_free", lambda _, slot, *__: composed.append(slot.path))
-    branches._ask_doubted([(form, memory, [(slot, -1) for slot in form.slots])])
+    with monkeypatch.context() as patched:
+        patched.setattr(BranchModel, "_free", lambda _, slot, *__: composed.append(slot.path))
+        branches._ask_doubted([(form, memory, [(slot, -1) for slot in form.slots])])
     assert not composed, "only the first round puts values together"
-    monkeypatch.undo()
-    monkeypatch.setattr(branch_model, "SURE", shares[3])
-    monkeypatch.setattr(BranchModel, "_encode", encoding)
     (told,) = [one for one in heads if one.count('": "')]
     known = json.loads(told.rstrip(",") + "}")
     second = {form.slots[at].path: answer for (_, at, _), answer in memory.answers.items()}
@@ -268,7 +267,9 @@ def test_shares_of_the_work_are_told_document_by_document(model: LanguageModel, 
     assert len({*shares}) > 8
 
 
-def test_a_model_keeps_few_of_the_forms_that_it_meets(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_keeps_few_of_the_forms_that_it_meets(
+    model: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("cinnabar.engine.branches.branch_model.FORMS_KEPT", 3)
     branches = BranchModel(model)
     for compiled in forms(0, 5):
@@ -334,14 +335,11 @@ def test_a_mark_of_another_kind_is_refused() -> None:
         (["Bolts took approx. 3 hours, ", "Nuts No. 5 took approx. 4 hours"], ["Bolts", "Nuts"]),
     ],
 )
-def test_an_item_within_a_line_has_the_sentence_of_its_first_words(
-    model: LanguageModel, regions: list[str], names: list[str]
-) -> None:
+def test_an_item_within_a_line_has_the_sentence_of_its_first_words(regions: list[str], names: list[str]) -> None:
     text = "".join(regions)
-    (memory,) = BranchModel(model).encode([text_passage(text)])
     # Two items that begin at one place have one region.
     rows = [Row(0, -1, text.index(name), 0.9) for name in [*names, names[0]]]
-    assert [text[slice(*branch_model._region(rows, row, memory))] for row in range(len(rows))] == [*regions, regions[0]]
+    assert [text[slice(*item_region(rows, row, text))] for row in range(len(rows))] == [*regions, regions[0]]
 
 
 @pytest.mark.parametrize(("share", "taken"), [(0.3, "near"), (0.02, "far")])
@@ -361,7 +359,7 @@ def test_the_next_item_of_a_list_is_sought_near_the_one_before(model: LanguageMo
 
     weigh(b"four", share)
     weigh(b"six", 0.9 - share)
-    near, part = decoding._near(listing, state, [shares])
+    near, part = decoding._near(listing, state, shares)
     assert part == pytest.approx(share / 0.9 if taken == "near" else 1.0)
     move = grounded.move(near, shares)
     assert move is not None and isinstance(move.state, tuple)

@@ -32,6 +32,7 @@ from cinnabar.engine.models.reader.tables.sums import counts_up, number_of, tota
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.request import Passage, text_passage
 from cinnabar.engine.tables.heads import Span, words_of
+from cinnabar.engine.tables.lines import line_end
 from cinnabar.engine.tables.table import Row, Table
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import Form, Slot
@@ -129,8 +130,7 @@ def signs_of(asked: Asked, table: Table, memory: Memory, is_short: bool = False)
     runs = [len(own) > 2 and counts_up(own) for own in numbers]
     even = np.full((len(asked.slots), len(table.heads) + 1), 1.0 / (len(table.heads) + 1))
     votes = even if is_short else _votes(asked, table, memory)
-    read = np.zeros_like(even)
-    return Signs(votes, readable, alike, total, np.array(same), own, counts, np.array(runs), read)
+    return Signs(votes, readable, alike, total, np.array(same), own, counts, np.array(runs), np.zeros_like(even))
 
 
 def spread(rows: Sequence[Row], most: int) -> list[Row]:
@@ -183,17 +183,17 @@ def _votes(asked: Asked, table: Table, memory: Memory) -> Floats:
     return shares
 
 
-def read_rows(asked: Asked, table: Table, memory: Memory) -> Floats:
+def read_rows(asked: Asked, beside: Callable[[], Model | None], table: Table, memory: Memory) -> Floats:
     """Returns the mean share of each field's value that a language model reads in each column, and in none: [F, C + 1].
 
-    It reads the lines of the table's heads and a few rows as they stand, once for tables with the same heads; a choice
-    has no share.
+    The model, which `beside` loads, reads the lines of the table's heads and a few rows as they stand, once for tables
+    with the same heads; a choice has no share.
     """
     shares = np.zeros((len(asked.slots), len(table.heads) + 1))
     heads = [table.head(column, memory.passage.text) for column in range(len(table.heads))]
     key: tuple[str | int, ...] = (asked.form.fingerprint, asked.array, *heads)
     known = memory.columns_read
-    if key in known or asked.beside is None or len(known) == LAYOUTS or (model := asked.beside()) is None:
+    if key in known or len(known) == LAYOUTS or (model := beside()) is None:
         return known.get(key, shares)
     text, rows = lines_as_printed(table, spread(table.rows, READ_AS_PRINTED), memory.passage.text)
     (lines,) = model.encode([text_passage(text)])
@@ -224,13 +224,13 @@ def lines_as_printed(table: Table, rows: Sequence[Row], text: str) -> tuple[str,
     """
     first = table.rows[0].start
     spans = [span for head in table.heads for span in head if first - _HEADS < span[0] < first]
-    written = [text[text.rfind("\n", 0, min(spans)[0]) + 1 : _line_end(text, max(spans)[1])], "\n"] if spans else []
+    written = [text[text.rfind("\n", 0, min(spans)[0]) + 1 : line_end(text, max(spans)[1])], "\n"] if spans else []
     placed: list[Row] = []
     size = sum(map(len, written))
     for row in rows:
         own = [span for cell in row.cells for span in cell if span[0] >= row.start]
         begin = text.rfind("\n", 0, row.start) + 1
-        end = _line_end(text, max(own, default=(row.start, row.start))[1])
+        end = line_end(text, max(own, default=(row.start, row.start))[1])
         above = sorted({span for cell in row.cells for span in cell if span[0] < begin})
         lead = " ".join(text[a:b] for a, b in above)
         lead += "\n" if lead else ""
@@ -246,11 +246,6 @@ def lines_as_printed(table: Table, rows: Sequence[Row], text: str) -> tuple[str,
         written += [lead, text[begin:end], "\n"]
         size += len(lead) + end - begin + 1
     return "".join(written), placed
-
-
-def _line_end(text: str, at: int) -> int:
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end
 
 
 def _shares(scores: WindowScores, row: Row, memory: Memory) -> Floats:

@@ -167,8 +167,8 @@ def _tried(asked: Asked, table: Table, whole: Table, memory: Memory) -> BoundTab
     chosen = np.array([bool(slot.options) for slot in asked.slots])
     has_groups = len({slot.path.count("/*/") for slot in asked.slots}) > 1
     bound = bind(signs, chosen, asked.config)
-    if min(*bound.matches, *bound.chances) < asked.config.known and asked.beside is not None:
-        bound = bind(replace(signs, read=read_rows(asked, whole, memory)), chosen, asked.config)
+    if asked.beside is not None and min(*bound.matches, *bound.chances) < asked.config.known:
+        bound = bind(replace(signs, read=read_rows(asked, asked.beside, whole, memory)), chosen, asked.config)
     return BoundTable(whole, bound, len((whole if has_groups else table).heads))
 
 
