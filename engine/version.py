@@ -20,7 +20,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "engine": (29, "161f4ffcd57f2eb3"),
     "reader": (28, "4efec6b177a9dd8c"),
     "replies": (13, "c2b1d7ca4e401af5"),
-    "language": (23, "be2244acd535cc27"),
+    "language": (24, "6640a2bd67cd270f"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (15, "a6af65bcdba96025"),
     "merging": (21, "c5a2b446eb621dc2"),

@@ -275,8 +275,15 @@ class BranchDecoder:
         state: tuple[Pair, ...] = grounded.first()
         while first and state and listing.none < 0.5 and len(listing.items) < ITEMS:
             near, share = _near(listing, state, first[0])
+            begun = min(fork.length, fork.opened), len(fork.text)
             branch = Branch([], grounded, fork=fork, state=near, whole=True)
             shares = yield from self._write(forks, branch, first)
+            if len(near) < len(state) and branch.mass < MEANT:
+                # Far and near ones may begin alike, which only the later tokens tell.
+                anywhere = Branch([], grounded, fork=forks.open(fork, begun), state=state, whole=True)
+                behind = yield from self._write(forks, anywhere, first)
+                if branch.mass < MEANT * anywhere.mass:
+                    branch, fork, shares, share = anywhere, anywhere.fork, behind, 1.0
             if not isinstance(branch.final, tuple) or not branch.final or shares is None:
                 break
             listing.items.append(Item(branch.final, branch.share * share))

@@ -48,13 +48,18 @@ def item_rows(array: ArrayNode, parent: int, stretches: Stretches, listing: List
 
 
 def item_region(rows: Sequence[Row], row: int, text: str) -> tuple[int, int]:
-    """Returns the characters [start, end) of an item: from the line of its first words to that of the next item."""
-    anchor = rows[row].anchor
+    """Returns the characters [start, end) of an item: from the line of its first words to that of the next item.
+
+    Those of an item of a nested list lie within the item around it.
+    """
+    anchor, parent = rows[row].anchor, rows[row].parent
+    low, high = (0, len(text)) if parent < 0 else item_region(rows, parent, text)
     others = sorted({other.anchor for other in rows if other.array == rows[row].array})
     at = bisect_left(others, anchor)
     behind = others[at + 1 :]
     start = _start(text, anchor, others[at - 1] if at else -1)
-    return start, _start(text, behind[0], anchor) if behind else len(text)
+    end = _start(text, behind[0], anchor) if behind else high
+    return max(start, low), min(end, high)
 
 
 def _start(text: str, anchor: int, before: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from dataclasses import replace
@@ -342,6 +343,15 @@ def test_an_item_within_a_line_has_the_sentence_of_its_first_words(regions: list
     assert [text[slice(*item_region(rows, row, text))] for row in range(len(rows))] == [*regions, regions[0]]
 
 
+def test_the_region_of_a_nested_item_lies_within_its_parent() -> None:
+    text = "Saw 2 ran. Pump 6 lost Ann and Bob.\nMill 7 ran.\n"
+    rows = [Row(0, -1, text.index(name), 0.9) for name in ("Saw", "Pump", "Mill")]
+    rows += [Row(1, 1, text.index(name), 0.9) for name in ("Ann", "Bob")]
+    assert [text[slice(*item_region(rows, row, text))] for row in (1, 3, 4)] == [
+        "Pump 6 lost Ann and Bob.\n", "Pump 6 lost Ann and ", "Bob.\n"
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(("share", "taken"), [(0.3, "near"), (0.02, "far")])
 def test_the_next_item_of_a_list_is_sought_near_the_one_before(model: LanguageModel, share: float, taken: str) -> None:
     text = "one two\nthree four\n" + "other words\n" * 80 + "five six\n"
@@ -365,3 +375,40 @@ def test_the_next_item_of_a_list_is_sought_near_the_one_before(model: LanguageMo
     assert move is not None and isinstance(move.state, tuple)
     begins = {begin for begin, _ in move.state}
     assert begins == {places.rindex(b"four" if taken == "near" else b"six")}
+
+
+def test_an_item_that_begins_like_one_near_by_is_found_further_away(model: LanguageModel) -> None:
+    text = "Saw 11 ran, not Saw 12.\n" + "other words\n" * 80 + "Saw 13 ran\n"
+    branches = BranchModel(model)
+    (memory,) = branches.encode([text_passage(text)])
+    listing = decoding.Listing([], Grounded(memory.grounds.stretches, branches.tokens))
+    forks = Forks(model.decoder, read_document(model.decoder, [1, 2]))
+    token, said = branches.tokens.token, [b"Saw 11", b"Saw 13"]
+    read: dict[int, list[int]] = {}
+
+    def think(piece: decoding.BranchPiece) -> list[np.ndarray]:
+        """Returns the shares of a model that means the items of `said`, whatever it has been made to write."""
+        own = read.setdefault(piece.fork.number, [])
+        own[:] = [*(own or read[0])[: piece.fork.length], *piece.tokens]
+        piece.fork.length = len(own)
+        shares = []
+        for end in range(len(own) - piece.wanted + 1, len(own) + 1):
+            opening = b"".join(branches.tokens.texts.get(one, b"") for one in own[:end])
+            *before, open_item = opening.split(b'"')[1:] or [b""]
+            item, is_closed = divmod(len(before), 2)
+            if is_closed:
+                following = b"," if item + 1 < len(said) else b"]"
+            else:
+                following = said[item].removeprefix(open_item)[:1] if said[item].startswith(open_item) else b""
+            shares.append(np.zeros(model.traits.vocabulary, np.float32))
+            shares[-1][token[following or b'"']] = 0.9
+        return shares
+
+    steps = branches.branches._list(forks, listing)
+    with contextlib.suppress(StopIteration):
+        piece = next(steps)
+        while True:
+            piece = steps.send(think(piece))
+    written = memory.grounds.stretches.written
+    found = [written[slice(*min(item.pairs))] for item in listing.items]
+    assert found == said
