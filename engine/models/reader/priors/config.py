@@ -303,11 +303,13 @@ class TableConfig:
     #: The weight of the share of a head's own words that are the field's, above that of the other fields.
     named: float = 6.0
     #: The weight of the log odds of a field to be the sum that a column is.
-    total: float = 1.0
-    #: What a column has behind the others if all of its cells are the same.
+    total: float = 2.0
+    #: What a column has behind the others if all of its cells are the same, and if it numbers its rows.
     constant: float = 2.0
-    #: The weight of the share that a language model gives to a column, or to none, in rows as they are printed.
-    read: float = 5.0
+    runs: float = 4.0
+    #: The weight of the share that a language model gives to a column in a few rows, and to none.
+    read: float = 12.0
+    read_none: float = 6.0
     #: A table whose columns are all surer than this needs no language model.
     known: float = 0.95
     #: What every column has ahead of none.

@@ -71,10 +71,12 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Bi
         + config.apart * apart
         + config.named * np.where(signs.counts[:, None], own, 0.0)
         + config.total * signs.total
+        + config.read * signs.read[:, :count]
         - config.constant * signs.constant
+        - config.runs * signs.runs
         + config.some
     )
-    scores += config.read * signs.read
+    scores[:, count] += config.read_none * signs.read[:, count]
     shares = _shares(scores)
     for _ in range(_REORDERED):
         shares = _shares(scores + config.order * _in_order(shares))

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.model import Model
-from cinnabar.engine.model import Row as ModelRow
 from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.models.reader.inputs.views import Place
 from cinnabar.engine.models.reader.memory.form import FormMemory
@@ -30,11 +29,9 @@ from cinnabar.engine.models.reader.tables.codes import options_of_cells
 from cinnabar.engine.models.reader.tables.namesakes import field_words, lowest_words, named, told_apart
 from cinnabar.engine.models.reader.tables.sums import counts_up, number_of, total_columns
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
-from cinnabar.engine.request import Passage, text_passage
+from cinnabar.engine.request import Passage
 from cinnabar.engine.tables.heads import Span, words_of
-from cinnabar.engine.tables.lines import line_end
 from cinnabar.engine.tables.table import Row, Table
-from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import Form, Slot
 
 Floats = npt.NDArray[np.float64]
@@ -46,14 +43,6 @@ Encode = Callable[[Sequence[Passage]], list[Memory]]
 #: The rows of a long table that the network is asked about, and of a short one; those whose cells are read as values of
 #: each field.
 ASKED, FEW, READ = 10, 6, 60
-#: The rows that a language model reads.
-READ_AS_PRINTED = 3
-#: The most layouts of tables in a document that it reads rows of.
-LAYOUTS = 6
-#: The characters before the first row in which its heads are printed.
-_HEADS = 1500
-#: What keeps columns of which a language model holds hardly any from all of the share.
-_READ_SURELY = 0.1
 #: The share of a column's cells that are a value of a field that may be bound to it.
 _READABLE = 0.3
 #: The characters before and behind a table in which its codes may be explained.
@@ -183,71 +172,6 @@ def _votes(asked: Asked, table: Table, memory: Memory) -> Floats:
     return shares
 
 
-def read_rows(asked: Asked, beside: Callable[[], Model | None], table: Table, memory: Memory) -> Floats:
-    """Returns the mean share of each field's value that a language model reads in each column, and in none: [F, C + 1].
-
-    The model, which `beside` loads, reads the lines of the table's heads and a few rows as they stand, once for tables
-    with the same heads; a choice has no share.
-    """
-    shares = np.zeros((len(asked.slots), len(table.heads) + 1))
-    heads = [table.head(column, memory.passage.text) for column in range(len(table.heads))]
-    key: tuple[str | int, ...] = (asked.form.fingerprint, asked.array, *heads)
-    known = memory.columns_read
-    if key in known or len(known) == LAYOUTS or (model := beside()) is None:
-        return known.get(key, shares)
-    text, rows = lines_as_printed(table, spread(table.rows, READ_AS_PRINTED), memory.passage.text)
-    (lines,) = model.encode([text_passage(text)])
-    free = [at for at, slot in enumerate(asked.slots) if not slot.options]
-    items = [ModelRow(asked.array, -1, row.start, 1.0) for row in rows]
-    canvas = Canvas.open([SlotInstance(0, asked.slots[at], row) for row in range(len(rows)) for at in free])
-    try:
-        scores = model.score([asked.form], [lines], [items], canvas)
-    except UsageError:
-        # The schema leaves no room for a document.
-        return known.setdefault(key, shares)
-    for k, (one, candidates) in enumerate(zip(canvas.instances, scores.candidates, strict=True)):
-        at = free[k % len(free)]
-        shares[at, -1] += math.exp(float(scores.absent_logit[k])) / len(rows)
-        for candidate, log in zip(candidates, scores.candidate_logits[k].tolist(), strict=False):
-            columns = {_column(rows[one.row], start) for start, _ in candidate.spans}
-            if len(columns) == 1 and (column := columns.pop()) >= 0:
-                shares[at, column] += math.exp(log) / len(rows)
-    # Shares are products over a value's tokens: how they lie to each other tells more than how high they are.
-    shares[:, :-1] /= shares[:, :-1].sum(1, keepdims=True) + _READ_SURELY
-    return known.setdefault(key, shares)
-
-
-def lines_as_printed(table: Table, rows: Sequence[Row], text: str) -> tuple[str, list[Row]]:
-    """Returns the lines of a table's heads and of rows as they stand, and the rows in this text.
-
-    What stands in a row's cells and not in its lines, such as words of a heading above it, has a line before them.
-    """
-    first = table.rows[0].start
-    spans = [span for head in table.heads for span in head if first - _HEADS < span[0] < first]
-    written = [text[text.rfind("\n", 0, min(spans)[0]) + 1 : line_end(text, max(spans)[1])], "\n"] if spans else []
-    placed: list[Row] = []
-    size = sum(map(len, written))
-    for row in rows:
-        own = [span for cell in row.cells for span in cell if span[0] >= row.start]
-        begin = text.rfind("\n", 0, row.start) + 1
-        end = line_end(text, max(own, default=(row.start, row.start))[1])
-        above = sorted({span for cell in row.cells for span in cell if span[0] < begin})
-        lead = " ".join(text[a:b] for a, b in above)
-        lead += "\n" if lead else ""
-        moved, at = dict[Span, Span](), size
-        for a, b in above:
-            moved[a, b] = at, at + b - a
-            at += b - a + 1
-        start = size + len(lead)
-        cells = tuple(
-            tuple(moved.get((a, b), (a - begin + start, b - begin + start)) for a, b in cell) for cell in row.cells
-        )
-        placed.append(Row(size, cells))
-        written += [lead, text[begin:end], "\n"]
-        size += len(lead) + end - begin + 1
-    return "".join(written), placed
-
-
 def _shares(scores: WindowScores, row: Row, memory: Memory) -> Floats:
     """Returns the share of a value that lies in each cell of a row, and that of its absence: [C + 1]."""
     shares = np.zeros(len(row.cells) + 1)
@@ -257,14 +181,14 @@ def _shares(scores: WindowScores, row: Row, memory: Memory) -> Floats:
         first = memory.windows[window].first
         for begins, own in zip(places[0], logs, strict=True):
             for place, log in zip(begins, own, strict=True):
-                column = _column(row, int(start[min(place - 1 + first, len(start) - 1)])) if log > -1e3 else -1
+                column = column_at(row, int(start[min(place - 1 + first, len(start) - 1)])) if log > -1e3 else -1
                 if column >= 0:
                     shares[column] += there * math.exp(log)
         shares[-1] += 1.0 - there
     return shares / max(1, len(scores.windows))
 
 
-def _column(row: Row, character: int) -> int:
+def column_at(row: Row, character: int) -> int:
     """Returns the column of a row in whose cell a character stands, -1 if there is none."""
     return next((c for c, cell in enumerate(row.cells) for start, end in cell if start <= character < end), -1)
 

@@ -18,8 +18,9 @@ from cinnabar.engine.models.reader.scoring.scores import Answers
 from cinnabar.engine.models.reader.scoring.single_item import is_list_of_objects
 from cinnabar.engine.models.reader.tables.binding import Binding, bind
 from cinnabar.engine.models.reader.tables.carried import filled_down, told_above
-from cinnabar.engine.models.reader.tables.columns import Asked, codes_in, is_filled, read_rows, signs_of
+from cinnabar.engine.models.reader.tables.columns import Asked, codes_in, is_filled, signs_of
 from cinnabar.engine.models.reader.tables.joined import joined
+from cinnabar.engine.models.reader.tables.read_rows import read_rows
 from cinnabar.engine.models.reader.tables.sums import sum_rows
 from cinnabar.engine.tables.headings import with_headings
 from cinnabar.engine.tables.heads import Span, words_of

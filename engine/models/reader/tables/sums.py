@@ -24,6 +24,9 @@ _SUMS, _FEWEST = 0.6, 2
 #: The share of the rows in which a column is the sum of others, and in which at least two of these have a number; the
 #: most columns of numbers that are tried, and the most that are summed.
 _HOLDS, _TOGETHER, _COLUMNS, _SUMMED = 0.9, 0.3, 12, 4
+#: The share of the rows in which a column has a number, for it to be one of numbers; the share in which what is summed
+#: may have another sign than usual.
+_NUMBERS, _OTHER_SIGN = 0.2, 0.2
 #: How far a sum may be from what is printed, for numbers rounded to two places.
 _ROUNDED = 0.011
 _WIDE = re.compile(r"\t[ \t]*| {2,}\t?")
@@ -99,15 +102,20 @@ def total_columns(table: Table, rows: Sequence[Row], reader: MentionReader) -> n
     """Returns the columns whose number is in nearly all of these rows the sum of two to four others, or the product of
     two: [C].
 
-    None of the others is negative: in a difference the column that it is taken from would be a sum as well.
+    Of a difference the column that it is taken from would be a sum as well: so no other has numbers above and below
+    zero, or few, as what was paid back, where the sum has both too.
     """
     found = np.zeros(len(table.heads), bool)
-    columns = sorted(table.figures)[:_COLUMNS]
     if not rows:
         return found
-    numbers = np.array([[number_of(row.cells[column], reader) for row in rows] for column in columns])
+    every = np.array([[number_of(row.cells[c], reader) for row in rows] for c in range(len(table.heads))])
+    # Where most cells have a dash, a column of figures is none by its forms.
+    columns = np.flatnonzero((every != 0).mean(1) >= _NUMBERS)[:_COLUMNS].tolist()
+    numbers = every[columns]
+    mixed = np.minimum((numbers > 0).mean(1), (numbers < 0).mean(1))
     for at, column in enumerate(columns):
-        others = [k for k in range(len(columns)) if k != at and numbers[k].any() and (numbers[k] >= 0).all()]
+        most = _OTHER_SIGN if mixed[at] else 0.0
+        others = [k for k in range(len(columns)) if k != at and mixed[k] <= most]
         for count in range(2, _SUMMED + 1):
             for some in combinations(others, count):
                 parts = numbers[list(some)]

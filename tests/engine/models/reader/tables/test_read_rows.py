@@ -16,10 +16,8 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Candidate, Row, Scores
 from cinnabar.engine.models.encodings import remembering
 from cinnabar.engine.models.reader.loading import load_model
-from cinnabar.engine.models.reader.tables.columns import lines_as_printed, spread
+from cinnabar.engine.models.reader.tables.read_rows import ROWS
 from cinnabar.engine.request import Filled, Passage, Request, text_passage
-from cinnabar.engine.tables.headings import with_headings
-from cinnabar.engine.tables.table import tables_of, words_of
 from cinnabar.extraction.reading.tiers import Tier
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import UsageError
@@ -67,12 +65,12 @@ class Knowing:
     ) -> Scores:
         if self.refuses:
             raise UsageError("the schema leaves no room")
-        text, found = memories[0].text, list[list[Candidate]]()
+        assert not any(rows), "each card is a record"
+        found = list[list[Candidate]]()
         for one in canvas.instances:
-            start = rows[0][one.row].anchor
-            line = text[start:].split("\n")[0]
-            words = line.split()
-            at = start + line.index(words[READ[one.slot.path.rpartition("/")[2]]])
+            text = memories[one.request].text
+            line = text.split("\n")[READ[one.slot.path.strip("/")]]
+            at = text.index(line) + line.index(": ") + 2
             found.append([Candidate(text[at : at + 3].encode(), ((at, at + 3),))])
         many = len(found)
         nothing = torch.full((many,), -torch.inf)
@@ -98,7 +96,7 @@ def test_columns_that_heads_do_not_tell_are_those_that_another_model_reads(reade
     wanted = [{name: row[READ[name]] for name in FIELDS} for row in rows]
     assert things(reader.beside(lambda: other), text) == wanted  # type: ignore[arg-type, return-value]
     assert things(reader, text) != wanted, "by itself the reader takes them in their order"
-    assert len(other.asked) == 1 and "Qx      Qy      Qz" in other.asked[0], "once for tables of the same heads"
+    assert len(other.asked) == ROWS and all("Qx: " in card for card in other.asked), "once for tables of the same heads"
 
 
 @pytest.mark.parametrize("other", [None, Knowing(refuses=True)])
@@ -131,25 +129,8 @@ def test_a_surer_model_reads_rows_for_the_reader_unless_its_seconds_are_bounded(
     assert tier.rows_model() is reader.model and tier.filler is reader
 
 
-@pytest.mark.parametrize("headings", [False, True])
-def test_rows_as_they_are_printed_keep_the_words_of_their_cells(headings: bool) -> None:
-    lines = ["List of cars", "", "No    Make    Value"]
-    for at in range(1, 13):
-        lines += [f"Depot: {'Salem' if at == 1 else 'Boise'}"] if headings and at in (1, 7) else []
-        lines.append(f"{at:<6}{('Ford', 'Opel', 'Fiat')[at % 3]:8}{1000 + at:>5}")
-    text = "\n".join(lines)
-    (table,) = tables_of(text)
-    whole = with_headings(table, text, 0)
-    rows = spread(whole.rows, 3)
-    printed, placed = lines_as_printed(whole, rows, text)
-    assert len(whole.heads) == 3 + headings and printed.startswith("No    Make    Value\n")
-    for row, own in zip(rows, placed, strict=True):
-        assert [words_of(cell, printed) for cell in own.cells] == [words_of(cell, text) for cell in row.cells]
-    assert sum("Ford" in line or "Opel" in line or "Fiat" in line for line in printed.splitlines()) == 3
-
-
 def test_nobody_reads_more_layouts_than_are_allowed(reader: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.engine.models.reader.tables.columns.LAYOUTS", 0)
+    monkeypatch.setattr("cinnabar.engine.models.reader.tables.read_rows.LAYOUTS", 0)
     other = Knowing()
     text, _ = numbers()
     assert things(reader.beside(lambda: other), text) == things(reader, text)  # type: ignore[arg-type, return-value]

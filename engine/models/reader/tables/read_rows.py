@@ -1,0 +1,70 @@
+"""A language model reads a few rows of a table, each as a card: a field's column is where it finds the value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from cinnabar.engine.canvas import Canvas, SlotInstance
+from cinnabar.engine.model import Model
+from cinnabar.engine.models.reader.memory.passage import Memory
+from cinnabar.engine.models.reader.tables.columns import Asked, Floats, cards_of, column_at, spread
+from cinnabar.engine.request import text_passage
+from cinnabar.engine.tables.table import Table
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.form.form import Form, ObjectNode, Property, Slot
+
+#: The rows of a table that are read.
+ROWS = 3
+#: The most layouts of tables in a document of which rows are read.
+LAYOUTS = 6
+#: What keeps columns of which the model holds hardly any from all of the share.
+_SURELY = 0.1
+
+
+def read_rows(asked: Asked, beside: Callable[[], Model | None], table: Table, memory: Memory) -> Floats:
+    """Returns the mean share of each field's value that a language model reads in each column, and in none: [F, C + 1].
+
+    The model, which `beside` loads, reads a few rows, once for tables with the same heads; a choice has no share. With
+    all signs together 1.5B bound 283 of 312 columns of tuning layouts, 272 with all rows in one prompt, as items of a
+    list, and 237 of them as lines of the document.
+    """
+    shares = np.zeros((len(asked.slots), len(table.heads) + 1))
+    heads = [table.head(column, memory.passage.text) for column in range(len(table.heads))]
+    key: tuple[str | int, ...] = (asked.form.fingerprint, asked.array, *heads)
+    known = memory.columns_read
+    if key in known or len(known) == LAYOUTS or (model := beside()) is None:
+        return known.get(key, shares)
+    form = form_of_row(asked.form, asked.slots)
+    cards = [cards_of(table, [row], memory.passage.text) for row in spread(table.rows, ROWS)]
+    passages = model.encode([text_passage(text) for text, _ in cards])
+    free = [(at, slot) for at, slot in enumerate(form.slots) if not slot.options]
+    canvas = Canvas.open([SlotInstance(card, slot, -1) for card in range(len(cards)) for _, slot in free])
+    try:
+        scores = model.score([form] * len(cards), passages, [[]] * len(cards), canvas)
+    except UsageError:
+        # The schema leaves no room for a document.
+        return known.setdefault(key, shares)
+    for k, (one, candidates) in enumerate(zip(canvas.instances, scores.candidates, strict=True)):
+        at, (_, (row,)) = free[k % len(free)][0], cards[one.request]
+        shares[at, -1] += math.exp(float(scores.absent_logit[k])) / len(cards)
+        for candidate, log in zip(candidates, scores.candidate_logits[k].tolist(), strict=False):
+            columns = {column_at(row, start) for start, _ in candidate.spans}
+            if len(columns) == 1 and (column := columns.pop()) >= 0:
+                shares[at, column] += math.exp(log) / len(cards)
+    # Shares are products over a value's tokens: how they lie to each other tells more than how high they are.
+    shares[:, :-1] /= shares[:, :-1].sum(1, keepdims=True) + _SURELY
+    return known.setdefault(key, shares)
+
+
+def form_of_row(form: Form, slots: Sequence[Slot]) -> Form:
+    """Returns the form of a record that is one item of a list: its fields, those of a list around it too."""
+    outer, _, _ = slots[0].path.partition("/*/")
+    paths = (slot.path.removeprefix(f"{outer}/*").replace("/*", "") for slot in slots)
+    own = tuple(replace(slot, index=at, path=path) for at, (slot, path) in enumerate(zip(slots, paths, strict=True)))
+    root = ObjectNode(0, "", tuple(Property(slot.path.strip("/"), slot, True) for slot in own))
+    title = f"row of {outer.rpartition('/')[2]}"
+    return replace(form, root=root, slots=own, arrays=(), objects=(root,), choices=(), title=title, instance="")
