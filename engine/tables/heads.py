@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 
 from cinnabar.engine.tables.grid import Grid
@@ -73,11 +73,13 @@ class Forms:
 
 
 def head_lines(
-    lines: Sequence[Line], grid: Grid, first: int, floor: int, cells: Callable[[int], Cells], forms: Forms
+    lines: Sequence[Line], grid: Grid, first: int, floor: int, cells: Callable[[int], Cells], forms: Forms,
+    headings_too: Collection[int] = (),
 ) -> list[int]:
     """Returns the lines that are the head of a table whose first row is the line `first`, ascending.
 
-    floor: the first line that may be one. Headings of the first rows may lie between the head and these.
+    floor: the first line that may be one. Headings of the first rows may lie between the head and these; `headings_too`
+    are lines that are such for sure.
     """
     block: list[int] = []
     headings = 0
@@ -88,7 +90,7 @@ def head_lines(
         own = cells(at)
         few, alone = sum(map(bool, own)) < _SINGLE * len(own), len(line.cells) == 1
         left = grid.column(line.words[0].left) == 0
-        is_heading = ((few or alone) and crosses(line, grid)) or (alone and left and not block)
+        is_heading = ((few or alone) and crosses(line, grid)) or (alone and left and not block) or at in headings_too
         # What was brought forward stands between the head and the first row.
         is_brought = bool(forms.matches(own)) and len(line.cells) <= _NAMED * len(own)
         if (is_heading or is_brought) and not block and headings < _HEADINGS:

@@ -21,6 +21,8 @@ from cinnabar.engine.tables.heads import Cells, Forms, Span, crosses, head_lines
 from cinnabar.engine.tables.lines import Boxes, Line, Starts, lines_of
 from cinnabar.engine.tables.pages import whole_lines
 
+#: So many lines between rows that begin like a line above them tell that it is a heading as they are.
+_HEADINGS = 2
 #: The share of a column's cells with a figure from which on it is a column of figures.
 _FIGURES = 0.7
 #: The share of the usual columns that a row fills; a column is usual if this share of the fullest lines fills it, and a
@@ -190,7 +192,11 @@ def _head(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[lis
         first = grid.lines[1]
         above = head_lines(lines, grid, grid.first, floor, cells, forms)
         return (above, grid.first) if above else ([grid.first], first)
-    return head_lines(lines, grid, first, floor, cells, forms), first
+    below = {_words(lines[at], text) for at in range(first, grid.until) if not is_row(at)}
+    begun = Counter(words[0] for words in below)
+    above = {at: _words(lines[at], text) for at in range(floor, first)}
+    alike = {at for at, words in above.items() if begun[words[0]] - (words in below) >= _HEADINGS}
+    return head_lines(lines, grid, first, floor, cells, forms, alike), first
 
 
 def _fills(cells: Cells, usual: frozenset[int]) -> bool:
@@ -212,10 +218,13 @@ def _fitted(lines: Sequence[Line], grid: Grid, head: Sequence[int], text: str) -
         return grid
     grid = replace(grid, gaps=tuple(_beside(gap, lines[head[-1]]) for gap in grid.gaps))
     blank = _BLANKS * _blank([lines[at] for at in grid.lines], text)
+    printed = {_words(lines[at], text) for at in head}
+    # The head stands again on other pages.
+    below = [lines[at] for at in grid.lines if _words(lines[at], text) not in printed]
     column = 0
     while column <= len(grid.gaps):
         named = any(_cells(lines[at], grid, text)[column] for at in head)
-        if not named or not any(_extent(lines[at], grid, column) for at in grid.lines if at not in head):
+        if not named or not any(_extent(line, grid, column) for line in below):
             beside = [gap for gap in (column - 1, column) if 0 <= gap < len(grid.gaps)]
             sides = [gap for gap in beside if _is_within(lines, grid, gap, blank)]
             if sides:

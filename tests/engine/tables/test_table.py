@@ -70,6 +70,35 @@ def test_columns_are_told_by_all_lines_where_one_has_a_narrow_gap() -> None:
     assert [row[:3] for row in rows_of(table, text)[:2]] == [["AB00", "T", "0"], ["AB01", "TT", "7"]]
 
 
+@pytest.mark.parametrize("pages", [1, 3])
+def test_words_of_a_head_above_no_cells_belong_to_the_column_beside_them(pages: int) -> None:
+    head = "Bus No    Maker    Excess Fire"
+    rows = [f"{at:>6}    {('Volvo', 'MAN')[at % 2]:9}{100 * at:>11}" for at in range(1, 19)]
+    text = "\n".join(f"{head}\n" + "\n".join(rows[page :: pages]) for page in range(pages))
+    (table,) = tables_in(text)
+    assert heads_of(table, text) == ["Bus No", "Maker", "Excess Fire"] and len(table.rows) == 18
+
+
+@pytest.mark.parametrize("between", ["", "\n"])
+@pytest.mark.parametrize("above", [False, True])
+def test_a_heading_beside_the_head_is_no_part_of_it(between: str, above: bool) -> None:
+    heads, widths = ["Day", "By", "Voucher", "Memo", "Debit", "Credit", "Left"], (13, 5, 9, 14, 8, 8, 8)
+
+    def line(*cells: str) -> str:
+        return "".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=False)).rstrip()
+
+    head, lines = [line(*heads), *([between] if between else [])], list[str]()
+    for part in range(3):
+        heading = f"{f'Acct 40-87{part}':18}Office Expense"
+        lines += [heading, *head] if above and not part else [*head, heading] if not part else [heading]
+        for day in range(1, 7):
+            lines.append(line(f"0{day}/03", "PR", f"JE-{day}7", "Rent", f"{day}0.50", f"{day}.00", f"{day}7.25"))
+    text = "\n".join(lines)
+    (table,) = tables_in(text)
+    assert heads_of(table, text) == heads and len(table.rows) == 18
+    assert [text[line.start : line.end].split()[0] for line in table.between] == ["Acct"] * (2 if above else 3)
+
+
 def test_places_on_the_page_count_where_words_have_boxes() -> None:
     text = "No Name Sum\n" + "".join(f"{at} Anna Lee {at}.50\n" for at in range(1, 6))
     starts, boxes = [], []

@@ -73,7 +73,7 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Bi
         + config.total * signs.total
         + config.read * signs.read[:, :count]
         - config.constant * signs.constant
-        - config.runs * signs.runs
+        - config.empty * signs.empty
         + config.some
     )
     scores[:, count] += config.read_none * signs.read[:, count]
@@ -90,6 +90,7 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Bi
             columns[field], chances[field] = column, float(shares[field, column])
             free.remove(column)
     claims = np.where(chosen[:, None], 1.0, pointed / (pointed.sum(1, keepdims=True) + _EVEN))
+    claims = np.maximum(claims, signs.read[:, :count])
     bound = {column for column, chance in zip(columns, chances, strict=True) if chance >= _CLAIMED}
     matches, named, doubtful = [1.0] * len(shares), [False] * len(shares), [False] * len(shares)
     for field, column in enumerate(columns):

@@ -78,9 +78,10 @@ class Signs:
 
     votes: [F, C + 1], the network's shares, the last one of absence; readable: [F, C], the share of cells that are a
     value; alike: [F, C], cosines of heads and fields; total: [F, C], log odds of a column of sums; constant: [C],
-    whether all cells are the same; named: [F, C], the share of the head's own words that the field's words are;
-    counts: [F], the fields that are numbers; runs: [C], the columns that number their rows; read: [F, C + 1], the
-    shares that a language model gives to each column and to none (`read_rows`), 0 without one.
+    whether all cells are the same; named: [F, C], the share of the head's own words that the field's words are; empty:
+    [F, C], the share of cells without a value, for numbers that each item has; counts: [F], the fields that are
+    numbers; runs: [C], the columns that number their rows; read: [F, C + 1], the shares that a language model gives to
+    each column and to none (`read_rows`), 0 without one.
     """
 
     votes: Floats
@@ -89,6 +90,7 @@ class Signs:
     total: Floats
     constant: npt.NDArray[np.bool_]
     named: Floats
+    empty: Floats
     counts: npt.NDArray[np.bool_]
     runs: npt.NDArray[np.bool_]
     read: Floats
@@ -113,13 +115,16 @@ def signs_of(asked: Asked, table: Table, memory: Memory, is_short: bool = False)
     own = np.minimum(named(fields, heads), named(fields, told_apart(table, memory.passage.text, True)))
     # Words from beside that stand above those of a column's own are not the column's.
     own = np.where(named(fields, lowest_words(table, memory.passage.text)) > 0, own, 0.0)
-    same = [len({words_of(row.cells[c], memory.passage.text) for row in rows}) == 1 for c in range(len(table.heads))]
+    text = memory.passage.text
+    same = np.array([len({words_of(row.cells[c], text) for row in rows}) == 1 for c in columns])
+    bare = np.array([sum(not is_filled(row.cells[c], text) for row in rows) / len(rows) for c in columns])
     counts = np.array([slot.kind in ("integer", "number") for slot in asked.slots])
+    needed = counts & ~np.array([slot.nullable for slot in asked.slots])
     numbers = [[number_of(row.cells[c], memory.reader) for row in table.rows[:READ]] for c in columns]
-    runs = [len(own) > 2 and counts_up(own) for own in numbers]
+    runs = np.array([len(own) > 2 and counts_up(own) for own in numbers])
     even = np.full((len(asked.slots), len(table.heads) + 1), 1.0 / (len(table.heads) + 1))
     votes = even if is_short else _votes(asked, table, memory)
-    return Signs(votes, readable, alike, total, np.array(same), own, counts, np.array(runs), np.zeros_like(even))
+    return Signs(votes, readable, alike, total, same, own, np.outer(needed, bare), counts, runs, np.zeros_like(even))
 
 
 def spread(rows: Sequence[Row], most: int) -> list[Row]:

@@ -51,7 +51,7 @@ def test_each_field_has_one_column_or_none_and_each_column_one_field_at_most(sha
     whole = balanced(shares)
     assert np.allclose(whole.sum(1), 1.0) and (whole[:, :-1].sum(0) < 1.05).all()
     none, no = np.zeros((4, 5)), np.zeros(5, bool)
-    signs = Signs(shares, shares[:, :-1], shares[:, :-1], none, no, none, np.ones(4, bool), no, np.zeros((4, 6)))
+    signs = Signs(shares, shares[:, :-1], shares[:, :-1], none, no, none, none, np.ones(4, bool), no, np.zeros((4, 6)))
     found = bind(signs, np.zeros(4, bool), CONFIG)
     taken = [column for column in found.columns if column >= 0]
     assert len(set(taken)) == len(taken) and all(0 <= chance <= 1 for chance in found.chances)
@@ -62,8 +62,18 @@ def test_the_order_of_fields_and_columns_decides_where_votes_are_alike() -> None
     votes[[0, 1, 3], [0, 1, 3]] = 0.9
     votes[2, [0, 2]] = 0.4
     readable, none, no = np.ones((4, 4)), np.zeros((4, 4)), np.zeros(4, bool)
-    signs = Signs(votes, readable, none, none, no, none, ~no, no, np.zeros((4, 5)))
+    signs = Signs(votes, readable, none, none, no, none, none, ~no, no, np.zeros((4, 5)))
     assert bind(signs, np.zeros(4, bool), CONFIG).columns == (0, 1, 2, 3)
+
+
+def test_a_number_that_each_item_has_is_in_no_column_with_empty_cells() -> None:
+    votes = np.array([[0.5, 0.4, 0.1], [0.5, 0.4, 0.1]])
+    none, no, numbers = np.zeros((2, 2)), np.zeros(2, bool), np.ones(2, bool)
+    for needed in (0, 1):
+        empty = np.outer(np.arange(2) == needed, [0.4, 0.0])
+        signs = Signs(votes, np.ones((2, 2)), none, none, no, none, empty, numbers, no, np.zeros((2, 3)))
+        found = bind(signs, no, CONFIG)
+        assert found.columns[needed] == 1 and found.columns[1 - needed] == 0
 
 
 def test_rows_that_are_sums_of_those_above_are_found() -> None:

@@ -60,9 +60,9 @@ def signs(names: list[list[float]], likeness: float) -> Signs:
     """Two columns of numbers and one of names, of a name and a number; the network points at the first number."""
     votes = np.array([[0.97, 0.01, 0.01, 0.01], [0.01, 0.94, 0.04, 0.01]])
     readable, alike = np.array([[1.0, 0, 0], [0, 1, 1]]), np.array([[0.7, 0.1, 0.1], [0.1, 0.3, 0.3 + likeness]])
-    none = np.zeros(3, bool)
+    none, even = np.zeros(3, bool), np.zeros((2, 3))
     return Signs(
-        votes, readable, alike, np.zeros((2, 3)), none, np.array(names), np.array([False, True]), none, np.zeros((2, 4))
+        votes, readable, alike, even, none, np.array(names), even, np.array([False, True]), none, np.zeros((2, 4))
     )
 
 
