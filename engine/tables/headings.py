@@ -57,7 +57,8 @@ def with_headings(table: Table, text: str, above: int = 0) -> Table:
     known = {text[one[0][0] : one[-1][1]].rstrip(" :") for one in heads if one}
     spoken = {line.start for kind in kinds if len(kind) > 1 for line, _ in kind}
     for label, value in _labelled(table, text, above, spoken):
-        if text[slice(*label)] in known:
+        if text[slice(*label)] in known or text[slice(*value)] == str(len(table.rows)):
+            # It has a column, or counts the rows.
             continue
         heads.append((label,))
         columns.append([(value,)] * len(table.rows))

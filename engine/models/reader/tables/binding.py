@@ -90,7 +90,8 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Bi
             columns[field], chances[field] = column, float(shares[field, column])
             free.remove(column)
     claims = np.where(chosen[:, None], 1.0, pointed / (pointed.sum(1, keepdims=True) + _EVEN))
-    claims = np.maximum(claims, signs.read[:, :count])
+    # What a language model reads is less sure where the network points at another column.
+    claims = np.maximum(claims, signs.read[:, :count] * (1.0 - most_of_others(pointed.T.astype(np.float32)).T / 2))
     bound = {column for column, chance in zip(columns, chances, strict=True) if chance >= _CLAIMED}
     matches, named, doubtful = [1.0] * len(shares), [False] * len(shares), [False] * len(shares)
     for field, column in enumerate(columns):
