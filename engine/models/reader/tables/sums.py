@@ -61,7 +61,8 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
     """Returns the places of the rows whose numbers are the sums of all rows above, or of those since the last sum.
 
     A row of fewer cells at a repeated head, or right below a sum, that ends with the last number above, or with the sum
-    of all, carries it over to another page; so does a first row with the words of such a row.
+    of all, carries it over to another page; so does a first row with the words of such a row. A row that begins with
+    the word that sums begin with is one.
     """
     columns = sorted(table.figures)
     numbers = [[number_of(row.cells[column], reader) for column in columns] for row in table.rows]
@@ -95,7 +96,11 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
         last = at
         for one in (whole, part, since_end):
             one.add(own)
-    return found | ({0} if words[0] in carried else set())
+    first = [next((reader.text[a:b].split()[0] for cell in row.cells for a, b in cell), "") for row in table.rows]
+    rows, sums = Counter(first), Counter(first[at] for at in found)
+    # "Subtotal" of a part with one number is a sum as those of the other parts are.
+    called = {word for word, many in sums.items() if word.isalpha() and many > 1 and 2 * many > rows[word]}
+    return found | {at for at, word in enumerate(first) if word in called} | ({0} if words[0] in carried else set())
 
 
 def total_columns(table: Table, rows: Sequence[Row], reader: MentionReader) -> npt.NDArray[np.bool_]:

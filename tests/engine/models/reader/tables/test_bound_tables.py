@@ -82,6 +82,17 @@ def test_rows_that_are_sums_of_those_above_are_found() -> None:
     assert sum_rows(table_of(text), MentionReader(text)) == {3, 6, 7}
 
 
+def test_a_sum_of_another_number_is_one_by_the_word_that_sums_begin_with() -> None:
+    parts = [[(10, 20), (15, 30), (1, 2)], [(4, 5), (6, 7)], [(8, 0)]]
+    lines = ["Name      No     Paid   Due"]
+    for at, part in enumerate(parts):
+        lines += [f"{('Anna', 'Ben', 'Carl')[k]:10}9{at}{k}    {paid:<7}{due}" for k, (paid, due) in enumerate(part)]
+        paid, due = (sum(one) for one in zip(*part, strict=True))
+        lines.append(f"Part      {377 if at == 2 else '':7}{paid:<7}{due}")
+    text = "\n".join(lines)
+    assert sum_rows(table_of(text), MentionReader(text)) == {3, 6, 8}
+
+
 CARRIED = ("Brought forward", "Übertrag von Seite 1", "Report", "Saldo anterior", "Balance 2 of 3 pages")
 
 
