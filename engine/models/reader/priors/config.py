@@ -309,8 +309,8 @@ class TableConfig:
     constant: float = 4.0
     empty: float = 4.0
     #: The weight of the share that a language model gives to a column in a few rows, and to none.
-    read: float = 12.0
-    read_none: float = 6.0
+    read: float = 8.0
+    read_none: float = 4.0
     #: A table whose columns are all surer than this needs no language model.
     known: float = 0.95
     #: What every column has ahead of none.
