@@ -31,6 +31,7 @@ _FILLED, _USUAL, _FULL = 0.5, 0.6, 0.7
 #: The share of rows with a sign between two columns, or a first cell that begins with a label, that makes them labels.
 _LABELS = 0.6
 _LABEL = re.compile(r"[^\W\d][^:=\n]{0,40}?(?: ?:(?!\S)|=$)")
+_COUNT = re.compile(r"(?P<label>[^\W\d][^:=\n]{0,40}?) ?:\s*\d+")
 _BETWEEN = frozenset({"=", ":", "->", "=>", "→"})
 #: A line that did not tell the columns is a row if this share of its figures has the usual forms of their columns.
 _FITTING = 0.6
@@ -142,6 +143,7 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
     figures, usual = _columns(own_cells, text)
     forms = Forms(own_cells, figures, text)
     printed = {_words(lines[at], text) for at in head}
+    counted = _counts(lines, range(begin, grid.until), text)
     rows: list[Row] = []
     between: list[Between] = []
     repeated: set[int] = set()
@@ -151,7 +153,7 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
         if at in head or _words(line, text) in printed:
             repeated.add(len(rows))
             continue
-        filled = {column for column, spans in enumerate(own) if spans}
+        filled = {column for column, spans in enumerate(own) if spans and at not in counted}
         is_row = at in fitting or forms.matches(own) >= _FITTING * max(1, _filled(own, figures))
         if at >= first and is_row and _fills(own, usual):
             rows.append(Row(line.start, own))
@@ -168,6 +170,13 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
     end = max(lines[at].end for at in range(begin, grid.until))
     start = min(word.start for at in range(begin, grid.until) for word in lines[at].words)
     return begin, Table(start, end, heads, tuple(rows), tuple(between), figures, frozenset(repeated))
+
+
+def _counts(lines: Sequence[Line], within: range, text: str) -> set[int]:
+    """Returns the lines that count rows above them, and go on with none: "Entries: 12", with others of such words."""
+    found = {at: match["label"] for at in within if (match := _COUNT.fullmatch(text, lines[at].start, lines[at].end))}
+    times = Counter(found.values())
+    return {at for at, label in found.items() if times[label] >= _HEADINGS}
 
 
 def _head(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[list[int], int]:

@@ -79,6 +79,17 @@ def test_words_of_a_head_above_no_cells_belong_to_the_column_beside_them(pages: 
     assert heads_of(table, text) == ["Bus No", "Maker", "Excess Fire"] and len(table.rows) == 18
 
 
+def test_a_count_below_a_single_row_goes_on_with_none_of_its_cells() -> None:
+    lines = ["School          Pupil     Marks"]
+    for part, many in enumerate((3, 1, 4)):
+        lines += [f"{'' if at else f'Park {part}':16}{('Ann', 'Bob')[at % 2]:10}{7 * at + 20:>5}" for at in range(many)]
+        lines.append(f"Entries: {many}")
+    text = "\n".join(lines)
+    (table,) = tables_in(text)
+    assert [words_of(row.cells[0], text) for row in table.rows if row.cells[0]] == ["Park 0", "Park 1", "Park 2"]
+    assert len(table.rows) == 8
+
+
 @pytest.mark.parametrize("between", ["", "\n"])
 @pytest.mark.parametrize("above", [False, True])
 def test_a_heading_beside_the_head_is_no_part_of_it(between: str, above: bool) -> None:

@@ -21,6 +21,8 @@ from cinnabar.engine.tables.table import Row, Table
 
 #: The share of a row's numbers that are sums of those above, for the row to be a sum; the fewest rows that it sums.
 _SUMS, _FEWEST = 0.6, 2
+#: The share of the rows that begin with a word that are sums, for all of them to be such.
+_CALLED = 0.3
 #: The share of the rows in which a column is the sum of others, and in which at least two of these have a number; the
 #: most columns of numbers that are tried, and the most that are summed.
 _HOLDS, _TOGETHER, _COLUMNS, _SUMMED = 0.9, 0.3, 12, 4
@@ -98,8 +100,8 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
             one.add(own)
     first = [next((reader.text[a:b].split()[0] for cell in row.cells for a, b in cell), "") for row in table.rows]
     rows, sums = Counter(first), Counter(first[at] for at in found)
-    # "Subtotal" of a part with one number is a sum as those of the other parts are.
-    called = {word for word, many in sums.items() if word.isalpha() and many > 1 and 2 * many > rows[word]}
+    # A "Subtotal" that is no sum of numbers, for one is misread, leaves those below it without their beginning.
+    called = {word for word, many in sums.items() if word.isalpha() and many > 1 and many > _CALLED * rows[word]}
     return found | {at for at, word in enumerate(first) if word in called} | ({0} if words[0] in carried else set())
 
 
