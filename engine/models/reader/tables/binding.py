@@ -25,8 +25,9 @@ _EVEN = 0.05
 _RIVAL = 0.5
 #: The least probability of a column that is no rival of others; the least share of its head's words that tell a column.
 _CLAIMED, _TOLD = 0.5, 0.6
-#: How sure a column is at most that only the words of its head tell.
-_NAMED = 0.95
+#: How sure a column is at most that only the words of its head tell; how sure a language model's reading is of cells
+#: that are all the same.
+_NAMED, _ONE_READING = 0.95, 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +91,11 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Bi
             columns[field], chances[field] = column, float(shares[field, column])
             free.remove(column)
     claims = np.where(chosen[:, None], 1.0, pointed / (pointed.sum(1, keepdims=True) + _EVEN))
-    # What a language model reads is less sure where the network points at another column.
-    claims = np.maximum(claims, signs.read[:, :count] * (1.0 - most_of_others(pointed.T.astype(np.float32)).T / 2))
+    # What a language model reads is less sure where the network points elsewhere; of cells that are all the same it is
+    # one reading.
+    elsewhere = most_of_others(pointed.T.astype(np.float32)).T
+    trusted = (1.0 - elsewhere / 2) * np.where(signs.constant, _ONE_READING, 1.0)
+    claims = np.maximum(claims, signs.read[:, :count] * trusted)
     bound = {column for column, chance in zip(columns, chances, strict=True) if chance >= _CLAIMED}
     matches, named, doubtful = [1.0] * len(shares), [False] * len(shares), [False] * len(shares)
     for field, column in enumerate(columns):

@@ -76,6 +76,18 @@ def test_a_number_that_each_item_has_is_in_no_column_with_empty_cells() -> None:
         assert found.columns[needed] == 1 and found.columns[1 - needed] == 0
 
 
+@pytest.mark.parametrize(("elsewhere", "same", "is_sure"), [(0.1, 0, True), (0.6, 0, False), (0.1, 1, False)])
+def test_what_a_language_model_reads_alone_makes_a_column_sure_if_nothing_is_against_it(
+    elsewhere: float, same: int, is_sure: bool
+) -> None:
+    votes = np.array([[0.05, elsewhere, 0.95 - elsewhere]])
+    none, no, read = np.zeros((1, 2)), np.zeros(2, bool), np.array([[0.95, 0.0, 0.02]])
+    alike = np.array([bool(same), False])
+    signs = Signs(votes, np.ones((1, 2)), none, none, alike, none, none, no[:1], no, read)
+    found = bind(signs, np.zeros(1, bool), CONFIG)
+    assert found.columns == (0,) and (found.matches[0] >= 0.9) is is_sure
+
+
 def test_rows_that_are_sums_of_those_above_are_found() -> None:
     text = "Name     Paid   Due\nAnna      10     20\nBen       15     30\nCarl       1      2\n"
     text += "Part      26     52\nDora       4      5\nEmil       6      7\nPart      10     12\nAll       36     64\n"
