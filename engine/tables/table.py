@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from statistics import median
 
 import numpy as np
@@ -21,6 +22,8 @@ from cinnabar.engine.tables.heads import Cells, Forms, Span, crosses, head_lines
 from cinnabar.engine.tables.lines import Boxes, Line, Starts, lines_of
 from cinnabar.engine.tables.pages import whole_lines
 
+#: The lines above a grid in which its head may stand.
+_ABOVE = 6
 #: So many lines between rows that begin like a line above them tell that it is a heading as they are.
 _HEADINGS = 2
 #: The share of a column's cells with a figure from which on it is a column of figures.
@@ -106,7 +109,8 @@ def _found_tables(text: str, word_start: Starts | None, word_box: Boxes | None) 
     tables: list[Table] = []
     taken = [False] * len(lines)
     # The longer of two tables has the lines between them that may be its head.
-    for grid in sorted(grids_of(lines), key=lambda grid: -len(grid.lines)):
+    grids = [part for grid in grids_of(lines) for part in _parts(lines, grid, text)]
+    for grid in sorted(grids, key=lambda grid: -len(grid.lines)):
         own = [at for at in grid.lines if not taken[at]]
         if len(own) < LINES:
             continue
@@ -117,6 +121,26 @@ def _found_tables(text: str, word_start: Starts | None, word_box: Boxes | None) 
         above = lines[own[0] : begin]
         tables += (_table(above, other, 0, text)[1] for other in grids_of(above)) if len(above) >= LINES else ()
     return sorted((table for table in tables if len(table.rows) > 1), key=lambda table: table.start)
+
+
+def _parts(lines: Sequence[Line], grid: Grid, text: str) -> list[Grid]:
+    """Returns the grids of tables that stand below each other in the same columns.
+
+    Each has a head of its own below an empty line: new words, also where the others have figures.
+    """
+    cells = {at: _cells(lines[at], grid, text) for at in grid.lines}
+    figures, _ = _columns([*cells.values()], text)
+    above = range(max(0, grid.first - _ABOVE), grid.lines[LINES - 1])
+    known = {word for at in above for word in _words(lines[at], text)}
+    begins = [0]
+    for number, at in enumerate(grid.lines[LINES:-LINES], LINES):
+        own = [words for column in figures if (words := words_of(cells[at][column], text))]
+        is_head = len(own) > max(1, len(figures) // 2) and not any(map(str.isdigit, "".join(own)))
+        if is_head and lines[at].blank and not known.issuperset(_words(lines[at], text)):
+            begins.append(number)
+            known.update(_words(lines[at], text))
+    parts = [grid.lines[one:two] for one, two in pairwise([*begins, len(grid.lines)])]
+    return [replace(grid, first=own[0], until=own[-1] + 1, lines=own) for own in parts]
 
 
 def has_labels(table: Table, text: str) -> bool:

@@ -79,6 +79,16 @@ def test_words_of_a_head_above_no_cells_belong_to_the_column_beside_them(pages: 
     assert heads_of(table, text) == ["Bus No", "Maker", "Excess Fire"] and len(table.rows) == 18
 
 
+def test_tables_below_each_other_in_the_same_columns_are_two() -> None:
+    cars = "".join(f"{at:<5}{('Volvo', 'MAN')[at % 2]:12}B {200 + at:<10}{900 * at:>6}\n" for at in range(1, 13))
+    drivers = "".join(f"{at:<5}{('Ann', 'Bob')[at % 2]:12}B {200 + at:<10}{2000 + at:>6}\n" for at in range(1, 7))
+    head = "No   Vehicle     Plate        Value\n"
+    text = f"{head}{cars}Page 1\n\n{head}{cars}\nDrivers\n\nNo   Driver      Plate        Since\n{drivers}"
+    first, second = tables_in(text)
+    assert heads_of(first, text) == ["No", "Vehicle", "Plate", "Value"] and len(first.rows) == 24
+    assert heads_of(second, text) == ["No", "Driver", "Plate", "Since"] and len(second.rows) == 6
+
+
 def test_a_count_below_a_single_row_goes_on_with_none_of_its_cells() -> None:
     lines = ["School          Pupil     Marks"]
     for part, many in enumerate((3, 1, 4)):

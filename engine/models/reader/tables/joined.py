@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from cinnabar.engine.models.reader.memory.passage import BoundRow
@@ -15,18 +15,29 @@ _DISTINCT, _KNOWN, _SAME = 0.95, 0.7, 0.6
 
 
 def joined(
-    first: Mapping[int, BoundRow], second: Mapping[int, BoundRow], slots: Sequence[Slot], text: str
+    first: Mapping[int, BoundRow],
+    second: Mapping[int, BoundRow],
+    slots: Sequence[Slot],
+    text: str,
+    renamed: Collection[int] = (),
 ) -> dict[int, BoundRow]:
     """Returns the rows of two tables of a list by their first characters.
 
+    renamed: the fields whose columns have other heads in the second table.
+
     Where both have a field whose values tell rows apart, the second has mostly values of the first, and says what the
     first does not and hardly anything else than it does, a row of the second adds its fields to that of the first with
-    its value. Two tables that number their rows alike say other things.
+    its value. Two tables that number their rows alike say other things. Where a field's column has another head in the
+    second and other values for the same things, it is a table beside the list: its rows of these things are no items.
     """
-    keys = (slot.index for slot in slots if _is_key(slot.index, first, second, text))
+    keys = [slot.index for slot in slots if _is_key(slot.index, first, second, text)]
     key = next((index for index in keys if _adds(index, first, second, text)), None)
     if key is None:
-        return {**first, **second}
+        beside = next((index for index in keys if _denies(index, renamed, first, second, text)), None)
+        if beside is None:
+            return {**first, **second}
+        names = {_value(row, beside, text) for row in first.values()}
+        return {**first, **{start: row for start, row in second.items() if _value(row, beside, text) not in names}}
     rows = dict(first)
     start_of = {_value(row, key, text): start for start, row in first.items()}
     for start, row in second.items():
@@ -64,6 +75,20 @@ def _adds(key: int, first: Mapping[int, BoundRow], second: Mapping[int, BoundRow
                 same += value == before
                 other += before not in ("", value)
     return added > 0 and same >= _SAME * (same + other)
+
+
+def _denies(
+    key: int, renamed: Collection[int], first: Mapping[int, BoundRow], second: Mapping[int, BoundRow], text: str
+) -> bool:
+    """Returns whether rows with the same name say other things in a field whose column has another head."""
+    known = {_value(row, key, text): row for row in first.values()}
+    if key in renamed or not all(any(map(str.isalpha, name)) for name in known):
+        return False
+    pairs = [(row, known[name]) for row in second.values() if (name := _value(row, key, text)) in known]
+    return any(
+        sum(_value(row, index, text) != _value(own, index, text) for row, own in pairs) > _SAME * len(pairs)
+        for index in renamed
+    )
 
 
 def _value(row: BoundRow, index: int, text: str) -> str:

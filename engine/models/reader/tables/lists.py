@@ -68,6 +68,11 @@ class BoundTable:
     binding: Binding
     counted: int
 
+    def heads(self, slots: Sequence[Slot], text: str) -> dict[int, str]:
+        """Returns the heads of the columns by the fields that they are bound to."""
+        both = zip(slots, self.binding.columns, strict=True)
+        return {slot.index: self.table.head(column, text) for slot, column in both if column >= 0}
+
     def bound(self, config: TableConfig) -> list[float]:
         """Returns the probabilities of the counted columns that are sure enough."""
         least = min(config.least(len(self.table.rows))[0], config.listing)
@@ -177,10 +182,12 @@ def _all_rows(asked: Asked, tables: Sequence[BoundTable], memory: Memory) -> dic
     """Returns the rows of a list in its tables; those that add to the rows of an earlier table are joined to them."""
     rows: dict[int, BoundRow] = {}
     before = 0
+    heads: dict[int, str] = {}
     for one in tables:
-        own = _rows(asked, one, before, memory)
-        rows = joined(rows, own, asked.slots, memory.passage.text)
-        before = one.table.end
+        own, named = _rows(asked, one, before, memory), one.heads(asked.slots, memory.passage.text)
+        renamed = {index for index, head in named.items() if heads.get(index, head) != head}
+        rows = joined(rows, own, asked.slots, memory.passage.text, renamed)
+        heads, before = {**named, **heads}, one.table.end
     return rows
 
 

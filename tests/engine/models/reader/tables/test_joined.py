@@ -53,6 +53,13 @@ def test_tables_that_number_their_rows_alike_are_not_joined() -> None:
     assert len(joined(first, {at + 7: own for at, own in first.items()}, slots_of(), TEXT)) == 6
 
 
+def test_a_table_beside_the_list_adds_no_rows_of_things_that_the_list_has() -> None:
+    first = {0: row(code="K1", name="Anna"), 1: row(code="K2", name="Ben")}
+    second = {7: row(code="K2", name="Anna"), 8: row(code="K1", name="Carl")}
+    assert len(joined(first, second, slots_of(), TEXT)) == 4, "two months of the same people"
+    assert texts(joined(first, second, slots_of(), TEXT, {1})) == texts(first), "their names are those of other things"
+
+
 def test_a_group_begins_where_the_values_around_its_rows_change() -> None:
     rows = {0: row(code="K1", name="Anna"), 3: row(code="K2", name="Anna"), 6: row(code="K3", name="Ben")}
     code, name, _ = slots_of()
