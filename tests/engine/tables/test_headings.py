@@ -57,7 +57,7 @@ def test_lines_above_the_table_before_tell_nothing_of_this_one() -> None:
 
 
 def test_a_line_below_each_row_is_a_cell_of_it() -> None:
-    said = ["Torn at the seam.", "Lost on its way and never found.", "Wet, and dried in the sun for a day."]
+    said = ["Torn at the seam of both sides.", "Lost on its way and never found.", "Wet, and dried in the sun."]
     lines = [one for at in range(9) for one in (rows(10 + at, 1).rstrip(), f"        {said[at % 3]}")]
     assert columns_of(HEAD + "\n".join(lines)) == {"": [said[at % 3] for at in range(9)]}
     # One here and there is none.
