@@ -282,7 +282,7 @@ class BranchDecoder:
                 # Far and near ones may begin alike, which only the later tokens tell.
                 anywhere = Branch([], grounded, fork=forks.open(fork, begun), state=state, whole=True)
                 behind = yield from self._write(forks, anywhere, first)
-                if branch.mass < MEANT * anywhere.mass:
+                if anywhere.final and branch.mass < MEANT * anywhere.mass:
                     branch, fork, shares, share = anywhere, anywhere.fork, behind, 1.0
             if not isinstance(branch.final, tuple) or not branch.final or shares is None:
                 break

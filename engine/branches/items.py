@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from cinnabar.engine.branches.decoding import Listing
 from cinnabar.engine.branches.stretches import Stretches
-from cinnabar.engine.model import Row
+from cinnabar.engine.model import WHOLE, Row
 from cinnabar.schemas.form.form import ArrayNode, Form, enclosing
 
 #: What ends a sentence within a line: behind a word of three letters or a figure, as abbreviations and initials are
@@ -53,7 +53,8 @@ def item_region(rows: Sequence[Row], row: int, text: str) -> tuple[int, int]:
     Those of an item of a nested list lie within the item around it.
     """
     anchor, parent = rows[row].anchor, rows[row].parent
-    low, high = (0, len(text)) if parent < 0 else item_region(rows, parent, text)
+    is_within = parent >= 0 and rows[parent].anchor != WHOLE
+    low, high = item_region(rows, parent, text) if is_within else (0, len(text))
     others = sorted({other.anchor for other in rows if other.array == rows[row].array})
     at = bisect_left(others, anchor)
     behind = others[at + 1 :]

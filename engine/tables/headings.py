@@ -27,6 +27,8 @@ _OFTEN = 0.2
 _ABOVE = 1500
 #: The share of the rows below which a line stands, for it to belong to its row.
 _BELOW = 0.8
+#: So many rows are no number of something else.
+_MANY = 20
 #: The most labelled values above a table that are columns of it.
 _PAIRS = 12
 #: A part of a line between wide gaps.
@@ -68,8 +70,8 @@ def with_headings(table: Table, text: str, above: int = 0) -> Table:
     known = {text[one[0][0] : one[-1][1]].rstrip(" :") for one in heads if one}
     spoken = {line.start for kind in kinds if len(kind) > 1 for line, _ in kind}
     for label, value in _labelled(table, text, above, spoken):
-        if text[slice(*label)] in known or text[slice(*value)] == str(len(table.rows)):
-            # It has a column, or counts the rows.
+        counts_rows = len(table.rows) >= _MANY and text[slice(*value)] == str(len(table.rows))
+        if text[slice(*label)] in known or counts_rows:
             continue
         heads.append((label,))
         columns.append([(value,)] * len(table.rows))

@@ -78,8 +78,8 @@ def head_lines(
 ) -> list[int]:
     """Returns the lines that are the head of a table whose first row is the line `first`, ascending.
 
-    floor: the first line that may be one. Headings of the first rows may lie between the head and these; `headings_too`
-    are lines that are such for sure.
+    floor: the first line that may be one. Headings of the first rows may lie between the head and these, `headings_too`
+    among them.
     """
     block: list[int] = []
     headings = 0

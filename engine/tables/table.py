@@ -17,6 +17,7 @@ from statistics import median
 
 import numpy as np
 
+from cinnabar.engine.tables.blocks import blocks_of
 from cinnabar.engine.tables.grid import LINES, Gap, Grid, grids_of
 from cinnabar.engine.tables.heads import Cells, Forms, Span, crosses, head_lines, heads_of, is_figure, words_of
 from cinnabar.engine.tables.lines import Boxes, Line, Starts, lines_of
@@ -34,7 +35,7 @@ _FILLED, _USUAL, _FULL = 0.5, 0.6, 0.7
 #: The share of rows with a sign between two columns, or a first cell that begins with a label, that makes them labels.
 _LABELS = 0.6
 _LABEL = re.compile(r"[^\W\d][^:=\n]{0,40}?(?: ?:(?!\S)|=$)")
-_COUNT = re.compile(r"(?P<label>[^\W\d][^:=\n]{0,40}?) ?:\s*\d+")
+_COUNT = re.compile(r"(?P<label>[^\W\d][^:=\n]{0,40}?) ?:\s*(?P<number>\d+)")
 _BETWEEN = frozenset({"=", ":", "->", "=>", "→"})
 #: A line that did not tell the columns is a row if this share of its figures has the usual forms of their columns.
 _FITTING = 0.6
@@ -120,6 +121,14 @@ def _found_tables(text: str, word_start: Starts | None, word_box: Boxes | None) 
         tables.append(table)
         above = lines[own[0] : begin]
         tables += (_table(above, other, 0, text)[1] for other in grids_of(above)) if len(above) >= LINES else ()
+    block = blocks_of(text)
+    if block is not None:
+        rows = tuple(map(Row, block.starts, block.values))
+        figures, _ = _columns(block.values, text)
+        end = max((span[1] for cell in rows[-1].cells for span in cell), default=rows[-1].start)
+        # What the grids made of their lines is no table.
+        tables = [one for one in tables if one.end <= rows[0].start or one.start >= end]
+        tables.append(Table(rows[0].start, end, block.labels, rows, (), figures))
     return sorted((table for table in tables if len(table.rows) > 1), key=lambda table: table.start)
 
 
@@ -171,13 +180,16 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
     rows: list[Row] = []
     between: list[Between] = []
     repeated: set[int] = set()
-    last = -1
+    last, since = -1, 0
     for at in range(begin, grid.until):
         line, own = lines[at], cells[at]
         if at in head or _words(line, text) in printed:
             repeated.add(len(rows))
             continue
-        filled = {column for column, spans in enumerate(own) if spans and at not in counted}
+        # "Entries: 12" goes on with no row.
+        is_count = counted.get(at, -1) in (len(rows), len(rows) - since)
+        since = len(rows) if at in counted else since
+        filled = {column for column, spans in enumerate(own) if spans and not is_count}
         is_row = at in fitting or forms.matches(own) >= _FITTING * max(1, _filled(own, figures))
         if at >= first and is_row and _fills(own, usual):
             rows.append(Row(line.start, own))
@@ -196,11 +208,11 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
     return begin, Table(start, end, heads, tuple(rows), tuple(between), figures, frozenset(repeated))
 
 
-def _counts(lines: Sequence[Line], within: range, text: str) -> set[int]:
-    """Returns the lines that count rows above them, and go on with none: "Entries: 12", with others of such words."""
-    found = {at: match["label"] for at in within if (match := _COUNT.fullmatch(text, lines[at].start, lines[at].end))}
-    times = Counter(found.values())
-    return {at for at, label in found.items() if times[label] >= _HEADINGS}
+def _counts(lines: Sequence[Line], within: range, text: str) -> dict[int, int]:
+    """Returns the numbers of lines that are a label and a number, by line, where others have the same label."""
+    found = {at: match for at in within if (match := _COUNT.fullmatch(text, lines[at].start, lines[at].end))}
+    times = Counter(match["label"] for match in found.values())
+    return {at: int(match["number"]) for at, match in found.items() if times[match["label"]] >= _HEADINGS}
 
 
 def _head(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[list[int], int]:
@@ -227,8 +239,8 @@ def _head(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[lis
         return (above, grid.first) if above else ([grid.first], first)
     below = {_words(lines[at], text) for at in range(first, grid.until) if not is_row(at)}
     begun = Counter(words[0] for words in below)
-    above = {at: _words(lines[at], text) for at in range(floor, first)}
-    alike = {at for at, words in above.items() if begun[words[0]] - (words in below) >= _HEADINGS}
+    others = {at: _words(lines[at], text) for at in range(floor, first) if not _fills(cells(at), usual)}
+    alike = {at for at, words in others.items() if begun[words[0]] - (words in below) >= _HEADINGS}
     return head_lines(lines, grid, first, floor, cells, forms, alike), first
 
 

@@ -72,9 +72,9 @@ def test_counts_of_rows_and_numbers_of_pages_are_no_cells() -> None:
 
 
 def test_labelled_lines_above_a_table_hold_for_all_of_its_rows() -> None:
-    text = f"Policy: A-17    Insured: Anna Lee    Cars: 9\nVoyage    L7    Vessel    Star\n\n{HEAD}{rows(10, 9)}"
+    text = f"Policy: A-17    Insured: Anna Lee    Cars: 29\nVoyage    L7    Vessel    Star\n\n{HEAD}{rows(10, 29)}"
     found = columns_of(text)
     assert {head: cells[0] for head, cells in found.items()} == {
         "Policy": "A-17", "Insured": "Anna Lee", "Voyage": "L7", "Vessel": "Star"
     }, "a count of the rows tells nothing of them"  # fmt: skip
-    assert all(len({*cells}) == 1 and len(cells) == 9 for cells in found.values())
+    assert all(len({*cells}) == 1 and len(cells) == 29 for cells in found.values())

@@ -100,6 +100,26 @@ def test_a_count_below_a_single_row_goes_on_with_none_of_its_cells() -> None:
     assert len(table.rows) == 8
 
 
+def test_a_labelled_number_that_counts_no_rows_stays_with_its_row() -> None:
+    items = [("Widget", 4711), ("Gadget", 4724), ("Sprocket", 4737), ("Flange", 4750)]
+    lines = ["Item            Count     Price"]
+    for at, (name, lot) in enumerate(items):
+        lines += [f"{name:16}{at + 2:<10}{3 * at + 20}.50", f"Lot: {lot}"]
+    text = "\n".join([*lines, f"{'Bolt':16}9         12.50"])
+    (table,) = tables_in(text)
+    assert rows_of(table, text)[1][0] == "Gadget Lot: 4724" and len(table.rows) == 5
+
+
+def test_a_head_whose_word_begins_headings_too_stays_the_head() -> None:
+    lines = ["Account   Payee     Debit     Credit"]
+    for part in range(3):
+        lines.append(f"Account 400{part} Office")
+        lines += [f"{100 * part + at:<10}{('Rent', 'Fuel')[at % 2]:10}{at + 20}.50     {at + 70}.25" for at in range(5)]
+    text = "\n".join(lines)
+    (table,) = tables_in(text)
+    assert heads_of(table, text) == ["Account", "Payee", "Debit", "Credit"] and len(table.rows) == 15
+
+
 @pytest.mark.parametrize("between", ["", "\n"])
 @pytest.mark.parametrize("above", [False, True])
 def test_a_heading_beside_the_head_is_no_part_of_it(between: str, above: bool) -> None:

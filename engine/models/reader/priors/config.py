@@ -304,8 +304,8 @@ class TableConfig:
     named: float = 6.0
     #: The weight of the log odds of a field to be the sum that a column is.
     total: float = 2.0
-    #: What a column has behind the others if all of its cells are the same, and if all are empty though each item has a
-    #: number of the field.
+    #: What a column has behind the others if all of its cells are the same, and for the share of cells that are empty
+    #: though each item has a number of the field.
     constant: float = 4.0
     empty: float = 4.0
     #: The weight of the share that a language model gives to a column in a few rows, and to none.

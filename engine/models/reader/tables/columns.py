@@ -117,7 +117,7 @@ def signs_of(asked: Asked, table: Table, memory: Memory, is_short: bool = False)
     own = np.where(named(fields, lowest_words(table, memory.passage.text)) > 0, own, 0.0)
     text = memory.passage.text
     same = np.array([len({words_of(row.cells[c], text) for row in rows}) == 1 for c in columns])
-    bare = np.array([sum(not is_filled(row.cells[c], text) for row in rows) / len(rows) for c in columns])
+    bare = np.array([_without_value([row.cells[c] for row in rows], text, asked.config) for c in columns])
     counts = np.array([slot.kind in ("integer", "number") for slot in asked.slots])
     needed = counts & ~np.array([slot.nullable for slot in asked.slots])
     numbers = [[number_of(row.cells[c], memory.reader) for row in table.rows[:READ]] for c in columns]
@@ -125,6 +125,12 @@ def signs_of(asked: Asked, table: Table, memory: Memory, is_short: bool = False)
     even = np.full((len(asked.slots), len(table.heads) + 1), 1.0 / (len(table.heads) + 1))
     votes = even if is_short else _votes(asked, table, memory)
     return Signs(votes, readable, alike, total, same, own, np.outer(needed, bare), counts, runs, np.zeros_like(even))
+
+
+def _without_value(cells: Sequence[Sequence[Span]], text: str, config: TableConfig) -> float:
+    """Returns the share of cells without a value; an empty one has that of a merged cell above it (`filled_down`)."""
+    is_merged = bool(cells[0]) and sum(map(bool, cells)) <= config.merged * len(cells)
+    return sum(not is_filled(cell, text) and (bool(cell) or not is_merged) for cell in cells) / len(cells)
 
 
 def spread(rows: Sequence[Row], most: int) -> list[Row]:

@@ -36,7 +36,8 @@ def read_rows(asked: Asked, beside: Callable[[], Model | None], table: Table, me
     heads = [table.head(column, memory.passage.text) for column in range(len(table.heads))]
     key: tuple[str | int, ...] = (asked.form.fingerprint, asked.array, *heads)
     known = memory.columns_read
-    if key in known or len(known) == LAYOUTS or (model := beside()) is None:
+    all_chosen = all(slot.options for slot in asked.slots)
+    if all_chosen or key in known or len(known) == LAYOUTS or (model := beside()) is None:
         return known.get(key, shares)
     form = form_of_row(asked.form, asked.slots)
     cards = [cards_of(table, [row], memory.passage.text) for row in spread(table.rows, ROWS)]

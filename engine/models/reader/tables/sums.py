@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations, pairwise
+from statistics import median
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +22,8 @@ from cinnabar.engine.tables.table import Row, Table
 
 #: The share of a row's numbers that are sums of those above, for the row to be a sum; the fewest rows that it sums.
 _SUMS, _FEWEST = 0.6, 2
-#: The share of the rows that begin with a word that are sums, for all of them to be such.
-_CALLED = 0.3
+#: The share of the rows that begin with a word that are sums, for those of few cells to be such.
+_CALLED = 0.4
 #: The share of the rows in which a column is the sum of others, and in which at least two of these have a number; the
 #: most columns of numbers that are tried, and the most that are summed.
 _HOLDS, _TOGETHER, _COLUMNS, _SUMMED = 0.9, 0.3, 12, 4
@@ -63,8 +64,8 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
     """Returns the places of the rows whose numbers are the sums of all rows above, or of those since the last sum.
 
     A row of fewer cells at a repeated head, or right below a sum, that ends with the last number above, or with the sum
-    of all, carries it over to another page; so does a first row with the words of such a row. A row that begins with
-    the word that sums begin with is one.
+    of all, carries it over to another page; so does a first row with the words of such a row. Where sums begin with one
+    word, a row of few cells that begins with it is a sum too.
     """
     columns = sorted(table.figures)
     numbers = [[number_of(row.cells[column], reader) for column in columns] for row in table.rows]
@@ -98,19 +99,21 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
         last = at
         for one in (whole, part, since_end):
             one.add(own)
+    # A subtotal that is no sum of numbers, for one is misread, leaves those below it without their beginning.
     first = [next((reader.text[a:b].split()[0] for cell in row.cells for a, b in cell), "") for row in table.rows]
-    rows, sums = Counter(first), Counter(first[at] for at in found)
-    # A "Subtotal" that is no sum of numbers, for one is misread, leaves those below it without their beginning.
-    called = {word for word, many in sums.items() if word.isalpha() and many > 1 and many > _CALLED * rows[word]}
-    return found | {at for at, word in enumerate(first) if word in called} | ({0} if words[0] in carried else set())
+    begun, sums = Counter(first), Counter(first[at] for at in found)
+    called = {word for word, many in sums.items() if word.isalpha() and many > 1 and many >= _CALLED * begun[word]}
+    usual = median(many for at, many in enumerate(filled) if at not in found) if len(found) < len(filled) else 0
+    more = {at for at, word in enumerate(first) if word in called and filled[at] < usual}
+    return found | more | ({0} if words[0] in carried else set())
 
 
 def total_columns(table: Table, rows: Sequence[Row], reader: MentionReader) -> npt.NDArray[np.bool_]:
     """Returns the columns whose number is in nearly all of these rows the sum of two to four others, or the product of
     two: [C].
 
-    Of a difference the column that it is taken from would be a sum as well: so no other has numbers above and below
-    zero, or few, as what was paid back, where the sum has both too.
+    The column that a difference is taken from would be a sum too. So no summand has both signs, or it has another one
+    in a few rows, as refunds have, where the sum has both too.
     """
     found = np.zeros(len(table.heads), bool)
     if not rows:

@@ -94,15 +94,25 @@ def test_rows_that_are_sums_of_those_above_are_found() -> None:
     assert sum_rows(table_of(text), MentionReader(text)) == {3, 6, 7}
 
 
-def test_a_sum_of_another_number_is_one_by_the_word_that_sums_begin_with() -> None:
+def test_a_sum_that_is_misread_is_one_by_the_word_that_sums_begin_with() -> None:
     parts = [[(10, 20), (15, 30), (1, 2)], [(4, 5), (6, 7)], [(8, 0)]]
-    lines = ["Name      No     Paid   Due"]
+    lines = ["Name      No     Paid   Due    Day"]
     for at, part in enumerate(parts):
-        lines += [f"{('Anna', 'Ben', 'Carl')[k]:10}9{at}{k}    {paid:<7}{due}" for k, (paid, due) in enumerate(part)]
+        own = enumerate(part)
+        lines += [f"{('Anna', 'Ben', 'Carl')[k]:10}9{at}{k}    {paid:<7}{due:<7}0{k + 1}/03" for k, (paid, due) in own]
         paid, due = (sum(one) for one in zip(*part, strict=True))
         lines.append(f"Part      {377 if at == 2 else '':7}{paid:<7}{due}")
     text = "\n".join(lines)
     assert sum_rows(table_of(text), MentionReader(text)) == {3, 6, 8}
+
+
+def test_rows_that_begin_like_their_sums_are_no_sums() -> None:
+    lines = ["Unit      Car     Paid   Due"]
+    for unit, part in enumerate([[(37, 21), (15, 23)], [(14, 52), (6, 17)], [(18, 10), (11, 13)]], 1):
+        lines += [f"Unit {unit}    {('Ford', 'Opel')[k]:8}{paid:<7}{due}" for k, (paid, due) in enumerate(part)]
+        lines.append(f"Unit {unit}    total   {sum(a for a, _ in part):<7}{sum(b for _, b in part)}")
+    text = "\n".join(lines)
+    assert sum_rows(table_of(text), MentionReader(text)) == {2, 5, 8}
 
 
 CARRIED = ("Brought forward", "Übertrag von Seite 1", "Report", "Saldo anterior", "Balance 2 of 3 pages")
