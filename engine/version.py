@@ -17,10 +17,10 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (15, "81ceff0d0a4e4686"),
-    "engine": (29, "161f4ffcd57f2eb3"),
-    "reader": (28, "4efec6b177a9dd8c"),
+    "engine": (30, "61995bc502009153"),
+    "reader": (29, "61268321e3a5c593"),
     "replies": (13, "c2b1d7ca4e401af5"),
-    "language": (24, "6640a2bd67cd270f"),
+    "language": (25, "27cbcc43066ecf7b"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (15, "a6af65bcdba96025"),
     "merging": (21, "c5a2b446eb621dc2"),
