@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import combinations, pairwise
 from statistics import median
 
@@ -22,8 +22,9 @@ from cinnabar.engine.tables.table import Row, Table
 
 #: The share of a row's numbers that are sums of those above, for the row to be a sum; the fewest rows that it sums.
 _SUMS, _FEWEST = 0.6, 2
-#: The share of the rows that begin with a word that are sums, for those of few cells to be such.
-_CALLED = 0.4
+#: The share of the rows with a first cell that are sums, for all of them to be such; and of those that begin with a
+#: word, for those of few cells.
+_NAMED, _CALLED = 0.5, 0.4
 #: The share of the rows in which a column is the sum of others, and in which at least two of these have a number; the
 #: most columns of numbers that are tried, and the most that are summed.
 _HOLDS, _TOGETHER, _COLUMNS, _SUMMED = 0.9, 0.3, 12, 4
@@ -64,8 +65,8 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
     """Returns the places of the rows whose numbers are the sums of all rows above, or of those since the last sum.
 
     A row of fewer cells at a repeated head, or right below a sum, that ends with the last number above, or with the sum
-    of all, carries it over to another page; so does a first row with the words of such a row. Where sums begin with one
-    word, a row of few cells that begins with it is a sum too.
+    of all, carries it over to another page; so does a first row with the words of such a row. Where sums have one name,
+    or begin with one word, rows that do too are sums, whatever their numbers.
     """
     columns = sorted(table.figures)
     numbers = [[number_of(row.cells[column], reader) for column in columns] for row in table.rows]
@@ -100,12 +101,18 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
         for one in (whole, part, since_end):
             one.add(own)
     # A subtotal that is no sum of numbers, for one is misread, leaves those below it without their beginning.
-    first = [next((reader.text[a:b].split()[0] for cell in row.cells for a, b in cell), "") for row in table.rows]
-    begun, sums = Counter(first), Counter(first[at] for at in found)
-    called = {word for word, many in sums.items() if word.isalpha() and many > 1 and many >= _CALLED * begun[word]}
+    labels = [next((words_of(cell, reader.text) for cell in row.cells if cell), "") for row in table.rows]
+    first = [label.partition(" ")[0] for label in labels]
     usual = median(many for at, many in enumerate(filled) if at not in found) if len(found) < len(filled) else 0
-    more = {at for at, word in enumerate(first) if word in called and filled[at] < usual}
+    named, begun = _called(labels, found, _NAMED), _called(first, found, _CALLED)
+    more = {at for at in range(len(first)) if labels[at] in named or (first[at] in begun and filled[at] < usual)}
     return found | more | ({0} if words[0] in carried else set())
+
+
+def _called(names: Sequence[str], sums: Collection[int], share: float) -> set[str]:
+    """Returns the names by which several sums are called, and at least such a share of all rows with the name."""
+    rows, called = Counter(names), Counter(names[at] for at in sums)
+    return {name for name, many in called.items() if name[:1].isalpha() and many > 1 and many >= share * rows[name]}
 
 
 def total_columns(table: Table, rows: Sequence[Row], reader: MentionReader) -> npt.NDArray[np.bool_]:

@@ -94,14 +94,16 @@ def test_rows_that_are_sums_of_those_above_are_found() -> None:
     assert sum_rows(table_of(text), MentionReader(text)) == {3, 6, 7}
 
 
-def test_a_sum_that_is_misread_is_one_by_the_word_that_sums_begin_with() -> None:
+@pytest.mark.parametrize("called", ["Part", "Part {}"])
+def test_a_sum_that_is_misread_is_one_by_the_word_that_sums_begin_with(called: str) -> None:
     parts = [[(10, 20), (15, 30), (1, 2)], [(4, 5), (6, 7)], [(8, 0)]]
     lines = ["Name      No     Paid   Due    Day"]
     for at, part in enumerate(parts):
         own = enumerate(part)
         lines += [f"{('Anna', 'Ben', 'Carl')[k]:10}9{at}{k}    {paid:<7}{due:<7}0{k + 1}/03" for k, (paid, due) in own]
         paid, due = (sum(one) for one in zip(*part, strict=True))
-        lines.append(f"Part      {377 if at == 2 else '':7}{paid:<7}{due}")
+        more = "09/03" if called == "Part" else ""
+        lines.append(f"{called.format(at):10}{377 if at == 2 else '':7}{paid:<7}{due:<7}{more}".rstrip())
     text = "\n".join(lines)
     assert sum_rows(table_of(text), MentionReader(text)) == {3, 6, 8}
 
