@@ -72,7 +72,9 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
     numbers = [[number_of(row.cells[column], reader) for column in columns] for row in table.rows]
     counting = [at for at in range(len(columns)) if counts_up([own[at] for own in numbers])]
     numbers = [[0.0 if at in counting else number for at, number in enumerate(own)] for own in numbers]
-    filled = [sum(map(bool, row.cells)) for row in table.rows]
+    # Where merged cells stand, the rows below the first one lack theirs.
+    often = [c for c in range(len(table.heads)) if 2 * sum(bool(row.cells[c]) for row in table.rows) >= len(table.rows)]
+    filled = [sum(bool(row.cells[c]) for c in often) for row in table.rows]
     # A sum that fills too few columns for a row may end a part as well.
     ends = {line.rows for line in table.between if line.is_sum}
     whole, part, since_end = (_Sum(len(columns)) for _ in range(3))

@@ -108,6 +108,16 @@ def test_a_sum_that_is_misread_is_one_by_the_word_that_sums_begin_with(called: s
     assert sum_rows(table_of(text), MentionReader(text)) == {3, 6, 8}
 
 
+def test_a_row_below_a_merged_cell_that_has_the_same_numbers_is_no_sum() -> None:
+    lines = ["School    Pupil     Marks  Points"]
+    for school in range(3):
+        for at, pupil in enumerate(("Ann", "Bob", "Carl", "Dora")):
+            marks = 22 if at < 2 else 30 + at + school
+            lines.append(f"{'' if at else f'Park {school}':10}{pupil:10}{marks:<7}{2 * marks}")
+    text = "\n".join(lines)
+    assert sum_rows(table_of(text), MentionReader(text)) == set()
+
+
 def test_rows_that_begin_like_their_sums_are_no_sums() -> None:
     lines = ["Unit      Car     Paid   Due"]
     for unit, part in enumerate([[(37, 21), (15, 23)], [(14, 52), (6, 17)], [(18, 10), (11, 13)]], 1):
