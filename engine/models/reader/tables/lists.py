@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from statistics import median
 
 import numpy as np
 
@@ -29,6 +30,8 @@ from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing
 
 #: The log probability that is left to what a bound cell does not say.
 _LEAST = 1e-4
+#: The characters of a short cell.
+_SHORT = 80
 #: The most columns of a table that is bound.
 _COLUMNS = 200
 
@@ -165,7 +168,7 @@ def _tried(asked: Asked, table: Table, whole: Table, memory: Memory) -> BoundTab
     """
     if len(asked.slots) < 2 or len(whole.heads) > _COLUMNS:
         return None
-    if not (any(table.heads) or len(table.rows) >= asked.config.headless):
+    if _is_running_text(table, memory.passage.text, asked.config):
         return None
     signs = signs_of(asked, whole, memory)
     if signs is None:
@@ -176,6 +179,18 @@ def _tried(asked: Asked, table: Table, whole: Table, memory: Memory) -> BoundTab
     if asked.beside is not None and min(*bound.matches, *bound.chances) < asked.config.known:
         bound = bind(replace(signs, read=read_rows(asked, asked.beside, whole, memory)), chosen, asked.config)
     return BoundTable(whole, bound, len((whole if has_groups else table).heads))
+
+
+def _is_running_text(table: Table, text: str, config: TableConfig) -> bool:
+    """Returns whether a table is rather a text whose words happen to leave gaps: most rows fill one column alone.
+
+    A table without heads needs many rows, and two columns of short cells: paragraphs behind their numbers are none.
+    """
+    often = [c for c in range(len(table.heads)) if 2 * sum(bool(row.cells[c]) for row in table.rows) >= len(table.rows)]
+    if any(table.heads):
+        return len(often) < 2
+    lengths = [median(len(words_of(row.cells[c], text)) for row in table.rows if row.cells[c]) for c in often]
+    return len(table.rows) < config.headless or sum(length <= _SHORT for length in lengths) < 2
 
 
 def _all_rows(asked: Asked, tables: Sequence[BoundTable], memory: Memory) -> dict[int, BoundRow]:

@@ -21,6 +21,7 @@ from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.tables.binding import balanced, bind
 from cinnabar.engine.models.reader.tables.carried import filled_down
 from cinnabar.engine.models.reader.tables.columns import Signs
+from cinnabar.engine.models.reader.tables.lists import _is_running_text
 from cinnabar.engine.models.reader.tables.sums import number_of, sum_rows, total_columns
 from cinnabar.engine.request import Filled, Passage, Request
 from cinnabar.engine.tables.table import Table, tables_of, words_of
@@ -116,6 +117,19 @@ def test_a_row_below_a_merged_cell_that_has_the_same_numbers_is_no_sum() -> None
             lines.append(f"{'' if at else f'Park {school}':10}{pupil:10}{marks:<7}{2 * marks}")
     text = "\n".join(lines)
     assert sum_rows(table_of(text), MentionReader(text)) == set()
+
+
+@pytest.mark.parametrize(("wide", "often", "is_text"), [(20, 1, False), (120, 1, True), (20, 4, True)])
+def test_paragraphs_behind_their_numbers_and_lines_that_fill_one_column_are_no_list(
+    wide: int, often: int, is_text: bool
+) -> None:
+    words = "any of the parties may end this agreement with notice in writing to all of the others at any time "
+    said = [(words * 3)[at * 13 % 90 :][:wide].strip() for at in range(40)]
+    lines = [f"{f'{at}.' if at % often == 0 else '':8}{one}" for at, one in enumerate(said)]
+    text = "\n".join(lines)
+    (table,) = tables_of(text)
+    assert not any(table.heads)
+    assert _is_running_text(table, text, CONFIG) is is_text
 
 
 def test_rows_that_begin_like_their_sums_are_no_sums() -> None:
