@@ -10,15 +10,14 @@ from itertools import pairwise
 from statistics import median
 
 from cinnabar.engine.tables.heads import Cells, Span
-from cinnabar.engine.tables.lines import line_end
+from cinnabar.engine.tables.lines import PART, line_end
 
 #: The fewest blocks, and labels of a block; the share of the blocks that have a label, for it to be one of theirs; the
 #: share of a label's places that are in blocks of their own.
 _BLOCKS, _LABELS, _USUAL, _ONCE = 4, 3, 0.2, 0.8
 #: The most characters of a label, and of a value.
 _LABEL, _VALUE = 40, 300
-#: A part of a line between wide gaps, and a label that begins one.
-_PART = re.compile(r"\S+(?: \S+)*")
+#: A label that begins a part of a line.
 _LEAD = re.compile(rf"(?P<label>[^\W\d][^:\n]{{0,{_LABEL}}}?) ?:(?!\S)\s?")
 
 
@@ -64,7 +63,7 @@ def _labelled(text: str) -> Iterator[tuple[Span, tuple[Span, ...]]]:
     at = 0
     while at < len(text):
         end = line_end(text, at)
-        parts = [match.span() for match in _PART.finditer(text, at, end)]
+        parts = [match.span() for match in PART.finditer(text, at, end)]
         if label is not None and (not parts or sum(b - a for a, b in value) > _VALUE):
             yield label, tuple(value)
             label = None

@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from cinnabar.engine.tables.heads import Span, has_word
-from cinnabar.engine.tables.lines import line_end
+from cinnabar.engine.tables.lines import PART, line_end
 from cinnabar.engine.tables.table import Between, Row, Table
 
 #: The most words of a heading, and of one that is the only one of its kind; the share of the headings of a kind that
@@ -31,8 +31,6 @@ _BELOW = 0.8
 _MANY = 20
 #: The most labelled values above a table that are columns of it.
 _PAIRS = 12
-#: A part of a line between wide gaps.
-_PART = re.compile(r"\S+(?: \S+)*")
 #: A word, a sign, or a wide gap, which parts the words beside it.
 _WORD = re.compile(r"\w+(?:[^\s:]*\w)?|[^\s\w]+|\t[ \t]*| [ \t]+")
 #: The words of a heading, from left to right.
@@ -88,9 +86,9 @@ def _lines_below(table: Table, text: str) -> dict[int, Span]:
     if len(found) < _BELOW * len(table.rows):
         return {}
     # The grid of the rows ends with the last one.
-    begin = text.find("\n", table.end) + 1
+    begin = line_end(text, table.end) + 1
     end = line_end(text, begin)
-    if begin and len(table.rows) - 1 not in found and text[begin:end].strip():
+    if len(table.rows) - 1 not in found and text[begin:end].strip():
         found[len(table.rows) - 1] = begin, end
     return {row: (end - len(text[start:end].lstrip()), end) for row, (start, end) in found.items()}
 
@@ -103,7 +101,7 @@ def _labelled(table: Table, text: str, above: int, spoken: Collection[int]) -> l
     found: list[tuple[Span, Span]] = []
     lines = [*_lines_above(table, text, above), *(one for one in table.between if not one.rows)]
     for line in (one for one in lines if one.start not in spoken):
-        parts = [match.span() for match in _PART.finditer(text, line.start, line.end)]
+        parts = [match.span() for match in PART.finditer(text, line.start, line.end)]
         labels = [text.find(":", start, end) for start, end in parts]
         if not any(colon >= 0 for colon in labels):
             # In a line of pairs each label stands left of its value.

@@ -13,6 +13,8 @@ import numpy.typing as npt
 #: `Pieces.left`.
 ACROSS, CHARACTER = 1000, 10
 _WORD = re.compile(r"\S+")
+#: A part of a line between wide gaps.
+PART = re.compile(r"\S+(?: \S+)*")
 #: Signs that draw the rules between columns.
 _RULES = "|│┃¦"
 

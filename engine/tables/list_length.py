@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from cinnabar.engine.tables.heads import Span, has_word
-from cinnabar.engine.tables.lines import line_end
+from cinnabar.engine.tables.lines import PART, line_end
 
 #: Numbers of neighbouring rows that differ by this or more are no numbering; the share of steps that may be no one, but
 #: for a first of them.
@@ -30,7 +30,6 @@ _WORDS = 5
 #: The letters of a word that must agree.
 _STEM = 5
 _NUMBER = re.compile(r"(?<![\w.,/:'’+$€£#-])\d{1,6}(?:[,.’']\d{3})?(?![\w/:-]|[.,]\d|\s?[%€$£])")
-_PARTS = re.compile(r"\S+(?: \S+)*")
 #: The word beside a number, on its left and on its right.
 _LEFT = re.compile(r"([^\W\d_]+)[^\w\n]{0,12}$")
 _RIGHT_WORD = re.compile(r"[ \t]{0,3}\(?([^\W\d_]+)")
@@ -127,9 +126,9 @@ def _has_line(text: str, begin: int, end: int, number: int, row: str) -> bool:
     if lead is None:
         return False
     before, mark = re.split(r"\d+", lead[0])
-    parts = len(_PARTS.findall(row))
+    parts = len(PART.findall(row))
     for match in re.finditer(rf"^{re.escape(before)}{number}{re.escape(mark)}(?=\s).*", text[begin:end], re.MULTILINE):
-        alike = len(_PARTS.findall(match[0]))
+        alike = len(PART.findall(match[0]))
         # A sentence may begin with a number, too.
         if (mark or parts > 1) and 2 * alike > parts:
             return True
@@ -248,5 +247,5 @@ def _numbers(text: str, begin: int, end: int) -> list[tuple[int, Span]]:
 
 def printed_around(text: str, at: Span) -> str:
     """Returns the words of a printed count: the part of its line between wide gaps."""
-    parts = _PARTS.finditer(text, text.rfind("\n", 0, at[0]) + 1, line_end(text, at[1]))
+    parts = PART.finditer(text, text.rfind("\n", 0, at[0]) + 1, line_end(text, at[1]))
     return next((part[0] for part in parts if part.start() <= at[0] < part.end()), text[slice(*at)])[:80]

@@ -82,6 +82,10 @@ class Table:
     figures: frozenset[int]
     repeated: frozenset[int] = frozenset()
 
+    def filled_columns(self) -> list[int]:
+        """Returns the columns that at least half of the rows fill."""
+        return [c for c in range(len(self.heads)) if 2 * sum(bool(row.cells[c]) for row in self.rows) >= len(self.rows)]
+
     def head(self, column: int, text: str) -> str:
         """Returns the words of a column's head."""
         return words_of(self.heads[column], text)
@@ -121,15 +125,21 @@ def _found_tables(text: str, word_start: Starts | None, word_box: Boxes | None) 
         tables.append(table)
         above = lines[own[0] : begin]
         tables += (_table(above, other, 0, text)[1] for other in grids_of(above)) if len(above) >= LINES else ()
-    block = blocks_of(text)
-    if block is not None:
-        rows = tuple(map(Row, block.starts, block.values))
-        figures, _ = _columns(block.values, text)
-        end = max((span[1] for cell in rows[-1].cells for span in cell), default=rows[-1].start)
+    blocks = _table_of_blocks(text)
+    if blocks is not None:
         # What the grids made of their lines is no table.
-        tables = [one for one in tables if one.end <= rows[0].start or one.start >= end]
-        tables.append(Table(rows[0].start, end, block.labels, rows, (), figures))
+        tables = [blocks, *(one for one in tables if one.end <= blocks.start or one.start >= blocks.end)]
     return sorted((table for table in tables if len(table.rows) > 1), key=lambda table: table.start)
+
+
+def _table_of_blocks(text: str) -> Table | None:
+    blocks = blocks_of(text)
+    if blocks is None:
+        return None
+    rows = tuple(map(Row, blocks.starts, blocks.values))
+    end = max((span[1] for cell in rows[-1].cells for span in cell), default=rows[-1].start)
+    figures, _ = _columns(blocks.values, text)
+    return Table(rows[0].start, end, blocks.labels, rows, (), figures)
 
 
 def _parts(lines: Sequence[Line], grid: Grid, text: str) -> list[Grid]:

@@ -14,7 +14,7 @@ from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.answering import answer
 from cinnabar.engine.models.reader.scoring.scores import Answers
-from cinnabar.engine.models.reader.tables.columns import READ, Asked, is_filled, spread
+from cinnabar.engine.models.reader.tables.columns import READ, Asked, is_filled, is_merged, spread
 from cinnabar.engine.request import Passage
 from cinnabar.engine.tables.heads import Span
 from cinnabar.engine.tables.table import Table
@@ -34,11 +34,10 @@ def filled_down(table: Table, column: int, nullable: bool, text: str, config: Ta
     columns that are.
     """
     cells = [row.cells[column] for row in table.rows]
-    # A dash tells that its row has no value.
+    if not is_merged(cells, config):
+        return cells
     filled = [bool(cell) for cell in cells]
     share = sum(filled) / len(filled)
-    if not filled[0] or share > config.merged:
-        return cells
     rows = spread(table.rows, READ)
     if nullable and any(sum(is_filled(row.cells[c], text) for row in rows) > share * len(rows) for c in range(column)):
         return cells

@@ -129,8 +129,14 @@ def signs_of(asked: Asked, table: Table, memory: Memory, is_short: bool = False)
 
 def _without_value(cells: Sequence[Sequence[Span]], text: str, config: TableConfig) -> float:
     """Returns the share of cells without a value; an empty one has that of a merged cell above it (`filled_down`)."""
-    is_merged = bool(cells[0]) and sum(map(bool, cells)) <= config.merged * len(cells)
-    return sum(not is_filled(cell, text) and (bool(cell) or not is_merged) for cell in cells) / len(cells)
+    merged = is_merged(cells, config)
+    return sum(not is_filled(cell, text) and (bool(cell) or not merged) for cell in cells) / len(cells)
+
+
+def is_merged(cells: Sequence[Sequence[Span]], config: TableConfig) -> bool:
+    """Returns whether a column may have merged cells: it is empty in most rows, but not in the first one."""
+    # A dash tells that its row has no value.
+    return bool(cells[0]) and sum(map(bool, cells)) / len(cells) <= config.merged
 
 
 def spread(rows: Sequence[Row], most: int) -> list[Row]:

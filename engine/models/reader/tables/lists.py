@@ -186,7 +186,7 @@ def _is_running_text(table: Table, text: str, config: TableConfig) -> bool:
 
     A table without heads needs many rows, and two columns of short cells: paragraphs behind their numbers are none.
     """
-    often = [c for c in range(len(table.heads)) if 2 * sum(bool(row.cells[c]) for row in table.rows) >= len(table.rows)]
+    often = table.filled_columns()
     if any(table.heads):
         return len(often) < 2
     lengths = [median(len(words_of(row.cells[c], text)) for row in table.rows if row.cells[c]) for c in often]

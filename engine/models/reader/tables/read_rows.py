@@ -42,15 +42,15 @@ def read_rows(asked: Asked, beside: Callable[[], Model | None], table: Table, me
     form = form_of_row(asked.form, asked.slots)
     cards = [cards_of(table, [row], memory.passage.text) for row in spread(table.rows, ROWS)]
     passages = model.encode([text_passage(text) for text, _ in cards])
-    free = [(at, slot) for at, slot in enumerate(form.slots) if not slot.options]
-    canvas = Canvas.open([SlotInstance(card, slot, -1) for card in range(len(cards)) for _, slot in free])
+    free = [slot for slot in form.slots if not slot.options]
+    canvas = Canvas.open([SlotInstance(card, slot, -1) for card in range(len(cards)) for slot in free])
     try:
         scores = model.score([form] * len(cards), passages, [[]] * len(cards), canvas)
     except UsageError:
         # The schema leaves no room for a document.
         return known.setdefault(key, shares)
     for k, (one, candidates) in enumerate(zip(canvas.instances, scores.candidates, strict=True)):
-        at, (_, (row,)) = free[k % len(free)][0], cards[one.request]
+        at, (_, (row,)) = one.slot.index, cards[one.request]
         shares[at, -1] += math.exp(float(scores.absent_logit[k])) / len(cards)
         for candidate, log in zip(candidates, scores.candidate_logits[k].tolist(), strict=False):
             columns = {column_at(row, start) for start, _ in candidate.spans}

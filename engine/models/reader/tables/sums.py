@@ -73,7 +73,7 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
     counting = [at for at in range(len(columns)) if counts_up([own[at] for own in numbers])]
     numbers = [[0.0 if at in counting else number for at, number in enumerate(own)] for own in numbers]
     # Where merged cells stand, the rows below the first one lack theirs.
-    often = [c for c in range(len(table.heads)) if 2 * sum(bool(row.cells[c]) for row in table.rows) >= len(table.rows)]
+    often = table.filled_columns()
     filled = [sum(bool(row.cells[c]) for c in often) for row in table.rows]
     # A sum that fills too few columns for a row may end a part as well.
     ends = {line.rows for line in table.between if line.is_sum}
@@ -102,13 +102,19 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
         last = at
         for one in (whole, part, since_end):
             one.add(own)
-    # A subtotal that is no sum of numbers, for one is misread, leaves those below it without their beginning.
-    labels = [next((words_of(cell, reader.text) for cell in row.cells if cell), "") for row in table.rows]
+    return found | _called_sums(table, found, filled, reader.text) | ({0} if words[0] in carried else set())
+
+
+def _called_sums(table: Table, sums: Collection[int], filled: Sequence[int], text: str) -> set[int]:
+    """Returns the rows that have the name of sums, or begin with their word and fill fewer cells than other rows.
+
+    A subtotal that is no sum of numbers, for one is misread, leaves those below it without their beginning.
+    """
+    labels = [next((words_of(cell, text) for cell in row.cells if cell), "") for row in table.rows]
     first = [label.partition(" ")[0] for label in labels]
-    usual = median(many for at, many in enumerate(filled) if at not in found) if len(found) < len(filled) else 0
-    named, begun = _called(labels, found, _NAMED), _called(first, found, _CALLED)
-    more = {at for at in range(len(first)) if labels[at] in named or (first[at] in begun and filled[at] < usual)}
-    return found | more | ({0} if words[0] in carried else set())
+    usual = median(many for at, many in enumerate(filled) if at not in sums) if len(sums) < len(filled) else 0
+    named, begun = _called(labels, sums, _NAMED), _called(first, sums, _CALLED)
+    return {at for at in range(len(first)) if labels[at] in named or (first[at] in begun and filled[at] < usual)}
 
 
 def _called(names: Sequence[str], sums: Collection[int], share: float) -> set[str]:
