@@ -20,7 +20,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo model test test-slow wheel-check lint calibrate results version clean
+.PHONY: help setup demo model test test-slow test-sets wheel-check lint calibrate results version clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,9 @@ test: setup  ## the tests that a change must pass, on every core (ARGS="-k name"
 
 test-slow: setup  ## the tests that take long: all draws of properties, killed processes, big lists, real servers
 	@$(PYTEST) -m slow $(ARGS)
+
+test-sets: setup  ## fourteen labelled sets read no worse than before (DATA=sets, bench/drawn_sets.py)
+	@OMP_NUM_THREADS=1 $(PY) -m bench.drawn_sets $(DATA) $(ARGS)
 
 wheel-check:  ## install the wheel without extras, newest and lowest versions, and run the README's example (ARGS=newest)
 	@scripts/check_wheel.sh $(ARGS)

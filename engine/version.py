@@ -17,8 +17,8 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (15, "81ceff0d0a4e4686"),
-    "engine": (30, "c838ffbbf70eeb81"),
-    "reader": (29, "30984b626298afb6"),
+    "engine": (31, "5793fa8f6888b4fe"),
+    "reader": (30, "394ef1985be0efe2"),
     "replies": (13, "c2b1d7ca4e401af5"),
     "language": (25, "27cbcc43066ecf7b"),
     "remote": (12, "bc9d6304c983b2b4"),

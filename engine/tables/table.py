@@ -8,20 +8,22 @@ is a heading, a note or a sum.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
-from statistics import median
 
 import numpy as np
 
 from cinnabar.engine.tables.blocks import blocks_of
+from cinnabar.engine.tables.cells import BLANKS, blank_width, cells_in, coarse, extent_in, is_within, without
 from cinnabar.engine.tables.grid import LINES, Gap, Grid, grids_of
-from cinnabar.engine.tables.heads import Cells, Forms, Span, crosses, head_lines, heads_of, is_figure, words_of
+from cinnabar.engine.tables.heads import Cells, Forms, crosses, head_lines, heads_of, is_figure, words_of
 from cinnabar.engine.tables.lines import Boxes, Line, Starts, lines_of
 from cinnabar.engine.tables.pages import whole_lines
+from cinnabar.engine.tables.periods import items_of
 
 #: The lines above a grid in which its head may stand.
 _ABOVE = 6
@@ -39,10 +41,11 @@ _COUNT = re.compile(r"(?P<label>[^\W\d][^:=\n]{0,40}?) ?:\s*(?P<number>\d+)")
 _BETWEEN = frozenset({"=", ":", "->", "=>", "→"})
 #: A line that did not tell the columns is a row if this share of its figures has the usual forms of their columns.
 _FITTING = 0.6
+#: The rows found in items of several lines, in those of an item, or the share of these lines in no row, from which on
+#: the items are the rows; the share of lines among them that must be theirs.
+_DOUBLED, _LOST, _ALONE = 1.5, 0.25, 0.6
 #: The texts whose tables are kept.
 _KEPT = 4
-#: A gap of at most so many blanks, in this share of the rows, is one within a column.
-_BLANKS, _WITHIN = 1.5, 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,8 @@ def _found_tables(text: str, word_start: Starts | None, word_box: Boxes | None) 
     if blocks is not None:
         # What the grids made of their lines is no table.
         tables = [blocks, *(one for one in tables if one.end <= blocks.start or one.start >= blocks.end)]
-    return sorted((table for table in tables if len(table.rows) > 1), key=lambda table: table.start)
+    found = sorted((table for table in tables if len(table.rows) > 1), key=lambda table: table.start)
+    return _with_items(found, lines, text) if blocks is None else found
 
 
 def _table_of_blocks(text: str) -> Table | None:
@@ -142,12 +146,34 @@ def _table_of_blocks(text: str) -> Table | None:
     return Table(rows[0].start, end, blocks.labels, rows, (), figures)
 
 
+def _with_items(tables: list[Table], lines: Sequence[Line], text: str) -> list[Table]:
+    """Returns the tables, or one of items of several lines if the others have these as rows of their own, or not."""
+    items = items_of(lines, text)
+    if items is None:
+        return tables
+    own_lines = [at for item in items.lines for at in item]
+    begins = [lines[item[0]].start for item in items.lines]
+    figures, _ = _columns(items.cells, text)
+    end = lines[own_lines[-1]].end
+    others = [lines[at] for at in sorted({*range(own_lines[0], own_lines[-1])}.difference(own_lines))]
+    between = tuple(Between(line.start, line.end, bisect_left(begins, line.start)) for line in others)
+    own = Table(begins[0], end, items.heads, tuple(map(Row, begins, items.cells)), between, figures)
+    rows = [row for table in tables for row in table.rows if own.start <= row.start < end]
+    read = {span[0] for row in rows for cell in row.cells for span in cell}
+    lost = sum(lines[at].start not in read for at in own_lines) / len(own_lines)
+    alone = len(own_lines) >= _ALONE * (own_lines[-1] + 1 - own_lines[0])
+    if not alone or (lost < _LOST and len(rows) < _DOUBLED * len(begins)):
+        return tables
+    beside = [table for table in tables if table.end <= own.start or table.start >= end]
+    return sorted([own, *beside], key=lambda table: table.start)
+
+
 def _parts(lines: Sequence[Line], grid: Grid, text: str) -> list[Grid]:
     """Returns the grids of tables that stand below each other in the same columns.
 
     Each has a head of its own below an empty line: new words, also where the others have figures.
     """
-    cells = {at: _cells(lines[at], grid, text) for at in grid.lines}
+    cells = {at: cells_in(lines[at], grid, text) for at in grid.lines}
     figures, _ = _columns([*cells.values()], text)
     above = range(max(0, grid.first - _ABOVE), grid.lines[LINES - 1])
     known = {word for at in above for word in _words(lines[at], text)}
@@ -175,12 +201,12 @@ def has_labels(table: Table, text: str) -> bool:
 
 def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[int, Table]:
     """Returns the first line of a grid's table, which is `floor` or below, and the table."""
-    head, first = _head(lines, _coarse(lines, grid, text), floor, text)
+    head, first = _head(lines, coarse(lines, grid, text), floor, text)
     grid = _fitted(lines, grid, head, text)
     # Lines above the head belong to another table.
     begin = min(head, default=grid.first)
     grid = replace(grid, lines=tuple(at for at in grid.lines if at >= begin))
-    cells = {at: _cells(lines[at], grid, text) for at in range(begin, grid.until)}
+    cells = {at: cells_in(lines[at], grid, text) for at in range(begin, grid.until)}
     fitting = {*grid.lines}
     own_cells = [cells[at] for at in grid.lines]
     figures, usual = _columns(own_cells, text)
@@ -231,7 +257,7 @@ def _head(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[lis
 
     def cells(at: int) -> Cells:
         if at not in known:
-            known[at] = _cells(lines[at], grid, text)
+            known[at] = cells_in(lines[at], grid, text)
         return known[at]
 
     fitting = [cells(at) for at in grid.lines]
@@ -267,61 +293,46 @@ def _fitted(lines: Sequence[Line], grid: Grid, head: Sequence[int], text: str) -
     """Returns a grid whose gaps leave the words of the head whole, without those within a column.
 
     A column without a head, or without a cell, belongs to one beside it if only a blank parts them in nearly all rows
-    that fill both: to that one whose cells keep a common edge with it.
+    that fill both: to that one whose cells keep a common edge with it. A word that begins every row is its cell's.
     """
     if not head:
         return grid
     grid = replace(grid, gaps=tuple(_beside(gap, lines[head[-1]]) for gap in grid.gaps))
-    blank = _BLANKS * _blank([lines[at] for at in grid.lines], text)
+    blank = BLANKS * blank_width([lines[at] for at in grid.lines], text)
     printed = {_words(lines[at], text) for at in head}
     # The head stands again on other pages.
     below = [lines[at] for at in grid.lines if _words(lines[at], text) not in printed]
     column = 0
     while column <= len(grid.gaps):
-        named = any(_cells(lines[at], grid, text)[column] for at in head)
-        if not named or not any(_extent(line, grid, column) for line in below):
+        if _is_first_word(below, lines, head, grid, column, text) and is_within(lines, grid, column, blank):
+            grid = without(grid, column)
+            continue
+        named = any(cells_in(lines[at], grid, text)[column] for at in head)
+        if not named or not any(extent_in(line, grid, column) for line in below):
             beside = [gap for gap in (column - 1, column) if 0 <= gap < len(grid.gaps)]
-            sides = [gap for gap in beside if _is_within(lines, grid, gap, blank)]
+            sides = [gap for gap in beside if is_within(lines, grid, gap, blank)]
             if sides:
-                best = max(sides, key=lambda gap: _aligned(lines, _without(grid, gap), gap))
-                grid, column = _without(grid, best), max(0, column - 1)
+                best = max(sides, key=lambda gap: _aligned(lines, without(grid, gap), gap))
+                grid, column = without(grid, best), max(0, column - 1)
                 continue
         column += 1
     return grid
 
 
-def _coarse(lines: Sequence[Line], grid: Grid, text: str) -> Grid:
-    """Returns a grid without all gaps that may be within a column: "Part 1" is no figure in the column of the 1."""
-    blank = _BLANKS * _blank([lines[at] for at in grid.lines], text)
-    gaps = [gap for at, gap in enumerate(grid.gaps) if not _is_within(lines, grid, at, blank)]
-    return replace(grid, gaps=tuple(gaps)) if gaps else grid
-
-
-def _without(grid: Grid, gap: int) -> Grid:
-    return replace(grid, gaps=(*grid.gaps[:gap], *grid.gaps[gap + 1 :]))
-
-
-def _is_within(lines: Sequence[Line], grid: Grid, gap: int, blank: float) -> bool:
-    """Returns whether a gap is at most so wide in nearly all rows that have words on both of its sides."""
-    widths = []
-    for at in grid.lines:
-        left, right = _extent(lines[at], grid, gap), _extent(lines[at], grid, gap + 1)
-        if left is not None and right is not None:
-            widths.append(right[0] - left[1])
-    return bool(widths) and sum(width <= blank for width in widths) >= _WITHIN * len(widths)
+def _is_first_word(
+    below: Sequence[Line], lines: Sequence[Line], head: Sequence[int], grid: Grid, column: int, text: str
+) -> bool:
+    """Returns whether all rows have the same words in a column, and no head begins at the next one."""
+    if column == len(grid.gaps) or len({words_of(cells_in(line, grid, text)[column], text) for line in below}) != 1:
+        return False
+    return all(grid.column(part.left + 0.1) != column + 1 for at in head for part in lines[at].cells)
 
 
 def _aligned(lines: Sequence[Line], grid: Grid, column: int) -> float:
     """Returns the share of a column's cells that have the commonest left edge, or right edge if that is more."""
-    extents = [extent for at in grid.lines if (extent := _extent(lines[at], grid, column)) is not None]
+    extents = [extent for at in grid.lines if (extent := extent_in(lines[at], grid, column)) is not None]
     times = [Counter(round(extent[side]) for extent in extents).most_common(1)[0][1] for side in (0, 1)]
     return max(times) / len(extents)
-
-
-def _extent(line: Line, grid: Grid, column: int) -> Gap | None:
-    """Returns the edges of a line's words in a column."""
-    own = [word for word in line.words if grid.column(word.middle) == column]
-    return (own[0].left, own[-1].right) if own else None
 
 
 def _beside(gap: Gap, head: Line) -> Gap:
@@ -338,32 +349,8 @@ def _beside(gap: Gap, head: Line) -> Gap:
     return best if best[1] > best[0] else gap
 
 
-def _blank(lines: Sequence[Line], text: str) -> float:
-    """Returns the usual width of a blank between two words of a line."""
-    widths = [
-        two.left - one.right
-        for line in lines
-        for one, two in zip(line.words, line.words[1:], strict=False)
-        if text[one.end : two.start] == " "
-    ]
-    narrow = sorted(widths)
-    return median(narrow[: max(1, len(narrow) // 2)]) if narrow else 0.0
-
-
 def _words(line: Line, text: str) -> tuple[str, ...]:
     return tuple(text[word.start : word.end] for word in line.words)
-
-
-def _cells(line: Line, grid: Grid, text: str) -> Cells:
-    """Returns the spans of a line's words in each column: words with nothing but blanks between them are one span."""
-    cells: list[list[Span]] = [[] for _ in range(len(grid.gaps) + 1)]
-    for word in line.words:
-        own = cells[grid.column(word.middle)]
-        if own and own[-1][1] <= word.start and not text[own[-1][1] : word.start].strip():
-            own[-1] = own[-1][0], word.end
-        else:
-            own.append((word.start, word.end))
-    return tuple(tuple(own) for own in cells)
 
 
 def _columns(fitting: Sequence[Cells], text: str) -> tuple[frozenset[int], frozenset[int]]:

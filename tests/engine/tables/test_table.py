@@ -204,3 +204,11 @@ def test_columns_may_be_parted_by_tabs() -> None:
     (table,) = tables_of(text)
     assert heads_of(table, text) == ["Date", "Description", "Debit", "Credit"]
     assert rows_of(table, text) == [[*row] for row in rows]
+
+
+def test_a_word_that_begins_each_cell_of_a_column_is_no_column_of_its_own() -> None:
+    names = ["Major LEE", "Captain JEREMY DUNN", "Private First Class OLA HOLT", "Sergeant KIM"] * 4
+    lines = [f"United States v. {name:40}{2020 + at}0{at}  10/{at + 10}/2023" for at, name in enumerate(names)]
+    text = "\n".join(["RSS Feed", "1 - 16 of 1206", f"{'Subject':57}Number  Day", *lines])
+    (table,) = tables_of(text)
+    assert [words_of(row.cells[0], text) for row in table.rows] == [f"United States v. {name}" for name in names]

@@ -15,6 +15,7 @@ from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.answering import answer
 from cinnabar.engine.models.reader.scoring.scores import Answers
 from cinnabar.engine.models.reader.tables.columns import READ, Asked, is_filled, is_merged, spread
+from cinnabar.engine.models.reader.tables.read_rows import ask, form_of_row
 from cinnabar.engine.request import Passage
 from cinnabar.engine.tables.heads import Span
 from cinnabar.engine.tables.table import Table
@@ -52,27 +53,43 @@ def filled_down(table: Table, column: int, nullable: bool, text: str, config: Ta
 def told_above(asked: Asked, slots: Sequence[Slot], table: Table, above: int, memory: Memory) -> dict[int, Value]:
     """Returns the values of fields that the lines above a table tell for all of its rows, by the slot's index.
 
-    above: the first character of the lines that may tell one.
+    above: the first character of the lines that may tell one, which is behind another table of the list if not 0.
     """
+    is_later = above > 0
     above = max(above, table.start - _ABOVE)
     slots = [slot for slot in slots if not slot.options]
     if not slots or not memory.passage.text[above : table.start].strip():
         return {}
-    (lines,) = asked.encode([_part(memory.passage, above, table.start)])
-    # Asked for as the values of a row that all lines are.
+    # What stands above the first table is read once by a language model, if there is one, else by the network.
+    model = asked.beside() if asked.beside is not None and not is_later else None
+    read = _read_above(asked, slots, above, table.start, memory) if model is None else {}
+    if model is not None:
+        (said,) = ask(model, form_of_row(asked.form, slots), [memory.passage.text[above : table.start]]) or [{}]
+        read = {slot.index: max(said[at].values, key=lambda one: one[1]) for at, slot in enumerate(slots)
+                if at in said and said[at].values}  # fmt: skip
+    told: dict[int, Value] = {}
+    for index, (spans, chance) in read.items():
+        if chance >= asked.config.carried:
+            told[index] = tuple((above + start, above + end) for start, end in spans), chance
+    return told
+
+
+def _read_above(asked: Asked, slots: Sequence[Slot], begin: int, end: int, memory: Memory) -> dict[int, Value]:
+    """Returns the likeliest value of each field in some characters as the network reads them, by the slot's index."""
+    (lines,) = asked.encode([_part(memory.passage, begin, end)])
     instances = [SlotInstance(0, slot, 0) for slot in slots]
     canvas, own = Canvas.open(instances), range(len(slots))
     places = dict.fromkeys(own, Place(0, len(lines.pieces)))
     (scores,) = asked.score([FormRequest(asked.form, asked.questions, lines, canvas, own, places)])
     out = Answers(len(slots))
-    told: dict[int, Value] = {}
+    found: dict[int, Value] = {}
     for k, slot in enumerate(slots):
         answer(k, scores[k], lines, canvas, out)
-        found = zip(out.candidates[k], out.logits[k], strict=True)
-        best = max(((one.spans, log) for one, log in found if one.spans), key=lambda one: one[1], default=None)
-        if best is not None and math.exp(best[1]) >= asked.config.carried:
-            told[slot.index] = tuple((above + start, above + end) for start, end in best[0]), math.exp(best[1])
-    return told
+        pairs = zip(out.candidates[k], out.logits[k], strict=True)
+        best = max(((one.spans, log) for one, log in pairs if one.spans), key=lambda one: one[1], default=None)
+        if best is not None:
+            found[slot.index] = best[0], math.exp(best[1])
+    return found
 
 
 def _part(passage: Passage, start: int, end: int) -> Passage:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from cinnabar.engine.model import Model
 from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.engine.models.reader.tables.columns import Asked, Floats, cards_of, column_at, spread
 from cinnabar.engine.request import text_passage
+from cinnabar.engine.tables.heads import Span
 from cinnabar.engine.tables.table import Table
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import Form, ObjectNode, Property, Slot
@@ -39,26 +40,44 @@ def read_rows(asked: Asked, beside: Callable[[], Model | None], table: Table, me
     all_chosen = all(slot.options for slot in asked.slots)
     if all_chosen or key in known or len(known) == LAYOUTS or (model := beside()) is None:
         return known.get(key, shares)
-    form = form_of_row(asked.form, asked.slots)
     cards = [cards_of(table, [row], memory.passage.text) for row in spread(table.rows, ROWS)]
-    passages = model.encode([text_passage(text) for text, _ in cards])
-    free = [slot for slot in form.slots if not slot.options]
-    canvas = Canvas.open([SlotInstance(card, slot, -1) for card in range(len(cards)) for slot in free])
-    try:
-        scores = model.score([form] * len(cards), passages, [[]] * len(cards), canvas)
-    except UsageError:
-        # The schema leaves no room for a document.
-        return known.setdefault(key, shares)
-    for k, (one, candidates) in enumerate(zip(canvas.instances, scores.candidates, strict=True)):
-        at, (_, (row,)) = one.slot.index, cards[one.request]
-        shares[at, -1] += math.exp(float(scores.absent_logit[k])) / len(cards)
-        for candidate, log in zip(candidates, scores.candidate_logits[k].tolist(), strict=False):
-            columns = {column_at(row, start) for start, _ in candidate.spans}
-            if len(columns) == 1 and (column := columns.pop()) >= 0:
-                shares[at, column] += math.exp(log) / len(cards)
+    said = ask(model, form_of_row(asked.form, asked.slots), [text for text, _ in cards])
+    for (_, (row,)), answers in zip(cards, said, strict=False):
+        for slot, one in answers.items():
+            shares[slot, -1] += one.none / len(cards)
+            for spans, share in one.values:
+                columns = {column_at(row, start) for start, _ in spans}
+                if len(columns) == 1 and (column := columns.pop()) >= 0:
+                    shares[slot, column] += share / len(cards)
     # Shares are products over a value's tokens: how they lie to each other tells more than how high they are.
     shares[:, :-1] /= shares[:, :-1].sum(1, keepdims=True) + _SURELY
     return known.setdefault(key, shares)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a language model says of a field: the share of no value, and values by their spans, with their shares."""
+
+    none: float
+    values: list[tuple[tuple[Span, ...], float]]
+
+
+def ask(model: Model, form: Form, texts: Sequence[str]) -> list[dict[int, Said]]:
+    """Returns what a language model reads in each text, by field, but for choices; empty if no text has room."""
+    passages = model.encode([text_passage(text) for text in texts])
+    free = [slot for slot in form.slots if not slot.options]
+    canvas = Canvas.open([SlotInstance(text, slot, -1) for text in range(len(texts)) for slot in free])
+    try:
+        scores = model.score([form] * len(texts), passages, [[]] * len(texts), canvas)
+    except UsageError:
+        # The schema leaves no room for a document.
+        return []
+    said: list[dict[int, Said]] = [{} for _ in texts]
+    for k, (one, candidates) in enumerate(zip(canvas.instances, scores.candidates, strict=True)):
+        both = zip(candidates, scores.candidate_logits[k].tolist(), strict=False)
+        values = [(candidate.spans, math.exp(log)) for candidate, log in both]
+        said[one.request][one.slot.index] = Said(math.exp(float(scores.absent_logit[k])), values)
+    return said
 
 
 def form_of_row(form: Form, slots: Sequence[Slot]) -> Form:
