@@ -20,7 +20,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo model test test-slow test-sets wheel-check lint calibrate results version clean
+.PHONY: help setup demo model test test-slow test-sets wheel-check lint calibrate results agent-pages version clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -59,6 +59,9 @@ calibrate: setup  ## fit the shipped model's confidence on documents it was not 
 
 results: setup  ## write docs/results.md from bench/results/, where benches record their figures (ARGS=--record)
 	@$(PY) -m bench.results_page
+
+agent-pages: setup  ## write docs/llms.txt and docs/skill/ from the documentation
+	@$(PY) scripts/agent_pages.py
 
 version: setup  ## raise the versions of those parts of the code that decide values and have changed (engine/version.py)
 	@$(PY) scripts/raise_version.py $(ARGS)

@@ -28,6 +28,10 @@ EXTRAS = {
     "server": Extra(
         "cinnabar serve", {"prometheus_client": "prometheus-client", "python_multipart": "python-multipart"}
     ),
+    "agents": Extra(
+        "cinnabar mcp",
+        {"mcp": "mcp", "prometheus_client": "prometheus-client", "python_multipart": "python-multipart"},
+    ),
     "learn": Extra("cinnabar improve, train, calibrate and eval", {"scipy": "scipy"}),
     "models": Extra(
         "language models: --model FOLDER, cinnabar model",

@@ -7,7 +7,7 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -15,11 +15,10 @@ from cinnabar.apps.cli import completion
 from cinnabar.apps.cli.console import short, standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out, warn_of_unread
-from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed
+from cinnabar.extraction.corrections import Action, Change, Corrector, Reviewed
 from cinnabar.extraction.corrections.conflicts import sight
 from cinnabar.extraction.corrections.journal import waiting
-from cinnabar.extraction.store.names import meant
-from cinnabar.extraction.store.reading import show
+from cinnabar.extraction.store.reading import record_of
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
@@ -107,7 +106,7 @@ def correct(
         _correct_packet(out, document, split, join, turn, kind, who, as_json)
         return
     warn_of_unread(out)
-    digest, name = _digest_and_schema(out, document, schema)
+    digest, name = record_of(out, document, schema)
     corrector = Corrector(out)
     if changes:
         reviewed = corrector.correct(digest, name, changes, who or getpass.getuser())
@@ -117,7 +116,7 @@ def correct(
     else:
         reviewed = corrector.state(digest, name)
     if as_json:
-        print(json.dumps(_as_json(reviewed), ensure_ascii=False))
+        print(json.dumps(reviewed.as_json, ensure_ascii=False))
         return
     _print(reviewed)
     if left := len(waiting(out)):
@@ -178,48 +177,6 @@ def _seen(saw: Sequence[str], places: Collection[str]) -> dict[str, str]:
         except ValueError as error:
             raise UsageError(f"--saw {one}: expected a JSON pointer, = and a JSON value ({error})") from error
     return seen
-
-
-def _digest_and_schema(out: Path, document: str, schema: str | None) -> tuple[str, str]:
-    """Returns the digest of this document and the name of the schema of its record."""
-    shown = show(out, document)
-    names = list(dict.fromkeys(one.schema_name for one in shown if one.document))
-    if not names:
-        raise UsageError(f"{document}: there is no record to correct, because it could not be read")
-    if schema is None and len(names) > 1:
-        raise UsageError(f"{document}: has records of {', '.join(names)}; name one with --schema")
-    name = names[0] if schema is None else meant(schema, names)
-    if name is None:
-        raise UsageError(f"--schema {schema}: expected a schema of this document: {', '.join(names)}")
-    return next(one.document for one in shown if one.document), name
-
-
-def _as_json(reviewed: Reviewed) -> dict[str, Any]:
-    return {
-        "document": reviewed.document,
-        "path": reviewed.path,
-        "schema": reviewed.schema_name,
-        "outcome": reviewed.outcome,
-        "code": reviewed.code,
-        "detail": reviewed.detail,
-        "pointers": list(reviewed.pointers),
-        "record": None if reviewed.record is None else json.loads(reviewed.record.text),
-        "corrections": [_row(one) for one in reviewed.corrections],
-    }
-
-
-def _row(one: Correction) -> dict[str, Any]:
-    return {
-        "identity": one.identity,
-        "action": one.action.value,
-        "pointer": one.pointer,
-        "before": one.before,
-        "after": one.after,
-        "evidence": None if one.evidence is None else one.evidence.text,
-        "who": one.who,
-        "made": one.made.isoformat(),
-        "undone": None if one.undone is None else one.undone.isoformat(),
-    }
 
 
 def _shortened(text: str | None) -> str:

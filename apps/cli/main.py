@@ -54,6 +54,7 @@ COMMANDS = {
     "verify": CommandEntry("housekeeping:verify", "Check files, checksums and records."),
     "forget": CommandEntry("forget:forget", "Remove all that is stored of a document."),
     "serve": CommandEntry("serve:serve_model", "Answer clients of Mercury's API."),
+    "mcp": CommandEntry("mcp:serve_agents", "Give agents tools: extract, query, show, correct."),
     "eval": CommandEntry("evaluate:evaluate", "Score the whole path on labelled documents."),
     "improve": CommandEntry("improve:improve", "Train a model on corrected documents."),
     "train": CommandEntry("train:train", "Train a model on labelled documents."),

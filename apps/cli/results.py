@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
-from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +18,7 @@ from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import DeviceOption
 from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.reading.table_columns import matched_columns
-from cinnabar.extraction.store.reading import Shown, distinct
+from cinnabar.extraction.store.reading import Shown, as_objects
 from cinnabar.extraction.store.reading import query as ask
 from cinnabar.extraction.store.reading import show as find
 from cinnabar.extraction.store.tables import LENGTH
@@ -54,28 +52,11 @@ def sql(
     """
     answer = ask(out, query)
     if as_json:
-        names = distinct(answer.columns)
-        rows = [{name: _plain(value) for name, value in zip(names, row, strict=True)} for row in answer.rows]
-        print(json.dumps(rows, ensure_ascii=False, allow_nan=False))
+        print(json.dumps(as_objects(answer), ensure_ascii=False, allow_nan=False))
         return
     console = standard_output()
     console.print(table(answer.columns, answer.rows))
     console.print(counted(len(answer.rows), "row"))
-
-
-def _plain(value: Any) -> Any:
-    """Returns a value as JSON: NaN and infinity become null, bytes become hexadecimal, other types become text."""
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if isinstance(value, Decimal):
-        return f"{value:f}"  # never 0E-12
-    return value.hex() if isinstance(value, bytes) else str(value)
 
 
 def show(

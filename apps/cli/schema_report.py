@@ -65,6 +65,11 @@ def report_of(schema: str) -> SchemaReport:
     source = load_schema(schema)
     compiled = compile_schema(source.schema)
     Validator(source)
+    return reported(source, compiled)
+
+
+def reported(source: SchemaSource, compiled: CompiledSchema) -> SchemaReport:
+    """Returns the report of a schema that can be enforced."""
     checks = Checks(source, compiled)
     misspelt = [
         (pointer, f'this keyword is unknown and has no effect; did you mean "{near}"?')

@@ -81,7 +81,7 @@ def serve_model(
         host,
         port,
         tuple(allowed_host or ()),
-        None if api_key_file is None else _key(api_key_file),
+        None if api_key_file is None else key_in(api_key_file),
         max_clients,
         timeout,
         max_body << 20,
@@ -89,7 +89,7 @@ def serve_model(
     )
     plan = RunPlan.of(schema or (), out, **run_options)
     schemas = [load_schema(one) for one in plan.schemas]
-    source, escalation = sources_of(plan, _model(plan))
+    source, escalation = sources_of(plan, model_of(plan))
     examples = _examples(plan.options, schemas, source if escalation is None else escalation.source, out)
     # Extra: server.
     from cinnabar.apps.server.assembly import assemble, model_name
@@ -108,7 +108,7 @@ def serve_model(
     return 0
 
 
-def _model(plan: RunPlan) -> str:
+def model_of(plan: RunPlan) -> str:
     """Returns the model that was asked for, else the one that the folder keeps for its only schema, else `default`.
 
     Raises UsageError if the folder has several schemas and keeps models, so that none of them is passed over unsaid.
@@ -153,7 +153,7 @@ def _examples(
     return joined(given) if any(one.by_form for one in given) else None
 
 
-def _key(file: Path) -> str:
+def key_in(file: Path) -> str:
     """Returns the key in a file. Raises UsageError if there is none."""
     try:
         key = file.read_text(encoding="utf-8").strip()

@@ -50,10 +50,11 @@ _FIRST = compile_schema({"type": "object", "properties": {"total": {"type": ["nu
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A server that can be started: its gate, the name of its model, and how to end what it holds."""
+    """A server that can be started: its gate, the name of its model, what reads files, how to end what it holds."""
 
     gate: Gate
     name: str
+    documents: FileReading
     close: Callable[[], None]
 
 
@@ -96,7 +97,7 @@ def assemble(
         # Nobody waits for the batch at work any more, so it ends with its pass; Python cannot end beside a pass.
         engine.ended(_END)
 
-    return Assembled(gate, name, close)
+    return Assembled(gate, name, documents, close)
 
 
 def _models(

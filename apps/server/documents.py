@@ -28,7 +28,7 @@ from cinnabar.apps.server.parameters import ExtractBody
 from cinnabar.apps.server.request_events import disconnected, first_of
 from cinnabar.apps.server.schema_cache import Prepared, SchemaCache
 from cinnabar.apps.server.two_tiers import TwoTiers
-from cinnabar.engine.chat.shared_engine import SharedEngine, SharedFiller
+from cinnabar.engine.chat.shared_engine import SharedEngine
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
@@ -70,51 +70,75 @@ class FileReading:
         else:
             body = checked(ExtractBody, await read_json(request, self._gate))
             parameters, files = body, [(one.name, _bytes(one.content, at)) for at, one in enumerate(body.files)]
-        if len(files) > _FILES:
-            raise invalid(f"files: expected {_FILES} or fewer entries, got {len(files)}", "files")
-        self._completions.check_model(parameters.model or self._completions.name)
-        prepared = await self._prepared(parameters.schema_)
+        gone = asyncio.ensure_future(disconnected(request))
         try:
-            validator, checks = await asyncio.to_thread(prepared.judges)
-        except CinnabarError as problem:
-            raise of_schema(problem, "schema") from None
-        effort = self._completions.effort_of(parameters.reasoning_effort)
-        asked, tier = [self._engine.filler(effort)], None
-        if isinstance(self._engine, TwoTiers):
-            upper = self._engine.upper.filler(effort)
-            asked, tier = [*asked, upper], self._engine.tier(upper)
-        job = Job(
-            prepared.compiled,
-            asked[0],
-            validator,
-            parameters.on_missing,
-            min_confidence=parameters.min_confidence,
-            tier=tier,
-            max_tokens=self._limits.max_tokens,
-            max_seconds=self._limits.max_seconds,
-            checks=checks,
-            on_check=parameters.on_check,
-            on_empty=parameters.on_empty,
-            on_list_incomplete=parameters.on_list_incomplete,
-        )
-        outcomes = await self._outcomes(request, files, job, asked)
-        for outcome in outcomes:
-            self._metrics.documents.labels(outcome.code or "written").inc()
+            results = await self.answers(parameters, files, gone, request.state.deadline)
+        finally:
+            gone.cancel()
         return json_response(
             {
                 "id": f"extract-{uuid.uuid4().hex}",
                 "object": "extraction",
                 "created": int(time.time()),
                 "model": self._completions.name,
-                "results": [_result(name, outcome) for (name, _), outcome in zip(files, outcomes, strict=True)],
+                "results": results,
             }
         )
+
+    async def answers(
+        self, asked: ExtractBody, files: Sequence[tuple[str, bytes]], gone: asyncio.Future[None], deadline: float
+    ) -> list[dict[str, Any]]:
+        """Returns what a client is told of each file, which has a name and bytes.
+
+        gone: is done when the client has left. Raises ApiError for wrong parameters, and if the time is up.
+        """
+        if len(files) > _FILES:
+            raise invalid(f"files: expected {_FILES} or fewer entries, got {len(files)}", "files")
+        self._completions.check_model(asked.model or self._completions.name)
+        prepared = await self.prepared(asked.schema_)
+        try:
+            validator, checks = await asyncio.to_thread(prepared.judges)
+        except CinnabarError as problem:
+            raise of_schema(problem, "schema") from None
+        effort = self._completions.effort_of(asked.reasoning_effort)
+        fillers, tier = [self._engine.filler(effort)], None
+        if isinstance(self._engine, TwoTiers):
+            upper = self._engine.upper.filler(effort)
+            fillers, tier = [*fillers, upper], self._engine.tier(upper)
+        job = Job(
+            prepared.compiled,
+            fillers[0],
+            validator,
+            asked.on_missing,
+            min_confidence=asked.min_confidence,
+            tier=tier,
+            max_tokens=self._limits.max_tokens,
+            max_seconds=self._limits.max_seconds,
+            checks=checks,
+            on_check=asked.on_check,
+            on_empty=asked.on_empty,
+            on_list_incomplete=asked.on_list_incomplete,
+        )
+        work = [asyncio.wrap_future(self._threads.submit(self._outcome, name, data, job)) for name, data in files]
+        every = asyncio.ensure_future(asyncio.gather(*work))
+        try:
+            await first_of(every, gone, deadline)
+            outcomes = every.result()
+        finally:
+            if not every.done():
+                every.cancel()
+                for one in fillers:
+                    one.give_up()
+        for outcome in outcomes:
+            self._metrics.documents.labels(outcome.code or "written").inc()
+        return [_result(name, outcome) for (name, _), outcome in zip(files, outcomes, strict=True)]
 
     def close(self) -> None:
         """Ends the threads after what they work on."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _prepared(self, schema: dict[str, Any] | bool | str) -> Prepared:
+    async def prepared(self, schema: dict[str, Any] | bool | str) -> Prepared:
+        """Returns a schema, or the one that the server knows by this name. Raises ApiError if it cannot be filled."""
         if not isinstance(schema, str):
             return await self._schemas.prepared(schema, "schema")
         # A name never becomes a path or a module.
@@ -122,23 +146,6 @@ class FileReading:
             message = f"schema: expected a JSON Schema, or one of {', '.join(self._named)}; got {schema[:80]!r}"
             raise invalid(message, "schema")
         return await self._schemas.prepared_source(self._named[schema], "schema")
-
-    async def _outcomes(
-        self, request: Request, files: Sequence[tuple[str, bytes]], job: Job, fillers: Sequence[SharedFiller]
-    ) -> list[Outcome]:
-        """Returns the outcome of each file. Raises ApiError if the time is up."""
-        work = [asyncio.wrap_future(self._threads.submit(self._outcome, name, data, job)) for name, data in files]
-        every = asyncio.ensure_future(asyncio.gather(*work))
-        gone = asyncio.ensure_future(disconnected(request))
-        try:
-            await first_of(every, gone, request.state.deadline)
-            return every.result()
-        finally:
-            gone.cancel()
-            if not every.done():
-                every.cancel()
-                for one in fillers:
-                    one.give_up()
 
     def _outcome(self, name: str, data: bytes, job: Job) -> Outcome:
         digest = sha256(data).hexdigest()

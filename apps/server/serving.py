@@ -63,8 +63,17 @@ def address(settings: ServerSettings, listener: socket.socket) -> str:
     return f"http://{host}:{listener.getsockname()[1]}/v1"
 
 
-def run_server(gate: Gate, settings: ServerSettings, listener: socket.socket, ended: Callable[[], None]) -> None:
-    """Serves until SIGTERM or SIGINT, and calls `ended` after the last answer."""
+def run_server(
+    gate: Gate,
+    settings: ServerSettings,
+    listener: socket.socket,
+    ended: Callable[[], None],
+    lifespan: bool = False,
+) -> None:
+    """Serves until SIGTERM or SIGINT, and calls `ended` after the last answer.
+
+    lifespan: whether the application is told of the beginning and the end.
+    """
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     config = uvicorn.Config(
         gate,
@@ -72,7 +81,7 @@ def run_server(gate: Gate, settings: ServerSettings, listener: socket.socket, en
         access_log=False,
         server_header=False,
         date_header=True,
-        lifespan="off",
+        lifespan="on" if lifespan else "off",
         loop="asyncio",
         http=Connection,
         ws="none",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -81,6 +82,21 @@ class Correction:
     units: Sequence[Unit] = ()
     undone_by: str = ""
 
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """The correction as a JSON value."""
+        return {
+            "identity": self.identity,
+            "action": self.action.value,
+            "pointer": self.pointer,
+            "before": self.before,
+            "after": self.after,
+            "evidence": None if self.evidence is None else self.evidence.text,
+            "who": self.who,
+            "made": self.made.isoformat(),
+            "undone": None if self.undone is None else self.undone.isoformat(),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Undo:
@@ -117,6 +133,21 @@ class Reviewed:
     seen: Mapping[str, str] = field(default_factory=dict)
     moved: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     first: Mapping[str, tuple[str | None, float | None]] = field(default_factory=dict)
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """The state as a JSON value."""
+        return {
+            "document": self.document,
+            "path": self.path,
+            "schema": self.schema_name,
+            "outcome": self.outcome,
+            "code": self.code,
+            "detail": self.detail,
+            "pointers": list(self.pointers),
+            "record": None if self.record is None else json.loads(self.record.text),
+            "corrections": [one.as_json for one in self.corrections],
+        }
 
 
 def taken_back(corrections: Iterable[Correction], undone: Iterable[Undo]) -> tuple[Correction, ...]:

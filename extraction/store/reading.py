@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import re
 import tempfile
+import threading
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +26,7 @@ from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.held_snapshots import hold
 from cinnabar.extraction.store.local_paths import check_local
-from cinnabar.extraction.store.names import literal
+from cinnabar.extraction.store.names import literal, meant
 from cinnabar.extraction.store.queries import close_off, question, views_named
 from cinnabar.extraction.store.snapshot import OFFLINE, define_views
 from cinnabar.extraction.store.spelling import Spelling
@@ -131,11 +134,45 @@ def views_in(connection: duckdb.DuckDBPyConnection) -> list[str]:
     return [str(row[0]) for row in connection.execute(sql).fetchall()]
 
 
-def query(out: Path, sql: str) -> Answer:
-    """Returns the answer to this query. Raises UsageError if it fails, or is not exactly one query."""
+def query(out: Path, sql: str, most: int | None = None, seconds: float | None = None) -> Answer:
+    """Returns the answer to this query, or its first rows, at most so many.
+
+    Raises UsageError if it fails, takes more seconds, or is not exactly one query.
+    """
     with connect(out, "sql", sql=sql) as connection:
-        cursor = connection.execute(question(connection, sql))
-        return Answer([column[0] for column in cursor.description or ()], cursor.fetchall())
+        asked = question(connection, sql)
+        clock = threading.Timer(seconds or 0.0, connection.interrupt)
+        if seconds is not None:
+            clock.start()
+        try:
+            cursor = connection.execute(asked)
+            rows = cursor.fetchall() if most is None else cursor.fetchmany(most)
+        except duckdb.InterruptException as error:
+            raise UsageError(f"sql: the query took more than {seconds:g} s; ask for less") from error
+        finally:
+            clock.cancel()
+        return Answer([column[0] for column in cursor.description or ()], rows)
+
+
+def as_objects(answer: Answer) -> list[dict[str, Any]]:
+    """Returns the rows of an answer as JSON objects."""
+    names = distinct(answer.columns)
+    return [{name: plain(value) for name, value in zip(names, row, strict=True)} for row in answer.rows]
+
+
+def plain(value: Any) -> Any:
+    """Returns a value as JSON: NaN and infinity become null, bytes become hexadecimal, other types become text."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    if isinstance(value, Decimal):
+        return f"{value:f}"  # never 0E-12
+    return value.hex() if isinstance(value, bytes) else str(value)
 
 
 def distinct(columns: Sequence[str]) -> list[str]:
@@ -163,6 +200,23 @@ def show(out: Path, document: str) -> list[Shown]:
             some = ", ".join(f"{path} ({digest[:12]})" for digest, path in sorted(matches.items())[:5])
             raise UsageError(f"{document}: fits {len(matches)} documents ({some}); give more of it")
         return _shown(connection, next(iter(matches)))
+
+
+def record_of(out: Path, document: str, schema: str | None) -> tuple[str, str]:
+    """Returns the digest of this document and the name of the schema of its record.
+
+    Raises UsageError if it has none, or records of several schemas and none of them is named.
+    """
+    shown = show(out, document)
+    names = list(dict.fromkeys(one.schema_name for one in shown if one.document))
+    if not names:
+        raise UsageError(f"{document}: there is no record to correct, because it could not be read")
+    if schema is None and len(names) > 1:
+        raise UsageError(f"{document}: has records of {', '.join(names)}; name one with --schema")
+    name = names[0] if schema is None else meant(schema, names)
+    if name is None:
+        raise UsageError(f"--schema {schema}: expected a schema of this document: {', '.join(names)}")
+    return next(one.document for one in shown if one.document), name
 
 
 def _find(connection: duckdb.DuckDBPyConnection, document: str, spelled: str) -> dict[str, str]:

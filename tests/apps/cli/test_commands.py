@@ -169,7 +169,7 @@ USES = {
 }
 ELSEWHERE = {
     "serve", "flows serve", "flows alert", "review", "model check", "model fetch", "model merge", "eval", "train",
-    "improve", "login",
+    "improve", "login", "mcp",
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from server_process import running
 from tiny_checkpoint import write_checkpoint
 
 from cinnabar.apps.cli.main import run
-from cinnabar.apps.cli.serve import _model
+from cinnabar.apps.cli.serve import model_of
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.learning.corrected_examples import corrected_examples
 from cinnabar.extraction.plan.run_options import RunPlan
@@ -76,8 +76,8 @@ def test_of_several_kept_models_one_has_to_be_named(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("cinnabar.apps.cli.serve.names", lambda _: ["note", "bill"])
     monkeypatch.setattr("cinnabar.apps.cli.serve.kept_model", lambda out, name: out / name if name == "note" else None)
     with pytest.raises(UsageError, match=r"2 schemas.*--model .*/note` for note, or `--model default`"):
-        _model(RunPlan(out=tmp_path))
-    assert _model(RunPlan(out=tmp_path, model="default")) == "default"
+        model_of(RunPlan(out=tmp_path))
+    assert model_of(RunPlan(out=tmp_path, model="default")) == "default"
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from fetched_release import NAME, fetched_release
 from server_process import invoice, running
 
 from cinnabar.apps.cli.main import run
-from cinnabar.apps.cli.serve import _model
+from cinnabar.apps.cli.serve import model_of
 from cinnabar.apps.server.assembly import text_document, text_passage
 from cinnabar.apps.server.two_tiers import TwoTiers
 from cinnabar.engine.chat.shared_engine import SharedEngine
@@ -142,6 +142,6 @@ def test_a_results_folder_is_served_with_the_models_that_it_began_with(
     fetched_release(tmp_path / "models")
     (tmp_path / "out").mkdir()
     begin_with(tmp_path / "out", NAME)
-    assert _model(RunPlan(out=tmp_path / "out")) == "auto"
+    assert model_of(RunPlan(out=tmp_path / "out")) == "auto"
     assert f"the reader, and {NAME} where it doubts" in capsys.readouterr().err
-    assert _model(RunPlan(out=tmp_path / "out", model="reader")) == "default"
+    assert model_of(RunPlan(out=tmp_path / "out", model="reader")) == "default"

@@ -1,0 +1,127 @@
+"""`cinnabar mcp` gives agents tools: files into records, and the results folder."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import sys
+import threading
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cinnabar.apps.cli.options import takes_options
+from cinnabar.apps.cli.schema_report import reported
+from cinnabar.apps.cli.serve import key_in, model_of
+from cinnabar.apps.server.logs import start_log
+from cinnabar.apps.server.settings import ServerSettings
+from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.reading.planned_models import sources_of
+from cinnabar.schemas import load_schema
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.extras import check_extra
+
+
+@takes_options(
+    *("model", "device", "effort", "max_tokens", "max_seconds", "seconds_each", "password_file"),
+    *("ocr", "ocr_engine", "workers"),
+)
+def serve_agents(
+    folders: Annotated[
+        list[Path] | None, typer.Argument(metavar="FOLDER…", help="Folders whose files an agent may have read.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder with the results of extract.")] = None,
+    schema: Annotated[
+        list[str] | None, typer.Option(metavar="S", help="A schema that agents may name; repeatable.")
+    ] = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Without the tool that corrects.")] = False,
+    max_answer: Annotated[int, typer.Option(metavar="KB", help="Kilobytes of an answer.")] = 64,
+    http: Annotated[bool, typer.Option("--http", help="By streamable HTTP, in place of standard input.")] = False,
+    host: Annotated[str, typer.Option(metavar="HOST", help="With --http: the address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", help="With --http: the port; 0 takes a free one.")] = 8001,
+    allowed_host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="With --http: a name of this server; repeatable.")
+    ] = None,
+    api_key_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --http: a file with the key that clients have to show.")
+    ] = None,
+    timeout: Annotated[float, typer.Option(metavar="S", help="Seconds that an extraction may take.")] = 600.0,
+    max_body: Annotated[int, typer.Option(metavar="MB", help="Megabytes of a file.")] = 64,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="With --http: one JSON object with the address on standard output.")
+    ] = False,
+    **run_options: Any,
+) -> int:
+    """Give agents tools by the Model Context Protocol: extract, query, schema_check, show and correct.
+
+    Without --http an agent's program starts this command and speaks to it on its standard input and output. The model
+    is loaded when the first document is read. docs/server.md tells what the tools take and answer.
+
+    \b
+    Examples:
+      cinnabar mcp mails --out tables
+      cinnabar mcp mails invoices --out tables --schema claims.json --read-only
+      cinnabar mcp mails --out tables --http --port 8001 --api-key-file key.txt
+    """
+    check_extra("agents", "cinnabar mcp")
+    if max_answer < 1:
+        raise UsageError(f"--max-answer: expected at least 1, got {max_answer}")
+    if as_json and not http:
+        raise UsageError("--json: expected --http with it; else standard output speaks the protocol")
+    key = None if api_key_file is None else key_in(api_key_file)
+    settings = ServerSettings(host, port, tuple(allowed_host or ()), key, timeout=timeout, max_body=max_body << 20)
+    plan = RunPlan.of(schema or (), out, **run_options)
+    schemas = [load_schema(one) for one in plan.schemas]
+    # Extras: agents, server.
+    from cinnabar.apps.mcp.folders import Folders
+    from cinnabar.apps.mcp.server import http_app, mcp_server
+    from cinnabar.apps.mcp.tools import Tools
+    from cinnabar.apps.server.assembly import Assembled, assemble, model_name
+    from cinnabar.apps.server.documents import FileReading
+    from cinnabar.apps.server.gate import Gate
+    from cinnabar.apps.server.metrics import Metrics
+    from cinnabar.apps.server.serving import address, bound, run_server
+
+    loading, loaded = threading.Lock(), list[Assembled]()
+
+    def reading() -> FileReading:
+        with loading:
+            if not loaded:
+                model = model_of(plan)
+                source, escalation = sources_of(plan, model)
+                called = model_name(model)
+                loaded.append(assemble(source, called, plan.options, settings, schemas, None, escalation))
+        return loaded[0].documents
+
+    def close() -> None:
+        for one in loaded:
+            one.close()
+
+    tools = Tools(
+        out,
+        Folders(folders or (), settings.max_body),
+        reading,
+        lambda source, compiled: reported(source, compiled).as_json,
+        f"{getpass.getuser()} (agent)",
+        max_answer << 10,
+        timeout,
+    )
+    server = mcp_server(tools, version("cinnabar-extract"), read_only)
+    if not http:
+        try:
+            server.run()
+        finally:
+            close()
+        return 0
+    listener = bound(settings)
+    start_log()
+    with listener:
+        url = address(settings, listener).removesuffix("/v1") + "/mcp"
+        if as_json:
+            print(json.dumps({"url": url}), flush=True)
+        print(f"cinnabar: tools for agents at {url}; SIGTERM or Ctrl-C ends it", file=sys.stderr, flush=True)
+        gate = Gate(http_app(server, settings.max_body), settings, Metrics())
+        run_server(gate, settings, listener, close, lifespan=True)
+    return 0

@@ -1,0 +1,35 @@
+"""The pages for agents are those that the documentation makes, and their commands exist."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+from documentation import ROOT
+
+sys.path.insert(0, str(ROOT / "scripts"))
+import agent_pages
+from test_docs import check_cinnabar, words_of
+
+SKILL = (ROOT / "docs" / "skill" / "SKILL.md").read_text("utf-8")
+
+
+def test_the_pages_for_agents_are_those_of_the_documentation() -> None:
+    assert (ROOT / "docs" / "llms.txt").read_text("utf-8") == agent_pages.pages(), "`make agent-pages` writes it anew"
+    assert agent_pages.skill() == SKILL, "`make agent-pages` writes it anew"
+
+
+def test_every_page_is_listed_once() -> None:
+    listed = re.findall(r"\]\(([\w-]+\.md)\)", (ROOT / "docs" / "llms.txt").read_text("utf-8"))
+    assert listed == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+
+
+def test_a_skill_has_a_name_and_says_when_it_is_of_use() -> None:
+    front = re.match(r"---\nname: ([a-z-]{1,64})\ndescription: (.{1,1024})\n---\n", SKILL)
+    assert front is not None and "Use it to" in front[2]
+
+
+@pytest.mark.parametrize("line", re.findall(r"`(cinnabar [a-z][^`]*)`", SKILL))
+def test_every_command_of_the_skill_exists(line: str) -> None:
+    check_cinnabar(words_of(line))
