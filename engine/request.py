@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.schemas.form.form import Form
 
-Origin = Literal["copied", "chosen", "generated", "absent", "default", "known", "fact", "minimal"]
+Origin = Literal["copied", "chosen", "generated", "absent", "default", "known", "fact", "minimal", "looked_up"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,7 @@ def serve_agents(
         return loaded[0].documents
 
     def close() -> None:
+        tools.queries.close()
         for one in loaded:
             one.close()
 

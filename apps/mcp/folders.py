@@ -62,4 +62,6 @@ class Folders:
         for root in self.roots:
             for folder, below, files in islice(os.walk(root), _LOOKED_AT):
                 below.sort()
-                yield from (harmless(str(Path(folder, one).relative_to(root))) for one in sorted(files))
+                paths = (Path(folder, one) for one in sorted(files))
+                own = (path for path in paths if path.is_file() and not path.is_symlink())
+                yield from (harmless(str(path.relative_to(root))) for path in own)

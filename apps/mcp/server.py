@@ -14,9 +14,9 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import Resource, ToolAnnotations
 from pydantic import Field
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from cinnabar.apps.mcp.tools import Tools
+from cinnabar.apps.mcp.tools import LONGEST, Tools
 from cinnabar.apps.server.errors import ApiError
 from cinnabar.schemas.errors import CinnabarError
 
@@ -57,7 +57,8 @@ async def _told(work: Awaitable[_T]) -> _T:
     try:
         return await work
     except (CinnabarError, ApiError) as error:
-        raise ToolError(error.message if isinstance(error, ApiError) else str(error)) from error
+        said = error.message if isinstance(error, ApiError) else str(error)
+        raise ToolError(said if len(said) <= LONGEST else f"{said[:LONGEST]} …") from error
     except OSError as error:
         raise ToolError(f"cannot be read: {error.strerror or type(error).__name__}") from error
 
@@ -77,7 +78,7 @@ def mcp_server(tools: Tools, version: str, read_only: bool) -> MCPServer[Any]:
     @server.tool(annotations=reads, structured_output=False)
     async def extract(
         schema: Schema,
-        files: Annotated[Strings, Field(description="Files within the server's folders: PDF, e-mail, office, …")] = (),
+        files: Annotated[Strings | str, Field(description="Files within the server's folders: PDF, mail, office")] = (),
         texts: Annotated[Strings, Field(description="Texts of documents, in place of files or beside them.")] = (),
     ) -> str:
         """Read documents now: a record for each, with confidence and evidence. Nothing is stored."""
@@ -131,4 +132,14 @@ def http_app(server: MCPServer[Any], most: int) -> ASGIApp:
     most: bytes of a request.
     """
     allowed = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    return server.streamable_http_app(stateless_http=True, max_request_body_size=most, transport_security=allowed)
+    app = server.streamable_http_app(stateless_http=True, max_request_body_size=most, transport_security=allowed)
+
+    async def only_post(scope: Scope, receive: Receive, send: Send) -> None:
+        # Without sessions there is nothing to listen for, and an open stream would keep the server from ending.
+        if scope["type"] == "http" and scope["method"] != "POST":
+            message = f"expected another method than {scope['method']} for this route"
+            await ApiError(405, "method_not_allowed", message).response()(scope, receive, send)
+            return
+        await app(scope, receive, send)
+
+    return only_post

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,8 @@ from cinnabar.apps.server.bodies import checked
 from cinnabar.apps.server.documents import FileReading
 from cinnabar.apps.server.parameters import ExtractBody
 from cinnabar.extraction.corrections import Action, Change, Corrector
-from cinnabar.extraction.store.reading import as_objects, plain, query, record_of, show
+from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
+from cinnabar.extraction.store.reading import plain, record_of, show
 from cinnabar.extraction.store.stored_records import names
 from cinnabar.extraction.store.stored_schemas import latest_source
 from cinnabar.schemas import SchemaSource
@@ -25,8 +28,14 @@ from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.reading.texts import schema_text
 
-#: The rows that are read of a query, and the seconds that it may take.
-ROWS, SECONDS = 10_000, 20.0
+#: The rows that are read of a query, the seconds that it may take, and the bytes of address space.
+ROWS, SECONDS, MEMORY = 10_000, 20.0, 3 << 30
+#: Files and texts of one call, and how many times the bytes of a file they may have together.
+_FILES, _TOGETHER = 256, 4
+#: The characters of an error.
+LONGEST = 2000
+#: Queries at a time.
+_QUERIES = 2
 #: The characters of an evidence in an answer.
 _EVIDENCE = 200
 
@@ -46,6 +55,7 @@ class Tools:
     who: str
     most: int
     seconds: float
+    queries: WorkerPool[WorkerProcess] = field(default_factory=lambda: WorkerPool[WorkerProcess](_QUERIES, "queries"))
 
     async def extract(
         self, schema: dict[str, Any] | str, files: Sequence[str] = (), texts: Sequence[str] = ()
@@ -57,26 +67,52 @@ class Tools:
         if not files and not texts:
             raise UsageError("extract: expected files or texts, got none")
         body = checked(ExtractBody, {"schema": schema, "files": [{"content": ""}]})
+        files = [files] if isinstance(files, str) else files
+        if len(files) + len(texts) > _FILES:
+            raise UsageError(f"extract: expected at most {_FILES} files and texts, got {len(files) + len(texts)}")
+        left, given = _TOGETHER * self.folders.most, list[tuple[str, bytes]]()
+        for name in files:
+            given.append((name, await asyncio.to_thread(self.folders.read, name)))
+            left -= len(given[-1][1])
+            if left < 0:
+                most = _TOGETHER * self.folders.most
+                raise UsageError(f"files: expected at most {most} bytes together; read fewer files at a time")
         if sum(map(len, texts)) > self.folders.most:
             raise UsageError(f"texts: expected at most {self.folders.most} characters")
-        given = [(name, await asyncio.to_thread(self.folders.read, name)) for name in files]
         given += [(f"text {at}.txt", text.encode("utf-8", "replace")) for at, text in enumerate(texts, 1)]
         reading = await asyncio.to_thread(self.reading)
         gone = asyncio.get_running_loop().create_future()
         answers = await reading.answers(body, given, gone, time.monotonic() + self.seconds)
         results = orjson.loads(orjson.dumps(answers))
-        return {"results": [_told(one, self.most // len(results)) for one in results]}
+        told = [_told(one, self.most // len(results)) for one in results]
+        kept = _within(told, self.most)
+        if len(kept) == len(told):
+            return {"results": kept}
+        return {"results": kept, "left_out": f"results from {len(kept) + 1} on; ask for fewer at a time"}
 
     def query(self, sql: str) -> dict[str, Any]:
         """Returns the rows of a query over the results folder's views, as many as an answer has room for.
 
         Raises UsageError for anything but one query that reads them.
         """
-        rows = as_objects(query(self._results(), sql, ROWS + 1, SECONDS))
-        kept = _within(rows[:ROWS], self.most)
-        if len(kept) == len(rows):
-            return {"rows": kept}
-        return {"rows": kept, "left_out": "more rows; ask for less, with LIMIT, fewer columns or an aggregate"}
+        # A text of another program may have halves of letters.
+        whole = sql.encode("utf-8", "replace").decode()
+        text = orjson.dumps({"out": str(self._results().absolute()), "sql": whole, "rows": ROWS, "bytes": self.most})
+        worker = self.queries.take()
+        try:
+            worker = worker or self.queries.start(_query_process)
+            told = worker.ask_json(text, 2 * self.most + (1 << 20))
+        except (WorkerDied, WorkerTimedOut) as error:
+            if worker is not None:
+                self.queries.end(worker)
+                worker = None
+            why = f"more than {SECONDS:g} s" if isinstance(error, WorkerTimedOut) else "too much memory"
+            raise UsageError(f"sql: the query took {why}; ask for less") from error
+        finally:
+            self.queries.give(worker)
+        if "problem" in told:
+            raise UsageError(told["problem"])
+        return {"rows": told["rows"]} | ({"left_out": told["cut"]} if "cut" in told else {})
 
     async def schema_check(self, schema: dict[str, Any] | str) -> dict[str, Any]:
         """Returns the fields that a schema asks for, and what is not promised.
@@ -88,7 +124,8 @@ class Tools:
         told = await asyncio.to_thread(self.report, prepared.source, prepared.compiled)
         fields = _within(told["fields"], self.most)
         left = len(told["fields"]) - len(fields)
-        about = {"name": told["name"], "fields": fields, "not_promised": _within(told["not_promised"], self.most // 4)}
+        about = {"name": told["name"][:_EVIDENCE], "fields": fields}
+        about["not_promised"] = _within(told["not_promised"], self.most // 4)
         return about | ({"left_out": f"{left} fields"} if left else {})
 
     def show(self, document: str) -> dict[str, Any]:
@@ -113,12 +150,15 @@ class Tools:
         """
         if not set_values and not absent and not accept:
             raise UsageError("correct: expected values to set, places that are absent, or places to accept; got none")
+        twice = [one for one, times in Counter([*set_values, *absent, *accept]).items() if times > 1]
+        if twice:
+            raise UsageError(f"correct: expected one change of a place, got several of {twice[0]}")
         changes = [
             Change(Action.LIST if isinstance(value, list) else Action.VALUE, pointer, json.dumps(value))
             for pointer, value in set_values.items()
         ]
         changes += [Change(Action.ABSENT, pointer) for pointer in absent]
-        changes += [Change(Action.ACCEPT, pointer.rstrip("/")) for pointer in accept]
+        changes += [Change(Action.ACCEPT, "" if pointer == "/" else pointer) for pointer in accept]
         digest, name = record_of(self._results(), document, schema)
         return _told(Corrector(self._results()).correct(digest, name, changes, self.who).as_json, self.most)
 
@@ -137,6 +177,11 @@ class Tools:
         if self.out is None:
             raise UsageError("this server was started without a results folder; --out names one")
         return self.out
+
+
+def _query_process() -> WorkerProcess:
+    command = [sys.executable, "-P", "-m", "cinnabar.apps.mcp.query_worker", str(SECONDS), str(MEMORY)]
+    return WorkerProcess(command, b"", SECONDS + 2, "query")
 
 
 def _size(value: Any) -> int:
@@ -159,13 +204,9 @@ def _told(result: dict[str, Any], most: int) -> dict[str, Any]:
     fields = result.pop("fields", [])
     told = {key: value for key, value in result.items() if value not in (None, "", [], {}) and key != "record_json"}
     if _size(told) > most:
-        size, told = _size(told), {key: value for key, value in told.items() if isinstance(value, str)}
-        told = {key: value[:_EVIDENCE] for key, value in told.items()}
-        told["left_out"] = (
-            f"the record: it takes {size} bytes, and an answer at most {most}; `cinnabar extract` writes it into "
-            "tables, of which `query` reads parts"
-        )
-        return told
+        why = f"the record: {_size(told)} bytes of {most}; write it with `cinnabar extract`, and `query` parts of it"
+        kept_names = [key for key in ("name", "path", "status", "code") if key in told]
+        return {key: told[key][:_EVIDENCE] for key in kept_names} | {"left_out": why}
     fields = sorted((_field(one) for one in fields), key=lambda one: (one.get("confidence") or 0.0))
     kept = _within(fields, most - _size(told))
     told |= {"fields": kept} if kept else {}

@@ -129,6 +129,8 @@ class FileReading:
                 every.cancel()
                 for one in fillers:
                     one.give_up()
+                # What they end with is no error of ours.
+                await asyncio.gather(*work, return_exceptions=True)
         for outcome in outcomes:
             self._metrics.documents.labels(outcome.code or "written").inc()
         return [_result(name, outcome) for (name, _), outcome in zip(files, outcomes, strict=True)]

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import orjson
-
 from cinnabar.apps.server.errors import ApiError, of_schema
 from cinnabar.apps.server.metrics import Metrics
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
@@ -23,6 +21,7 @@ from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import CinnabarError, SchemaError
+from cinnabar.schemas.lookups import LOOKUP
 from cinnabar.schemas.reading.texts import schema_text
 
 #: Schemas that are kept, their bytes, or so, and threads that wait for the processes that compile first.
@@ -80,6 +79,11 @@ class SchemaCache:
             text = schema_text(schema).encode()
         except (RecursionError, ValueError):
             raise ApiError(400, "invalid_schema", "the schema nests too deeply or holds no JSON", param) from None
+
+        if f'"{LOOKUP}":'.encode() in text:
+            # Its rows would be told to whoever names a file of this machine.
+            message = f"{LOOKUP}: expected in a schema that the server was started with (--schema), not in a client's"
+            raise ApiError(400, "invalid_schema", message, param)
 
         def make() -> Prepared:
             with self._compiling[self._lanes.check(text, param)]:
@@ -179,25 +183,11 @@ _MEMORY = 2 << 30
 _ANSWER = 1 << 20
 
 
-class _Compiler(WorkerProcess):
-    """One process that compiles one schema at a time."""
-
-    def ask(self, text: bytes) -> dict[str, str | None] | None:
-        """Returns what is wrong with a schema, None if it compiles. Raises WorkerDied or WorkerTimedOut."""
-        self.send(len(text).to_bytes(8, "little"), text)
-        deadline = self.deadline()
-        size = int.from_bytes(self.receive(8, deadline), "little")
-        if size > _ANSWER:
-            raise WorkerDied("a malformed answer")
-        problem: dict[str, str | None] | None = orjson.loads(self.receive(size, deadline))
-        return problem
-
-
 class SchemaLanes:
     """Compiles schemas in processes. seconds: the most for one."""
 
     def __init__(self, seconds: float) -> None:
-        self._lanes = [(limit, WorkerPool[_Compiler](1, f"schemas {limit:g} s")) for limit in (MOMENT, seconds)]
+        self._lanes = [(limit, WorkerPool[WorkerProcess](1, f"schemas {limit:g} s")) for limit in (MOMENT, seconds)]
 
     def check(self, text: bytes, param: str) -> bool:
         """Returns whether the schema compiles in a moment; the calling thread waits. Raises ApiError if it does not.
@@ -208,7 +198,7 @@ class SchemaLanes:
             worker = lane.take()
             try:
                 worker = worker or lane.start(lambda limit=limit: _started(limit))  # type: ignore[misc]
-                problem = worker.ask(text)
+                problem = worker.ask_json(text, _ANSWER)
             except (WorkerDied, WorkerTimedOut) as error:
                 if worker is not None:
                     lane.end(worker)
@@ -233,6 +223,6 @@ class SchemaLanes:
             lane.close()
 
 
-def _started(limit: float) -> _Compiler:
+def _started(limit: float) -> WorkerProcess:
     command = [sys.executable, "-P", "-m", "cinnabar.apps.server.schema_worker", str(limit), str(_MEMORY)]
-    return _Compiler(command, b"", limit, "schema")
+    return WorkerProcess(command, b"", limit, "schema")

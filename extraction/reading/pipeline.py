@@ -28,6 +28,7 @@ from cinnabar.extraction.reading.records.evidence import evidence_of, page_of
 from cinnabar.extraction.reading.records.facts import NO_FACTS, REFUSED, FactValues, with_facts
 from cinnabar.extraction.reading.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.reading.records.list_lengths import notes_of, with_list_fate
+from cinnabar.extraction.reading.records.lookups import NO_ROW, SEVERAL_ROWS, with_lookups
 from cinnabar.extraction.reading.records.marks import with_marks
 from cinnabar.extraction.reading.records.merging import merge
 from cinnabar.extraction.reading.records.ocr_confidence import chance_of_reading
@@ -348,7 +349,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
     A bound field whose fact was refused gets the flag `refused_fact`; of a list only the record has it.
     """
     leaves = []
-    filled = with_constants(form, filled)
+    filled, matched = with_lookups(form, with_constants(form, filled))
     differing, locale = differences(document), locale_of(document)
     columns = TableColumns(document) if len(filled.rows) >= _TABLE_ROWS else None
     for pointer, leaf in filled.leaves.items():
@@ -356,6 +357,8 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
         evidence = evidence_of(document, words_behind(form, leaf, document.text, region))
         if columns is not None and evidence is not None and (column := columns.at(evidence.spans[0].start)):
             evidence = replace(evidence, place=" › ".join(filter(None, (evidence.place, column))))
+        if evidence is not None and pointer in matched:
+            evidence = replace(evidence, place=" › ".join(filter(None, (evidence.place, matched[pointer]))))
         read = chance_of_reading(document, evidence)
         ambiguous = ambiguities(form, leaf, evidence, locale)
         flags = _flags(leaf, evidence) | {
@@ -363,6 +366,8 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
             REFUSED: pointer in facts.refusals,
             DATA_DIFFERS: _lies_in(evidence, differing),
             SIGN_DROPPED: drops_sign(form, leaf, evidence, document.text, locale),
+            NO_ROW: f": {NO_ROW}" in matched.get(pointer, ""),
+            SEVERAL_ROWS: f": {SEVERAL_ROWS}" in matched.get(pointer, ""),
         }
         leaves.append(
             LeafRow(

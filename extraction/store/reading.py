@@ -212,10 +212,10 @@ def record_of(out: Path, document: str, schema: str | None) -> tuple[str, str]:
     if not names:
         raise UsageError(f"{document}: there is no record to correct, because it could not be read")
     if schema is None and len(names) > 1:
-        raise UsageError(f"{document}: has records of {', '.join(names)}; name one with --schema")
+        raise UsageError(f"{document}: has records of {', '.join(names)}; name one as the schema")
     name = names[0] if schema is None else meant(schema, names)
     if name is None:
-        raise UsageError(f"--schema {schema}: expected a schema of this document: {', '.join(names)}")
+        raise UsageError(f"schema {schema}: expected a schema of this document: {', '.join(names)}")
     return next(one.document for one in shown if one.document), name
 
 

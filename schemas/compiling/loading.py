@@ -17,6 +17,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from cinnabar.schemas.decimals import DECIMALS
 from cinnabar.schemas.errors import SchemaError
 from cinnabar.schemas.library import LIBRARY
+from cinnabar.schemas.lookups import with_tables
 from cinnabar.schemas.python_types import is_type, name_of, schema_of
 from cinnabar.schemas.reading.metaschema import check_schema, fingerprint
 from cinnabar.schemas.reading.texts import read_schema
@@ -197,6 +198,7 @@ def _source(
     line_of: Callable[[str], int] | None = None,
 ) -> SchemaSource:
     check_schema(schema, where or name, line_of)
+    schema = with_tables(schema, Path(where).parent if where else Path.cwd(), where or name)
     title = schema.get("title") if isinstance(schema, dict) else None
     if not keep_name and isinstance(title, str) and title.strip():
         name = title.strip()

@@ -11,6 +11,7 @@ from cinnabar.schemas.decimals import DECIMALS
 from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging.dialects import Entry
 from cinnabar.schemas.judging.resources import Place
+from cinnabar.schemas.lookups import lookup_of
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.shape import Binding, Notes
 
@@ -96,6 +97,7 @@ def schema_notes(schema: Mapping[str, Any], pointer: str) -> Notes:
         day_first,
         _former_names(schema[WAS], f"{pointer}/{WAS}") if WAS in schema else (),
         written,
+        lookup_of(schema, pointer),
     )
 
 

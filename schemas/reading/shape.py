@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
+from cinnabar.schemas.lookups import Lookup
+
 
 @dataclass(frozen=True, slots=True)
 class Binding:
@@ -28,7 +30,7 @@ class Notes:
     `words` are options with other words for them, in any language (`x-cinnabar-options`). `day_first` says whether
     documents write the day before the month (`x-cinnabar-day-first`). `was` has the former names of the property
     (`x-cinnabar-was`); no two notes differ by them. `written` says that a person would word the value anew
-    (`x-cinnabar-written`).
+    (`x-cinnabar-written`). `lookup` names a table in which the value is found (`x-cinnabar-lookup`).
     """
 
     title: str = ""
@@ -40,6 +42,7 @@ class Notes:
     day_first: bool | None = None
     was: tuple[str, ...] = field(default=(), compare=False)
     written: bool = False
+    lookup: Lookup | None = None
 
     def over(self, other: Notes) -> Notes:
         """These notes; an empty one is taken from `other`."""
@@ -53,6 +56,7 @@ class Notes:
             other.day_first if self.day_first is None else self.day_first,
             self.was or other.was,
             self.written or other.written,
+            self.lookup or other.lookup,
         )
 
 

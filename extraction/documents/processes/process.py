@@ -14,6 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import IO, Any, Generic, ParamSpec, TypeVar
 
+import orjson
+
 from cinnabar.engine.child_environment import child_environment
 from cinnabar.extraction.documents.processes.wire import MAGIC
 from cinnabar.schemas.errors import RunError
@@ -106,6 +108,18 @@ class WorkerProcess:
             pieces.append(piece)
             count -= len(piece)
         return b"".join(pieces)
+
+    def ask_json(self, text: bytes, most: int) -> Any:
+        """Returns the JSON value, of at most so many bytes, that it answers to a text; both go behind their lengths.
+
+        Raises WorkerDied or WorkerTimedOut; it cannot be used afterwards.
+        """
+        self.send(len(text).to_bytes(8, "little"), text)
+        deadline = self.deadline()
+        size = int.from_bytes(self.receive(8, deadline), "little")
+        if size > most:
+            raise WorkerDied("a malformed answer")
+        return orjson.loads(self.receive(size, deadline))
 
     def _fate(self) -> str:
         try:

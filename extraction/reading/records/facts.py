@@ -218,7 +218,8 @@ def put_value(record: Any, pointer: str, value: Any = _OUT) -> bool:
     *above, last = [unescape(step) for step in pointer.split("/")[1:]] or [""]
     part = record
     for step in above:
-        part = part.get(step) if isinstance(part, dict) else None
+        is_item = isinstance(part, list) and step.isdecimal() and int(step) < len(part)
+        part = part.get(step) if isinstance(part, dict) else part[int(step)] if is_item else None
     if not isinstance(part, dict) or part.get(last, _OUT) == value:
         return False
     if value is _OUT:

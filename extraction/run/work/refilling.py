@@ -34,6 +34,7 @@ from cinnabar.extraction.reading.pipeline import (
 )
 from cinnabar.extraction.reading.planning import chunks_for, passage_of
 from cinnabar.extraction.reading.records.facts import REFUSED, FactValues, with_facts
+from cinnabar.extraction.reading.records.lookups import with_lookups
 from cinnabar.extraction.reading.records.marks import with_marks
 from cinnabar.extraction.reading.records.merging import merge
 from cinnabar.extraction.reading.tiers import ALONE, Escalated, MergedRecord
@@ -213,7 +214,7 @@ class _Plan:
 
     def _joined(self, filled: Filled | None, frozen: Frozen, job: Job) -> Outcome | None:
         form, stored, changes = job.compiled.form, self.stored, self.changes
-        new = None if filled is None else parse(filled.record)
+        new = None if filled is None else parse(with_lookups(form, filled)[0].record)
         value, taken = splice(form, parse(stored.record.text), new, changes, frozen)
         try:
             text = job.compiled.canonical(value)

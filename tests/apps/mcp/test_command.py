@@ -63,6 +63,7 @@ def test_by_http_the_key_of_the_server_is_shown(mails: Path) -> None:
             bearer = accepts | {"authorization": "Bearer a-key"}
             assert httpx.post(url, json=CALL, headers=bearer | {"host": "example.org"}).status_code == 421
             assert httpx.post(url, json=CALL, headers=bearer | {"origin": "https://example.org"}).status_code == 403
+            assert httpx.get(url, headers=bearer).status_code == 405
             for body in (b"", b"{", b"[]", b'{"jsonrpc":"2.0"}', b"\0" * 100):
                 answer = httpx.post(url, content=body, headers=bearer | {"content-type": "application/json"})
                 assert 400 <= answer.status_code < 500, answer.text

@@ -50,6 +50,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     mails = place / "mails"
     (mails / "june").mkdir(parents=True)
     (mails / "june" / "a.txt").write_text("Total: 12.50 EUR")
+    (mails / "big.txt").write_text("x" * 9_000)
     (mails / "large.txt").write_text("x" * 20_000)
     (mails / "broken.pdf").write_bytes(b"%PDF-1.7 nothing")
     (place / "secret.txt").write_text(SECRET)
@@ -63,14 +64,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def tools(place: Path, assembled: Assembled) -> Tools:
+def tools(place: Path, assembled: Assembled) -> Iterator[Tools]:
     """Tools over these folders, with small bounds."""
 
     def reading() -> FileReading:
         return assembled.documents
 
     folders = Folders([place / "mails"], 10_000)
-    return Tools(place / "tables", folders, reading, lambda *one: reported(*one).as_json, "agent", MOST, 60.0)
+    tools = Tools(place / "tables", folders, reading, lambda *one: reported(*one).as_json, "agent", MOST, 60.0)
+    yield tools
+    tools.queries.close()
 
 
 def call(tools: Tools, name: str, read_only: bool = False, **arguments: Any) -> CallToolResult:
@@ -183,6 +186,7 @@ CORRECTIONS: list[dict[str, Any]] = [
     {"document": "a.txt", "accept": ["/x"]},
     {"document": "a.txt", "set_values": {"/number": 5}}, {"document": "a.txt", "set_values": {"number": "x"}},
     {"document": "a.txt", "set_values": {"/__proto__/a": "x"}}, {"document": "a.txt", "set_values": {"": {}}},
+    {"document": "a.txt", "set_values": {"/number": "x"}, "absent": ["/number"]},
     {"document": "a.txt", "set_values": {"/number": "x"}, "schema": "../bill"}, {"document": "a.txt", "who": "eva"},
 ]  # fmt: skip
 HOSTILE: list[tuple[str, dict[str, Any]]] = [
@@ -194,6 +198,9 @@ HOSTILE: list[tuple[str, dict[str, Any]]] = [
     *(("correct", one) for one in CORRECTIONS),
     ("extract", {"schema": TOTAL}), ("extract", {"schema": TOTAL, "texts": ["x" * 20_000]}),
     ("extract", {"schema": TOTAL, "files": ["june/a.txt"] * 300}),
+    ("extract", {"schema": TOTAL, "texts": ["a"] * 257}), ("extract", {"schema": TOTAL, "files": ["big.txt"] * 50}),
+    ("query", {"sql": "SELECT error(repeat('x', 1000000))"}),
+    ("query", {"sql": "SELECT CAST(repeat('x', 9999) AS INT)"}),
     ("nothing", {}), ("query", {"sql": 5}), ("query", {}),
 ]  # fmt: skip
 
@@ -225,16 +232,36 @@ def test_hostile_calls_are_refused_and_read_and_write_nothing_else(
     answered = [(what, text_of(result), result.is_error) for what, result in asyncio.run(every())]
     assert [what for what, said, _ in answered if SECRET in said or "root:" in said] == []
     assert [f"{what}: {said[:200]}" for what, said, is_error in answered if not is_error] == []
+    assert max(len(said) for _, said, _ in answered) < 2_200
     # Of an error of our own an agent would be told nothing.
     assert [what for what, said, _ in answered if re.fullmatch(r"Error executing tool \w+", said)] == []
     assert "Traceback" not in caplog.text
     assert _files(place) == before
 
 
-def test_a_query_without_end_is_ended(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.apps.mcp.tools.SECONDS", 0.3)
-    endless = "SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE (a.range * b.range) % 7 = 3"
-    assert "took more than 0.3 s" in text_of(call(tools, "query", sql=endless))
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("SELECT count(*) FROM range(300000) a, range(300000) b WHERE (a.range * b.range) % 7 = 3", "1 s"),
+        # DuckDB does not look for an end within a function.
+        ("SELECT levenshtein(repeat('ab', 400000), repeat('ba', 400000))", "1 s"),
+        ("SELECT repeat('x', 3000000000)", "memory"),
+        ("SELECT list(repeat('x', 1000000)) FROM range(5000)", "memory"),
+    ],
+)
+def test_a_query_without_end_or_bounds_is_ended_and_the_next_one_is_answered(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch, sql: str, said: str
+) -> None:
+    monkeypatch.setattr("cinnabar.apps.mcp.tools.SECONDS", 1.0)
+    monkeypatch.setattr("cinnabar.apps.mcp.tools.MEMORY", 2 << 30)
+    refused = text_of(call(tools, "query", sql=sql))
+    assert said in refused.lower(), refused
+    assert answer(call(tools, "query", sql="SELECT 1 AS one")) == {"rows": [{"one": 1}]}
+
+
+def test_a_row_that_is_too_large_is_told_with_its_size(tools: Tools) -> None:
+    told = answer(call(tools, "query", sql="SELECT unnest(['a', repeat('x', 70000), 'c']) AS t"))
+    assert told["rows"] == [{"t": "a"}] and "row 2 takes 70" in told["left_out"]
 
 
 def test_a_folder_that_is_none_is_wrong_use(place: Path) -> None:

@@ -1,0 +1,153 @@
+"""Fields that find their row in a reference table: what matches, what is flagged, and a new table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinnabar.apps.cli.main import run
+from cinnabar.extraction.reading.records.lookups import ReferenceTable, plain_words, reference_table
+from cinnabar.extraction.store.reading import query
+from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas.errors import SchemaError, UnsupportedSchema, UsageError
+from cinnabar.schemas.lookups import LOOKUP, Lookup
+
+ROWS = [
+    ("Nordkurier GmbH", "V-01"), ("Südkurier AG", "V-02"), ("Miller & Sons Ltd.", "V-03"),
+    ("Miller & Sons Inc.", "V-04"), ("Calderón Textiles S.A.", "V-05"),
+    ("Mill Lane 7, Leeds", "V-06"), ("Mill Lane 17, Leeds", "V-07"),
+    ("DE 813 577 211", "V-08"), ("Ostermann Logistik GmbH", "V-09"), ("Zeta Foods", "V-10"),
+]  # fmt: skip
+
+
+def meant(printed: str, least: float = 0.9) -> list[str]:
+    rows = ReferenceTable(ROWS).meant(printed)
+    return [row.value for row in rows if row.alike >= least - 0.05]
+
+
+@pytest.mark.parametrize(
+    ("printed", "value"),
+    [
+        ("NORDKURIER GMBH", "V-01"), ("Nordkurier  Gmbh.", "V-01"), ("Sudkurier AG", "V-02"),
+        ("Nordkurler GmbH", "V-01"), ("Calderon Textiles SA", "V-05"), ("Textiles Calderón, S.A.", "V-05"),
+        ("DE813577211", "V-08"),
+        ("Mill Lane 7 Leeds", "V-06"), ("Ostermann Logistic GmbH", "V-09"), ("Ostermannlogistik GmbH", "V-09"),
+    ],
+)  # fmt: skip
+def test_a_row_is_found_by_its_words_in_any_case_order_and_with_a_misread_letter(printed: str, value: str) -> None:
+    assert meant(printed) == [value]
+
+
+@pytest.mark.parametrize(
+    "printed", ["", "…", "Zephyr Foods", "Mill Lane 27, Leeds", "DE 813 577 212", "GmbH", "Nordwind GmbH"]
+)
+def test_a_row_of_other_words_or_figures_is_not_meant(printed: str) -> None:
+    assert meant(printed) == []
+
+
+def test_two_rows_that_are_as_alike_are_both_meant() -> None:
+    assert {*meant("Miller & Sons", 0.5)} >= {"V-03", "V-04"}
+
+
+@given(st.sampled_from(ROWS), st.randoms())
+def test_a_key_is_always_found_as_it_stands_and_as_its_plain_words(row: tuple[str, str], _: Any) -> None:
+    table = ReferenceTable(ROWS)
+    for printed in (row[0], row[0].upper(), " ".join(plain_words(row[0]))):
+        assert table.meant(printed)[0].value == row[1] and table.meant(printed)[0].alike == 1.0
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with three bills, a schema and its table of vendors."""
+    monkeypatch.chdir(tmp_path)
+    field = {"type": ["string", "null"], "description": "Company that sends the bill."}
+    field[LOOKUP] = {"table": "vendors.csv", "key": "name", "returns": "vendor_id"}  # type: ignore[assignment]
+    total = {"type": ["number", "null"]}
+    schema = {"title": "bill", "type": "object", "properties": {"vendor": field, "total": total}}
+    (tmp_path / "bill.json").write_text(json.dumps(schema))
+    write_vendors(tmp_path / "vendors.csv", ROWS)
+    (tmp_path / "bills").mkdir()
+    for name, vendor in (("a", "NORDKURIER GMBH"), ("b", "Miller & Sons"), ("c", "Xylophon Traders Oy")):
+        (tmp_path / "bills" / f"{name}.txt").write_text(f"Invoice\nFrom: {vendor}\nTotal: 12.50 EUR\n")
+    return tmp_path
+
+
+def write_vendors(path: Path, rows: list[tuple[str, str]]) -> None:
+    path.write_text("vendor_id,name\n" + "".join(f'{value},"{name}"\n' for name, value in rows))
+
+
+def test_a_run_writes_the_row_with_what_is_printed_as_evidence_and_flags_the_others(place: Path) -> None:
+    assert run(["extract", "bills", "--schema", "bill.json", "--out", "out", "--quiet"]) == 0
+    sql = (
+        "SELECT path, value_json, f.flags, evidence_text, place FROM fields f JOIN bill USING (document)"
+        " WHERE pointer = '/vendor' ORDER BY path"
+    )
+    found, several, none = query(place / "out", sql).rows
+    assert found[1] == '"V-01"' and found[3] == "NORDKURIER GMBH"
+    assert not found[2] and found[4].endswith("vendors.csv: Nordkurier GmbH (1.00)")
+    assert several[1] == "null" and several[3] == "Miller & Sons" and len(several[2]) == 1
+    assert none[1] == "null" and none[2] == ["no_row"] and none[3] == "Xylophon Traders Oy"
+
+
+def test_a_new_table_is_another_schema_and_a_backfill_fills_that_field_alone(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["extract", "bills", "--schema", "bill.json", "--out", "out", "--quiet"]) == 0
+    write_vendors(place / "vendors.csv", [*ROWS, ("Xylophon Traders Oy", "V-11")])
+    capsys.readouterr()
+    assert run(["backfill", "--schema", "bill.json", "--out", "out"]) == 0
+    assert "bill: to be filled: /vendor\n" in capsys.readouterr().out
+    rows = query(place / "out", "SELECT vendor FROM bill ORDER BY path").rows
+    assert rows[0] == ("V-01",) and rows[2] == ("V-11",)
+
+
+def test_tables_are_parquet_or_views_of_duckdb_too(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "ref.duckdb")) as database:
+        database.execute("CREATE TABLE t AS SELECT 7 AS id, 'Nordkurier GmbH' AS name, 'NK' AS short")
+        database.execute("CREATE VIEW vendors AS SELECT * FROM t")
+        database.execute(f"COPY t TO '{tmp_path / 'ref.parquet'}' (FORMAT parquet)")
+    for table in ("ref.parquet", "ref.duckdb#vendors"):
+        own = reference_table(Lookup(str(tmp_path / table), ("name", "short"), "id"))
+        assert [own.meant(printed)[0].value for printed in ("nordkurier gmbh", "N.K.")] == ["7", "7"]
+
+
+def test_a_table_that_changed_meanwhile_or_lacks_a_column_is_told(place: Path) -> None:
+    source = load_schema(place / "bill.json")
+    (slot,) = (slot for slot in compile_schema(source.schema).form.slots if slot.lookup)
+    assert slot.lookup is not None and slot.lookup.digest
+    write_vendors(place / "vendors.csv", ROWS[:2])
+    with pytest.raises(UsageError, match="has changed since"):
+        reference_table(slot.lookup)
+    with pytest.raises(UsageError, match="expected a table with the columns title, vendor_id"):
+        reference_table(Lookup(str(place / "vendors.csv"), ("title",), "vendor_id"))
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ({LOOKUP: "vendors.csv"}, "expected an object"),
+        ({LOOKUP: {"table": "vendors.csv"}}, "expected a column"),
+        ({LOOKUP: {"table": "vendors.csv", "key": "name", "least": 2}}, "expected 0.5 to 1"),
+        ({LOOKUP: {"table": "vendors.csv", "key": "name", "return": "x"}}, "expected an object"),
+        ({LOOKUP: {"table": "vendors.csv", "key": "name"}, "type": "integer"}, "the field is no text"),
+        ({LOOKUP: {"table": "vendors.csv", "key": "name"}, "enum": ["a"]}, "enum stands beside it"),
+    ],
+)
+def test_a_wrong_lookup_is_refused_at_its_place(place: Path, field: dict[str, Any], said: str) -> None:
+    schema = {"type": "object", "properties": {"vendor": {"type": "string"} | field}}
+    assert (place / "vendors.csv").is_file()
+    with pytest.raises(UnsupportedSchema, match=said) as told:
+        _ = compile_schema(load_schema(schema).schema).form
+    assert told.value.pointer.startswith(f"/properties/vendor/{LOOKUP}")
+
+
+def test_a_table_that_is_not_there_is_told_with_its_path() -> None:
+    field = {"type": "string", LOOKUP: {"table": "nowhere.csv", "key": "name"}}
+    with pytest.raises(SchemaError, match=r"nowhere\.csv cannot be read"):
+        load_schema({"type": "object", "properties": {"vendor": field}})
