@@ -121,7 +121,7 @@ class ReferenceTable:
 
     def _weight(self, word: str) -> float:
         """Returns how much a word tells: the rarer it is, the more; one that is misread as much as a rare one."""
-        return math.log(1 + len(self._rows) / (1 + len(self._with.get(word, ())))) ** _RARE
+        return float(math.log(1 + len(self._rows) / (1 + len(self._with.get(word, ())))) ** _RARE)
 
     def _distinct(self, rows: Sequence[Row]) -> list[Row]:
         first: dict[str, Row] = {}
