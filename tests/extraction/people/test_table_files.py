@@ -1,0 +1,124 @@
+"""Tables without a schema: their files, typed columns, views and what an earlier list leaves."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+
+import duckdb
+import openpyxl
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinnabar.apps.cli.main import run
+from cinnabar.engine.readings.locale import Locale
+from cinnabar.extraction.people.table_files import DocumentTable, write_tables
+from cinnabar.schemas.errors import UsageError
+
+HEAD = f"{'Code':8}{'Name':16}{'Since':14}{'Rent':>10}{'Share':>8}\n"
+ROWS = [(f"A{n}", ("Ida Wynn", "Gus Hill", "Ana Silva")[n % 3], f"{n + 1:02}.04.2023", f"{900 + 111 * n:,}", f"{n}.5")
+        for n in range(12)]  # fmt: skip
+
+
+def page(title: str) -> str:
+    rows = "".join(f"{a:8}{b:16}{c:14}{d:>10}{e:>8}\n" for a, b, c, d, e in ROWS)
+    return f"{title}\n\n{HEAD}{rows}\nEnd of the list.\n"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with two lists of one form, a mail without tables and a file that cannot be read."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "north.txt").write_text(page("Tenants of the north"))
+    (tmp_path / "docs" / "south.txt").write_text(page("Tenants of the south"))
+    (tmp_path / "docs" / "mail.txt").write_text("Dear Ida,\n\nthank you.\n")
+    return tmp_path
+
+
+def test_each_table_is_a_file_with_typed_columns_and_like_heads_share_a_view(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["tables", "docs", "--out", "out", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [(one["document"], one["heading"], one["rows"]) for one in listed] == [
+        ("docs/north.txt", "Tenants of the north", 12), ("docs/south.txt", "Tenants of the south", 12)
+    ]  # fmt: skip
+    own = pq.read_table(place / "out" / "north-1.parquet").to_pylist()
+    assert own[2] == {
+        "_document": "docs/north.txt", "_table": 1, "_page": 0, "Code": "A2", "Name": "Ana Silva",
+        "Since": datetime.date(2023, 4, 3), "Rent": 1122, "Share": 2.5,
+    }  # fmt: skip
+    with duckdb.connect(str(place / "out" / "tables.duckdb"), read_only=True) as database:
+        both = database.execute("SELECT count(*), count(DISTINCT _document) FROM tenants_of_the_north").fetchall()
+        assert both == [(24, 2)]
+        assert database.execute("SELECT count(*) FROM tables").fetchall() == [(2,)]
+
+
+@pytest.mark.parametrize("to", ["csv", "xlsx"])
+def test_tables_are_written_as_csv_or_workbooks_too_and_formulas_are_defused(place: Path, to: str) -> None:
+    (place / "docs" / "north.txt").write_text(page("Tenants").replace("A3 ", "=1+1"))
+    assert run(["tables", "docs/north.txt", "--out", "out", "--to", to, "--quiet"]) == 0
+    if to == "csv":
+        assert "'=1+1" in (place / "out" / "north-1.csv").read_text()
+    else:
+        sheet = openpyxl.load_workbook(place / "out" / "north-1.xlsx").active
+        assert sheet["D5"].value == "=1+1" and sheet["D5"].data_type == "s"
+
+
+def test_a_second_run_replaces_the_first_and_other_files_are_not_touched(place: Path) -> None:
+    assert run(["tables", "docs", "--out", "out", "--quiet"]) == 0
+    assert run(["tables", "docs/south.txt", "--out", "out", "--quiet"]) == 0
+    there = sorted(path.name for path in (place / "out").iterdir())
+    assert there == ["south-1.parquet", "tables.duckdb", "tables.parquet"]
+    (place / "docs" / "notes.md").write_text("mine")
+    assert run(["tables", "docs/south.txt", "--out", "docs", "--quiet"]) == 2
+    assert (place / "docs" / "notes.md").read_text() == "mine"
+
+
+def test_a_file_that_cannot_be_read_stops_no_other(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "docs" / "a.pdf").write_bytes(b"%PDF-1.7 nothing")
+    assert run(["tables", "docs", "--out", "out"]) == 1
+    told = capsys.readouterr()
+    assert "docs/a.pdf: " in told.err and "2 tables of 3 documents" in told.out
+
+
+def one(cells: list[str], locale: Locale | None = None) -> list[object]:
+    table = DocumentTable("a", 1, 0, "", (), ("x",), tuple((0, (cell,)) for cell in cells), locale or Locale())
+    return table.typed().column("x").to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["37,140", "223", "-"], [37140, 223, None]),
+        (["1.234,50", "7,25"], [1234.5, 7.25]),
+        (["1,234", "5,678"], ["1,234", "5,678"]),
+        (["007", "123"], ["007", "123"]),
+        (["12", "n/a"], ["12", "n/a"]),
+        (["3 April 2023", "5 May 2024"], [datetime.date(2023, 4, 3), datetime.date(2024, 5, 5)]),
+        (["3/4/2023", "5/6/2023"], ["3/4/2023", "5/6/2023"]),
+        (["", ""], [None, None]),
+    ],
+)
+def test_a_column_is_typed_where_nothing_else_could_be_meant(cells: list[str], values: list[object]) -> None:
+    assert one(cells) == values
+
+
+def test_what_the_document_tells_of_its_numbers_decides() -> None:
+    assert one(["1,234", "5,678"], Locale(decimal_comma=True)) == [1.234, 5.678]
+    assert one(["1,234", "5,678"], Locale(decimal_comma=False)) == [1234, 5678]
+
+
+@given(st.lists(st.text(max_size=12), min_size=1, max_size=6))
+def test_any_cells_make_a_column(cells: list[str]) -> None:
+    assert len(one(cells)) == len(cells)
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(UsageError, match=r"found mine\.txt"):
+        write_tables(tmp_path, [])
