@@ -17,8 +17,8 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (15, "07d9e94ff768962f"),
-    "engine": (31, "7545ebc681a8fca7"),
-    "reader": (30, "394ef1985be0efe2"),
+    "engine": (31, "765d3c62915970b1"),
+    "reader": (30, "4a3a478111e431ac"),
     "replies": (13, "c2b1d7ca4e401af5"),
     "language": (25, "27cbcc43066ecf7b"),
     "remote": (12, "bc9d6304c983b2b4"),

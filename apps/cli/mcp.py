@@ -74,7 +74,7 @@ def serve_agents(
     settings = ServerSettings(host, port, tuple(allowed_host or ()), key, timeout=timeout, max_body=max_body << 20)
     plan = RunPlan.of(schema or (), out, **run_options)
     schemas = [load_schema(one) for one in plan.schemas]
-    # Extras: agents, server.
+    # Extra: agents.
     from cinnabar.apps.mcp.folders import Folders
     from cinnabar.apps.mcp.server import http_app, mcp_server
     from cinnabar.apps.mcp.tools import Tools

@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from cinnabar.engine.tables.heads import Span, has_word
-from cinnabar.engine.tables.lines import PART
+from cinnabar.engine.tables.lines import PART, line_end
 from cinnabar.engine.tables.table import Between, Row, Table
 
 #: The most words of a heading, and of one that is the only one of its kind; the share of the headings of a kind that
@@ -25,6 +25,8 @@ _COUNTED = 0.8
 _OFTEN = 0.2
 #: The characters above a table in which the first heading may stand, above the table's head.
 _ABOVE = 1500
+#: The share of the rows below which a line stands, for it to belong to its row.
+_BELOW = 0.8
 #: So many rows are no number of something else.
 _MANY = 20
 #: The most labelled values above a table that are columns of it.
@@ -38,9 +40,17 @@ _Words = tuple[Span, ...]
 def with_headings(table: Table, text: str, above: int = 0) -> Table:
     """Returns a table with a column more for each part of its headings that is not the same in all of a kind.
 
+    So has what stands in a line of its own below each row.
+
     above: the first character of the lines above the table that may tell of it.
     """
     heads, columns = list(table.heads), list[list[tuple[Span, ...]]]()
+    below = _lines_below(table, text)
+    if below:
+        heads.append(())
+        columns.append([(below[at],) if at in below else () for at in range(len(table.rows))])
+        taken = {start for start, _ in below.values()}
+        table = replace(table, between=tuple(line for line in table.between if line.start not in taken))
     kinds = _kinds(table, text, above)
     for kind in kinds:
         leads, parts = _parts([words for _, words in kind], text)
@@ -65,6 +75,22 @@ def with_headings(table: Table, text: str, above: int = 0) -> Table:
         columns.append([(value,)] * len(table.rows))
     rows = [Row(row.start, (*row.cells, *(column[at] for column in columns))) for at, row in enumerate(table.rows)]
     return replace(table, heads=tuple(heads), rows=tuple(rows)) if columns else table
+
+
+def _lines_below(table: Table, text: str) -> dict[int, Span]:
+    """Returns by row the line right below it, which belongs to it, if nearly all rows have one."""
+    found: dict[int, Span] = {}
+    for line in table.between:
+        if line.rows:
+            found.setdefault(line.rows - 1, (line.start, line.end))
+    if len(found) < _BELOW * len(table.rows):
+        return {}
+    # The grid of the rows ends with the last one.
+    begin = line_end(text, table.end) + 1
+    end = line_end(text, begin)
+    if len(table.rows) - 1 not in found and text[begin:end].strip():
+        found[len(table.rows) - 1] = begin, end
+    return {row: (end - len(text[start:end].lstrip()), end) for row, (start, end) in found.items()}
 
 
 def _labelled(table: Table, text: str, above: int, spoken: Collection[int]) -> list[tuple[Span, Span]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise, permutations
 from statistics import median
 
 from cinnabar.engine.tables.cells import cells_in, coarse
@@ -17,6 +17,10 @@ from cinnabar.engine.tables.lines import Line, character_width
 _ITEMS, _LINES, _USUAL = 6, 6, 0.8
 #: How far lines that begin at one place may lie apart, in characters.
 _INDENT = 0.8
+#: The share of items whose first line fills a column, for all that lack lines to do so.
+_FILLED = 0.9
+#: The parts of a line from which on it has several columns.
+_PARTS = 2
 #: The share of a column's cells that are figures, for it to be one of figures.
 _FIGURES = 0.7
 
@@ -34,24 +38,29 @@ def items_of(lines: Sequence[Line], text: str) -> Items | None:
     """Returns the items of a text that have the same number of lines each; None if it has too few or no figures.
 
     The first line of an item stands out to the left, or below an empty line. An item may lack lines behind its first.
+    Lines in the columns of others are rows of their own, unless each of them has a head.
     """
     near = _INDENT * character_width(lines)
     edges = Counter(round(line.words[0].left / near) for line in lines)
     outer = min((edge for edge, times in edges.items() if times >= _ITEMS), default=0)
     outdented = [abs(line.words[0].left - outer * near) <= near for line in lines]
-    for begins in ([line.blank > 0 for line in lines], outdented):
+    for begins in ([line.blank > 0 or at == 0 for at, line in enumerate(lines)], outdented):
         stretches, many = _stretches(begins)
         found = [item for item in stretches if len(item) == many]
         grids = [_grid([lines[item[k]] for item in found], text) for k in range(many)]
-        if not any(grid.gaps for grid in grids):
+        whole = [grid for grid in grids if grid is not None]
+        if len(whole) < many or not any(grid.gaps for grid in whole):
             continue
-        cells = [[cells_in(lines[at], grid, text) for at, grid in zip(item, grids, strict=True)] for item in found]
+        cells = [[cells_in(lines[at], grid, text) for at, grid in zip(item, whole, strict=True)] for item in found]
         figures = [_figures([own[k] for own in cells], text) for k in range(many)]
-        lefts = [round(median(lines[item[k]].words[0].left for item in found) / near) for k in range(many)]
-        # Lines of one kind are rows of their own, maybe below a heading.
-        kinds = {*zip((len(grid.gaps) for grid in grids), map(tuple, figures), lefts, strict=True)}
-        if any(figures) and len(kinds) > (many - 1 if begins is outdented else 1):
-            return _below_heads(stretches, grids, figures, lines, text)
+        if not any(figures):
+            continue
+        # Below an empty line begins a title as well, and what has more lines than an item.
+        own = stretches if begins is outdented else [one for one in stretches if len(one) <= many]
+        items = _below_heads(own, whole, figures, lines, text)
+        if items is None or (_share_columns(whole) and not all(map(any, _by_line(items.heads, whole)))):
+            continue
+        return items
     return None
 
 
@@ -64,14 +73,28 @@ def _stretches(begins: Sequence[bool]) -> tuple[list[range], int]:
     return stretches, usual if usual <= _LINES and times >= max(_ITEMS, _USUAL * len(lengths)) else 0
 
 
-def _grid(own: Sequence[Line], text: str) -> Grid:
-    """Returns the columns of lines that say the same of each item, one if they have none in common."""
+def _grid(own: Sequence[Line], text: str) -> Grid | None:
+    """Returns the columns of lines that say the same of each item; None if they have several parts but no columns."""
     grids = grids_of([replace(line, blank=0) for line in own])
     best = max(grids, key=lambda grid: len(grid.lines), default=None)
     whole = Grid(0, len(own), tuple(range(len(own))), ())
     if best is None or len(best.lines) < _USUAL * len(own):
-        return whole
+        return whole if median(len(line.cells) for line in own) < _PARTS else None
     return coarse(own, replace(whole, gaps=best.gaps), text)
+
+
+def _share_columns(grids: Sequence[Grid]) -> bool:
+    """Returns whether all gaps of a line's columns are gaps of another line's, too."""
+    return any(
+        one.gaps and two.gaps and all(any(a < d and c < b for c, d in two.gaps) for a, b in one.gaps)
+        for one, two in permutations(grids, 2)
+    )
+
+
+def _by_line(cells: Cells, grids: Sequence[Grid]) -> list[Cells]:
+    """Returns cells of an item by its lines."""
+    left = iter(cells)
+    return [tuple(islice(left, len(grid.gaps) + 1)) for grid in grids]
 
 
 def _figures(cells: Sequence[Cells], text: str) -> list[int]:
@@ -99,20 +122,25 @@ def _below_heads(
     kept, cells = list[tuple[int, ...]](), list[Cells]()
     head: list[Cells] = []
     empty: list[Cells] = [((),) * (len(grid.gaps) + 1) for grid in grids]
+    whole = [cells_in(lines[one[0]], grids[0], text) for one in stretches if len(one) == len(grids)]
+    usual = [c for c in range(len(whole[0])) if sum(bool(own[c]) for own in whole) >= _FILLED * len(whole)]
     for stretch in stretches:
-        own = [cells_in(lines[at], grid, text) for at, grid in zip(stretch, grids, strict=False)]
+        # Which of too many lines is which nothing tells.
+        at_hand = stretch if len(stretch) <= len(grids) else stretch[:1]
+        own = [cells_in(lines[at], grid, text) for at, grid in zip(at_hand, grids, strict=False)]
         parts = [(line[c], c in known) for line, known in zip(own, figures, strict=False) for c in range(len(line))]
         counted = [is_figure(cell, text) for cell, is_counted in parts if cell and is_counted]
-        is_whole = len(stretch) >= len(grids)
-        if 2 * sum(map(bool, own[0])) < len(own[0]) or not (counted or is_whole):
-            continue
-        if any(counted):
+        is_whole = len(stretch) == len(grids)
+        # A sum, or a heading, fills less than the first line of an item.
+        many = sum(map(bool, own[0]))
+        begins = 2 * many >= len(own[0]) and (is_whole or (many > 1 and all(own[0][c] for c in usual)))
+        if begins and (any(counted) or not (counted or figures[0])):
             own += empty[len(own) :]
-            kept.append(tuple(stretch[: len(grids)]))
+            kept.append(tuple(at_hand))
             cells.append(tuple(cell for line in own for cell in line))
-        elif is_whole and counted and not kept:
+        elif begins and is_whole and counted and not kept:
             head = own
-    if sum(len(item) == len(grids) for item in kept) < _USUAL * len(kept):
+    if not kept or sum(len(item) == len(grids) for item in kept) < _USUAL * len(kept):
         return None
     for many in (len(grids), 1):
         above = range(kept[0][0] - many, kept[0][0])

@@ -114,6 +114,17 @@ def _kept_tables(text: str, starts: bytes | None, boxes: bytes | None) -> tuple[
 
 def _found_tables(text: str, word_start: Starts | None, word_box: Boxes | None) -> list[Table]:
     lines = whole_lines(lines_of(text, word_start, word_box), text)
+    tables = _grid_tables(lines, text)
+    blocks = _table_of_blocks(text)
+    if blocks is None:
+        return _with_items(tables, lines, text)
+    # What the grids made of their lines is no table.
+    beside = [one for one in tables if one.end <= blocks.start or one.start >= blocks.end]
+    return sorted([blocks, *beside], key=lambda table: table.start)
+
+
+def _grid_tables(lines: Sequence[Line], text: str) -> list[Table]:
+    """Returns the tables whose lines have common columns, of two rows and more, in their order."""
     tables: list[Table] = []
     taken = [False] * len(lines)
     # The longer of two tables has the lines between them that may be its head.
@@ -128,12 +139,7 @@ def _found_tables(text: str, word_start: Starts | None, word_box: Boxes | None) 
         tables.append(table)
         above = lines[own[0] : begin]
         tables += (_table(above, other, 0, text)[1] for other in grids_of(above)) if len(above) >= LINES else ()
-    blocks = _table_of_blocks(text)
-    if blocks is not None:
-        # What the grids made of their lines is no table.
-        tables = [blocks, *(one for one in tables if one.end <= blocks.start or one.start >= blocks.end)]
-    found = sorted((table for table in tables if len(table.rows) > 1), key=lambda table: table.start)
-    return _with_items(found, lines, text) if blocks is None else found
+    return sorted((table for table in tables if len(table.rows) > 1), key=lambda table: table.start)
 
 
 def _table_of_blocks(text: str) -> Table | None:
@@ -147,25 +153,33 @@ def _table_of_blocks(text: str) -> Table | None:
 
 
 def _with_items(tables: list[Table], lines: Sequence[Line], text: str) -> list[Table]:
-    """Returns the tables, or one of items of several lines if the others have these as rows of their own, or not."""
+    """Returns the tables, or one of items of several lines if the others have these as rows of their own, or not.
+
+    What stands above and below the items has tables of its own.
+    """
     items = items_of(lines, text)
     if items is None:
         return tables
     own_lines = [at for item in items.lines for at in item]
     begins = [lines[item[0]].start for item in items.lines]
-    figures, _ = _columns(items.cells, text)
-    end = lines[own_lines[-1]].end
-    others = [lines[at] for at in sorted({*range(own_lines[0], own_lines[-1])}.difference(own_lines))]
-    between = tuple(Between(line.start, line.end, bisect_left(begins, line.start)) for line in others)
-    own = Table(begins[0], end, items.heads, tuple(map(Row, begins, items.cells)), between, figures)
-    rows = [row for table in tables for row in table.rows if own.start <= row.start < end]
+    first, until = own_lines[0], own_lines[-1] + 1
+    end = lines[until - 1].end
+    rows = [row for table in tables for row in table.rows if begins[0] <= row.start < end]
     read = {span[0] for row in rows for cell in row.cells for span in cell}
     lost = sum(lines[at].start not in read for at in own_lines) / len(own_lines)
-    alone = len(own_lines) >= _ALONE * (own_lines[-1] + 1 - own_lines[0])
+    alone = len(own_lines) >= _ALONE * (until - first)
     if not alone or (lost < _LOST and len(rows) < _DOUBLED * len(begins)):
         return tables
-    beside = [table for table in tables if table.end <= own.start or table.start >= end]
-    return sorted([own, *beside], key=lambda table: table.start)
+    others = [lines[at] for at in sorted({*range(first, until)}.difference(own_lines))]
+    between = [
+        Between(one.start, one.end, bisect_left(begins, one.start), is_figure([(one.words[-1].start, one.end)], text))
+        for one in others
+    ]
+    figures, _ = _columns(items.cells, text)
+    own = Table(begins[0], end, items.heads, tuple(map(Row, begins, items.cells)), tuple(between), figures)
+    head = {start for cell in items.heads for start, _ in cell}
+    above = [line for line in lines[:first] if head.isdisjoint(word.start for word in line.words)]
+    return [*_grid_tables(above, text), own, *_grid_tables(lines[until:], text)]
 
 
 def _parts(lines: Sequence[Line], grid: Grid, text: str) -> list[Grid]:

@@ -56,6 +56,14 @@ def test_lines_above_the_table_before_tell_nothing_of_this_one() -> None:
     assert len(with_headings(second, text).heads) > len(second.heads)
 
 
+def test_a_line_below_each_row_is_a_cell_of_it() -> None:
+    said = ["Torn at the seam of both sides.", "Lost on its way and never found.", "Wet, and dried in the sun."]
+    lines = [one for at in range(5) for one in (rows(10 + at, 1).rstrip(), f"        {said[at % 3]}")]
+    assert columns_of(HEAD + "\n".join(lines)) == {"": [said[at % 3] for at in range(5)]}
+    # One here and there is none.
+    assert columns_of(HEAD + "\n".join([*lines[:3], *lines[4:8:2], *lines[8::2]])).get("") is None
+
+
 def test_counts_of_rows_and_numbers_of_pages_are_no_cells() -> None:
     text = f"{HEAD}{rows(10, 3)}Entries: 3\n{rows(13, 5)}Entries: 5\n{rows(18, 2)}Entries: 2\n{rows(20, 2)}"
     assert columns_of(text) == {}

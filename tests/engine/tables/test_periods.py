@@ -72,3 +72,55 @@ def test_cells_of_two_lines_stay_cells() -> None:
         text += f"{code:7}{maker:12}{price:>8}  made with care\n{'':29}in {place}\n"
     _, *rows = _cells(text)
     assert rows[3] == [*PARTS[3], f"made with care in {MORE[3][2]}"]
+
+
+def test_rows_with_a_value_that_is_printed_once_stay_rows() -> None:
+    text = "Date    Train   From       To         Time\n"
+    for at in range(9):
+        text += f"{at + 1:02}.03.  RE{at + 10}    Ulm        Bonn      08:1{at}\n"
+        text += f"        IC{at + 50}    Bonn       Kiel      10:2{at}\n"
+    heads, *rows = _cells(text)
+    assert heads == ["Date", "Train", "From", "To", "Time"] and len(rows) == 18
+
+
+def test_groups_of_rows_between_empty_lines_stay_rows() -> None:
+    text = "Shift   Name            From    To\n\n"
+    for at, day in enumerate(("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")):
+        text += f"{day}\nEarly   {PARTS[at][1]:14}  06:00  14:00\nLate    {PARTS[at + 1][1]:14}  14:00  22:00\n\n"
+    _, *rows = _cells(text)
+    assert len(rows) == 14
+
+
+def test_tables_above_and_below_the_items_stay() -> None:
+    items, prices = "", "Item        Qty    Price\n"
+    for at, (code, maker, price) in enumerate(PARTS):
+        items += f"{maker:14}{20 + at}  Ulm\nphone {5500 + at}   room {at}\n\n"
+        prices += f"{code:10}{at + 1:5}{price:>9}\n"
+    for text in (f"Members\n\n{items}{prices}", f"{prices}\nMembers\n\n{items}"):
+        found = {words_of(cell, text) for table in tables_of(text) for row in table.rows for cell in row.cells}
+        assert {code for code, _, _ in PARTS} <= found and {f"phone {5500 + at}" for at in range(12)} <= found, text
+
+
+def test_the_first_item_may_begin_the_text() -> None:
+    text = "".join(f"{maker} {code}\n{place}\n{material:14}     {weight:>5}\n\n"
+                   for (code, maker, _), (material, weight, place) in zip(PARTS, MORE, strict=True))  # fmt: skip
+    _, *rows = _cells(text)
+    assert rows[0][0] == "Orba V300" and len(rows) == 12
+
+
+def test_lines_of_a_sparse_plan_make_no_items() -> None:
+    places = [(0, 1, 2), (0, 3, 4), (0, 5, 6), (0, 1, 6), (0, 2, 5), (0, 3, 6), (0, 4, 5), (0, 2, 4)]
+    text = "\n"
+    for at, own in enumerate(places):
+        cells = {place: f"08:{10 + at}" if place else f"P{at + 10}" for place in own}
+        text += "".join(cells.get(place, "").ljust(10) for place in range(7)).rstrip() + f"\nroom {at}\n\n"
+    assert {words_of(row.cells[0], text) for table in tables_of(text) for row in table.rows} >= {"P10", "P17"}
+
+
+def test_a_sum_below_the_items_is_none_of_them() -> None:
+    text = "Claim  Claimant       Paid\n"
+    for at, (code, maker, price) in enumerate(PARTS):
+        text += f"{code:7}{maker:12}{price:>8}\n       Torn at the seam, part {at}.\n"
+        text += f"Subtotal            {800.5 + at:6.2f}\n" if at % 4 == 3 else ""
+    (table,) = tables_of(text)
+    assert len(table.rows) == 12 and sum(one.is_sum for one in table.between) == 2

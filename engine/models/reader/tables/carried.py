@@ -62,11 +62,12 @@ def told_above(asked: Asked, slots: Sequence[Slot], table: Table, above: int, me
         return {}
     # What stands above the first table is read once by a language model, if there is one, else by the network.
     model = asked.beside() if asked.beside is not None and not is_later else None
-    read = _read_above(asked, slots, above, table.start, memory) if model is None else {}
-    if model is not None:
-        (said,) = ask(model, form_of_row(asked.form, slots), [memory.passage.text[above : table.start]]) or [{}]
-        read = {slot.index: max(said[at].values, key=lambda one: one[1]) for at, slot in enumerate(slots)
-                if at in said and said[at].values}  # fmt: skip
+    lines = memory.passage.text[above : table.start]
+    said = [] if model is None else ask(model, form_of_row(asked.form, slots), [lines])
+    read = {} if said else _read_above(asked, slots, above, table.start, memory)
+    for at, one in said[0].items() if said else ():
+        if one.values:
+            read[slots[at].index] = max(one.values, key=lambda value: value[1])
     told: dict[int, Value] = {}
     for index, (spans, chance) in read.items():
         if chance >= asked.config.carried:

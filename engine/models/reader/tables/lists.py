@@ -226,7 +226,10 @@ def _rows(asked: Asked, one: BoundTable, above: int, memory: Memory) -> dict[int
         own = filled_down(table, column, slot.nullable, text, config)
         for known, cell in zip(cells, own, strict=True):
             known[slot.index] = cell, chance
-    for index, value in told_above(asked, doubtful, table, above, memory).items():
+    # A language model is loaded only where the columns asked for it.
+    is_sure = min(*one.binding.matches, *one.binding.chances) >= config.known
+    reading = replace(asked, beside=None) if is_sure else asked
+    for index, value in told_above(reading, doubtful, table, above, memory).items():
         for known in cells:
             known[index] = value
     absences = {slot.index: absence for slot, absence in zip(asked.slots, one.binding.absences, strict=True)}
