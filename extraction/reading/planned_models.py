@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from cinnabar.engine.filler import Filler
     from cinnabar.extraction.reading.tiers import Tier
 
-#: Default confidence below which a field is escalated, and that of `auto`.
-DEFAULT_BELOW, AUTO_BELOW = 0.8, 0.5
+#: Default confidence below which a field is escalated, and that of `auto`: 129 of 274 values of 28 documents of kinds
+#: that were not trained on.
+DEFAULT_BELOW, AUTO_BELOW = 0.8, 0.55
 #: The most rows of a list that a language model beside the reader is asked for: each takes it a second or two on a CPU,
 #: where the reader binds a table's columns once.
 LONGEST_LIST = 20
