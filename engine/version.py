@@ -23,7 +23,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "language": (25, "27cbcc43066ecf7b"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (15, "8ac34685cba73dc3"),
-    "merging": (21, "42c78197303822c9"),
+    "merging": (21, "bf538dc24dfb1a7e"),
     "routing": (11, "634299b329699829"),
     "plain": (13, "217957a05585cd80"),
     "pdf": (15, "3072d8253d2e25ee"),

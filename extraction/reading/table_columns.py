@@ -15,7 +15,7 @@ from cinnabar.schemas.wording import harmless
 
 #: The most characters of a head that are shown.
 _SHOWN = 60
-_COLUMN = re.compile(r"(?:^| › )(column [^›]*)$")
+_COLUMN = re.compile(r"(?:^| › )(column [^›]*?)(?: › |$)")
 
 
 class TableColumns:

@@ -22,7 +22,7 @@ import duckdb
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.reading.records.facts import put_value
 from cinnabar.schemas.automata.canonical import json_text, parse
-from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.errors import NotAccepted, UsageError
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form, Slot
 from cinnabar.schemas.lookups import Lookup
@@ -199,7 +199,15 @@ def with_lookups(form: Form, filled: Filled) -> tuple[Filled, Mapping[str, str]]
         leaves[at], notes[at] = _looked_up(slot, slot.lookup, leaf)
         text = leaves[at].text
         put_value(record, at, *([] if text is None else [parse(text)]))
-    return replace(filled, record=fit(form, record).text, leaves=leaves), notes
+    try:
+        return replace(filled, record=fit(form, record).text, leaves=leaves), notes
+    except NotAccepted:
+        # A place that may be left out in some record may not in this one.
+        for at, leaf in [(at, leaves[at]) for at in asked if leaves[at].text is None]:
+            minimal = form.slots[leaf.slot].minimal
+            leaves[at] = replace(leaf, text=minimal, origin="minimal", missing=True)
+            put_value(record, at, parse(minimal))
+        return replace(filled, record=fit(form, record).text, leaves=leaves), notes
 
 
 def _looked_up(slot: Slot, lookup: Lookup, leaf: Leaf) -> tuple[Leaf, str]:

@@ -151,3 +151,23 @@ def test_a_table_that_is_not_there_is_told_with_its_path() -> None:
     field = {"type": "string", LOOKUP: {"table": "nowhere.csv", "key": "name"}}
     with pytest.raises(SchemaError, match=r"nowhere\.csv cannot be read"):
         load_schema({"type": "object", "properties": {"vendor": field}})
+
+
+def test_items_of_a_list_find_their_rows_and_one_without_is_missing_or_null(place: Path) -> None:
+    field: dict[str, Any] = {"type": "string", LOOKUP: {"table": "articles.csv", "key": "name", "returns": "sku"}}
+    item = {"type": "object", "properties": {"article": field, "quantity": {"type": "integer"}}}
+    item["required"] = ["article", "quantity"]
+    schema = {"title": "order", "type": "object", "properties": {"lines": {"type": "array", "items": item}}}
+    (place / "articles.csv").write_text("sku,name\nA-1,Bolt M6 zinc\nA-2,Washer 8 mm\nA-3,Hex nut M6\n")
+    (place / "orders").mkdir()
+    lines = "Bolt M6, zinc         10\nWasher 8mm             5\nHex Nut M6             7\nSpring ring            2\n"
+    (place / "orders" / "1.txt").write_text(f"Order 7\n\nArticle           Quantity\n{lines}Bolt M6 Zinc          11\n")
+    (place / "order.json").write_text(json.dumps(schema))
+    assert run(["extract", "orders", "--schema", "order.json", "--out", "out", "--quiet"]) == 0
+    sql = "SELECT code, pointers FROM quarantine"
+    assert query(place / "out", sql).rows == [("missing", ["/lines/3/article"])]
+    field["type"] = ["string", "null"]
+    (place / "order.json").write_text(json.dumps(schema))
+    assert run(["extract", "orders", "--schema", "order.json", "--out", "out", "--quiet"]) == 0
+    sql = "SELECT list_transform(lines, lambda x: x.article) FROM order_"
+    assert query(place / "out", sql).rows == [(["A-1", "A-2", "A-3", None, "A-1"],)]
