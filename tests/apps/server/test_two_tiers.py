@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -117,9 +118,11 @@ def test_files_and_chats_are_answered_and_the_readers_values_stand_beyond_the_se
 ) -> None:
     fetched_release(tmp_path / "models")
     monkeypatch.setenv("CINNABAR_MODELS", str(tmp_path / "models"))
-    files = [{"name": "a.txt", "content": "RGVhciBCb2IsIDcgaXRlbXMgYXJlIGxhdGU="}]
     schema = {"type": "json_schema", "json_schema": {"name": "note", "schema": NOTE}}
-    chat = {"model": "cinnabar-auto", "messages": [{"role": "user", "content": "Dear Bob, 7 items are late"}]}
+    # The reader doubts which one is the total.
+    said = "Dear Bob, the sums are 12.50 and 14.00"
+    chat = {"model": "cinnabar-auto", "messages": [{"role": "user", "content": said}]}
+    files = [{"name": "a.txt", "content": b64encode(said.encode()).decode()}]
     for more, flags in (([], []), (["--seconds-each", "0.0001"], ["reader_alone"])):
         with running("--model", "auto", "--effort", "instant", *more) as server:
             (read,) = server.post("/extract", {"schema": NOTE, "files": files, "on_empty": "write"}).json()["results"]
