@@ -18,7 +18,7 @@ from cinnabar.apps.cli.results import Out, warn_of_unread
 from cinnabar.extraction.corrections import Action, Change, Corrector, Reviewed
 from cinnabar.extraction.corrections.conflicts import sight
 from cinnabar.extraction.corrections.journal import waiting
-from cinnabar.extraction.store.reading import record_of
+from cinnabar.extraction.store.reading import record_named
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
@@ -106,7 +106,7 @@ def correct(
         _correct_packet(out, document, split, join, turn, kind, who, as_json)
         return
     warn_of_unread(out)
-    digest, name = record_of(out, document, schema)
+    digest, name = record_named(out, document, schema)
     corrector = Corrector(out)
     if changes:
         reviewed = corrector.correct(digest, name, changes, who or getpass.getuser())

@@ -8,15 +8,13 @@ answer: `rows`, as many as have room, and `cut`, why not all; or `problem`.
 
 from __future__ import annotations
 
-import resource
 import sys
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from cinnabar.extraction.documents.processes.serving import allow_processor_time, parent_pipes
-from cinnabar.extraction.documents.processes.wire import MAGIC
+from cinnabar.extraction.documents.processes.serving import answer_json_requests
 from cinnabar.extraction.store.reading import as_objects, query
 from cinnabar.schemas.errors import CinnabarError
 
@@ -45,18 +43,7 @@ def answer(asked: dict[str, Any], seconds: float) -> dict[str, Any]:
     return {"rows": kept}
 
 
-def answer_requests(arguments: list[str]) -> None:
-    """Sets the limits, and answers until standard input ends."""
-    seconds, memory = float(arguments[0]), int(arguments[1])
-    pipes = parent_pipes()
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    pipes.send(MAGIC)
-    while len(head := pipes.requests.read(8)) == 8:
-        asked = orjson.loads(pipes.requests.read(int.from_bytes(head, "little")))
-        allow_processor_time(2 * seconds)
-        told = orjson.dumps(answer(asked, seconds), default=str)
-        pipes.send(len(told).to_bytes(8, "little"), told)
-
-
 if __name__ == "__main__":
-    answer_requests(sys.argv[1:])
+    # The clock of the query ends one that DuckDB can end, the processor time, or the parent, all others.
+    allowed = float(sys.argv[1])
+    answer_json_requests(lambda text: answer(orjson.loads(text), allowed), 2 * allowed, int(sys.argv[2]))

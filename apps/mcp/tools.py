@@ -16,11 +16,11 @@ import orjson
 
 from cinnabar.apps.mcp.folders import Folders
 from cinnabar.apps.server.bodies import checked
-from cinnabar.apps.server.documents import FileReading
+from cinnabar.apps.server.documents import FILES, FileReading
 from cinnabar.apps.server.parameters import ExtractBody
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
-from cinnabar.extraction.store.reading import plain, record_of, show
+from cinnabar.extraction.store.reading import plain, record_named, show
 from cinnabar.extraction.store.stored_records import names
 from cinnabar.extraction.store.stored_schemas import latest_source
 from cinnabar.schemas import SchemaSource
@@ -30,8 +30,8 @@ from cinnabar.schemas.reading.texts import schema_text
 
 #: The rows that are read of a query, the seconds that it may take, and the bytes of address space.
 ROWS, SECONDS, MEMORY = 10_000, 20.0, 3 << 30
-#: Files and texts of one call, and how many times the bytes of a file they may have together.
-_FILES, _TOGETHER = 256, 4
+#: How many times the bytes of a file those of one call may have together.
+_TOGETHER = 4
 #: The characters of an error.
 LONGEST = 2000
 #: Queries at a time.
@@ -68,8 +68,8 @@ class Tools:
             raise UsageError("extract: expected files or texts, got none")
         body = checked(ExtractBody, {"schema": schema, "files": [{"content": ""}]})
         files = [files] if isinstance(files, str) else files
-        if len(files) + len(texts) > _FILES:
-            raise UsageError(f"extract: expected at most {_FILES} files and texts, got {len(files) + len(texts)}")
+        if len(files) + len(texts) > FILES:
+            raise UsageError(f"extract: expected at most {FILES} files and texts, got {len(files) + len(texts)}")
         left, given = _TOGETHER * self.folders.most, list[tuple[str, bytes]]()
         for name in files:
             given.append((name, await asyncio.to_thread(self.folders.read, name)))
@@ -98,18 +98,11 @@ class Tools:
         # A text of another program may have halves of letters.
         whole = sql.encode("utf-8", "replace").decode()
         text = orjson.dumps({"out": str(self._results().absolute()), "sql": whole, "rows": ROWS, "bytes": self.most})
-        worker = self.queries.take()
         try:
-            worker = worker or self.queries.start(_query_process)
-            told = worker.ask_json(text, 2 * self.most + (1 << 20))
+            told = self.queries.ask_json(_query_process, text, 2 * self.most + (1 << 20))
         except (WorkerDied, WorkerTimedOut) as error:
-            if worker is not None:
-                self.queries.end(worker)
-                worker = None
             why = f"more than {SECONDS:g} s" if isinstance(error, WorkerTimedOut) else "too much memory"
             raise UsageError(f"sql: the query took {why}; ask for less") from error
-        finally:
-            self.queries.give(worker)
         if "problem" in told:
             raise UsageError(told["problem"])
         return {"rows": told["rows"]} | ({"left_out": told["cut"]} if "cut" in told else {})
@@ -159,7 +152,7 @@ class Tools:
         ]
         changes += [Change(Action.ABSENT, pointer) for pointer in absent]
         changes += [Change(Action.ACCEPT, "" if pointer == "/" else pointer) for pointer in accept]
-        digest, name = record_of(self._results(), document, schema)
+        digest, name = record_named(self._results(), document, schema)
         return _told(Corrector(self._results()).correct(digest, name, changes, self.who).as_json, self.most)
 
     def schemas(self) -> list[str]:

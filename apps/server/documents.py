@@ -41,7 +41,7 @@ from cinnabar.schemas.errors import CinnabarError, DocumentError
 #: Threads that plan documents, wait for the model and judge records: so many documents share batches.
 _THREADS = 64
 #: Files of one request.
-_FILES = 256
+FILES = 256
 
 
 class FileReading:
@@ -92,8 +92,8 @@ class FileReading:
 
         gone: is done when the client has left. Raises ApiError for wrong parameters, and if the time is up.
         """
-        if len(files) > _FILES:
-            raise invalid(f"files: expected {_FILES} or fewer entries, got {len(files)}", "files")
+        if len(files) > FILES:
+            raise invalid(f"files: expected {FILES} or fewer entries, got {len(files)}", "files")
         self._completions.check_model(asked.model or self._completions.name)
         prepared = await self.prepared(asked.schema_)
         try:
@@ -161,7 +161,7 @@ class FileReading:
         async def stream() -> Any:
             yield data
 
-        parser = MultiPartParser(request.headers, stream(), max_files=_FILES, max_fields=32, max_part_size=len(data))
+        parser = MultiPartParser(request.headers, stream(), max_files=FILES, max_fields=32, max_part_size=len(data))
         # Nothing that a client sends is written to a disk.
         parser.spool_max_size = len(data) + 1
         try:

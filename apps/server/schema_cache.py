@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from cinnabar.apps.server.errors import ApiError, of_schema
@@ -195,18 +195,11 @@ class SchemaLanes:
         A schema that compiles, but takes longer, gives False.
         """
         for limit, lane in self._lanes:
-            worker = lane.take()
             try:
-                worker = worker or lane.start(lambda limit=limit: _started(limit))  # type: ignore[misc]
-                problem = worker.ask_json(text, _ANSWER)
+                problem = lane.ask_json(partial(_started, limit), text, _ANSWER)
             except (WorkerDied, WorkerTimedOut) as error:
-                if worker is not None:
-                    lane.end(worker)
-                    worker = None
                 dead = isinstance(error, WorkerDied)
                 continue
-            finally:
-                lane.give(worker)
             if problem is not None:
                 raise ApiError(400, "invalid_schema", str(problem["message"]), param, problem["pointer"])
             return limit == MOMENT

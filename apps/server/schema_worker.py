@@ -9,14 +9,10 @@ seconds of processor time, MEMORY in bytes of address space. Automata that took 
 
 from __future__ import annotations
 
-import resource
 import sys
 from typing import Any
 
-import orjson
-
-from cinnabar.extraction.documents.processes.serving import allow_processor_time, parent_pipes
-from cinnabar.extraction.documents.processes.wire import MAGIC
+from cinnabar.extraction.documents.processes.serving import answer_json_requests
 from cinnabar.schemas.compiling.compile import compile_schema
 from cinnabar.schemas.errors import CinnabarError
 from cinnabar.schemas.reading.texts import read_schema
@@ -35,18 +31,5 @@ def problem_of(text: str) -> dict[str, Any] | None:
     return None
 
 
-def answer_requests(arguments: list[str]) -> None:
-    """Sets the limits, and answers until standard input ends."""
-    seconds, memory = float(arguments[0]), int(arguments[1])
-    pipes = parent_pipes()
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    pipes.send(MAGIC)
-    while len(head := pipes.requests.read(8)) == 8:
-        text = pipes.requests.read(int.from_bytes(head, "little")).decode()
-        allow_processor_time(seconds)
-        answer = orjson.dumps(problem_of(text))
-        pipes.send(len(answer).to_bytes(8, "little"), answer)
-
-
 if __name__ == "__main__":
-    answer_requests(sys.argv[1:])
+    answer_json_requests(lambda text: problem_of(text.decode()), float(sys.argv[1]), int(sys.argv[2]))

@@ -7,10 +7,11 @@ with the same heads one behind the other are one, whose head stands again on ano
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.reading.records.evidence import evidence_of, page_of
 from cinnabar.extraction.store.files import write_whole
+from cinnabar.extraction.store.names import literal, quoted
 from cinnabar.extraction.store.reading import distinct
 from cinnabar.schemas.errors import UsageError
 
@@ -66,8 +68,8 @@ class DocumentTable:
         """Returns its rows in typed columns, behind their document, the table's number, and their page."""
         cells = [_typed([row[at] for _, row in self.rows], self.locale) for at in range(len(self.heads))]
         pages = pa.array([page for page, _ in self.rows], pa.int32())
-        count = len(self.rows)
-        first = [pa.array([self.document] * count), pa.array([self.number] * count, pa.int32()), pages]
+        many = len(self.rows)
+        first = [pa.array([self.document] * many), pa.array([self.number] * many, pa.int32()), pages]
         return pa.table([*first, *cells], names=distinct(["_document", "_table", "_page", *self.columns()]))
 
 
@@ -191,9 +193,8 @@ def _write_views(path: Path, out: Path, listed: Sequence[dict[str, Any]]) -> Non
     path.unlink(missing_ok=True)
     with duckdb.connect(str(path)) as database:
         for view, own in {"tables": [str((out / LISTED).absolute())], **files}.items():
-            spelled = ", ".join("'" + one.replace("'", "''") + "'" for one in own)
-            name = view.replace('"', '""')
-            database.execute(f'CREATE VIEW "{name}" AS SELECT * FROM read_parquet([{spelled}], union_by_name = true)')
+            parts = ", ".join(map(literal, own))
+            database.execute(f"CREATE VIEW {quoted(view)} AS FROM read_parquet([{parts}], union_by_name = true)")
 
 
 def _plain_name(text: str) -> str:
@@ -203,12 +204,4 @@ def _plain_name(text: str) -> str:
 def _free(heading: str, taken: Iterable[str]) -> str:
     """Returns a name for a view that no other one has."""
     names, name = {"tables", *taken}, _plain_name(heading)
-    return next(one for one in _numbered(name) if one not in names)
-
-
-def _numbered(name: str) -> Iterator[str]:
-    yield name
-    number = 2
-    while True:
-        yield f"{name}_{number}"
-        number += 1
+    return next(one for one in chain([name], (f"{name}_{at}" for at in count(2))) if one not in names)

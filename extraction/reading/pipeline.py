@@ -28,7 +28,7 @@ from cinnabar.extraction.reading.records.evidence import evidence_of, page_of
 from cinnabar.extraction.reading.records.facts import NO_FACTS, REFUSED, FactValues, with_facts
 from cinnabar.extraction.reading.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.reading.records.list_lengths import notes_of, with_list_fate
-from cinnabar.extraction.reading.records.lookups import NO_ROW, SEVERAL_ROWS, with_lookups
+from cinnabar.extraction.reading.records.lookups import with_lookups
 from cinnabar.extraction.reading.records.marks import with_marks
 from cinnabar.extraction.reading.records.merging import merge
 from cinnabar.extraction.reading.records.ocr_confidence import chance_of_reading
@@ -357,8 +357,9 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
         evidence = evidence_of(document, words_behind(form, leaf, document.text, region))
         if columns is not None and evidence is not None and (column := columns.at(evidence.spans[0].start)):
             evidence = replace(evidence, place=" › ".join(filter(None, (evidence.place, column))))
-        if evidence is not None and pointer in matched:
-            evidence = replace(evidence, place=" › ".join(filter(None, (evidence.place, matched[pointer]))))
+        found = matched.get(pointer)
+        if evidence is not None and found is not None:
+            evidence = replace(evidence, place=" › ".join(filter(None, (evidence.place, found.place))))
         read = chance_of_reading(document, evidence)
         ambiguous = ambiguities(form, leaf, evidence, locale)
         flags = _flags(leaf, evidence) | {
@@ -366,8 +367,6 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
             REFUSED: pointer in facts.refusals,
             DATA_DIFFERS: _lies_in(evidence, differing),
             SIGN_DROPPED: drops_sign(form, leaf, evidence, document.text, locale),
-            NO_ROW: f": {NO_ROW}" in matched.get(pointer, ""),
-            SEVERAL_ROWS: f": {SEVERAL_ROWS}" in matched.get(pointer, ""),
         }
         leaves.append(
             LeafRow(
@@ -378,7 +377,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
                 missing=leaf.missing,
                 evidence=evidence,
                 page=page_of(document, evidence),
-                flags=(*_holding(flags), *ambiguous),
+                flags=(*_holding(flags), *([found.flag] if found is not None and found.flag else ()), *ambiguous),
             )
         )
     rows = {pointer: chance for pointer, (_, chance) in filled.rows.items()}

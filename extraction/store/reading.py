@@ -202,7 +202,7 @@ def show(out: Path, document: str) -> list[Shown]:
         return _shown(connection, next(iter(matches)))
 
 
-def record_of(out: Path, document: str, schema: str | None) -> tuple[str, str]:
+def record_named(out: Path, document: str, schema: str | None) -> tuple[str, str]:
     """Returns the digest of this document and the name of the schema of its record.
 
     Raises UsageError if it has none, or records of several schemas and none of them is named.

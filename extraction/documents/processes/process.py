@@ -174,6 +174,23 @@ class WorkerPool(Generic[W]):
             self._alive.add(worker)
             return worker
 
+    def ask_json(self, make: Callable[[], W], text: bytes, most: int) -> Any:
+        """Returns the answer of a warm process, or of a new one (`WorkerProcess.ask_json`); the caller's thread waits.
+
+        Raises WorkerDied or WorkerTimedOut after that process has been ended, and the errors of `start`.
+        """
+        worker = self.take()
+        try:
+            worker = worker or self.start(make)
+            return worker.ask_json(text, most)
+        except (WorkerDied, WorkerTimedOut):
+            if worker is not None:
+                self.end(worker)
+                worker = None
+            raise
+        finally:
+            self.give(worker)
+
     def end(self, worker: W) -> None:
         """Ends a process, which gets no further request."""
         with self._lock:

@@ -8,10 +8,15 @@ import os
 import resource
 import signal
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from io import FileIO
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import orjson
+
+from cinnabar.extraction.documents.processes.wire import MAGIC
 
 _OPEN_FILES = 32
 _PR_SET_PDEATHSIG = 1
@@ -45,6 +50,21 @@ def parent_pipes() -> ParentPipes:
     for descriptor in (0, 1):
         os.dup2(null, descriptor)
     return pipes
+
+
+def answer_json_requests(answer: Callable[[bytes], Any], seconds: float, memory: int) -> None:
+    """Answers texts with JSON values, both behind their lengths of 8 bytes, little-endian, until standard input ends.
+
+    seconds: of processor time, for each request. memory: bytes of address space.
+    """
+    pipes = parent_pipes()
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    pipes.send(MAGIC)
+    while len(head := pipes.requests.read(8)) == 8:
+        text = pipes.requests.read(int.from_bytes(head, "little"))
+        allow_processor_time(seconds)
+        told = orjson.dumps(answer(text), default=str)
+        pipes.send(len(told).to_bytes(8, "little"), told)
 
 
 def limit(memory: int) -> None:

@@ -21,6 +21,7 @@ import duckdb
 
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.reading.records.facts import put_value
+from cinnabar.extraction.store.names import literal, quoted
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import NotAccepted, UsageError
 from cinnabar.schemas.form.fitting import fit
@@ -53,6 +54,14 @@ def plain_words(text: str) -> list[str]:
     """Returns the words of a text without case, accents and signs."""
     letters = unicodedata.normalize("NFKD", text.casefold())
     return _SIGNS.sub(" ", "".join(one for one in letters if not unicodedata.combining(one))).split()
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """What a printed text matched, in words, and the flag of a text that means no row or several."""
+
+    place: str
+    flag: str = ""
 
 
 class ReferenceTable:
@@ -155,14 +164,14 @@ def reference_table(lookup: Lookup) -> ReferenceTable:
             is_text = path.suffix.lower() in (".csv", ".tsv")
             source, given = "read_csv(?, all_varchar = true)" if is_text else "read_parquet(?)", [str(path)]
             if view:
-                database.execute(f"ATTACH '{str(path).replace(chr(39), chr(39) * 2)}' AS reference (READ_ONLY)")
-                source, given = f"reference.{_quoted(view)}", []
-            returns = f"{_quoted(lookup.returns)}::VARCHAR"
+                database.execute(f"ATTACH {literal(str(path))} AS reference (READ_ONLY)")
+                source, given = f"reference.{quoted(view)}", []
+            returns = f"{quoted(lookup.returns)}::VARCHAR"
             rows = [
                 row
                 for key in lookup.keys
                 for row in database.execute(
-                    f"SELECT {_quoted(key)}::VARCHAR, {returns} FROM {source} WHERE {_quoted(key)} IS NOT NULL"
+                    f"SELECT {quoted(key)}::VARCHAR, {returns} FROM {source} WHERE {quoted(key)} IS NOT NULL"
                     f" AND {returns} IS NOT NULL LIMIT {_MOST + 1}",
                     given,
                 ).fetchall()
@@ -176,11 +185,7 @@ def reference_table(lookup: Lookup) -> ReferenceTable:
     return ReferenceTable(rows)
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def with_lookups(form: Form, filled: Filled) -> tuple[Filled, Mapping[str, str]]:
+def with_lookups(form: Form, filled: Filled) -> tuple[Filled, Mapping[str, Matched]]:
     """Returns a filled form with the values of the rows that its texts mean, and by pointer what they matched.
 
     A text of which no row is meant, or several, leaves no value: its words stay the evidence, with a flag.
@@ -192,7 +197,7 @@ def with_lookups(form: Form, filled: Filled) -> tuple[Filled, Mapping[str, str]]
     }  # fmt: skip
     if not asked:
         return filled, {}
-    record, leaves, notes = parse(filled.record), {**filled.leaves}, dict[str, str]()
+    record, leaves, notes = parse(filled.record), {**filled.leaves}, dict[str, Matched]()
     for at, leaf in asked.items():
         slot = form.slots[leaf.slot]
         assert slot.lookup is not None
@@ -210,7 +215,7 @@ def with_lookups(form: Form, filled: Filled) -> tuple[Filled, Mapping[str, str]]
         return replace(filled, record=fit(form, record).text, leaves=leaves), notes
 
 
-def _looked_up(slot: Slot, lookup: Lookup, leaf: Leaf) -> tuple[Leaf, str]:
+def _looked_up(slot: Slot, lookup: Lookup, leaf: Leaf) -> tuple[Leaf, Matched]:
     """Returns the leaf of the row that a text means, and what it matched; without one row, none and its flag."""
     found = reference_table(lookup).meant(parse(leaf.text or "null"))
     rows = [row for row in found if row.alike >= lookup.least - MARGIN]
@@ -218,10 +223,10 @@ def _looked_up(slot: Slot, lookup: Lookup, leaf: Leaf) -> tuple[Leaf, str]:
     if rows and rows[0].alike >= lookup.least and not (len(rows) > 1 and rows[1].alike > rows[0].alike - MARGIN):
         sure = round(leaf.confidence * rows[0].alike, 4)
         known = replace(leaf, text=json_text(rows[0].value), confidence=sure, origin="looked_up")
-        return known, f"{name}: {rows[0].key} ({rows[0].alike:.2f})"
+        return known, Matched(f"{name}: {rows[0].key} ({rows[0].alike:.2f})")
     flag = SEVERAL_ROWS if rows else NO_ROW
     about = ", ".join(f"{row.key} ({row.alike:.2f})" for row in rows[:3])
     empty = "null" if slot.nullable else None if not leaf.demanded else slot.minimal
     missing = not slot.nullable and leaf.demanded
     lacking = replace(leaf, text=empty, confidence=0.0, origin="minimal" if missing else "looked_up", missing=missing)
-    return lacking, f"{name}: {flag}{f' {about}' if about else ''}"
+    return lacking, Matched(f"{name}: {flag}{f' {about}' if about else ''}", flag)
