@@ -22,6 +22,7 @@ from cinnabar.engine.effort import effort_of
 from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.extraction.plan.bounds import LEAST_LIMIT, OcrChoice
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.page_ranges import PAGES_PATTERN
 
 EffortName = Literal["instant", "low", "medium", "high"]
 OnMissing = Literal["quarantine", "guess"]
@@ -33,6 +34,8 @@ Device = Literal["auto", "cpu", "cuda"]
 #: What may fail a run that ended well.
 FailOn = Literal["drift"]
 _PERCENT = r"^(100|\d{1,2}(\.\d{1,6})?)%$"
+# What matches a pattern, for a message.
+_WORDED = {_PERCENT: "a share such as 5%", PAGES_PATTERN: "pages from 1 such as 1-3,last"}
 
 
 class Options(BaseModel):
@@ -107,6 +110,9 @@ class RunOptions(Options):
     day_first: DayFirst | None = Field(
         default=None, description="Whether 03/04/2026 is the third of April; without it each document tells."
     )
+    pages: str | None = Field(
+        default=None, pattern=PAGES_PATTERN, description="Read these pages only of documents with pages: 1-3,last."
+    )
     ocr: OcrChoice = Field(
         default="auto", description="Read images and pages without text (auto), or all pages, from their image."
     )
@@ -152,6 +158,7 @@ class RunOptions(Options):
         images = (self.ocr, self.ocr_engine)
         usual = images == (DEFAULT_OPTIONS.ocr, DEFAULT_OPTIONS.ocr_engine)
         ordered = [] if self.day_first is None else [f"day_first {self.day_first}"]
+        ordered += [] if self.pages is None else [f"pages {self.pages}"]
         unusual = (*(["hidden"] if self.hidden else []), *(() if usual else images), *ordered)
         parts = repr((engine, self.on_missing, self.context, *unusual))
         return hashlib.sha256(parts.encode()).hexdigest()[:16]
@@ -251,7 +258,7 @@ def _expected(field: FieldInfo) -> str:
     """Returns the values that a field may have, for an error message."""
     patterns = [pattern for one in field.metadata if (pattern := getattr(one, "pattern", None))]
     if patterns:
-        return "a share such as 5%" if patterns[0] == _PERCENT else "auto or a number from 1 to 999"
+        return _WORDED.get(patterns[0], "auto or a number from 1 to 999")
     parts = (field.annotation, *get_args(field.annotation))
     names = [one for part in parts for one in get_args(part) if isinstance(one, str)]
     if names:

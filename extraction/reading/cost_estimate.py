@@ -15,6 +15,7 @@ from cinnabar.engine.models.remote.sizes import dearest, expected_tokens, few_sh
 from cinnabar.engine.request import Request
 from cinnabar.extraction.documents.chunking import chunks, overlap_of
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.page_selection import on_pages
 from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.reading.records.facts import FactValues
 from cinnabar.schemas.compiling.bindings import bound_places
@@ -74,7 +75,7 @@ def estimate_cost(
     """
     step = max(1, -(-len(items) // _SAMPLE))
     sample = items[::step]
-    parsed = [read for _, read in pool.parse_many(sample)]
+    parsed = [on_pages(read, form.pages) for _, read in pool.parse_many(sample)]
     documents = [read for read in parsed if isinstance(read, Document)]
     few_shot = few_shot_of(examples, served)
     room = passage_room(served.context, few_shot)
@@ -89,6 +90,7 @@ def estimate_cost(
 
 
 def _requests(document: Document, form: Form, limit: int) -> list[Request]:
-    pieces = chunks(document, limit, overlap_of(limit), tokens_of)
+    found = chunks(document, limit, overlap_of(limit), tokens_of)
+    pieces = [c for c in found if document.text[c.start : c.end].strip()]
     facts = FactValues.of(document, bound_places(form))
     return [facts.request("", form, passage_of(document, c.start, c.end)) for c in pieces]

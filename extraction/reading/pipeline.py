@@ -15,6 +15,7 @@ from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.codes import problem_message
 from cinnabar.extraction.documents.content.document import Document, Evidence, Span
 from cinnabar.extraction.documents.invoice_copies import DATA_DIFFERS, differences
+from cinnabar.extraction.documents.page_selection import on_pages
 from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnListIncomplete, OnMissing
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.checks.judgement import with_checks
@@ -168,7 +169,7 @@ def in_order(
 
 def _run_job(read: Sequence[Read], job: Job, overtakes: bool) -> Batch:
     begun, filling = time.perf_counter(), dict[str, float]()
-    planned = [_plan(item, job, overtakes) for item in read]
+    planned = [_plan(item, job, overtakes) for item in on_chosen_pages(read, job)]
     aside = {at: plan.tokens for at, plan in enumerate(planned) if isinstance(plan, Long)}
     plans = [plan for plan in planned if not isinstance(plan, Long)]
     asked = [Asked(plan.tokens, plan.requests) for plan in plans if isinstance(plan, _Plan)]
@@ -192,6 +193,11 @@ def _run_job(read: Sequence[Read], job: Job, overtakes: bool) -> Batch:
     ]
     outcomes = with_checks(outcomes, job.checks, job.on_check)
     return Batch(outcomes, steps, escalated, aside, seconds=stages_since(begun, filling["fill"]))
+
+
+def on_chosen_pages(read: Sequence[Read], job: Job) -> list[Read]:
+    """Returns the inputs with the pages that the job's schema names; a document without them is an error."""
+    return [replace(one, found=on_pages(one.found, job.compiled.form.pages)) for one in read]
 
 
 def stages_since(begun: float, fill: float) -> dict[str, float]:

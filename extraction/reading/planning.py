@@ -22,6 +22,8 @@ from cinnabar.schemas.form.form import Form
 
 # A text is counted in stretches of about so many characters, which end with a line or a word.
 _STRETCH = 1 << 16
+# Blanks that cost a language model a hundred tokens and more.
+_GAP = re.compile(r"\s{16384,}")
 # A header of a mail; its subject is what the mail says.
 _HEADER = re.compile(r"^(?!Subject:)[A-Z][A-Za-z-]*: [^\n]*", re.MULTILINE)
 
@@ -101,7 +103,7 @@ def chunks_for(
 def stretches_of(document: Document) -> list[Chunk]:
     """Returns the stretches of a document that are read apart: the pages around the data of an invoice, and the rest.
 
-    The pages are a copy of the data (`invoice_copies`).
+    The pages are a copy of the data (`invoice_copies`). Many blanks, of pages that are not read, divide a document.
     """
     text = document.text
     stretches: list[Chunk] = []
@@ -109,6 +111,9 @@ def stretches_of(document: Document) -> list[Chunk]:
     for copy in copies_in(document):
         stretches += [Chunk(done, copy.start), Chunk(copy.start, copy.end, copy=True)]
         done = copy.end
+    for gap in _GAP.finditer(text, done):
+        stretches.append(Chunk(done, gap.start()))
+        done = gap.end()
     stretches.append(Chunk(done, len(text)))
     return [one for one in stretches if text[one.start : one.end].strip()] or [Chunk(0, len(text))]
 

@@ -86,8 +86,10 @@ def changes(old: CompiledSchema, new: CompiledSchema) -> Changes:
     """The places to fill when records of the old version become records of the new one.
 
     If an object or a list differs only in its contents, its fields are compared one by one. A field that becomes
-    required or optional is no change: an existing value stays.
+    required or optional is no change: an existing value stays. With other pages of the documents all fields change.
     """
+    if notes_of(old.shape).pages != notes_of(new.shape).pages:
+        return Changes(changed=("",))
     walk = _Walk()
     walk.visit(old.shape, new.shape, "", "")
     deepest = sorted(walk.renamed, key=lambda pair: -pair[0].count("/"))

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.judging.judge import Judge
 from cinnabar.schemas.lookups import Lookup
+from cinnabar.schemas.page_ranges import PageRanges
 from cinnabar.schemas.pointers import lies_within
 from cinnabar.schemas.reading.shape import Binding
 
@@ -162,7 +163,7 @@ class Form:
 
     `slots` also holds the selectors of choices and the keys of open properties. `judge` decides on a whole parsed
     record; it enforces the demands that the automata of the slots cannot express. `instance` is a smallest record
-    that the judge accepts.
+    that the judge accepts. `pages` are those that are read of a document, None for all.
     """
 
     root: Node
@@ -174,6 +175,7 @@ class Form:
     description: str = ""
     judge: Judge | None = None
     instance: str = ""
+    pages: PageRanges | None = None
 
     @cached_property
     def constants(self) -> frozenset[int]:

@@ -163,6 +163,7 @@ def lay_out(shape: Shape) -> Form:
         tuple(c for c in layout.choices if c is not None),
         notes.title,
         notes.description,
+        pages=notes.pages,
     )
 
 

@@ -12,6 +12,7 @@ from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging.dialects import Entry
 from cinnabar.schemas.judging.resources import Place
 from cinnabar.schemas.lookups import lookup_of
+from cinnabar.schemas.page_ranges import PAGES, page_ranges_of
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.shape import Binding, Notes
 
@@ -98,6 +99,7 @@ def schema_notes(schema: Mapping[str, Any], pointer: str) -> Notes:
         _former_names(schema[WAS], f"{pointer}/{WAS}") if WAS in schema else (),
         written,
         lookup_of(schema, pointer),
+        page_ranges_of(schema[PAGES], pointer) if PAGES in schema else None,
     )
 
 

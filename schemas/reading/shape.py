@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from cinnabar.schemas.lookups import Lookup
+from cinnabar.schemas.page_ranges import PageRanges
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,8 @@ class Notes:
     `words` are options with other words for them, in any language (`x-cinnabar-options`). `day_first` says whether
     documents write the day before the month (`x-cinnabar-day-first`). `was` has the former names of the property
     (`x-cinnabar-was`); no two notes differ by them. `written` says that a person would word the value anew
-    (`x-cinnabar-written`). `lookup` names a table in which the value is found (`x-cinnabar-lookup`).
+    (`x-cinnabar-written`). `lookup` names a table in which the value is found (`x-cinnabar-lookup`), and
+    `pages` of the root what is read of a document (`x-cinnabar-pages`).
     """
 
     title: str = ""
@@ -43,6 +45,7 @@ class Notes:
     was: tuple[str, ...] = field(default=(), compare=False)
     written: bool = False
     lookup: Lookup | None = None
+    pages: PageRanges | None = None
 
     def over(self, other: Notes) -> Notes:
         """These notes; an empty one is taken from `other`."""
@@ -57,6 +60,7 @@ class Notes:
             self.was or other.was,
             self.written or other.written,
             self.lookup or other.lookup,
+            self.pages or other.pages,
         )
 
 

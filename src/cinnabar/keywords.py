@@ -28,6 +28,7 @@ class Options(TypedDict, total=False):
     examples: str | None
     hidden: bool
     day_first: DayFirst | None
+    pages: str | None
     ocr: OcrChoice
     ocr_engine: str
     workers: int

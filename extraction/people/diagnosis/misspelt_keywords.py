@@ -12,13 +12,14 @@ from jsonschema_specifications import REGISTRY
 from cinnabar.extraction.reading.checks.checks import KEYWORD as CHECKS
 from cinnabar.schemas.decimals import DECIMALS
 from cinnabar.schemas.lookups import LOOKUP
+from cinnabar.schemas.page_ranges import PAGES
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.reading.schema_object import BINDING
+from cinnabar.schemas.reading.schema_object import BINDING, DAY_FIRST, WAS, WORDS, WRITTEN
 
 #: How alike an unknown keyword is to the one that it is taken for, from 0 to 1.
 ALIKE = 0.8
 # Keywords whose values are data, and those whose values are schemas by their names.
-_DATA = frozenset({"const", "default", "enum", "example", "examples", "required", "dependentRequired", CHECKS, LOOKUP})
+_DATA = frozenset({"const", "default", "enum", "example", "examples", "required", "dependentRequired"} | {CHECKS, LOOKUP, WORDS})
 _NAMED = frozenset({"properties", "patternProperties", "definitions", "$defs", "dependentSchemas", "dependencies"})
 _OPENAPI = ("nullable", "example", "discriminator", "xml", "externalDocs")
 
@@ -46,4 +47,5 @@ def _known() -> frozenset[str]:
     """The keywords of all drafts, of OpenAPI and of our own."""
     drafts = (REGISTRY.contents(uri) for uri in REGISTRY)
     standard = (name for meta in drafts if isinstance(meta, dict) for name in meta.get("properties", {}))
-    return frozenset((*standard, *_OPENAPI, BINDING, DECIMALS, CHECKS, LOOKUP))
+    own = BINDING, DAY_FIRST, WAS, WORDS, WRITTEN, DECIMALS, CHECKS, LOOKUP, PAGES
+    return frozenset((*standard, *_OPENAPI, *own))

@@ -30,6 +30,7 @@ from cinnabar.extraction.store.sinks.sink import Sink
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.page_ranges import PAGES
 from cinnabar.schemas.reading.schema_object import DAY_FIRST
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
@@ -103,9 +104,10 @@ class Assignment:
     @cached_property
     def compiled(self) -> CompiledSchema:
         """Returns the compiled schema. Raises the errors of `compile_schema`."""
-        schema, day_first = self.source.schema, self.options.day_first
-        if day_first is not None and isinstance(schema, dict):
-            schema = schema | {DAY_FIRST: day_first == "yes"}
+        schema, day_first, pages = self.source.schema, self.options.day_first, self.options.pages
+        if isinstance(schema, dict):
+            schema = schema | ({} if day_first is None else {DAY_FIRST: day_first == "yes"})
+            schema |= {} if pages is None else {PAGES: pages}
         return compile_schema(schema)
 
     @cached_property

@@ -24,6 +24,7 @@ from cinnabar.extraction.reading.pipeline import (
     failure_of,
     in_order,
     judged,
+    on_chosen_pages,
     overtaking,
     quarantined,
     raised,
@@ -102,7 +103,8 @@ def _refill(read: Sequence[Read], known: Known, job: Job, overtakes: bool) -> Ba
     """Fills documents with a stored record."""
     begun, filling, escalated = time.perf_counter(), dict[str, float](), Escalated()
     records = [record for record in known.records if record is not None]
-    planned = [_plan(one, *record, job, known.below, overtakes) for one, record in zip(read, records, strict=True)]
+    chosen = on_chosen_pages(read, job)
+    planned = [_plan(one, *record, job, known.below, overtakes) for one, record in zip(chosen, records, strict=True)]
     aside = {at: plan.tokens for at, plan in enumerate(planned) if isinstance(plan, Long)}
     plans = [plan for plan in planned if not isinstance(plan, Long)]
     with timed(filling, "fill"):
@@ -242,7 +244,8 @@ def _plan(
     item: Read, stored: Stored, changes: Changes, job: Job, below: float, overtakes: bool
 ) -> _Plan | Long | Outcome:
     document = item.found
-    assert isinstance(document, Document), "an input that cannot be read has an outcome already"
+    if isinstance(document, DocumentError):
+        return Outcome(item.path, "quarantined", document.code, problem_message(document), digest=item.digest)
     try:
         tokens = tokens_or_long(document, job, overtakes)
         if isinstance(tokens, Long):

@@ -1,0 +1,38 @@
+"""`x-cinnabar-pages`, and `--pages` of a run: the pages that are read of documents that have pages."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from cinnabar.schemas.errors import UnsupportedSchema
+
+PAGES = "x-cinnabar-pages"
+#: Pages and ranges of pages from 1, with commas between; `last` is the last one.
+PAGES_PATTERN = r"^([1-9]\d{0,5}(-([1-9]\d{0,5}|last))?|last)(,([1-9]\d{0,5}(-([1-9]\d{0,5}|last))?|last))*$"
+
+
+@dataclass(frozen=True, slots=True)
+class PageRanges:
+    """Pages by their numbers, such as `1-3,last`."""
+
+    text: str
+
+    def of(self, count: int) -> frozenset[int]:
+        """Returns the chosen pages of a document with so many pages."""
+        chosen = set[int]()
+        for one in self.text.replace("last", str(count)).split(","):
+            first, _, last = one.partition("-")
+            chosen.update(range(int(first), min(int(last or first), count) + 1))
+        return frozenset(page for page in chosen if page <= count)
+
+
+def page_ranges_of(named: object, pointer: str) -> PageRanges:
+    """Returns the pages that the schema at this pointer names. Raises UnsupportedSchema for other words."""
+    if not isinstance(named, str) or not re.match(PAGES_PATTERN, named):
+        reason = f"expected pages from 1 as a text, got {named!r:.40}"
+        raise UnsupportedSchema(f"{pointer}/{PAGES}", PAGES, reason, f'write "{PAGES}": "1-3,last"')
+    if pointer:
+        reason = "pages are those of a document, and not of a field"
+        raise UnsupportedSchema(f"{pointer}/{PAGES}", PAGES, reason, "write it beside the properties of the record")
+    return PageRanges(named)
