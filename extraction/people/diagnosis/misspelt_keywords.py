@@ -19,7 +19,8 @@ from cinnabar.schemas.reading.schema_object import BINDING, DAY_FIRST, WAS, WORD
 #: How alike an unknown keyword is to the one that it is taken for, from 0 to 1.
 ALIKE = 0.8
 # Keywords whose values are data, and those whose values are schemas by their names.
-_DATA = frozenset({"const", "default", "enum", "example", "examples", "required", "dependentRequired"} | {CHECKS, LOOKUP, WORDS})
+_DATA = frozenset({"const", "default", "enum", "example", "examples", "required", "dependentRequired"})
+_DATA |= {CHECKS, LOOKUP, WORDS}
 _NAMED = frozenset({"properties", "patternProperties", "definitions", "$defs", "dependentSchemas", "dependencies"})
 _OPENAPI = ("nullable", "example", "discriminator", "xml", "externalDocs")
 
