@@ -23,7 +23,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "language": (25, "27cbcc43066ecf7b"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (15, "fc1dff75acc3a5e4"),
-    "merging": (21, "a077af8691b6eff2"),
+    "merging": (21, "11e5f00872e39c5c"),
     "routing": (11, "634299b329699829"),
     "plain": (13, "217957a05585cd80"),
     "pdf": (15, "3072d8253d2e25ee"),

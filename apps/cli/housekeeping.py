@@ -157,6 +157,9 @@ def checks(out: Out, as_json: AsJson = False) -> None:
     failing = [(one.path, one.check_name, one.outcome, _values_in_words(one.values)) for one in results.failing]
     if failing:
         console.print(table(("path", "check", "outcome", "values"), failing))
+    if results.cases:
+        cases = [(one.case_name, one.check_name, "; ".join(one.paths) or one.problem) for one in results.cases]
+        console.print(table(("case", "check", "documents"), cases))
     documents = len({(one.document, one.schema_name) for one in results.failing})
     console.print(harmless(f"documents that fail a check: {documents}"), markup=False)
 

@@ -130,6 +130,12 @@ class RunOptions(Options):
         pattern=_PERCENT,
         description="Mark this share of the written documents, such as 5%, at random for a second reader.",
     )
+    # Nor is this one: a case is a view of the written records.
+    case: str | None = Field(
+        default=None,
+        description="Documents of one case: those of a folder, with the same value (field:order_number), or of paths"
+        " in which a regular expression finds the same.",
+    )
     retry_quarantined: bool = Field(default=False, description="Read quarantined documents again.")
     drop_corrections: bool = Field(
         default=False, description="Go on although the schema has no place for values that people corrected."

@@ -31,6 +31,7 @@ from cinnabar.extraction.run.run_group import RunGroup
 from cinnabar.extraction.run.skipping import split_inputs
 from cinnabar.extraction.run.splitting import settle_split, split_packets
 from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.store.cases import remember_cases
 from cinnabar.extraction.store.folders import begin_with, remember
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.sinks.addresses import check_apart
@@ -102,6 +103,8 @@ class Extraction(BatchedRun):
                 remember(store.out, Path.cwd(), [path for path in relative if spelled(path) == path])
             if assignment.escalation is not None and assignment.escalation.named is not None:
                 begin_with(store.out, assignment.escalation.named)
+            between = {part.source.name: part.checks.between for part in self.assignment.parts}
+            remember_cases(store.out, assignment.options.case, between)
             named = named_apart(items, spelled)
             items_of: Iterator[tuple[str, Path | Message | Input]] = iter(named.items())
             if assignment.options.split:

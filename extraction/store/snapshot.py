@@ -17,6 +17,8 @@ from pathlib import Path
 import duckdb
 
 from cinnabar.extraction.store import manifest as manifests
+from cinnabar.extraction.store.cases import FAILURES, NO_FAILURES, CaseTable, case_views, stored_cases
+from cinnabar.extraction.store.cases import FILE as CASES
 from cinnabar.extraction.store.files import failures, write_whole
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.names import identifier, literal, quoted
@@ -217,7 +219,7 @@ def published_number(out: Path) -> int | None:
         asked = "SELECT sql FROM duckdb_views() WHERE database_name = 'snapshot' AND view_name = '_snapshot'"
         row = connection.execute(asked).fetchone()
         named = re.escape(literal(str(out.absolute())))
-        asked = rf'SELECT (\d{{1,15}}) AS batch, {named} AS folder, {_views_made()} AS "?views"?'
+        asked = rf'SELECT (\d{{1,15}}) AS batch, {named} AS folder, {_views_made(out)} AS "?views"?'
         if row and (match := re.fullmatch(f"CREATE VIEW _snapshot AS {asked};", row[0])):
             return int(match[1])
     return None
@@ -301,15 +303,41 @@ def _views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence
         views[name] = _WIDE.format(data=f"({united})", counting=sources["counting"])
     for latest, rows in every.items():
         views[_free_name(f"{identifier(versions[latest][-1].schema_name)}_history", views)] = f"SELECT * FROM {rows}"
+    latest_views = {versions_of_it[-1] for versions_of_it in _versions(shown).values()}
+    tables = [
+        CaseTable(name, versions[fingerprint][-1].schema_name, _columns(connection, data[fingerprint]))
+        for name, fingerprint in names.items()
+        if (out / CASES).is_file() and fingerprint in latest_views
+    ]
+    views |= _case_views(connection, out, tables, views)
     last = max(entry.number for entry in committed)
-    views["_snapshot"] = _SNAPSHOT.format(number=last, folder=literal(str(out)), views=_views_made())
+    views["_snapshot"] = _SNAPSHOT.format(number=last, folder=literal(str(out)), views=_views_made(out))
     return views
 
 
-def _views_made() -> int:
-    """Returns a number of the queries of the views: a snapshot of an older version is built anew."""
+def _columns(connection: duckdb.DuckDBPyConnection, data: str) -> list[tuple[str, str]]:
+    rows = connection.execute(f"DESCRIBE SELECT * FROM {data}").fetchall()
+    return [(str(name), str(kind)) for name, kind, *_ in rows]
+
+
+def _case_views(
+    connection: duckdb.DuckDBPyConnection, out: Path, tables: Sequence[CaseTable], taken: Collection[str]
+) -> dict[str, str]:
+    """Returns the views of the folder's cases; the ones that users query have names that no schema has."""
+    cases = stored_cases(out) if tables else None
+    if cases is None:
+        return {FAILURES: NO_FAILURES}
+    views = case_views(connection, cases, tables)
+    views[_free_name("cases", taken)] = "SELECT * FROM _cases"
+    shown = "case_name, schema_name, check_name, holds, nullif(problem, '') AS problem"
+    return views | {_free_name("case_checks", taken): f"SELECT {shown} FROM _case_checks"}
+
+
+def _views_made(out: Path) -> int:
+    """Returns a number of the queries of the views, and of cases: a snapshot of an older version is built anew."""
     conditions = (_WITHDRAWN, _MOVED, _SUPERSEDED, _NOT_WITHDRAWN, _IN_PLACE, _WHO, _LATEST)
-    return zlib.crc32(repr((VIEWS, _WIDE, _RECORDS, conditions)).encode())
+    cases = (out / CASES).read_bytes() if (out / CASES).is_file() else b""
+    return zlib.crc32(repr((VIEWS, _WIDE, _RECORDS, conditions)).encode() + cases)
 
 
 def _free_name(name: str, taken: Collection[str]) -> str:
@@ -402,4 +430,5 @@ def reserved_words(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
     """Returns the names, in lower case, that no view of records may have."""
     query = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
     words = {row[0] for row in connection.execute(query).fetchall()}
-    return frozenset(words | {*VIEWS, "_snapshot", "_withdrawn", "_moved", "_superseded"})
+    made = {"_snapshot", "_withdrawn", "_moved", "_superseded", FAILURES, "_case_documents", "_cases", "_case_checks"}
+    return frozenset(words | {*VIEWS} | made)

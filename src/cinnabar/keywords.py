@@ -35,6 +35,7 @@ class Options(TypedDict, total=False):
     engines: str
     batch: int
     audit: str | None
+    case: str | None
     split: bool
     retry_quarantined: bool
     drop_corrections: bool

@@ -14,7 +14,16 @@ import duckdb
 import pyarrow as pa
 
 from cinnabar.extraction.reading.checks.database import ExpressionDatabase
-from cinnabar.extraction.reading.checks.expressions import LONGEST, Refused, named_in
+from cinnabar.extraction.reading.checks.expressions import (
+    LONGEST,
+    Refused,
+    named_in,
+    qualifiers_in,
+    tables_in,
+    with_quoted_tables,
+)
+from cinnabar.extraction.store.cases import ALL, CaseCheck
+from cinnabar.extraction.store.names import identifier
 from cinnabar.extraction.store.tables import RecordColumns
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.columns.arrow import PRECISION, arrow_schema, arrow_type, arrow_value
@@ -62,6 +71,8 @@ class Checks:
     def __init__(self, source: SchemaSource, compiled: CompiledSchema) -> None:
         stated = _stated_checks(source.schema)
         self.each: tuple[Check, ...] = ()
+        #: The checks between this schema's document and others of its case, by name.
+        self.between: dict[str, CaseCheck] = {}
         if not stated:
             return
         record = arrow_schema(compiled)
@@ -73,12 +84,30 @@ class Checks:
         self._whole = whole
         self._database = ExpressionDatabase(self._types)
         pointers = {column: "" if whole else f"/{escape(name)}" for column, name in self._property.items()}
-        self.each = tuple(self._check(name, expression, pointers) for name, expression in stated.items())
+        own_name = identifier(source.name).casefold()
+        tables = {own_name, ALL + own_name} - {column.casefold() for column in pointers}
+        for name, expression in stated.items():
+            if isinstance(expression, str) and tables & qualifiers_in(expression):
+                self.between[name] = self._case_check(name, expression)
+        own = {name: expression for name, expression in stated.items() if name not in self.between}
+        self.each = tuple(self._check(name, expression, pointers) for name, expression in own.items())
 
     def __bool__(self) -> bool:
         return bool(self.each)
 
-    def _check(self, name: str, expression: Any, pointers: Mapping[str, str]) -> Check:
+    def _case_check(self, name: str, expression: str) -> CaseCheck:
+        at, spelled = self._stated(name, expression), with_quoted_tables(expression)
+        try:
+            names = tables_in(self._database.syntax(spelled))
+        except Refused as error:
+            raise UnsupportedSchema(at, KEYWORD, error.reason, error.advice) from None
+        except (duckdb.Error, UnicodeError, RecursionError) as error:
+            reason = str(error).split("\n")[0].strip()
+            raise UnsupportedSchema(at, KEYWORD, f"expected an expression that DuckDB accepts, got {reason}") from None
+        return CaseCheck(spelled, tuple(dict.fromkeys(one.removeprefix(ALL) for one in names)))
+
+    def _stated(self, name: str, expression: Any) -> str:
+        """Returns the pointer of a check. Raises UnsupportedSchema for a name or a length that no check may have."""
         at = f"/{KEYWORD}/{escape(name)}"
         plain = name and len(name) <= _LONGEST_NAME and all(c.isalnum() or c in "_-." for c in name)
         if not plain:
@@ -88,11 +117,17 @@ class Checks:
             got = f"{len(expression):,} characters" if isinstance(expression, str) else _kind(expression)
             reason = f"expected an expression in SQL of 1 to {LONGEST:,} characters, got {got}"
             raise UnsupportedSchema(at, KEYWORD, reason)
+        return at
+
+    def _check(self, name: str, expression: Any, pointers: Mapping[str, str]) -> Check:
+        at = self._stated(name, expression)
         try:
             named = named_in(self._database.syntax(expression), pointers, self._types)
             got = self._database.type_of(expression)
         except Refused as error:
-            raise UnsupportedSchema(at, KEYWORD, error.reason, error.advice) from None
+            others = qualifiers_in(expression) - {column.casefold() for column in pointers}
+            between = "; a check between documents of a case names its own schema, as in invoice.total = order.total"
+            raise UnsupportedSchema(at, KEYWORD, error.reason, error.advice + between * bool(others)) from None
         except (duckdb.Error, UnicodeError, RecursionError) as error:
             reason = str(error).split("\n")[0].strip()
             raise UnsupportedSchema(at, KEYWORD, f"expected an expression that DuckDB accepts, got {reason}") from None

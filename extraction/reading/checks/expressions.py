@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
+from cinnabar.extraction.store.names import quoted
 from cinnabar.schemas.pointers import escape
 
 # The functions and operators of DuckDB that a check may use.
@@ -76,6 +78,10 @@ _COMPUTING = {
 }  # fmt: skip
 
 
+# Texts and names in quotes, and other names before a point.
+_QUALIFIER = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|(?<![\w.])([A-Za-z_]\w*)(?=\s*\.\s*["A-Za-z_])""")
+
+
 class Refused(ValueError):
     """An expression that is no check: `reason`, and `advice` on it."""
 
@@ -92,6 +98,33 @@ class NamedFields:
     places: tuple[str, ...]
 
 
+def tables_in(syntax: str) -> tuple[str, ...]:
+    """Returns the names of the documents of a case (`invoice` of `invoice.total`) that a syntax tree names, in order.
+
+    Raises Refused if the expression does not parse, names none, or does more than compute.
+    """
+    walk = _CaseWalk({}, pa.schema([]))
+    walk.visit(_expression(syntax), {}, 0)
+    if not walk.columns:
+        raise Refused("expected an expression over documents of a case, got one that names none")
+    return tuple(walk.columns)
+
+
+def qualifiers_in(expression: str) -> set[str]:
+    """Returns the names before a point in an expression, in small letters."""
+    names = set[str]()
+    for found in _QUALIFIER.finditer(expression):
+        before_point = expression[found.end() :].lstrip().startswith(".")
+        if found[1] or (found[0].startswith('"') and before_point):
+            names.add((found[1] or found[0].strip('"')).casefold())
+    return names
+
+
+def with_quoted_tables(expression: str) -> str:
+    """Returns an expression whose names before a point stand in quotes: `order` is a word of SQL, too."""
+    return _QUALIFIER.sub(lambda found: quoted(found[1]) if found[1] else found[0], expression)
+
+
 def named_in(syntax: str, columns: Mapping[str, str], types: pa.Schema) -> NamedFields:
     """Returns the columns and places that a syntax tree names.
 
@@ -99,6 +132,15 @@ def named_in(syntax: str, columns: Mapping[str, str], types: pa.Schema) -> Named
     types. Raises Refused if the expression does not parse, names no column or an unknown one, or does more than
     compute.
     """
+    walk = _Walk(columns, types)
+    walk.visit(_expression(syntax), {}, 0)
+    if not walk.places:
+        raise Refused("expected an expression over fields of the record, got one that names no field", walk.fields())
+    return NamedFields(tuple(walk.columns), tuple(walk.places))
+
+
+def _expression(syntax: str) -> Any:
+    """Returns the one expression of a syntax tree. Raises Refused for another text."""
     tree = json.loads(syntax)
     if tree["error"]:
         reason = f"expected an expression in DuckDB's SQL, got {tree.get('error_message', 'something else')}"
@@ -107,11 +149,7 @@ def named_in(syntax: str, columns: Mapping[str, str], types: pa.Schema) -> Named
     selected = statement["node"].get("select_list", [])
     if others or len(selected) != 1:
         raise Refused("expected one expression, got several")
-    walk = _Walk(columns, types)
-    walk.visit(selected[0], {}, 0)
-    if not walk.places:
-        raise Refused("expected an expression over fields of the record, got one that names no field", walk.fields())
-    return NamedFields(tuple(walk.columns), tuple(walk.places))
+    return selected[0]
 
 
 @dataclass(slots=True)
@@ -233,6 +271,15 @@ class _Walk:
         if close:
             return f"near it: {', '.join(close)}"
         return f"the fields are {', '.join(names[:12])}{', …' if len(names) > 12 else ''}"
+
+
+class _CaseWalk(_Walk):
+    """A walk over an expression about several documents, whose fields are not known yet."""
+
+    def _place(self, names: list[str], scope: _Scope) -> _Place | None:
+        if names[0].casefold() not in scope:
+            self.columns[names[0]] = None
+        return None
 
 
 def _parameters(node: dict[str, Any]) -> Iterator[str]:

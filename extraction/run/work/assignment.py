@@ -25,6 +25,7 @@ from cinnabar.extraction.reading.routing.jobs import RoutedJobs
 from cinnabar.extraction.reading.routing.routing import Routing, routing_of
 from cinnabar.extraction.run.work.kept_models import model_for
 from cinnabar.extraction.run.work.prompt_examples import PromptExamples, prompt_examples
+from cinnabar.extraction.store.cases import case_key
 from cinnabar.extraction.store.sinks.addresses import sink_of
 from cinnabar.extraction.store.sinks.sink import Sink
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
@@ -67,6 +68,8 @@ class Assignment:
         `note` receives what the user may not expect: a model that `improve` kept, documents that travel unencrypted.
         Raises UsageError, of an unusable schema before it looks for models, or ModelError.
         """
+        if plan.options.case is not None:
+            case_key(plan.options.case)
         sources = [load_schema(one) for one in plan.schemas]
         for source in sources:
             compiled = compile_schema(source.schema)

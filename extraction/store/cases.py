@@ -1,0 +1,201 @@
+"""The cases of a folder: documents that belong together, such as an order and its invoice, with checks between them.
+
+`cases.json` holds what makes a case and the checks of the schemas. From it the views `cases` (a row a case) and
+`case_checks` are made; a check that cannot be computed stays open there, with the problem.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from cinnabar.extraction.store.files import failures, write_bytes
+from cinnabar.extraction.store.names import identifier, literal, quoted
+from cinnabar.schemas.errors import UsageError
+
+FILE = "cases.json"
+#: The view of the documents that a failed check between them is about; every folder has it.
+FAILURES = "_case_failures"
+NO_FAILURES = "SELECT '' AS document, '' AS schema_name, '' AS check_name, '' AS case_name WHERE false"
+#: Before the name of a schema: all of its documents in a case, and not the only one.
+ALL = "all_"
+_FIELD = "field:"
+# Columns of a record's view that tell nothing about its document.
+_LEFT_OUT = ("flags", "run_id", "schema_fingerprint", "engine_fingerprint", "record_json")
+_DOUBLE = re.compile(r'"(?:[^"]|"")*"|\bDOUBLE\b')
+# Sums of these, and products with whole numbers, are exact.
+_DECIMAL = "DECIMAL(28,9)"
+
+
+@dataclass(frozen=True, slots=True)
+class CaseCheck:
+    """A check between the documents of a case; `schemas` are the names, as SQL has them, that its expression uses."""
+
+    expression: str
+    schemas: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """What makes a case: `folder`, `field:NAME` or a regular expression; and the checks by schema and name."""
+
+    by: str
+    checks: Mapping[str, Mapping[str, CaseCheck]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseTable:
+    """The view of a schema's records: its name, the schema's name, and its columns with their types."""
+
+    view: str
+    schema_name: str
+    columns: Sequence[tuple[str, str]]
+
+    @property
+    def name(self) -> str:
+        """Returns the name under which a case has the document of this schema."""
+        return identifier(self.schema_name)
+
+    def struct(self, exact: bool = False) -> str:
+        """Returns the type of a document in a case; with `exact` decimals stand for floats."""
+        kinds = [(name, _exact(kind) if exact else kind) for name, kind in self.columns if name not in _LEFT_OUT]
+        return f"STRUCT({', '.join(f'{quoted(name)} {kind}' for name, kind in kinds)})"
+
+
+def _exact(kind: str) -> str:
+    return _DOUBLE.sub(lambda found: _DECIMAL if found[0] == "DOUBLE" else found[0], kind)
+
+
+def stored_cases(out: Path) -> Cases | None:
+    """Returns what makes the cases of a folder, None if nothing does. Raises UsageError if its file is broken."""
+    if not (out / FILE).is_file():
+        return None
+    try:
+        stored: dict[str, Any] = json.loads((out / FILE).read_bytes())
+        checks = {
+            schema: {name: CaseCheck(one["expression"], tuple(one["schemas"])) for name, one in own.items()}
+            for schema, own in stored["checks"].items()
+        }
+        return Cases(str(stored["by"]), checks)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"{out / FILE}: expected what a run with --case wrote, got {error}; remove it") from None
+
+
+def remember_cases(out: Path, by: str | None, checks: Mapping[str, Mapping[str, CaseCheck]]) -> None:
+    """Keeps what makes a case, and the checks of these schemas in place of their former ones. Raises RunError."""
+    before = stored_cases(out)
+    if by is None and before is None:
+        return
+    known = {} if before is None else {**before.checks}
+    now = Cases(by or (before.by if before else ""), known | {**checks})
+    if now == before:
+        return
+    stated = {
+        schema: {name: {"expression": one.expression, "schemas": [*one.schemas]} for name, one in own.items()}
+        for schema, own in now.checks.items()
+    }
+    with failures(f"{out}: what makes a case could not be stored"):
+        write_bytes(out / FILE, json.dumps({"by": now.by, "checks": stated}, indent=2).encode() + b"\n")
+
+
+def case_key(by: str) -> str:
+    """Returns the SQL of a case's name over a view of records; '' is none.
+
+    Raises UsageError unless `by` is `folder`, `field:NAME,OTHER` or a regular expression for paths.
+    """
+    if by == "folder":
+        return "regexp_extract(path, '^(.*)/[^/]*$', 1)"
+    if by.startswith(_FIELD):
+        names = [name.strip() for name in by.removeprefix(_FIELD).split(",")]
+        if not all(names) or any('"' in name for name in names):
+            raise UsageError(f"--case: expected {_FIELD}NAME or {_FIELD}NAME,OTHER, got {by!r}")
+        pointers = [literal(f'$."{name}"') for name in names]
+        values = ", ".join(f"record_json ->> {pointer}" for pointer in pointers)
+        return rf"upper(regexp_replace(coalesce({values}, ''), '[^\pL\pN]', '', 'g'))"
+    try:
+        groups = re.compile(by).groups
+        with duckdb.connect() as connection:
+            connection.execute("SELECT regexp_extract('', ?)", [by]).fetchall()
+    except (re.error, duckdb.Error) as error:
+        reason = f"got {by!r}: {str(error).split(chr(10))[0]}"
+        raise UsageError(f"--case: expected folder, {_FIELD}NAME or a regular expression, {reason}") from None
+    return f"regexp_extract(path, {literal(by)}, {min(groups, 1)})"
+
+
+def case_views(connection: duckdb.DuckDBPyConnection, cases: Cases, tables: Sequence[CaseTable]) -> dict[str, str]:
+    """Returns the queries of the views by name; each reads only views before it, or those of the tables."""
+    key = case_key(cases.by)
+    documents = " UNION ALL ".join(
+        f"SELECT {key} AS case_name, {literal(one.schema_name)} AS schema_name, {literal(one.name)} AS name, document,"
+        f" path FROM {quoted(one.view)}"
+        for one in tables
+    )
+    joined = " ".join(
+        f"LEFT JOIN (SELECT case_name, list(one ORDER BY one.path) AS {quoted(ALL + one.name)} FROM"
+        f" (SELECT {key} AS case_name, {_packed(one)} AS one FROM {quoted(one.view)}) GROUP BY case_name)"
+        " USING (case_name)"
+        for one in tables
+    )
+    alone = ", ".join(
+        f"if(len({quoted(ALL + one.name)}) = 1, {quoted(ALL + one.name)}[1], NULL) AS {quoted(one.name)}"
+        for one in tables
+    )
+    every = ", ".join(quoted(ALL + one.name) for one in tables)
+    lacking = ", ".join(f"if({quoted(ALL + one.name)} IS NULL, [{literal(one.schema_name)}], [])" for one in tables)
+    views = {
+        "_case_documents": f"SELECT * FROM ({documents}) WHERE case_name <> ''",
+        "_cases": (
+            f"SELECT case_name, documents, paths, flatten([{lacking}]) AS missing, {alone}, {every} FROM"
+            " (SELECT case_name, count(*) AS documents, list(path ORDER BY path) AS paths FROM _case_documents"
+            f" GROUP BY case_name) {joined} ORDER BY case_name"
+        ),
+    }
+    checked = [*_checks(connection, cases, tables)]
+    none = (
+        "SELECT '' AS case_name, '' AS schema_name, '' AS check_name, NULL::BOOLEAN AS holds, '' AS problem,"
+        " []::VARCHAR[] AS names WHERE false"
+    )
+    views["_case_checks"] = " UNION ALL ".join(checked) or none
+    views[FAILURES] = (
+        "SELECT d.document, d.schema_name, c.check_name, c.case_name FROM _case_checks AS c JOIN _case_documents AS d"
+        " ON d.case_name = c.case_name AND list_contains(c.names, d.name) WHERE c.holds = false"
+    )
+    return views
+
+
+def _packed(one: CaseTable) -> str:
+    names = [name for name, _ in one.columns if name not in _LEFT_OUT]
+    return f"struct_pack({', '.join(f'{quoted(name)} := {quoted(name)}' for name in names)})"
+
+
+def _checks(connection: duckdb.DuckDBPyConnection, cases: Cases, tables: Sequence[CaseTable]) -> Iterator[str]:
+    """Yields a query for each check: its result in each case, and what keeps it from being computed."""
+    given = {quoted(one.name): one.struct(exact=True) for one in tables}
+    given |= {quoted(ALL + one.name): f"{one.struct(exact=True)}[]" for one in tables}
+    exact = ", ".join(f"TRY_CAST({name} AS {kind}) AS {name}" for name, kind in given.items())
+    nothing = ", ".join(f"NULL::{kind} AS {name}" for name, kind in given.items())
+    for schema, own in cases.checks.items():
+        for name, check in own.items():
+            problem = _problem(connection, check.expression, nothing)
+            holds = f"TRY(({check.expression}\n))" if not problem else "NULL::BOOLEAN"
+            names = ", ".join(map(literal, check.schemas))
+            yield (
+                f"SELECT case_name, {literal(schema)} AS schema_name, {literal(name)} AS check_name, {holds} AS holds,"
+                f" {literal(problem)} AS problem, [{names}] AS names FROM (SELECT case_name, {exact} FROM _cases)"
+            )
+
+
+def _problem(connection: duckdb.DuckDBPyConnection, expression: str, nothing: str) -> str:
+    """Returns why DuckDB does not compute an expression over a case, "" if it does."""
+    try:
+        cursor = connection.execute(f"SELECT ({expression}\n) FROM (SELECT {nothing}) LIMIT 0")
+    except duckdb.Error as error:
+        return " ".join(str(error).split("\n")[0].split())
+    kind = str(cursor.description[0][1]) if cursor.description else ""
+    return "" if kind == "BOOLEAN" else f"expected an expression that is true or false, got one of the type {kind}"
