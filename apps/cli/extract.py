@@ -31,7 +31,7 @@ from cinnabar.schemas.extras import check_extra
     "model",
     "device",
     *(name for name in RunOptions.model_fields if name != "batch"),
-    *("max_error_rate", "fail_on", "route", "related", "escalate_to", "below", "tell"),
+    *("at_most_wrong", "sample", "max_error_rate", "fail_on", "route", "related", "escalate_to", "below", "tell"),
     *Server.model_fields,
     "ray",
     "sink",
@@ -62,6 +62,7 @@ def extract(
       cinnabar extract s3://bucket/inbox --schema receipt --out tables
       cinnabar extract inbox --schema invoice --schema receipt.json --route --out tables
       cinnabar extract inbox --schema invoice --related 0.5 --out tables
+      cinnabar extract inbox --schema invoice --at-most-wrong 5% --sample my_set --out tables
 
     The default model runs on this machine, and so does a language model in a folder. With mercury-2 and
     openai:NAME the command sends the documents to a server; it reads the key from INCEPTION_API_KEY or
@@ -74,6 +75,11 @@ def extract(
     if flow:
         check_extra("flows", "cinnabar extract --flow")
     plan = RunPlan.of(schema, out, **run_options)
+    if plan.at_most_wrong is not None or plan.sample is not None:
+        # Cold start: it imports torch, and a model reads the sample.
+        from cinnabar.extraction.learning.wrong_values import with_promise
+
+        plan = with_promise(plan, print_notice)
     # An unusable schema is refused before weights are read.
     assignment = Assignment.of(plan, print_notice)
     # Standard output is for the result, but Ray prints lost workers there.

@@ -114,6 +114,8 @@ class Extraction(BatchedRun):
             chosen = list(islice(items_of, assignment.options.limit))
             names = [name for name, _ in chosen]
             about: dict[str, Any] = {"paths": [_name_of(path, spelled) for path in paths], "out": printable(str(out))}
+            if assignment.options.promise:
+                about["promise"] = assignment.options.promise
             if parsers.passwords:
                 # Their number and nothing else of them: with another number, locked documents are tried again.
                 about[PASSWORD_COUNT] = len(parsers.passwords)
