@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,9 @@ LOOKUP = "x-cinnabar-lookup"
 #: The likeness from which on a row is the one that is meant, unless the schema says another.
 LEAST = 0.9
 _ADVICE = 'write {"table": "vendors.csv", "key": "name", "returns": "vendor_id"}'
-_MEMBERS = {"table", "key", "returns", "least", "digest"}
+_MEMBERS = {"table", "key", "returns", "least", "digest", "learned"}
+#: What people said that printed words mean: by table and column returned, the value by the plain words.
+Learned = Mapping[tuple[str, str], Mapping[str, str]]
 #: Keywords beside a lookup that would bind what the document prints, though they are meant for what the table returns.
 _BINDING = ("enum", "const", "pattern", "format", "minLength", "maxLength")
 
@@ -30,7 +32,7 @@ class Lookup:
     """A reference table, the columns that documents print (any of them), and the one whose text is the value.
 
     table: a path, behind `#` the view of a DuckDB file. least: the likeness, up to 1, of what is printed and a key.
-    digest: SHA-256 of the file.
+    digest: SHA-256 of the file. learned: plain words and the value that people gave them, no part of the schema.
     """
 
     table: str
@@ -38,6 +40,7 @@ class Lookup:
     returns: str
     least: float = LEAST
     digest: str = ""
+    learned: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def place(self) -> tuple[Path, str]:
@@ -66,7 +69,20 @@ def lookup_of(schema: Mapping[str, Any], pointer: str) -> Lookup | None:
         reason = f"{bound[0]} stands beside it" if bound else "the field is no text"
         reason += ", but the table tells the values"
         raise UnsupportedSchema(at, LOOKUP, reason, "write the type string, or string and null")
-    return Lookup(found["table"], tuple(keys), returns, float(least), str(found.get("digest", "")))
+    digest, learned = str(found.get("digest", "")), found.get("learned", {})
+    return Lookup(found["table"], tuple(keys), returns, float(least), digest, learned)
+
+
+def with_learned(schema: Any, learned: Learned) -> Any:
+    """Returns a schema whose lookups know what people said that printed words mean."""
+    if not learned or not isinstance(schema, dict | list):
+        return schema
+    if isinstance(schema, list):
+        return [with_learned(part, learned) for part in schema]
+    whole = {keyword: with_learned(part, learned) for keyword, part in schema.items()}
+    if isinstance(found := whole.get(LOOKUP), dict) and (lookup := lookup_of(schema, "")) is not None:
+        whole[LOOKUP] = found | {"learned": {**learned.get((lookup.table, lookup.returns), {})}}
+    return whole
 
 
 def _types(schema: Mapping[str, Any]) -> list[Any]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.filler import Metered
 from cinnabar.extraction.corrections.dropped import check_corrections_kept
+from cinnabar.extraction.corrections.learned_rows import learned_rows
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.content.inputs import Message
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
@@ -96,6 +97,9 @@ class Extraction(BatchedRun):
                 store.check_united(part.source, part.compiled)
                 if not assignment.options.drop_corrections:
                     check_corrections_kept(store, part.source, part.compiled)
+            forms = {part.source.name: part.compiled.form for part in self.assignment.parts}
+            if learned := learned_rows(store.out, forms):
+                self.assignment = replace(self.assignment, learned=learned)
             spelled = Spelling.of(store.out)
             spelled.learn(str(path) for path in paths if isinstance(path, Path))
             relative = [str(path) for path in paths if isinstance(path, Path) and not path.is_absolute()]

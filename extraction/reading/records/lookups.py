@@ -30,6 +30,8 @@ from cinnabar.schemas.lookups import Lookup
 
 #: The flags of a value of which no row, or several, are meant.
 NO_ROW, SEVERAL_ROWS = "no_row", "several_rows"
+#: In place of a key: people gave these words this value.
+CORRECTED = "as corrected before"
 #: How much less alike another value must be.
 MARGIN = 0.05
 #: The most rows of a table, the tables that are kept, and the rows that are compared word by word.
@@ -76,6 +78,8 @@ class ReferenceTable:
             self._whole["".join(words)].append(at)
             for word in {*words}:
                 self._with[word].append(at)
+        #: All values that a row returns.
+        self.values = frozenset(value for _, value in rows)
         self._database = duckdb.connect()
         self._fill("words", [*self._with])
         self._fill("whole", [*self._whole])
@@ -217,7 +221,9 @@ def with_lookups(form: Form, filled: Filled) -> tuple[Filled, Mapping[str, Match
 
 def _looked_up(slot: Slot, lookup: Lookup, leaf: Leaf) -> tuple[Leaf, Matched]:
     """Returns the leaf of the row that a text means, and what it matched; without one row, none and its flag."""
-    found = reference_table(lookup).meant(parse(leaf.text or "null"))
+    table, printed = reference_table(lookup), str(parse(leaf.text or "null"))
+    learned = lookup.learned.get(" ".join(plain_words(printed)))
+    found = [Row(CORRECTED, learned, 1.0)] if learned in table.values else table.meant(printed)
     rows = [row for row in found if row.alike >= lookup.least - MARGIN]
     name = lookup.place[0].name
     if rows and rows[0].alike >= lookup.least and not (len(rows) > 1 and rows[1].alike > rows[0].alike - MARGIN):

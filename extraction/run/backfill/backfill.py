@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cinnabar.extraction.corrections.dropped import check_corrections_kept
+from cinnabar.extraction.corrections.learned_rows import learned_rows
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.inputs import Input, Location
 from cinnabar.extraction.documents.mailboxes.address import password_of_environment
@@ -78,6 +79,9 @@ class Backfill(BatchedRun):
             store = stack.enter_context(open_folder(out))
             if not options.drop_corrections:
                 check_corrections_kept(store, source, assignment.compiled)
+            forms = {part.source.name: part.compiled.form for part in self.assignment.parts}
+            if learned := learned_rows(store.out, forms):
+                self.assignment = replace(self.assignment, learned=learned)
             fingerprint = _fingerprint(self.assignment.fingerprint, chosen.below)
             passwords = len(parsers.passwords)
             done = store.done_keys(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ from cinnabar.extraction.store.sinks.sink import Sink
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.lookups import Learned, with_learned
 from cinnabar.schemas.page_ranges import PAGES
 from cinnabar.schemas.reading.schema_object import DAY_FIRST
 
@@ -56,6 +57,8 @@ class Assignment:
     examples: PromptExamples | None = None
     # The places that the results are brought to; only the process that commits needs them, so no pickle has them.
     sinks: tuple[Sink, ...] = ()
+    #: What people of this folder said that printed words mean; no part of a record's key.
+    learned: Learned = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.escalation is not None and isinstance(self.model, RemoteSource):
@@ -95,7 +98,8 @@ class Assignment:
         return [self.model, *([self.escalation.source] if self.escalation is not None else [])]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Assignment, (self.source, self.model, self.options, self.escalation, self.routing, self.examples)
+        own = self.source, self.model, self.options, self.escalation, self.routing, self.examples
+        return Assignment, (*own, (), self.learned)
 
     @cached_property
     def parts(self) -> Sequence[Assignment]:
@@ -111,7 +115,7 @@ class Assignment:
         if isinstance(schema, dict):
             schema = schema | ({} if day_first is None else {DAY_FIRST: day_first == "yes"})
             schema |= {} if pages is None else {PAGES: pages}
-        return compile_schema(schema)
+        return compile_schema(with_learned(schema, self.learned))
 
     @cached_property
     def validator(self) -> Validator:

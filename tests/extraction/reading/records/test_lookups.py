@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.apps.cli.main import run
+from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.reading.records.lookups import ReferenceTable, plain_words, reference_table
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import compile_schema, load_schema
@@ -80,6 +82,30 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def write_vendors(path: Path, rows: list[tuple[str, str]]) -> None:
     path.write_text("vendor_id,name\n" + "".join(f'{value},"{name}"\n' for name, value in rows))
+
+
+def test_what_a_person_said_of_printed_words_holds_for_the_next_document(place: Path) -> None:
+    asked = ["extract", str(place / "bills"), "--schema", str(place / "bill.json"), "--out", str(place / "out")]
+    asked += ["--model", "reader"]
+    assert run(asked) == 0
+    for bill, value in (("b", "V-03"), ("c", "V-10")):
+        digest = hashlib.sha256((place / "bills" / f"{bill}.txt").read_bytes()).hexdigest()
+        change = Change(Action.VALUE, "/vendor", json.dumps(value))
+        Corrector(place / "out").correct(digest, "bill", [change], "Ann")
+    for name, vendor in (("d", "MILLER and SONS"), ("e", "miller & sons"), ("f", "Xylophon Traders OY")):
+        (place / "bills" / f"{name}.txt").write_text(f"Invoice\nFrom: {vendor}\nTotal: 13.50 EUR\n")
+    assert run(asked) == 0
+    rows = query(place / "out", "SELECT right(path, 5), vendor FROM bill ORDER BY path").rows
+    assert rows[3:] == [("d.txt", None), ("e.txt", "V-03"), ("f.txt", "V-10")]
+    sql = "SELECT place FROM fields JOIN bill USING (document) WHERE pointer = '/vendor' AND path LIKE '%e.txt'"
+    assert "as corrected before" in query(place / "out", sql).rows[0][0]
+    # A row that the table has no more is not meant.
+    write_vendors(place / "vendors.csv", [row for row in ROWS if row[1] != "V-10"])
+    (place / "bills" / "g.txt").write_text("Invoice\nFrom: Xylophon Traders Oy\nTotal: 19.50 EUR\n")
+    assert run(asked) == 0
+    rows = query(place / "out", "SELECT vendor FROM bill WHERE path LIKE '%g.txt'").rows
+    assert rows == [(None,)]
+
 
 
 def test_a_run_writes_the_row_with_what_is_printed_as_evidence_and_flags_the_others(place: Path) -> None:
