@@ -1,6 +1,6 @@
 """Measures how often `--at-most-wrong` keeps its promise, and what it leaves for a person.
 
-    python -m bench.promise_report SET... [--most 5] [--runs 200] [--sample 150] [--model reader]
+    python -m bench.promise_report SET... [--most 5] [--runs 200] [--sample 150 400 1000] [--model reader]
 
 The model reads each set once. Its documents are then a population: a run draws a sample of it, chooses the threshold by
 that sample, and the truth is the share of wrong values in all documents of the set that are as sure. A run whose sample
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +64,7 @@ def main() -> None:
     parser.add_argument("sets", nargs="+", type=Path, metavar="SET")
     parser.add_argument("--most", type=float, nargs="+", default=[5.0, 10.0, 20.0])
     parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--sample", type=int, default=150)
+    parser.add_argument("--sample", type=int, nargs="+", default=[150, 400, 1000])
     parser.add_argument("--model", default="reader")
     parser.add_argument("--limit", type=int)
     asked = parser.parse_args()
@@ -72,13 +73,14 @@ def main() -> None:
     for folder, own in zip(asked.sets, sets, strict=True):
         wrong, values = sum(one.wrong for one in own), sum(one.wrong + one.right for one in own)
         print(f"{folder.name}: {len(own)} documents, {values} values, {wrong / max(values, 1):.3f} wrong", flush=True)
-    for most in asked.most:
-        told = list(results(sets, most / 100, asked.sample, asked.runs))
+    for most, size in product(asked.most, asked.sample):
+        told = list(results(sets, most / 100, size, asked.runs))
         promised = [one for one in told if one[0]]
         left = sum(one[2] for one in promised) / max(len(promised), 1)
         kept = sum(one[1] for one in told)
-        rows.append((f"{most:g}%", str(len(told)), str(len(promised)), f"{kept / len(told):.3f}", f"{left:.2f}"))
-    print(table(("at most wrong", "runs", "promised", "kept", "documents left where promised"), rows))
+        counts = str(size), str(len(told)), str(len(promised))
+        rows.append((f"{most:g}%", *counts, f"{kept / len(told):.3f}", f"{left:.2f}"))
+    print(table(("at most wrong", "sample", "runs", "promised", "kept", "documents left where promised"), rows))
 
 
 if __name__ == "__main__":

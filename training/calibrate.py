@@ -15,14 +15,17 @@ other parts.
 from __future__ import annotations
 
 import argparse
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
+
+from jinja2 import Environment, StrictUndefined
 
 from cinnabar.apps.cli.console import Bar, standard_output, table
 from cinnabar.engine.models.releases import RELEASED
-from cinnabar.extraction.learning.scoring import means_of_lists
+from cinnabar.extraction.learning.scoring import CALIBRATION_BINS, calibration_error, means_of_lists
 from cinnabar.extraction.plan.run_options import Device
 from cinnabar.extraction.reading.model_sources import local_folder
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets
@@ -30,7 +33,6 @@ from cinnabar.schemas.errors import UsageError
 from training.confidence_fit import LEAVES, Calibrated, calibrate, worth
 from training.labelled import held_back_part
 from training.recipe import Recipe, load_recipe
-from training.reliability import reliability_svg
 
 _SHOWN = ("error", "mean_error", "covered", "mean_covered", "mean_auc")
 _OF_LISTS = ("sets", "rated_lists", "complete", "list_auc", "mean_auc", "list_ece", "mean_ece")
@@ -140,3 +142,37 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+# Draws a reliability diagram: the share of right leaves against their confidence.
+
+_Rated = Sequence[tuple[float, bool]]
+
+
+def reliability_svg(panels: Sequence[tuple[str, _Rated]]) -> str:
+    """Returns the panels side by side as an SVG: for each bin the share of right leaves against the mean confidence.
+
+    The dashed line is perfect calibration; a bar's opacity grows with the share of leaves in its bin.
+    """
+    made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = made.from_string(Path(__file__).with_name("reliability.svg").read_text("utf-8"))
+    return template.render(panels=[_panel(title, rated) for title, rated in panels], bins=CALIBRATION_BINS)
+
+
+def _panel(title: str, rated: _Rated) -> dict[str, Any]:
+    bins: dict[int, list[tuple[float, bool]]] = defaultdict(list)
+    for confidence, right in rated:
+        bins[min(CALIBRATION_BINS - 1, int(confidence * CALIBRATION_BINS))].append((confidence, right))
+    most = max(map(len, bins.values()), default=1)
+    drawn = [
+        {
+            "number": number,
+            "leaves": len(own),
+            "mean": sum(confidence for confidence, _ in own) / len(own),
+            "right": sum(right for _, right in own) / len(own),
+            "weight": len(own) / most,
+        }
+        for number, own in sorted(bins.items())
+    ]
+    error = calibration_error(rated) if rated else 0.0
+    return {"title": title, "leaves": len(rated), "error": error, "bins": drawn}

@@ -12,6 +12,7 @@ the weights before and after, with this share of those after.
 from __future__ import annotations
 
 import math
+import pickle
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -34,7 +35,6 @@ from cinnabar.schemas.errors import UsageError
 from training.generator.generator import FAMILIES
 from training.labelled import set_source
 from training.lexicon import fit_letters
-from training.prepared import load_sources, save_source
 from training.pretrained import pretrained_folder, start_from_pretrained
 from training.purposes import purposes_source
 from training.reading_data import SUFFIX, reading_source
@@ -204,3 +204,19 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+# Prepared sources of training windows, kept in files so that a run can resume.
+
+
+def save_source(source: Source, folder: Path) -> None:
+    """Writes a source's passages as a pickle; only files of our own are ever loaded."""
+    folder.mkdir(parents=True, exist_ok=True)
+    temporary = folder / f"{source.name}.tmp"
+    temporary.write_bytes(pickle.dumps(source, protocol=5))
+    temporary.rename(folder / f"{source.name}.pickle")
+
+
+def load_sources(folder: Path, names: str = "*.pickle") -> list[Source]:
+    """Returns all sources of a folder, or those in files of these names, by name."""
+    return [pickle.loads(p.read_bytes()) for p in sorted(folder.glob(names))]

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
-from collections.abc import Mapping
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from cinnabar.apps.cli.local_paths import take_local_paths
-from cinnabar.apps.cli.quiet import give_quiet
+from cinnabar.extraction.store.local_paths import check_local
+from cinnabar.extraction.store.own_names import check_links
+from cinnabar.schemas.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +73,83 @@ def _loaded(name: str, entry: CommandEntry) -> TyperCommand | TyperGroup:
     command = group.commands[name]
     assert isinstance(command, TyperCommand | TyperGroup)
     return command
+
+
+# Every path of a command line is one of this machine, and no link leads out of a folder of results.
+#
+# Both are refused before anything is done, for all commands at once.
+
+
+def take_local_paths(app: typer.Typer) -> None:
+    """Has all commands of an app and of its groups refuse addresses where they take paths, and strange results."""
+    for info in app.registered_commands:
+        if info.callback is not None:
+            info.callback = _refusing(info.callback)
+    if app.registered_callback is not None and app.registered_callback.callback is not None:
+        app.registered_callback.callback = _refusing(app.registered_callback.callback)
+    for inner in app.registered_groups:
+        if inner.typer_instance is not None:
+            take_local_paths(inner.typer_instance)
+
+
+def _refusing(command: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(command)
+    def run(*args: Any, **arguments: Any) -> Any:
+        for name, value in arguments.items():
+            for path in value if isinstance(value, (list, tuple)) else [value]:
+                if isinstance(path, Path):
+                    check_local(path, f"--{name.replace('_', '-')}")
+                    if name == "out":
+                        check_links(path, everything=True)
+        return command(*args, **arguments)
+
+    return run
+
+
+# The option `--quiet`, which every command has that does more than show something.
+
+#: Commands that only show something; the name of a command in a group follows that of the group.
+SHOWING = frozenset({
+    "sql", "show", "text", "status", "status checks", "status runs", "schema list", "quarantine list", "login",
+})  # fmt: skip
+
+_QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only, and with --json the result.")]
+
+
+def quietable(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the command with `--quiet`: no progress, notices or report; with `--json` the result is printed.
+
+    Errors are told by the caller, afterwards. A command that would ask a person demands `--yes`.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    if "quiet" in signature.parameters:
+        return command
+
+    @functools.wraps(command)
+    def run(*args: Any, quiet: bool = False, **arguments: Any) -> Any:
+        if not quiet:
+            return command(*args, **arguments)
+        if arguments.get("yes") is False and not arguments.get("dry_run"):
+            raise UsageError("--quiet: expected --yes beside it, because it asks nothing")
+        with ExitStack() as silence:
+            nothing = silence.enter_context(Path(os.devnull).open("w", errors="replace", encoding="utf-8"))
+            silence.enter_context(redirect_stderr(nothing))
+            if not arguments.get("as_json"):
+                silence.enter_context(redirect_stdout(nothing))
+            return command(*args, **arguments)
+
+    option = inspect.Parameter("quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_QUIET)
+    parameters = [*signature.parameters.values(), option]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": signature.return_annotation}
+    return run
+
+
+def give_quiet(app: typer.Typer, group: str = "") -> None:
+    """Gives `--quiet` to all commands of an app and of its groups, but those that only show something."""
+    for info in app.registered_commands:
+        if f"{group} {info.name}".strip() not in SHOWING and info.callback is not None:
+            info.callback = quietable(info.callback)
+    for inner in app.registered_groups:
+        if inner.typer_instance is not None:
+            give_quiet(inner.typer_instance, f"{group} {inner.name}".strip())

@@ -32,7 +32,7 @@ from cinnabar.schemas.wording import counted
 
 #: The probability of the promise, and the shares of the sample that may be kept, the surest records first.
 PROBABILITY = 0.95
-SHARES = (1.0, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1)
+SHARES = (1.0, 0.75, 0.5, 0.25)
 # Documents without end, of which the sample is a part.
 _ENDLESS = 10**9
 

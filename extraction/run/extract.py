@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,7 @@ from cinnabar.extraction.corrections.learned_rows import learned_rows
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.content.inputs import Message
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.documents.inputs import Input, Location, examine, gather
+from cinnabar.extraction.documents.inputs import Input, Location, examine, gather, path_of
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
@@ -27,7 +29,6 @@ from cinnabar.extraction.reading.packets.boundaries import SEVERAL
 from cinnabar.extraction.reading.planned_models import Escalation
 from cinnabar.extraction.reading.progress import Progress
 from cinnabar.extraction.run.batched_run import BatchedRun, Opening, Summary
-from cinnabar.extraction.run.naming import named_apart
 from cinnabar.extraction.run.run_group import RunGroup
 from cinnabar.extraction.run.skipping import split_inputs
 from cinnabar.extraction.run.splitting import settle_split, split_packets
@@ -213,3 +214,36 @@ def _name_of(location: Location, spelled: Spelling) -> str:
     if isinstance(location, Path):
         return printable(spelled(str(location)))
     return printable(location.path if isinstance(location, Input) else str(location))
+
+
+# Names the inputs of a run: each has one of its own, even if its path is spelled like that of another.
+
+
+def named_apart(
+    items: Iterable[Path | Message | Input], spelled: Callable[[str], str]
+) -> dict[str, Path | Message | Input]:
+    """Returns the inputs by the paths that their outcomes carry; a second one of a path has a number behind it.
+
+    Two spellings of one path are one input. An input of an earlier run keeps its path.
+    """
+    named: dict[str, Path | Message | Input] = {}
+    # As they are stored: paths of other letters may be equal there.
+    taken: set[str] = set()
+    alike: dict[str, list[Path | Message | Input]] = defaultdict(list)
+    for item in items:
+        path = item.path if isinstance(item, Input) else spelled(path_of(item))
+        others = alike[printable(path)]
+        if others and _place(item) in map(_place, others):
+            continue
+        others.append(item)
+        names = chain([path], (f"{path}#same={number}" for number in count(2)))
+        name = next(one for one in names if printable(one) not in taken)
+        taken.add(printable(name))
+        named[name] = item
+    return named
+
+
+def _place(item: Path | Message | Input) -> tuple[object, ...]:
+    """Returns what tells an input from all others of its spelled path: its kind, and where it lies."""
+    at = f"{item.path} {item.digest}" if isinstance(item, Input) else os.path.realpath(path_of(item))
+    return type(item), at, getattr(item, "inner", "")

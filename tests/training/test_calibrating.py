@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tiny_network import BILL, VOCABULARY, bill, tiny_network
-from training.calibrate import check_asked, main
+from training.calibrate import check_asked, main, reliability_svg
 from training.calibration_data import (
     Observation,
     read_observations,
@@ -19,7 +19,6 @@ from training.calibration_data import (
     write_observations,
 )
 from training.confidence_fit import SIGNS, calibrate, fit, worth
-from training.reliability import reliability_svg
 
 from cinnabar.engine.models.identity import SHIPPED, weights_fingerprint
 from cinnabar.engine.models.reader.calibration import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from training.generator.generator import Example, check
-from training.mining import find_pairs, mine
+from training.synthetic import find_pairs, mine
 
 TEXT = "Report of the day\nOwner: Ada Byrne\nPlot number: 17/3   Area: 420 m2\nNote: see below\nNote: twice\n"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from tiny_network import bills
-from training.prepared import load_sources, save_source
+from training.reader import load_sources, save_source
 
 from cinnabar.engine.training.pool import Source
 

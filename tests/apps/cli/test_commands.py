@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 import typer
 
+from cinnabar.apps.cli.lazy_commands import SHOWING
 from cinnabar.apps.cli.main import COMMANDS, app, run
-from cinnabar.apps.cli.quiet import SHOWING
 
 CaptureResult = pytest.CaptureFixture[str]
 ROOT = Path(__file__).resolve().parents[3]

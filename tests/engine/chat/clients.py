@@ -11,9 +11,8 @@ from typing import Any
 
 from tiny_checkpoint import CHATML, write_checkpoint
 
-from cinnabar.engine.chat.language_chat import LanguageChat, shared_language_engine
+from cinnabar.engine.chat.language_chat import LanguageChat, TaskStream, shared_language_engine
 from cinnabar.engine.chat.requests import ChatRequest, Done, Event, Failed, Message, State, Tool
-from cinnabar.engine.chat.task_stream import TaskStream
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.schemas import compile_schema

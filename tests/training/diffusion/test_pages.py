@@ -7,8 +7,7 @@ import random
 import re
 
 import pytest
-from training.diffusion.pages import Pages
-from training.diffusion.words import Words, held_back
+from training.diffusion.pages import Pages, Words, held_back
 
 from cinnabar.schemas.compiling.compile import compile_schema
 

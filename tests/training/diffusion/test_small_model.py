@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from training.diffusion.recipe import train_small_model
-from training.diffusion.small_model import make_small_model
+from training.diffusion.recipe import make_small_model, train_small_model
 
 from cinnabar.engine.models.language.language_model import fresh_language_model, load_language_model
 from cinnabar.engine.training.diffusion.low_rank import add_low_rank, merge_low_rank

@@ -14,11 +14,10 @@ import pytest
 from training.generator import family as family_module
 from training.generator import locale
 from training.generator.family import FamilyError, load_family
-from training.generator.generator import FAMILIES, check, generate, make_example
+from training.generator.generator import FAMILIES, check, generate, join_intervals, make_example
 from training.generator.laying_out import lay_out
 from training.generator.layout_language import LayoutError, parse
 from training.generator.lines import Piece, Style, to_lines
-from training.generator.rendering import join_intervals
 from training.generator.wording import spell
 
 #: The first few documents of a family, and those that `make test-slow` checks beside them.

@@ -24,7 +24,7 @@ from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.content.moments import moment
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool, file_facts
-from cinnabar.extraction.documents.mail.addresses import addresses
+from cinnabar.extraction.documents.mail.facts import addresses
 from cinnabar.extraction.documents.pdf.facts import pdf_moment
 
 GERMAN = "Sehr geehrte Damen und Herren, bitte überweisen Sie den Betrag bis zum Ende des Monats."

@@ -19,7 +19,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.documents.pdf.copies import copied_answers
+from cinnabar.extraction.documents.pdf.pages import copied_answers
 from cinnabar.schemas.errors import DocumentError
 
 CAREFUL = ParserSettings(careful=True)
