@@ -103,6 +103,9 @@ def with_tables(schema: Any, folder: Path, where: str) -> Any:
         return schema
     whole = {keyword: with_tables(part, folder, where) for keyword, part in schema.items()}
     found = whole.get(LOOKUP)
+    if isinstance(found, dict):
+        # Only corrections tell that.
+        found = whole[LOOKUP] = {name: part for name, part in found.items() if name != "learned"}
     if isinstance(found, dict) and isinstance(found.get("table"), str) and "digest" not in found:
         name, mark, view = found["table"].partition("#")
         path = (folder / name).resolve()

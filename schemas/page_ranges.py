@@ -21,15 +21,19 @@ class PageRanges:
     def of(self, count: int) -> frozenset[int]:
         """Returns the chosen pages of a document with so many pages."""
         chosen = set[int]()
-        for one in self.text.replace("last", str(count)).split(","):
-            first, _, last = one.partition("-")
-            chosen.update(range(int(first), min(int(last or first), count) + 1))
+        for one in self.text.split(","):
+            first, *more = one.split("-")
+            low, high = (count if part == "last" else int(part) for part in (first, *(more or [first])))
+            # 3-1 is 1-3, but no document of four pages has 5-last.
+            if high < low and "last" not in more:
+                low, high = high, low
+            chosen.update(range(low, min(high, count) + 1))
         return frozenset(page for page in chosen if page <= count)
 
 
 def page_ranges_of(named: object, pointer: str) -> PageRanges:
     """Returns the pages that the schema at this pointer names. Raises UnsupportedSchema for other words."""
-    if not isinstance(named, str) or not re.match(PAGES_PATTERN, named):
+    if not isinstance(named, str) or not re.fullmatch(PAGES_PATTERN, named):
         reason = f"expected pages from 1 as a text, got {named!r:.40}"
         raise UnsupportedSchema(f"{pointer}/{PAGES}", PAGES, reason, f'write "{PAGES}": "1-3,last"')
     if pointer:

@@ -210,7 +210,7 @@ def _print_estimate(estimate: BackfillEstimate, name: str, there: list[str]) -> 
         reason = f"no record of an older version was chosen{others}{_gone_elsewhere(estimate)}"
         print(harmless(f"{name}: nothing to fill: {reason}"))
         return
-    filled_fields = ", ".join(estimate.asked) or "nothing"
+    filled_fields = "all fields" if "" in estimate.asked else ", ".join(estimate.asked) or "nothing"
     dropped = f"; dropped: {', '.join(estimate.dropped)}" if estimate.dropped else ""
     print(harmless(f"{name}: to be filled: {filled_fields}{dropped}"))
     print(

@@ -161,7 +161,9 @@ def checks(out: Out, as_json: AsJson = False) -> None:
         cases = [(one.case_name, one.check_name, "; ".join(one.paths) or one.problem) for one in results.cases]
         console.print(table(("case", "check", "documents"), cases))
     documents = len({(one.document, one.schema_name) for one in results.failing})
-    console.print(harmless(f"documents that fail a check: {documents}"), markup=False)
+    failing_cases = len({one.case_name for one in results.cases if one.case_name})
+    told = f"documents that fail a check: {documents}" + (f"; cases: {failing_cases}" if results.cases else "")
+    console.print(harmless(told), markup=False)
 
 
 @status_app.command()

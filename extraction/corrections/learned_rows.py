@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from cinnabar.extraction.corrections.changes import Action
 from cinnabar.extraction.corrections.corrector import corrections
@@ -15,20 +16,24 @@ from cinnabar.extraction.store.reading import query
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.lookups import Learned
 
+# What says that a value is right there, or that there is none.
+_SAID = (Action.VALUE, Action.ACCEPT, Action.ABSENT)
+
 
 def learned_rows(out: Path, forms: Mapping[str, Form]) -> Learned:
     """Returns the values in force that people gave, by table and column returned, with the plain words of their place.
 
     `forms` are by the names of schemas. The words are those that the person marked, else those that the model had read
-    there. Words that people gave different values are left out.
+    there: these count if two documents agree, since the model may have read at another place. Words to which people
+    gave different values are left out.
     """
-    found = defaultdict[tuple[str, str], dict[str, set[str]]](lambda: defaultdict(set))
+    found = defaultdict[tuple[str, str], dict[str, list[tuple[Any, str, bool]]]](lambda: defaultdict(list))
     for name, form in forms.items():
         lookups = {slot.path: slot.lookup for slot in form.slots if slot.lookup}
         own = [
             (lookup, one)
             for one in (corrections(out) if lookups else ())
-            if one.schema_name == name and one.action is Action.VALUE and one.undone is None
+            if one.schema_name == name and one.action in _SAID and one.undone is None
             for path, lookup in lookups.items()
             if _matches(path, one.pointer)
         ]
@@ -36,12 +41,20 @@ def learned_rows(out: Path, forms: Mapping[str, Form]) -> Learned:
         for lookup, one in own:
             words = one.evidence.text if one.evidence is not None else read.get((one.document, one.pointer), "")
             value, plain = json.loads(one.after or "null"), " ".join(plain_words(words))
-            if isinstance(value, str) and plain:
-                found[lookup.table, lookup.returns][plain].add(value)
+            if plain:
+                found[lookup.table, lookup.returns][plain].append((value, one.document, one.evidence is not None))
     return {
-        table: {words: next(iter(values)) for words, values in known.items() if len(values) == 1}
+        table: {words: value for words, said in known.items() if (value := _agreed(said)) is not None}
         for table, known in found.items()
     }
+
+
+def _agreed(said: Sequence[tuple[Any, str, bool]]) -> str | None:
+    """Returns the one value that people gave, if a mark or two documents tell that its words are those."""
+    values, documents = {value for value, *_ in said}, {document for _, document, _ in said}
+    told = len(documents) > 1 or any(marked for *_, marked in said)
+    value = next(iter(values))
+    return value if len(values) == 1 and told and isinstance(value, str) else None
 
 
 def _matches(path: str, pointer: str) -> bool:

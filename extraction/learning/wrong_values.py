@@ -71,7 +71,8 @@ class Promise:
         left = self.documents - self.kept
         by_field = ", ".join(f"{name} {share:.1%}" for name, share in sorted(self.fields.items()))
         return (
-            f"at most {most:.3g} of the written values are wrong, with {PROBABILITY:.0%} probability: {basis} has"
+            f"at most {most * 100:g}% of the values that this run writes are wrong, with {PROBABILITY:.0%} probability:"
+            f" {basis} has"
             f" {self.wrong} wrong of {counted(self.values, 'value')} in records that are surer than {self.least:.3f}"
             f" (bound {self.at_most:.1%}); {left} of {counted(self.documents, 'document')}"
             f" ({left / self.documents:.0%}) wait for a person"
@@ -155,7 +156,7 @@ def with_promise(plan: RunPlan, note: Callable[[str], object]) -> RunPlan:
             raise UsageError("--sample: expected --at-most-wrong with it")
         return plan
     if len(plan.schemas) != 1 or plan.route:
-        raise UsageError(f"--at-most-wrong: expected one --schema, got {len(plan.schemas)}")
+        raise UsageError("--at-most-wrong: expected one --schema without --route")
     most = float(plan.at_most_wrong.rstrip("%")) / 100
     if not 0 < most < 1:
         raise UsageError(f"--at-most-wrong: expected more than 0% and less than 100%, got {plan.at_most_wrong}")
@@ -220,8 +221,12 @@ def _refusal(sampled: Mapping[str, Sequence[JudgedDocument]], most: float, basis
     best = max(sampled.values(), key=lambda one: sum(document.right for document in one))
     right, wrong = (sum(getattr(one, name) for one in best) for name in ("right", "wrong"))
     needed = documents_needed(most, _of_each(len(sampled)))
+    advice = (
+        f"at least {needed} documents are needed, if none has a wrong value: label more of them"
+        if len(best) < needed
+        else "the model is wrong too often: correct documents and let it learn (cinnabar improve), or take a larger one"
+    )
     return (
         f"{basis} cannot tell: it has {counted(len(best), 'document')} with {right + wrong} values, {wrong} of them"
-        f" wrong, and no part of the surest ones has so few wrong that a bound of {most:.3g} holds, for which"
-        f" {needed} documents without a wrong value are enough: label more of them, or promise a larger share"
+        f" wrong, and no part of the surest ones has so few; {advice}, or promise a larger share"
     )

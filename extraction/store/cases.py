@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 
 from cinnabar.extraction.store.files import failures, write_bytes
-from cinnabar.extraction.store.names import identifier, literal, quoted
+from cinnabar.extraction.store.names import literal, quoted
 from cinnabar.schemas.errors import UsageError
 
 FILE = "cases.json"
@@ -35,15 +35,15 @@ _DECIMAL = "DECIMAL(28,9)"
 
 @dataclass(frozen=True, slots=True)
 class CaseCheck:
-    """A check between the documents of a case; `schemas` are the names, as SQL has them, that its expression uses."""
+    """A check between the documents of a case; `names` are those of them in its expression, in small letters."""
 
     expression: str
-    schemas: tuple[str, ...]
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Cases:
-    """What makes a case: `folder`, `field:NAME` or a regular expression; and the checks by schema and name."""
+    """What makes a case, "" if nothing does yet, and the checks by schema and name."""
 
     by: str
     checks: Mapping[str, Mapping[str, CaseCheck]] = field(default_factory=dict)
@@ -51,16 +51,12 @@ class Cases:
 
 @dataclass(frozen=True, slots=True)
 class CaseTable:
-    """The view of a schema's records: its name, the schema's name, and its columns with their types."""
+    """The view of a schema's records: its name, the schema's, the document's in a case, and its columns with types."""
 
     view: str
     schema_name: str
+    name: str
     columns: Sequence[tuple[str, str]]
-
-    @property
-    def name(self) -> str:
-        """Returns the name under which a case has the document of this schema."""
-        return identifier(self.schema_name)
 
     def struct(self, exact: bool = False) -> str:
         """Returns the type of a document in a case; with `exact` decimals stand for floats."""
@@ -68,18 +64,23 @@ class CaseTable:
         return f"STRUCT({', '.join(f'{quoted(name)} {kind}' for name, kind in kinds)})"
 
 
+def name_in_case(schema_name: str) -> str:
+    """Returns the name under which a case has the document of a schema: its letters, digits and underscores."""
+    return re.sub(r"\W+", "_", schema_name).strip("_") or "schema"
+
+
 def _exact(kind: str) -> str:
     return _DOUBLE.sub(lambda found: _DECIMAL if found[0] == "DOUBLE" else found[0], kind)
 
 
 def stored_cases(out: Path) -> Cases | None:
-    """Returns what makes the cases of a folder, None if nothing does. Raises UsageError if its file is broken."""
+    """Returns the cases of a folder, None without any. Raises UsageError if their file is broken."""
     if not (out / FILE).is_file():
         return None
     try:
         stored: dict[str, Any] = json.loads((out / FILE).read_bytes())
         checks = {
-            schema: {name: CaseCheck(one["expression"], tuple(one["schemas"])) for name, one in own.items()}
+            schema: {name: CaseCheck(one["expression"], tuple(one["names"])) for name, one in own.items()}
             for schema, own in stored["checks"].items()
         }
         return Cases(str(stored["by"]), checks)
@@ -89,15 +90,15 @@ def stored_cases(out: Path) -> Cases | None:
 
 def remember_cases(out: Path, by: str | None, checks: Mapping[str, Mapping[str, CaseCheck]]) -> None:
     """Keeps what makes a case, and the checks of these schemas in place of their former ones. Raises RunError."""
-    before = stored_cases(out)
-    if by is None and before is None:
-        return
-    known = {} if before is None else {**before.checks}
-    now = Cases(by or (before.by if before else ""), known | {**checks})
-    if now == before:
+    try:
+        before = stored_cases(out) or Cases("")
+    except UsageError:
+        before = Cases("")
+    now = Cases(by or before.by, {**before.checks, **checks})
+    if now == before or not (now.by or any(now.checks.values())):
         return
     stated = {
-        schema: {name: {"expression": one.expression, "schemas": [*one.schemas]} for name, one in own.items()}
+        schema: {name: {"expression": one.expression, "names": [*one.names]} for name, one in own.items()}
         for schema, own in now.checks.items()
     }
     with failures(f"{out}: what makes a case could not be stored"):
@@ -110,14 +111,16 @@ def case_key(by: str) -> str:
     Raises UsageError unless `by` is `folder`, `field:NAME,OTHER` or a regular expression for paths.
     """
     if by == "folder":
-        return "regexp_extract(path, '^(.*)/[^/]*$', 1)"
+        return "coalesce(nullif(regexp_extract(path, '^(.*)/[^/]*$', 1), ''), '.')"
     if by.startswith(_FIELD):
-        names = [name.strip() for name in by.removeprefix(_FIELD).split(",")]
-        if not all(names) or any('"' in name for name in names):
-            raise UsageError(f"--case: expected {_FIELD}NAME or {_FIELD}NAME,OTHER, got {by!r}")
-        pointers = [literal(f'$."{name}"') for name in names]
-        values = ", ".join(f"record_json ->> {pointer}" for pointer in pointers)
-        return rf"upper(regexp_replace(coalesce({values}, ''), '[^\pL\pN]', '', 'g'))"
+        # Numbers stay as they are: their points and signs count.
+        values = ", ".join(
+            f"if(json_type(record_json, {at}) = 'VARCHAR', upper(regexp_replace(record_json ->> {at}, '[^\\pL\\pN]',"
+            f" '', 'g')), record_json ->> {at})"
+            for name in fields_of_case(by)
+            for at in [literal("$" + "".join(f'."{step}"' for step in name.split("/")))]
+        )
+        return f"coalesce({values}, '')"
     try:
         groups = re.compile(by).groups
         with duckdb.connect() as connection:
@@ -126,6 +129,19 @@ def case_key(by: str) -> str:
         reason = f"got {by!r}: {str(error).split(chr(10))[0]}"
         raise UsageError(f"--case: expected folder, {_FIELD}NAME or a regular expression, {reason}") from None
     return f"regexp_extract(path, {literal(by)}, {min(groups, 1)})"
+
+
+def fields_of_case(by: str) -> list[str]:
+    """Returns the fields that make a case, `buyer/number` for one of an object; none for another kind.
+
+    Raises UsageError for names that no field has.
+    """
+    if not by.startswith(_FIELD):
+        return []
+    names = [name.strip() for name in by.removeprefix(_FIELD).split(",")]
+    if not all(step for name in names for step in name.split("/")) or any(sign in by for sign in '"*?\\'):
+        raise UsageError(f"--case: expected {_FIELD}NAME or {_FIELD}NAME,OTHER, got {by!r}")
+    return names
 
 
 def case_views(connection: duckdb.DuckDBPyConnection, cases: Cases, tables: Sequence[CaseTable]) -> dict[str, str]:
@@ -152,7 +168,8 @@ def case_views(connection: duckdb.DuckDBPyConnection, cases: Cases, tables: Sequ
         "_case_documents": f"SELECT * FROM ({documents}) WHERE case_name <> ''",
         "_cases": (
             f"SELECT case_name, documents, paths, flatten([{lacking}]) AS missing, {alone}, {every} FROM"
-            " (SELECT case_name, count(*) AS documents, list(path ORDER BY path) AS paths FROM _case_documents"
+            " (SELECT case_name, count(DISTINCT document) AS documents, list_sort(list(DISTINCT path)) AS paths"
+            " FROM _case_documents"
             f" GROUP BY case_name) {joined} ORDER BY case_name"
         ),
     }
@@ -164,7 +181,8 @@ def case_views(connection: duckdb.DuckDBPyConnection, cases: Cases, tables: Sequ
     views["_case_checks"] = " UNION ALL ".join(checked) or none
     views[FAILURES] = (
         "SELECT d.document, d.schema_name, c.check_name, c.case_name FROM _case_checks AS c JOIN _case_documents AS d"
-        " ON d.case_name = c.case_name AND list_contains(c.names, d.name) WHERE c.holds = false"
+        " ON d.case_name = c.case_name AND (list_contains(c.names, lower(d.name))"
+        f" OR list_contains(c.names, {literal(ALL)} || lower(d.name))) WHERE c.holds = false"
     )
     return views
 
@@ -183,8 +201,9 @@ def _checks(connection: duckdb.DuckDBPyConnection, cases: Cases, tables: Sequenc
     for schema, own in cases.checks.items():
         for name, check in own.items():
             problem = _problem(connection, check.expression, nothing)
-            holds = f"TRY(({check.expression}\n))" if not problem else "NULL::BOOLEAN"
-            names = ", ".join(map(literal, check.schemas))
+            there = " AND ".join(f"{quoted(one)} IS NOT NULL" for one in check.names)
+            holds = f"if({there}, TRY(({check.expression}\n)), NULL)" if not problem else "NULL::BOOLEAN"
+            names = ", ".join(map(literal, check.names))
             yield (
                 f"SELECT case_name, {literal(schema)} AS schema_name, {literal(name)} AS check_name, {holds} AS holds,"
                 f" {literal(problem)} AS problem, [{names}] AS names FROM (SELECT case_name, {exact} FROM _cases)"
@@ -196,6 +215,6 @@ def _problem(connection: duckdb.DuckDBPyConnection, expression: str, nothing: st
     try:
         cursor = connection.execute(f"SELECT ({expression}\n) FROM (SELECT {nothing}) LIMIT 0")
     except duckdb.Error as error:
-        return " ".join(str(error).split("\n")[0].split())
+        return " ".join(str(error).split("\n")[0].split()).removeprefix("Binder Error: ")
     kind = str(cursor.description[0][1]) if cursor.description else ""
     return "" if kind == "BOOLEAN" else f"expected an expression that is true or false, got one of the type {kind}"

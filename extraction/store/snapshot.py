@@ -17,7 +17,7 @@ from pathlib import Path
 import duckdb
 
 from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store.cases import FAILURES, NO_FAILURES, CaseTable, case_views, stored_cases
+from cinnabar.extraction.store.cases import FAILURES, NO_FAILURES, CaseTable, case_views, name_in_case, stored_cases
 from cinnabar.extraction.store.cases import FILE as CASES
 from cinnabar.extraction.store.files import failures, write_whole
 from cinnabar.extraction.store.manifest import Manifest
@@ -174,6 +174,7 @@ _LATEST = (
     " (PARTITION BY document, schema_name ORDER BY schema_fingerprint IN ({newest}) DESC, run_id DESC) = 1) AS latest"
     " USING (document, schema_fingerprint, run_id)"
 )
+_FIRST_OF_CASES = "_case_documents"
 _WORD = re.compile(r"\w+")
 _LITERAL = re.compile(r"'[^']*'")
 # Folders without checks or corrections hold no file of them.
@@ -237,8 +238,16 @@ def define_views(
     not matter, are created, and those that they read.
     """
     views = _views(connection, out, committed)
+    of_cases = [*views][[*views].index(_FIRST_OF_CASES) :] if _FIRST_OF_CASES in views else []
     for name in views if asked is None else _with_those_below(views, asked):
-        connection.execute(f"CREATE VIEW {quoted(name)} AS {views[name]}")
+        try:
+            connection.execute(f"CREATE VIEW {quoted(name)} AS {views[name]}")
+        except duckdb.Error:
+            # What makes a case is a person's word; whatever it is, the records are read.
+            if name not in of_cases or name == "_snapshot":
+                raise
+            if name == FAILURES:
+                connection.execute(f"CREATE VIEW {quoted(name)} AS {NO_FAILURES}")
     return [*views]
 
 
@@ -303,13 +312,7 @@ def _views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence
         views[name] = _WIDE.format(data=f"({united})", counting=sources["counting"])
     for latest, rows in every.items():
         views[_free_name(f"{identifier(versions[latest][-1].schema_name)}_history", views)] = f"SELECT * FROM {rows}"
-    latest_views = {versions_of_it[-1] for versions_of_it in _versions(shown).values()}
-    tables = [
-        CaseTable(name, versions[fingerprint][-1].schema_name, _columns(connection, data[fingerprint]))
-        for name, fingerprint in names.items()
-        if (out / CASES).is_file() and fingerprint in latest_views
-    ]
-    views |= _case_views(connection, out, tables, views)
+    views |= _case_views(connection, out, shown, names, every, views)
     last = max(entry.number for entry in committed)
     views["_snapshot"] = _SNAPSHOT.format(number=last, folder=literal(str(out)), views=_views_made(out))
     return views
@@ -321,16 +324,37 @@ def _columns(connection: duckdb.DuckDBPyConnection, data: str) -> list[tuple[str
 
 
 def _case_views(
-    connection: duckdb.DuckDBPyConnection, out: Path, tables: Sequence[CaseTable], taken: Collection[str]
+    connection: duckdb.DuckDBPyConnection,
+    out: Path,
+    shown: Sequence[Manifest],
+    names: Mapping[str, str],
+    every: Mapping[str, str],
+    taken: Collection[str],
 ) -> dict[str, str]:
-    """Returns the views of the folder's cases; the ones that users query have names that no schema has."""
-    cases = stored_cases(out) if tables else None
-    if cases is None:
+    """Returns the views of the folder's cases; the ones that users query have names that no schema has.
+
+    `names` has the fingerprints of the record views, `every` the rows of each schema by that of its latest version.
+    """
+    cases = None
+    # `cinnabar status checks` tells of a broken file.
+    with contextlib.suppress(UsageError):
+        cases = stored_cases(out)
+    if cases is None or not cases.by or not shown:
         return {FAILURES: NO_FAILURES}
-    views = case_views(connection, cases, tables)
+    united = {fingerprints[0]: name for name, fingerprints in united_names(shown, names).items() if name in taken}
+    by_fingerprint = {fingerprint: name for name, fingerprint in names.items()} | united
+    tables: list[CaseTable] = []
+    for schema_name, fingerprints in _versions(shown).items():
+        latest = fingerprints[-1]
+        name = _free_name(name_in_case(schema_name), [one.name for one in tables])
+        tables.append(CaseTable(by_fingerprint[latest], schema_name, name, _columns(connection, every[latest])))
+    try:
+        views = case_views(connection, cases, tables)
+    except UsageError:
+        return {FAILURES: NO_FAILURES}
     views[_free_name("cases", taken)] = "SELECT * FROM _cases"
-    shown = "case_name, schema_name, check_name, holds, nullif(problem, '') AS problem"
-    return views | {_free_name("case_checks", taken): f"SELECT {shown} FROM _case_checks"}
+    columns = "case_name, schema_name, check_name, holds, nullif(problem, '') AS problem"
+    return views | {_free_name("case_checks", taken): f"SELECT {columns} FROM _case_checks"}
 
 
 def _views_made(out: Path) -> int:

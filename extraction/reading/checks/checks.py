@@ -22,8 +22,7 @@ from cinnabar.extraction.reading.checks.expressions import (
     tables_in,
     with_quoted_tables,
 )
-from cinnabar.extraction.store.cases import ALL, CaseCheck
-from cinnabar.extraction.store.names import identifier
+from cinnabar.extraction.store.cases import ALL, CaseCheck, name_in_case
 from cinnabar.extraction.store.tables import RecordColumns
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.columns.arrow import PRECISION, arrow_schema, arrow_type, arrow_value
@@ -84,7 +83,7 @@ class Checks:
         self._whole = whole
         self._database = ExpressionDatabase(self._types)
         pointers = {column: "" if whole else f"/{escape(name)}" for column, name in self._property.items()}
-        own_name = identifier(source.name).casefold()
+        own_name = name_in_case(source.name).casefold()
         tables = {own_name, ALL + own_name} - {column.casefold() for column in pointers}
         for name, expression in stated.items():
             if isinstance(expression, str) and tables & qualifiers_in(expression):
@@ -104,7 +103,7 @@ class Checks:
         except (duckdb.Error, UnicodeError, RecursionError) as error:
             reason = str(error).split("\n")[0].strip()
             raise UnsupportedSchema(at, KEYWORD, f"expected an expression that DuckDB accepts, got {reason}") from None
-        return CaseCheck(spelled, tuple(dict.fromkeys(one.removeprefix(ALL) for one in names)))
+        return CaseCheck(spelled, tuple(dict.fromkeys(one.lower() for one in names)))
 
     def _stated(self, name: str, expression: Any) -> str:
         """Returns the pointer of a check. Raises UnsupportedSchema for a name or a length that no check may have."""

@@ -79,7 +79,9 @@ _COMPUTING = {
 
 
 # Texts and names in quotes, and other names before a point.
-_QUALIFIER = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|(?<![\w.])([A-Za-z_]\w*)(?=\s*\.\s*["A-Za-z_])""")
+_QUALIFIER = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|(?<![\w.])([^\W\d]\w*)(?=\s*\.\s*(?:"|[^\W\d]))""")
+# All documents of a kind in a case.
+_ALL = re.compile(r"""'(?:[^']|'')*'|(?<![\w.])(all_\w+)\b(?!\s*\()""", re.IGNORECASE)
 
 
 class Refused(ValueError):
@@ -111,13 +113,13 @@ def tables_in(syntax: str) -> tuple[str, ...]:
 
 
 def qualifiers_in(expression: str) -> set[str]:
-    """Returns the names before a point in an expression, in small letters."""
+    """Returns the names before a point in an expression, and those of lists of documents, in small letters."""
     names = set[str]()
     for found in _QUALIFIER.finditer(expression):
         before_point = expression[found.end() :].lstrip().startswith(".")
         if found[1] or (found[0].startswith('"') and before_point):
             names.add((found[1] or found[0].strip('"')).casefold())
-    return names
+    return names | {found[1].casefold() for found in _ALL.finditer(expression) if found[1]}
 
 
 def with_quoted_tables(expression: str) -> str:

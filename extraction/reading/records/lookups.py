@@ -223,7 +223,10 @@ def _looked_up(slot: Slot, lookup: Lookup, leaf: Leaf) -> tuple[Leaf, Matched]:
     """Returns the leaf of the row that a text means, and what it matched; without one row, none and its flag."""
     table, printed = reference_table(lookup), str(parse(leaf.text or "null"))
     learned = lookup.learned.get(" ".join(plain_words(printed)))
-    found = [Row(CORRECTED, learned, 1.0)] if learned in table.values else table.meant(printed)
+    found = table.meant(printed)
+    # What the table has in these very words is no question.
+    if learned in table.values and not (found and found[0].alike == 1.0):
+        found = [Row(CORRECTED, learned, 1.0)]
     rows = [row for row in found if row.alike >= lookup.least - MARGIN]
     name = lookup.place[0].name
     if rows and rows[0].alike >= lookup.least and not (len(rows) > 1 and rows[1].alike > rows[0].alike - MARGIN):

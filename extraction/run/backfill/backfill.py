@@ -27,6 +27,7 @@ from cinnabar.extraction.run.backfill.outstanding import Item, Outstanding
 from cinnabar.extraction.run.backfill.rereading import StoredRecords
 from cinnabar.extraction.run.batched_run import BatchedRun, Opening
 from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.store.cases import remember_cases
 from cinnabar.extraction.store.routing_choices import Choice, last_choices, refused_documents
 from cinnabar.extraction.store.store import PASSWORD_COUNT
 from cinnabar.extraction.store.stored_records import LatestRecord, Selection, select
@@ -82,6 +83,7 @@ class Backfill(BatchedRun):
             forms = {part.source.name: part.compiled.form for part in self.assignment.parts}
             if learned := learned_rows(store.out, forms):
                 self.assignment = replace(self.assignment, learned=learned)
+            remember_cases(store.out, options.case, {source.name: assignment.checks.between})
             fingerprint = _fingerprint(self.assignment.fingerprint, chosen.below)
             passwords = len(parsers.passwords)
             done = store.done_keys(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from cinnabar.extraction.reading.routing.jobs import RoutedJobs
 from cinnabar.extraction.reading.routing.routing import Routing, routing_of
 from cinnabar.extraction.run.work.kept_models import model_for
 from cinnabar.extraction.run.work.prompt_examples import PromptExamples, prompt_examples
-from cinnabar.extraction.store.cases import case_key
+from cinnabar.extraction.store.cases import case_key, fields_of_case
 from cinnabar.extraction.store.sinks.addresses import sink_of
 from cinnabar.extraction.store.sinks.sink import Sink
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
@@ -38,6 +38,16 @@ from cinnabar.schemas.reading.schema_object import DAY_FIRST
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.reading.pipeline import Job
+
+
+def _check_case(by: str | None, places: Collection[str]) -> None:
+    """Raises UsageError for another word for a case, or for a field that no schema of a run has."""
+    if by is None:
+        return
+    case_key(by)
+    named = fields_of_case(by)
+    if named and not any(f"/{name}" in places for name in named):
+        raise UsageError(f"--case {by}: no schema of this run has such a field; buyer/number names one of an object")
 
 
 @dataclass(frozen=True)
@@ -71,12 +81,13 @@ class Assignment:
         `note` receives what the user may not expect: a model that `improve` kept, documents that travel unencrypted.
         Raises UsageError, of an unusable schema before it looks for models, or ModelError.
         """
-        if plan.options.case is not None:
-            case_key(plan.options.case)
         sources = [load_schema(one) for one in plan.schemas]
+        places = set[str]()
         for source in sources:
             compiled = compile_schema(source.schema)
-            _ = compiled.form, Validator(source), Checks(source, compiled)
+            places |= {slot.path for slot in compiled.form.slots}
+            _ = Validator(source), Checks(source, compiled)
+        _check_case(plan.options.case, places)
         model = model_for(plan.out, [source.name for source in sources], plan.model)
         if (said := chosen_note(plan, model)) is not None:
             note(said)

@@ -107,7 +107,8 @@ def test_a_command_writes_what_is_sure_enough_and_says_what_that_rests_on(tmp_pa
     asked += ["--model", "reader", "--at-most-wrong", "40%"]
     assert run([*asked, "--sample", str(known)]) == 0
     told = capsys.readouterr().err
-    assert "at most 0.4 of the written values are wrong, with 95% probability" in told and "has 0 wrong of" in told
+    assert "at most 40% of the values that this run writes are wrong, with 95% probability" in told
+    assert "has 0 wrong of" in told
     ((least, promise),) = query(out, "SELECT arguments -> 'min_confidence', arguments ->> 'promise' FROM runs").rows
     assert float(least) > 0 and "wait for a person" in promise
     # What the folder has was never audited.

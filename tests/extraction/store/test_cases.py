@@ -9,6 +9,7 @@ import duckdb
 import pytest
 from reading_model import ReadingModel
 
+from cinnabar.apps.cli.main import run as command
 from cinnabar.extraction.people.reviewing.listing import Listing, ListSelection
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.checks.checks import KEYWORD, Checks
@@ -125,7 +126,7 @@ def test_a_schema_named_like_a_view_of_cases_keeps_its_name(tmp_path: Path) -> N
     assert rows(tmp_path, "SELECT documents FROM cases_") == [(1,)]
 
 
-@pytest.mark.parametrize("by", ["x(", "field:", "field:a,,b", r"(?<=a)b"])
+@pytest.mark.parametrize("by", ["x(", "field:", "field:a,,b", "field:*", r"(?<=a)b"])
 def test_another_word_for_a_case_is_refused(by: str) -> None:
     with pytest.raises(UsageError, match="--case: expected"):
         case_key(by)
@@ -141,7 +142,62 @@ def test_a_check_between_documents_only_computes(expression: str) -> None:
         Checks(source, compile_schema(source.schema))
 
 
-def test_a_broken_file_of_cases_says_what_to_do(folder: Path) -> None:
+def test_a_broken_file_of_cases_says_what_to_do_and_keeps_nobody_from_the_records(folder: Path) -> None:
     (folder / "out" / FILE).write_text("{")
+    assert len(rows(folder, "SELECT * FROM invoice")) == 3
     with pytest.raises(UsageError, match="remove it"):
-        rows(folder, "SELECT * FROM invoice")
+        check_results(folder / "out")
+    run(folder, "invoice", INVOICE)
+    assert len(rows(folder, "SELECT * FROM cases")) == 3
+
+
+def test_schemas_whose_names_differ_in_case_or_have_other_letters_stand_apart(tmp_path: Path) -> None:
+    put(tmp_path, "a", order="number=1\n", other="number=2\n", third="number=3\n", fourth="number=4\n")
+    for name, title in (("order", "order"), ("other", "Order"), ("third", "订单"), ("fourth", "发票")):
+        run(tmp_path, name, schema(title, number=TEXT))
+    sql = 'SELECT "order".number, "Order_".number, 订单.number, 发票.number FROM cases'
+    assert rows(tmp_path, sql) == [("1", "2", "3", "4")]
+
+
+def test_names_of_tables_in_other_letters_are_the_same_and_a_lacking_document_is_no_mismatch(folder: Path) -> None:
+    checks = {"sum": "coalesce(INVOICE.total, 0) = Order.total", "many": "len(all_invoice) = 1"}
+    run(folder, "invoice", schema("invoice", checks, order=TEXT, total=NUMBER), None)
+    found = {(one.check_name, one.holds, one.fails, one.open) for one in check_results(folder / "out").checks}
+    assert {("sum", 1, 1, 1), ("many", 3, 0, 0)} <= found
+    assert [len(one.paths) for one in check_results(folder / "out").cases] == [2]
+
+
+def test_checks_of_schemas_read_before_the_first_case_count_then(tmp_path: Path) -> None:
+    put(tmp_path, "a", order="number=1\ntotal=1\n", invoice="order=1\ntotal=2\n")
+    run(tmp_path, "invoice", INVOICE, None)
+    run(tmp_path, "order", ORDER)
+    assert rows(tmp_path, "SELECT check_name, holds FROM case_checks") == [("as_ordered", False)]
+
+
+def test_numbers_make_cases_with_their_points_and_signs(tmp_path: Path) -> None:
+    for name, total in (("a", "12.5"), ("b", "125"), ("c", "-125")):
+        put(tmp_path, name, order=f"total={total}\n")
+    run(tmp_path, "order", ORDER, "field:total")
+    assert rows(tmp_path, "SELECT case_name FROM cases") == [("-125",), ("12.5",), ("125",)]
+
+
+def test_a_document_of_an_older_version_is_in_its_case(folder: Path) -> None:
+    put(folder, "d", order="number=9\ntotal=4\n")
+    (folder / "in" / "d" / "order.txt").rename(folder / "in" / "d" / "late.txt")
+    run(folder, "late", schema("order", number=TEXT, total=NUMBER, note=TEXT), None)
+    found = rows(folder, 'SELECT right(case_name, 1), "order".total FROM cases')
+    assert found == [("a", 0.3), ("b", 7.0), ("c", None), ("d", 4.0)]
+
+
+def test_whatever_makes_a_case_the_records_are_read(folder: Path) -> None:
+    file = folder / "out" / FILE
+    file.write_text(file.read_text().replace('"folder"', '"["'))
+    assert len(rows(folder, "SELECT * FROM invoice")) == 3
+    Listing(folder / "out").close()
+
+
+def test_a_field_that_no_schema_has_makes_no_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.txt").write_text("x")
+    asked = ["extract", str(tmp_path / "a.txt"), "--schema", "receipt", "--out", str(tmp_path / "out")]
+    assert command([*asked, "--case", "field:order_numbr"]) == 2
+    assert "no schema of this run has such a field" in capsys.readouterr().err

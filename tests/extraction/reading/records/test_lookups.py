@@ -88,22 +88,31 @@ def test_what_a_person_said_of_printed_words_holds_for_the_next_document(place: 
     asked = ["extract", str(place / "bills"), "--schema", str(place / "bill.json"), "--out", str(place / "out")]
     asked += ["--model", "reader"]
     assert run(asked) == 0
-    for bill, value in (("b", "V-03"), ("c", "V-10")):
+    for name, vendor in (("b2", "Miller & Sons"), ("c2", "Xylophon Traders Oy"), ("once", "Only Once Ltd")):
+        (place / "bills" / f"{name}.txt").write_text(f"Invoice\nFrom: {vendor}\nTotal: 14.50 EUR\n")
+    assert run(asked) == 0
+    wrong = {"a": "V-10", "a2": "V-10"}  # the table has the printed words of these
+    (place / "bills" / "a2.txt").write_text("Invoice\nFrom: NORDKURIER GMBH\nTotal: 15.50 EUR\n")
+    assert run(asked) == 0
+    said = {"b": "V-03", "b2": "V-03", "c": "V-10", "c2": "V-10", "once": "V-09", **wrong}
+    for bill, value in said.items():
         digest = hashlib.sha256((place / "bills" / f"{bill}.txt").read_bytes()).hexdigest()
         change = Change(Action.VALUE, "/vendor", json.dumps(value))
         Corrector(place / "out").correct(digest, "bill", [change], "Ann")
-    for name, vendor in (("d", "MILLER and SONS"), ("e", "miller & sons"), ("f", "Xylophon Traders OY")):
+    more = {"d": "MILLER and SONS", "e": "miller & sons", "f": "Xylophon Traders OY"}
+    for name, vendor in {**more, "g": "Only Once Ltd", "h": "Nordkurier GmbH"}.items():
         (place / "bills" / f"{name}.txt").write_text(f"Invoice\nFrom: {vendor}\nTotal: 13.50 EUR\n")
     assert run(asked) == 0
-    rows = query(place / "out", "SELECT right(path, 5), vendor FROM bill ORDER BY path").rows
-    assert rows[3:] == [("d.txt", None), ("e.txt", "V-03"), ("f.txt", "V-10")]
-    sql = "SELECT place FROM fields JOIN bill USING (document) WHERE pointer = '/vendor' AND path LIKE '%e.txt'"
+    found = dict(query(place / "out", "SELECT parse_filename(path, true), vendor FROM bill").rows)
+    assert (found["e"], found["f"], found["h"]) == ("V-03", "V-10", "V-01")
+    assert found["d"] is None and found["g"] is None  # other words; said once, without a mark
+    sql = "SELECT place FROM fields JOIN bill USING (document) WHERE pointer = '/vendor' AND path LIKE '%/e.txt'"
     assert "as corrected before" in query(place / "out", sql).rows[0][0]
     # A row that the table has no more is not meant.
     write_vendors(place / "vendors.csv", [row for row in ROWS if row[1] != "V-10"])
-    (place / "bills" / "g.txt").write_text("Invoice\nFrom: Xylophon Traders Oy\nTotal: 19.50 EUR\n")
+    (place / "bills" / "i.txt").write_text("Invoice\nFrom: Xylophon Traders Oy\nTotal: 19.50 EUR\n")
     assert run(asked) == 0
-    rows = query(place / "out", "SELECT vendor FROM bill WHERE path LIKE '%g.txt'").rows
+    rows = query(place / "out", "SELECT vendor FROM bill WHERE path LIKE '%i.txt'").rows
     assert rows == [(None,)]
 
 
