@@ -28,11 +28,12 @@ from pathlib import Path, PurePath
 from bench.mutation_seeds import KINDS, PASSWORD, seeds_of
 from bench.mutations import mutated
 from bench.reporting import table
-from cinnabar.extraction.documents.content.codes import CODES, FLAGS
+from cinnabar.extraction.documents.content.codes import FLAGS
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.schemas.errors import DocumentError
 
 #: Codes that tell of a parser that was ended, or that failed: they name the files to look at.
@@ -58,7 +59,7 @@ class Outcomes:
         told = f"{number} {name}: {code} {detail}".rstrip()
         if code in NOTED:
             self.noted.append(told)
-        if code != "document" and code not in CODES:
+        if code != "document" and code not in UNREADABLE:
             self.faults.append(told)
 
 

@@ -26,7 +26,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "diffusion_gemma", "holes", "gpu",
     ),
     "The server and servers": ("server", "clients", "hostile_requests", "remote"),
-    "Owners, people and broken runs": ("owners", "review", "two_people", "hostile_folders", "faults", "readers"),
+    "Owners, people and broken runs": (
+        "owners", "neighbours", "review", "two_people", "hostile_folders", "faults", "readers"),
 }  # fmt: skip
 
 _HEAD = """\

@@ -22,7 +22,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "replies": (13, "c2b1d7ca4e401af5"),
     "language": (25, "27cbcc43066ecf7b"),
     "remote": (12, "bc9d6304c983b2b4"),
-    "parsing": (15, "fc1dff75acc3a5e4"),
+    "parsing": (15, "093b4d1e8e5fa8c1"),
     "merging": (21, "39abd43d15e8b62f"),
     "routing": (11, "634299b329699829"),
     "plain": (13, "217957a05585cd80"),
@@ -31,7 +31,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "mail": (13, "9de5bebfb023f492"),
     "office": (14, "9a22c759404f2a30"),
     "web": (13, "9c1d3fea665028b5"),
-    "archives": (12, "cb1ffc94cfbe7fb1"),
+    "archives": (12, "99191fc5a64b9413"),
 }
 
 

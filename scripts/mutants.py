@@ -34,8 +34,8 @@ _MODULES = {
     "schemas/form": "fitting form instances layout record_walk",
     "schemas/formats": "formats hosts times uris",
     "schemas/judging": "applicators assertions building checks containers dialects judge resources values",
-    "schemas/reading": "algebra annotations applicators containers language named_types normalise scalars shape_reader",
-    "schemas/regex": "codepoints counts ecma machine matcher patterns",
+    "schemas/reading": "algebra applicators containers language named_types normalise scalars shape_reader",
+    "schemas/regex": "codepoints ecma machine matcher patterns",
     "engine": "batch_state denoising layout lifting repair step writing",
     "kernels": "block_scan",
 }

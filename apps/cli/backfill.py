@@ -17,8 +17,8 @@ from cinnabar.apps.cli.console import Bar
 from cinnabar.apps.cli.options import AsJson, FromOption, takes_options
 from cinnabar.apps.cli.plans import limit_status, print_notice
 from cinnabar.engine.models.remote.serving import is_remote
-from cinnabar.extraction.documents.content.codes import CODES
 from cinnabar.extraction.documents.inputs import located
+from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.reading.model_sources import is_named, local_fingerprint
 from cinnabar.extraction.run.backfill.backfill import Backfill
@@ -232,7 +232,7 @@ def _gone_elsewhere(estimate: BackfillEstimate) -> str:
 
 
 def _report(summary: Summary, out: Path) -> None:
-    codes = ", ".join(f"'{code}'" for code in (GONE, CHANGED, *CODES))
+    codes = ", ".join(f"'{code}'" for code in (GONE, CHANGED, *UNREADABLE))
     of_these = f"from outcomes where run_id = '{summary.run_id}' and outcome = 'skipped' and code in ({codes})"
     with connect(out, views=("outcomes",)) as connection:
         path_and_detail = "case when contains(detail, path) then detail else path || ': ' || detail end"

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.apps.cli.console import short, speed, standard_output, table
-from cinnabar.extraction.documents.content.codes import CODES
 from cinnabar.extraction.documents.system_files import SYSTEM_FILE
+from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import AMBIGUOUS_DATE, EMPTY, EMPTY_RECORD
@@ -38,9 +38,9 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
     why = (summary.usage or {}).get("stopped")
     named_skips = {code: count for code in _SKIPS if (count := summary.skips.get(code, 0))}
     again = "done before, or the same bytes as another input; --retry-quarantined reads quarantine again"
-    known = left + sum(count for code, count in summary.skips.items() if code in {*_SKIPS, *CODES})
+    known = left + sum(count for code, count in summary.skips.items() if code in {*_SKIPS, *UNREADABLE})
     before = [again] if summary.skipped > known else []
-    if unread := {code: count for code, count in summary.skips.items() if code in CODES}:
+    if unread := {code: count for code, count in summary.skips.items() if code in UNREADABLE}:
         reasons_of = ", ".join(f"{code} {count}" for code, count in unread.items())
         before.append(f"{sum(unread.values())} that cannot be read now ({reasons_of}); their records stay")
     before += [f"{count} {_SKIPS[code]} ({code} in outcomes)" for code, count in named_skips.items()]

@@ -14,11 +14,11 @@ from cinnabar.engine.filler import Filler
 from cinnabar.engine.share_done import told_to
 from cinnabar.engine.timing import timed
 from cinnabar.extraction.corrections.unread import unread_corrections
-from cinnabar.extraction.documents.content.codes import CODES
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
+from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.reading.batch_reader import BatchReader
 from cinnabar.extraction.reading.model_sources import Place, named_folder
 from cinnabar.extraction.reading.progress import Progress, Silent
@@ -317,7 +317,7 @@ class BatchedRun:
         """Adds the long documents behind all batches, each alone, once all others are done."""
         if self._open is None:
             self._open = set(range(len(self.batches)))
-        self._unread |= {one.digest for one in batch.outcomes if one.code in CODES}
+        self._unread |= {one.digest for one in batch.outcomes if one.code in UNREADABLE}
         if number not in self._open:
             return
         self._long += [(tokens, self.batches[number][at]) for at, tokens in batch.set_aside.items()]

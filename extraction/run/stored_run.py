@@ -22,7 +22,8 @@ from cinnabar.extraction.corrections.corrected_run import CorrectedRun, correcte
 from cinnabar.extraction.corrections.revising import Rules, rules_of
 from cinnabar.extraction.corrections.stored import CorrectedState, StoredCorrections, base_table
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
-from cinnabar.extraction.documents.content.codes import CODES, problem_message
+from cinnabar.extraction.documents.content.codes import problem_message
+from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.plan.run_options import OnCheck
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.records.validation import Validator
@@ -263,7 +264,7 @@ class Run:
                     outcome = _skipped(outcome, "done")
                 else:
                     taken[own] = outcome.path
-                    if outcome.code in CODES and outcome.digest in self._recorded:
+                    if outcome.code in UNREADABLE and outcome.digest in self._recorded:
                         detail = f"{outcome.detail}; the record that was read before stays"
                         outcome = Outcome(outcome.path, "skipped", outcome.code, detail, outcome.digest)
             if (engine := self._engine_of(outcome.parsers)) != self.key.engine_fingerprint:

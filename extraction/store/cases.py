@@ -19,7 +19,7 @@ from cinnabar.extraction.store.files import failures, write_bytes
 from cinnabar.extraction.store.names import literal, quoted
 from cinnabar.schemas.errors import UsageError
 
-FILE = "cases.json"
+CASES = "cases.json"
 #: The view of the documents that a failed check between them is about; every folder has it.
 FAILURES = "_case_failures"
 NO_FAILURES = "SELECT '' AS document, '' AS schema_name, '' AS check_name, '' AS case_name WHERE false"
@@ -75,17 +75,17 @@ def _exact(kind: str) -> str:
 
 def stored_cases(out: Path) -> Cases | None:
     """Returns the cases of a folder, None without any. Raises UsageError if their file is broken."""
-    if not (out / FILE).is_file():
+    if not (out / CASES).is_file():
         return None
     try:
-        stored: dict[str, Any] = json.loads((out / FILE).read_bytes())
+        stored: dict[str, Any] = json.loads((out / CASES).read_bytes())
         checks = {
             schema: {name: CaseCheck(one["expression"], tuple(one["names"])) for name, one in own.items()}
             for schema, own in stored["checks"].items()
         }
         return Cases(str(stored["by"]), checks)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"{out / FILE}: expected what a run with --case wrote, got {error}; remove it") from None
+        raise UsageError(f"{out / CASES}: expected what a run with --case wrote, got {error}; remove it") from None
 
 
 def remember_cases(out: Path, by: str | None, checks: Mapping[str, Mapping[str, CaseCheck]]) -> None:
@@ -102,7 +102,7 @@ def remember_cases(out: Path, by: str | None, checks: Mapping[str, Mapping[str, 
         for schema, own in now.checks.items()
     }
     with failures(f"{out}: what makes a case could not be stored"):
-        write_bytes(out / FILE, json.dumps({"by": now.by, "checks": stated}, indent=2).encode() + b"\n")
+        write_bytes(out / CASES, json.dumps({"by": now.by, "checks": stated}, indent=2).encode() + b"\n")
 
 
 def case_key(by: str) -> str:

@@ -17,8 +17,15 @@ from pathlib import Path
 import duckdb
 
 from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store.cases import FAILURES, NO_FAILURES, CaseTable, case_views, name_in_case, stored_cases
-from cinnabar.extraction.store.cases import FILE as CASES
+from cinnabar.extraction.store.cases import (
+    CASES,
+    FAILURES,
+    NO_FAILURES,
+    CaseTable,
+    case_views,
+    name_in_case,
+    stored_cases,
+)
 from cinnabar.extraction.store.files import failures, write_whole
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.names import identifier, literal, quoted

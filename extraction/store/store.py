@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cinnabar.engine.fingerprint import read_by
-from cinnabar.extraction.documents.content.codes import CODES
 from cinnabar.extraction.documents.content.formats import format_named
+from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.compaction import due, merge_batches
 from cinnabar.extraction.store.files import FolderLock, failures, make_folder, reading, write_whole
@@ -60,7 +60,7 @@ Done = set[str | tuple[str, str]]
 
 def done_key(digest: str, code: str | None, path: str) -> str | tuple[str, str]:
     """Returns what is done by an outcome with this code: another name may have the bytes read by another parser."""
-    return (digest, format_named(path)) if code in CODES else digest
+    return (digest, format_named(path)) if code in UNREADABLE else digest
 
 
 def is_done(done: Collection[str | tuple[str, str]], digest: str, path: str | None) -> bool:
@@ -204,7 +204,7 @@ class Store:
         """
         finished = pc.field("outcome") == "written"
         if quarantined:
-            finished |= (pc.field("outcome") == "quarantined") | pc.field("code").isin([EMPTY_RECORD, *CODES])
+            finished |= (pc.field("outcome") == "quarantined") | pc.field("code").isin([EMPTY_RECORD, *UNREADABLE])
         others, locked = self._locked(passwords) if passwords else (set(), set())
         done: Done = set()
         for path in self.files("outcomes", schema_fingerprint):

@@ -15,10 +15,10 @@ from typing import Any
 import orjson
 
 from cinnabar.extraction.documents.content.archive_kinds import packed_kind
-from cinnabar.extraction.documents.content.codes import CODES
 from cinnabar.extraction.documents.content.document_in_making import MAX_UNPACKED
 from cinnabar.extraction.documents.content.made_names import own_path
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerProcess, WorkerTimedOut
+from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.schemas.errors import DocumentError
 
 _SECONDS, _MEMORY, _MAX_LIST = 60.0, 1 << 30, 64 << 20
@@ -156,7 +156,7 @@ def _checked(answer: Any) -> list[tuple[str, int, str, DocumentError | None]] | 
 
 
 def _problem(code: str, detail: str) -> DocumentError:
-    if code not in CODES:
+    if code not in UNREADABLE:
         raise ValueError("an unknown code")
     return DocumentError(code, str(detail))
 

@@ -1,52 +1,10 @@
-"""The codes of files that cannot be read, with what to do, and the flags of documents."""
+"""The flags of documents, and what to say of a file that cannot be read."""
 
 from __future__ import annotations
 
+from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.schemas.errors import DocumentError
 
-# Every code that a `DocumentError` may carry.
-CODES: dict[str, str] = {
-    "empty": "There is nothing to read: no bytes, or no characters and no images.",
-    "unsupported": "The content is of a kind that no parser here reads.",
-    "not_pdf": "The file is named as a PDF, but has no PDF header.",
-    "truncated": "The end of the file is missing, and nothing could be read from the rest.",
-    "broken": "The file is damaged, and no repair gave a page.",
-    "password": "The file is encrypted, and the password is not known.",
-    "image_only": "There are images and no text, and OCR read none; the detail tells why, and what to do.",
-    "not_a_file": "The path is not a regular file (a folder, a pipe, a device) or does not exist.",
-    "unreadable": "The operating system refused to read the file.",
-    "too_large": "The file is larger than the limit; it was not read.",
-    "too_long": "The document has more tokens than the limit (`--max-tokens`); no model read it.",
-    "no_page": "The document has none of the pages that are to be read (`--pages`, `x-cinnabar-pages`).",
-    "unpacked": "More bytes would be unpacked from the file than the limit.",
-    "timeout": "Parsing took longer than the limit and was ended.",
-    "memory": "Parsing needed more memory than the limit.",
-    "depth": "The content is nested deeper than a parser can follow.",
-    "worker_died": "The parser ended its process, twice, on fresh workers.",
-    "parser_error": "The parser failed unexpectedly; the detail names the exception.",
-}
-
-#: What a person can do about a file with each of these codes.
-ADVICE: dict[str, str] = {
-    "empty": "put a copy with content in its place, or leave the file out",
-    "unsupported": "save it in a format that docs/formats.md lists, such as PDF",
-    "not_pdf": "open it in a viewer and save it as a PDF, or give it the suffix of what it is",
-    "truncated": "copy or download it once more",
-    "broken": "copy or download it once more, or open it in its own program and save it again",
-    "password": "save it without protection",
-    "image_only": "scan it again, larger or sharper, or leave it out",
-    "not_a_file": "put a regular file there, or leave the path out",
-    "unreadable": "give this user permission to read it, or look after the disk",
-    "too_large": "split it",
-    "too_long": "split it",
-    "no_page": "name pages that it has, or leave it out",
-    "unpacked": "unpack it, or split it",
-    "timeout": "split it, or open it in its own program and save it again, then --retry-quarantined",
-    "memory": "split it, or open it in its own program and save it again, then --retry-quarantined",
-    "depth": "unpack or save its inner parts as files of their own",
-    "worker_died": "open it in its own program and save it again; if it then fails too, report the file as a bug",
-    "parser_error": "open it in its own program and save it again; if it then fails too, report the file as a bug",
-}
 # Words of details that say themselves what to do.
 _ADVISING = ("--", "pip install", "pack it as", "; install", "a text needs the suffix")
 
@@ -76,7 +34,7 @@ FLAGS: dict[str, str] = {
     "signed": "A mail, or a part of it, has a signature (S/MIME, OpenPGP), which was not verified.",
     "struck_text": "There is text in HTML that a line goes through, such as an old price; it was left out.",
     "truncated": "A limit of pages, parts or characters was reached; the rest was left out.",
-} | {f"attachment_{code}": f"Of a file within the file: {meaning}" for code, meaning in CODES.items()}
+} | {f"attachment_{code}": f"Of a file within the file: {reason.meaning}" for code, reason in UNREADABLE.items()}
 
 
 def problem_message(problem: DocumentError) -> str:
@@ -84,4 +42,5 @@ def problem_message(problem: DocumentError) -> str:
     if any(words in problem.detail for words in _ADVISING):
         return problem.detail
     # Parsers end some of their messages with a full stop.
-    return "; ".join(part for part in (problem.detail.rstrip("."), ADVICE.get(problem.code, "")) if part)
+    advice = UNREADABLE[problem.code].advice if problem.code in UNREADABLE else ""
+    return "; ".join(part for part in (problem.detail.rstrip("."), advice) if part)

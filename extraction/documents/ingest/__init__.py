@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cinnabar.extraction.documents.content.codes import CODES, FLAGS
+from cinnabar.extraction.documents.content.codes import FLAGS
 from cinnabar.extraction.documents.content.formats import SUFFIXES
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest.dispatch import parse
 
-__all__ = ["CODES", "FLAGS", "SUFFIXES", "ParserSettings", "parse"]
+__all__ = ["FLAGS", "SUFFIXES", "ParserSettings", "parse"]

@@ -16,8 +16,8 @@ import numpy as np
 import orjson
 
 from cinnabar.extraction.documents.content.builder import MAX_CHARACTERS, MAX_PICTURES
-from cinnabar.extraction.documents.content.codes import CODES
 from cinnabar.extraction.documents.content.document import Document, Fact, Part, PartKind, Picture, Places, Words
+from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.facts import FACTS, FactValue
 from cinnabar.schemas.formats.times import is_date_time
@@ -84,7 +84,7 @@ def unpack(
 
 def _unpack(path: str, head: Any, text: str, bounds: bytes, boxes: bytes, pictures: bytes) -> Document | DocumentError:
     if "code" in head:
-        if head["code"] not in CODES:
+        if head["code"] not in UNREADABLE:
             raise BadFrame(f"unknown code {str(head['code'])[:40]!r}")
         return DocumentError(head["code"], str(head["detail"]))
     array = np.frombuffer(bounds, "<i4").reshape(-1, 3)

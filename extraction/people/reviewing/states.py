@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from cinnabar.extraction.people.reviewing.listing import DOUBTFUL
+from cinnabar.extraction.plan.outcomes import REASONS, Reason
 from cinnabar.extraction.reading.table_columns import matched_columns
-from cinnabar.extraction.run.report.report_page import MEANINGS
 from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.schemas.wording import counted
 
@@ -66,7 +66,9 @@ def why_stopped(state: Mapping[str, Any]) -> list[str]:
         return []
     found = []
     if state["outcome"] == "quarantined":
-        found.append(f"Held back: {MEANINGS.get(state['code'], state['code'].replace('_', ' ') + '.')}")
+        # Records of older versions may have codes that are gone.
+        reason = REASONS.get(state["code"], Reason(state["code"].replace("_", " ") + "."))
+        found.append(f"Held back: {reason.meaning}")
     if failed := state["failed"]:
         found.append(f"It fails {counted(len(failed), 'check')}: {', '.join(failed[:3])}{', …' * (len(failed) > 3)}.")
     for leaf in state["leaves"]:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from cinnabar.extraction.documents.content.codes import ADVICE, CODES
+from cinnabar.extraction.plan.outcomes import REASONS
 from cinnabar.extraction.run.report.drift import LEVEL
 from cinnabar.extraction.run.report.pages import render
 from cinnabar.extraction.run.report.run_data import BINS, MOST_FIELDS, RunData
-from cinnabar.extraction.store.records import EMPTY, LIST_INCOMPLETE
+from cinnabar.extraction.store.records import EMPTY
 
 _STAGES = {
     "parse": "parse the files",
@@ -18,18 +18,6 @@ _STAGES = {
     "judge": "cut, merge, find evidence, judge",
     "store": "store",
 }
-_REASONS = {
-    "missing": "The document lacks a value that the schema demands.",
-    "invalid": "The record breaks a rule of the schema.",
-    "low_confidence": "A value is less sure than --min-confidence.",
-    LIST_INCOMPLETE: "A list has other rows than its document counts or numbers.",
-    "check": "The record fails a check of its schema.",
-    "unavailable": "A server did not answer.",
-    "too_slow": "The model worked on it for longer than --max-seconds.",
-    "internal_error": "The program failed on this document; that is a defect of the program.",
-}
-#: What each code of quarantine means.
-MEANINGS = CODES | _REASONS
 # The most differences from earlier runs that are told.
 _MOST_DRIFT = 40
 
@@ -42,8 +30,7 @@ def report_page(data: RunData, folders: Sequence[Path]) -> str:
         address_of=partial(_address, folders=folders),
         stages=[(label, data.stages[name]) for name, label in _STAGES.items() if name in data.stages],
         within=[(name.partition("/")[2], value) for name, value in data.stages.items() if "/" in name and value > 0],
-        meanings=MEANINGS,
-        advice=ADVICE,
+        reasons=REASONS,
         bins=BINS,
         empty_flag=EMPTY,
         level=LEVEL,

@@ -89,7 +89,7 @@ def test_the_list_of_commands_names_them_all_and_imports_none() -> None:
     done = subprocess.run([sys.executable, "-c", code], env=ENV, capture_output=True, text=True, check=True)
     shown = re.findall(r"^  ([a-z]+)  +(.*)$", done.stdout.partition("Commands:")[2], re.MULTILINE)
     assert shown == [(name, entry.help) for name, entry in COMMANDS.items()]
-    own = [f"cinnabar.apps.cli.{name}" for name in ("lazy_commands", "local_paths", "main", "quiet")]
+    own = [f"cinnabar.apps.cli.{name}" for name in ("lazy_commands", "main")]
     assert done.stderr.split() == [*own, "set()"]
 
 

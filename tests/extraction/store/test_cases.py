@@ -16,7 +16,7 @@ from cinnabar.extraction.reading.checks.checks import KEYWORD, Checks
 from cinnabar.extraction.reading.checks.listing import check_results
 from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.extract import extract
-from cinnabar.extraction.store.cases import FILE, case_key
+from cinnabar.extraction.store.cases import CASES, case_key
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.compiling.loading import SchemaSource
@@ -143,7 +143,7 @@ def test_a_check_between_documents_only_computes(expression: str) -> None:
 
 
 def test_a_broken_file_of_cases_says_what_to_do_and_keeps_nobody_from_the_records(folder: Path) -> None:
-    (folder / "out" / FILE).write_text("{")
+    (folder / "out" / CASES).write_text("{")
     assert len(rows(folder, "SELECT * FROM invoice")) == 3
     with pytest.raises(UsageError, match="remove it"):
         check_results(folder / "out")
@@ -190,7 +190,7 @@ def test_a_document_of_an_older_version_is_in_its_case(folder: Path) -> None:
 
 
 def test_whatever_makes_a_case_the_records_are_read(folder: Path) -> None:
-    file = folder / "out" / FILE
+    file = folder / "out" / CASES
     file.write_text(file.read_text().replace('"folder"', '"["'))
     assert len(rows(folder, "SELECT * FROM invoice")) == 3
     Listing(folder / "out").close()

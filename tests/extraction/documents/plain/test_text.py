@@ -4,11 +4,12 @@ import codecs
 
 import pytest
 
-from cinnabar.extraction.documents.ingest import CODES, SUFFIXES, parse
+from cinnabar.extraction.documents.ingest import SUFFIXES, parse
 from cinnabar.extraction.documents.plain.charsets import known_charset
 from cinnabar.extraction.documents.plain.guessing import sample_of
 from cinnabar.extraction.documents.plain.html import html_to_text, tidy
 from cinnabar.extraction.documents.plain.text import _MAX_PAGES
+from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.schemas.errors import DocumentError
 
 TEXT = "Größe: 5 €\n漢字 und Ελληνικά"
@@ -163,7 +164,7 @@ def test_an_unreadable_file_has_a_code(data: bytes, path: str, code: str) -> Non
     with pytest.raises(DocumentError) as caught:
         parse(data, path)
     assert caught.value.code == code
-    assert code in CODES
+    assert code in UNREADABLE
 
 
 def test_the_content_decides_before_the_name() -> None:
