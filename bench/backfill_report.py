@@ -29,7 +29,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Model, Row, Scores
 from cinnabar.engine.models.encodings import Remembering
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ENCODINGS, ModelSource, Place, model_source
+from cinnabar.extraction.reading.model_sources import ENCODINGS, ModelSource, RunPlace, model_source
 from cinnabar.extraction.run.backfill.backfill import Backfill
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -62,7 +62,7 @@ class Measured:
         self.read = self.slots = 0
         self.seconds = 0.0
 
-    def filler(self, effort: str, steps: int | None, place: Place | None = None) -> Engine:
+    def filler(self, effort: str, steps: int | None, place: RunPlace | None = None) -> Engine:
         """An engine whose model is measured."""
         engine = self._source.filler(effort, steps, place)
         engine.model = _Counted(engine.model, self)

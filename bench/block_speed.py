@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores
-from cinnabar.engine.diffusion.lookahead import Constraint, Lookahead, Span
+from cinnabar.engine.diffusion.lookahead import Constraint, Lookahead, ScanSpan
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.kernels.block_scan_reference import block_scan_reference
@@ -77,7 +77,7 @@ def block_speed(device: torch.device, blocks: int = 8, tokens: int = 150_000, re
     logits = torch.randn(rows, vocabulary.size, generator=draw).to(device, torch.bfloat16 if gpu else torch.float32)
     held = np.full(rows, -1, np.int64)
     empty = np.full(POSITIONS, -1, np.int64)
-    span = Span(0, empty, np.arange(POSITIONS), 10_000)
+    span = ScanSpan(0, empty, np.arange(POSITIONS), 10_000)
 
     def numpy_classes() -> ClassScores:
         return classes.scores(said, logits, held)

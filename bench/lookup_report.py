@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 
 from bench.reporting import table
-from cinnabar.extraction.reading.records.lookups import MARGIN, ReferenceTable, Row
+from cinnabar.extraction.reading.records.lookups import MARGIN, MeantRow, ReferenceTable
 from cinnabar.schemas.lookups import LEAST
 
 _PARTS = ("ar", "bel", "cor", "dan", "el", "far", "gol", "hart", "il", "jun", "kel", "lor", "mar", "nor", "ost", "pal",
@@ -74,7 +74,7 @@ def noisy(text: str, draw: random.Random) -> str:
     return text
 
 
-def given(rows: list[Row]) -> str | None:
+def given(rows: list[MeantRow]) -> str | None:
     """Returns the value that a field gets from the rows that are like its text."""
     best = rows[0] if rows and rows[0].alike >= LEAST else None
     return None if best is None or (len(rows) > 1 and rows[1].alike > best.alike - MARGIN) else best.value

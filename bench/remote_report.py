@@ -25,7 +25,7 @@ from typing import Any
 
 import mercury_server as mercury
 
-from cinnabar.engine.models.remote.serving import Settings
+from cinnabar.engine.models.remote.serving import RemoteSettings
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import model_source
 from cinnabar.extraction.run.extract import extract
@@ -104,7 +104,7 @@ def measure(documents: int, share: float, seed: int, timeout: float = 4.0) -> Re
             lines = f"- what=first {number}; price=1\n- what=b; price=2.5\n"
             text = f"name=Person {number}\ntotal={number}.25\n{lines}"
             (folder / "docs" / f"{number:05}.txt").write_text(text)
-        settings = Settings(
+        settings = RemoteSettings(
             base_url=server.url, concurrency=24, timeout=timeout, first_wait=0.02, longest_wait=0.2, asks=5
         )
         model = model_source("mercury-2", settings=settings)

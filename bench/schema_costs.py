@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses
-from cinnabar.engine.diffusion.lookahead import Constraint, Span
+from cinnabar.engine.diffusion.lookahead import Constraint, ScanSpan
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.identity import model_folder
@@ -88,7 +88,7 @@ def _first_text(schema: Any) -> None:
     vocabulary = large_vocabulary()
     graph = graph_of(record_language(compile_schema(schema).form), vocabulary)
     constraint, open_tokens, every = Constraint(graph, 1.0), np.full(POSITIONS, -1), np.arange(POSITIONS)
-    found = constraint.lookahead(Span(0, open_tokens, every, ENDLESS), _alike(graph, vocabulary))
+    found = constraint.lookahead(ScanSpan(0, open_tokens, every, ENDLESS), _alike(graph, vocabulary))
     if not found.complete or graph.run(found.witness.tolist()) < 0:
         raise CinnabarError("no text was found")
 

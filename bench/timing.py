@@ -19,7 +19,7 @@ from cinnabar.engine.timing import timed
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.reading.pipeline import Job, Read, run_batch
-from cinnabar.extraction.reading.records.validation import Validator, Violation
+from cinnabar.extraction.reading.records.validation import RecordViolation, Validator
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import Store
@@ -49,7 +49,7 @@ class TimedValidator(Validator):
 
     clock: Clock
 
-    def check(self, record_text: str) -> list[Violation]:
+    def check(self, record_text: str) -> list[RecordViolation]:
         """Checks as `Validator` does."""
         with self.clock.time("validate"):
             return super().check(record_text)

@@ -33,7 +33,7 @@ class Reopenings:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptRecord:
     """A record that its schema allows, with its leaves and rows as in `Filled`.
 
     `filled`: the record holds the request's slots; if False, it is the form's own instance without any value found.
@@ -163,17 +163,17 @@ class BatchState:
                 if not waiting:
                     writer = repaired(layout, values, offset, judge, _of(own, alternatives))
             if writer is not None:
-                self.kept[batch] = Kept(writer.record, writer.leaves, writer.rows)
+                self.kept[batch] = KeptRecord(writer.record, writer.leaves, writer.rows)
 
-    def _first(self, batch: int) -> Kept:
+    def _first(self, batch: int) -> KeptRecord:
         """Returns the record before the first step: the form's minimal record, or the schema's instance."""
         request, layout = self.requests[batch], self.layouts[batch]
         own = [v for v, i in zip(self.values, self.canvas.instances, strict=True) if i.request == batch]
         writer = Writer(layout, own, request.passage.offset)
         judge = request.form.judge
         if judge is None or judge.accepts(parse(writer.record)):
-            return Kept(writer.record, writer.leaves, writer.rows)
-        return Kept(request.form.instance, dict(_leaves(parse(request.form.instance), "")), {}, False)
+            return KeptRecord(writer.record, writer.leaves, writer.rows)
+        return KeptRecord(request.form.instance, dict(_leaves(parse(request.form.instance), "")), {}, False)
 
     def _collect(self, r: int) -> None:
         batch, kept = self.active[r], self.kept[self.active[r]]

@@ -34,13 +34,13 @@ def joined(given: Sequence[Examples]) -> Examples:
     return Examples(" ".join(one.fingerprint for one in given), by_form)
 
 
-class Named(Protocol):
+class HasFingerprint(Protocol):
     """Anything with a fingerprint, which stands for its content."""
 
     @property
     def fingerprint(self) -> str: ...
 
 
-def shown_with(model: str, examples: Named | None) -> str:
+def shown_with(model: str, examples: HasFingerprint | None) -> str:
     """Returns the fingerprint of a model that is shown these examples."""
     return model if examples is None else f"{model} examples {examples.fingerprint}"

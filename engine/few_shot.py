@@ -59,14 +59,14 @@ NONE = Chosen()
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _AlikeExamples:
     """The examples in the order of their likeness to the leading one, and the mean vector of those that are shown."""
 
     ranked: tuple[int, ...]
     centre: _Doubles
 
 
-class _Choice:
+class _ExampleChoice:
     """Chooses among the examples of one form."""
 
     def __init__(self, examples: Sequence[Example], tokens: Sequence[int], room: int) -> None:
@@ -102,7 +102,7 @@ class _Choice:
         """Returns the examples of each group."""
         return [tuple(self._examples[at] for at in self._fitting(group.ranked)) for group in self._groups]
 
-    def _grouped(self) -> list[_Group]:
+    def _grouped(self) -> list[_AlikeExamples]:
         alike = _grade(self._vectors @ self._vectors.T)
         several = len(alike) > SHOWN or sum(self._tokens) > self._room
         leaders, best = list[int](), np.zeros(len(alike), np.int64)
@@ -116,7 +116,7 @@ class _Choice:
         for leader in leaders:
             ranked = tuple(np.argsort(-alike[leader], kind="stable").tolist())
             shown = self._fitting(ranked)
-            groups.append(_Group(ranked, self._vectors[shown].mean(0)))
+            groups.append(_AlikeExamples(ranked, self._vectors[shown].mean(0)))
         return groups
 
     def _fitting(self, ranked: Sequence[int]) -> list[int]:
@@ -156,7 +156,7 @@ class FewShot:
         choice = self._choices.get(form.fingerprint)
         return [()] if choice is None else choice.every()
 
-    def _choice(self, own: Sequence[Example]) -> _Choice:
+    def _choice(self, own: Sequence[Example]) -> _ExampleChoice:
         tokens = [self._count(one.text) + self._count(one_line(one.record)) + MARKS for one in own]
         if min(tokens) > self.room:
             raise UsageError(
@@ -164,7 +164,7 @@ class FewShot:
                 f" {self.room} of the model's {self._window}; label shorter documents, or use a model with a larger"
                 " window"
             )
-        return _Choice(own, tokens, self.room)
+        return _ExampleChoice(own, tokens, self.room)
 
 
 @lru_cache(maxsize=4096)

@@ -40,16 +40,16 @@ Alternatives = Callable[[int], Sequence[tuple[float, Value]]]
 
 
 @dataclass(frozen=True)
-class Change:
+class RepairChange:
     """Changed values of slots and changed states of places."""
 
     values: dict[int, Value] = field(default_factory=dict)
     decided: dict[int, State | int] = field(default_factory=dict)
 
-    def __or__(self, other: Change) -> Change:
-        return Change({**self.values, **other.values}, {**self.decided, **other.decided})
+    def __or__(self, other: RepairChange) -> RepairChange:
+        return RepairChange({**self.values, **other.values}, {**self.decided, **other.decided})
 
-    def touches(self, other: Change) -> bool:
+    def touches(self, other: RepairChange) -> bool:
         """Returns whether both change the same slot or place."""
         return bool(self.values.keys() & other.values.keys() or self.decided.keys() & other.decided.keys())
 
@@ -68,7 +68,7 @@ def repaired(
     `alternatives` takes the number of a slot of the layout.
     """
     order = count()
-    waiting: list[tuple[float, int, Change, frozenset[str]]] = [(0.0, next(order), Change(), frozenset())]
+    waiting: list[tuple[float, int, RepairChange, frozenset[str]]] = [(0.0, next(order), RepairChange(), frozenset())]
     seen: set[frozenset[object]] = set()
     search = _Search(layout, values, alternatives)
     for _ in range(max(BUDGET // 10, min(BUDGET, WORK // max(len(values), 1)))):
@@ -107,7 +107,7 @@ class _Search:
                 self._below.setdefault(row, []).append(at)
                 row = layout.rows[row].parent
 
-    def changes(self, writer: Writer, pointer: str) -> Iterator[tuple[float, Change]]:
+    def changes(self, writer: Writer, pointer: str) -> Iterator[tuple[float, RepairChange]]:
         """Yields changes at a place, below it or above it, each with its cost."""
         slots = [(at, far) for place, own in writer.instances.items() if (far := _far(place, pointer)) >= 0
                  for at in own if self.layout.known[at] is None]  # fmt: skip
@@ -119,14 +119,14 @@ class _Search:
                 if (other.text, other.absent) != (value.text, value.absent):
                     # Leaving a value out is cheaper than inventing one.
                     cost = _cost(now, chance) + 0.01 * far + (chance <= 0.0)
-                    yield cost, Change({at: other})
+                    yield cost, RepairChange({at: other})
             row = self.layout.row_of[at]
             if row >= 0 and not value.absent:
                 rows.setdefault(row, []).append(value.confidence)
         for row, sure in rows.items():
             gone = {at: replace(self.values[at], absent=True) for at in self._below[row]}
             if all(self.layout.known[at] is None for at in gone):
-                yield _without(sure), Change(gone)
+                yield _without(sure), RepairChange(gone)
         for place, states in writer.states.items():
             if (far := _far(place, pointer)) >= 0:
                 for part, state in states:
@@ -141,11 +141,11 @@ class _Search:
                     for at, option in enumerate(options):
                         if at != taken and choice.branches[at] is not None:
                             cost = _cost(chances.get(options[taken], 0.5), chances.get(option, 0.0))
-                            yield cost + 0.01 * far, Change(decided={id(choice.selector): at})
+                            yield cost + 0.01 * far, RepairChange(decided={id(choice.selector): at})
 
     def _states(
         self, writer: Writer, pointer: str, place: Place, state: State, far: float
-    ) -> Iterator[tuple[float, Change]]:
+    ) -> Iterator[tuple[float, RepairChange]]:
         """Yields the other states of an optional or nullable place."""
         below = f"{pointer}/"
         slots = [
@@ -154,13 +154,13 @@ class _Search:
         sure = [self.values[at].confidence for at in slots if not self.values[at].absent]
         gone = _without(sure) if state == "there" else LEAST
         if place.optional and state != "out":
-            yield gone + far, Change(decided={id(place): "out"})
+            yield gone + far, RepairChange(decided={id(place): "out"})
         if isinstance(place, LeafPlace):
             return
         if place.node.nullable and state != "null":
-            yield gone + far, Change(decided={id(place): "null"})
+            yield gone + far, RepairChange(decided={id(place): "null"})
         if state != "there":
-            yield INVENTED + far, Change(decided={id(place): "there"})
+            yield INVENTED + far, RepairChange(decided={id(place): "there"})
 
     def _others(self, at: int, every: bool) -> list[tuple[float, Value]]:
         """Returns the alternatives of a slot; with `every` also a few texts that it allows at all."""

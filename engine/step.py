@@ -20,7 +20,7 @@ from cinnabar.schemas.errors import EngineFailure
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class SlotProposals:
     """The proposed choice of each of the S slots, with the doubted values open again.
 
     shares: posterior over the K + 1 choices of each slot. choice, sure: [S] int64 and float32, the proposed choice, -1
@@ -46,7 +46,7 @@ def commit(state: BatchState, scores: Scores, effort: Effort) -> Alternatives:
     return lambda slot: _alternatives(state, scores, proposal.shares, slot)
 
 
-def decide(state: BatchState, scores: Scores, effort: Effort) -> Proposal:
+def decide(state: BatchState, scores: Scores, effort: Effort) -> SlotProposals:
     """Proposes a choice for each slot, given all that stays committed. Raises EngineFailure if a score is NaN."""
     every = torch.cat([scores.absent_logit, scores.candidate_logits.flatten(), scores.refused_logit])
     if bool(every.isnan().any()):
@@ -59,10 +59,10 @@ def decide(state: BatchState, scores: Scores, effort: Effort) -> Proposal:
     unstated = _unstated(state, scores, shares, effort)
     choice, sure = _best(shares, defaults, state.excusable, classes, unstated, effort)
     choice, sure = _with_likeliest(state, scores, shares, defaults, choice, sure)
-    return Proposal(shares, choice, sure, unstated, given_up, state.closed & ~given_up)
+    return SlotProposals(shares, choice, sure, unstated, given_up, state.closed & ~given_up)
 
 
-def choose(state: BatchState, proposal: Proposal, effort: Effort) -> torch.Tensor:
+def choose(state: BatchState, proposal: SlotProposals, effort: Effort) -> torch.Tensor:
     """Selects the slots to commit now, [S] bool."""
     left = [effort.steps - state.steps[batch] for batch in state.active]
     remaining = torch.tensor(left, device=state.device)
@@ -70,7 +70,7 @@ def choose(state: BatchState, proposal: Proposal, effort: Effort) -> torch.Tenso
     return select(~proposal.closed, certainty, absent, state.request, remaining, effort.threshold)
 
 
-def apply(state: BatchState, scores: Scores, proposal: Proposal, chosen: torch.Tensor) -> None:
+def apply(state: BatchState, scores: Scores, proposal: SlotProposals, chosen: torch.Tensor) -> None:
     """Writes the changes to the batch state, and notes the proposed value of every open slot; chosen: [S] bool."""
     for batch in state.active:
         state.steps[batch] += 1
@@ -232,7 +232,7 @@ def _index_of(state: BatchState, candidates: list[Candidate], slot: int) -> int:
     return next((k for k, candidate in enumerate(candidates, 1) if candidate.text == text), -1)
 
 
-def _note_values(state: BatchState, scores: Scores, proposal: Proposal) -> None:
+def _note_values(state: BatchState, scores: Scores, proposal: SlotProposals) -> None:
     """Notes the proposed value of every open slot; if the scores offer none, the value noted before stays."""
     shares, choice = proposal.shares, proposal.choice
     only_absent = torch.zeros_like(shares.possible)

@@ -16,27 +16,27 @@ from typing import Any
 FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
-    "schemas": (15, "109ec92a228f6ac3"),
-    "engine": (31, "765d3c62915970b1"),
-    "reader": (30, "4a3a478111e431ac"),
-    "replies": (13, "c2b1d7ca4e401af5"),
-    "language": (25, "27cbcc43066ecf7b"),
-    "remote": (12, "bc9d6304c983b2b4"),
-    "parsing": (15, "093b4d1e8e5fa8c1"),
-    "merging": (21, "39abd43d15e8b62f"),
-    "routing": (11, "634299b329699829"),
-    "plain": (13, "217957a05585cd80"),
-    "pdf": (15, "3072d8253d2e25ee"),
-    "ocr": (14, "26923a0ee58eea88"),
-    "mail": (13, "9de5bebfb023f492"),
-    "office": (14, "9a22c759404f2a30"),
-    "web": (13, "9c1d3fea665028b5"),
+    "schemas": (15, "5583ea78e9c05dc1"),
+    "engine": (31, "baee4ca91b357aff"),
+    "reader": (30, "82ada02414b59ddb"),
+    "replies": (13, "afd081a689e4e2b4"),
+    "language": (25, "f3db999a3db0d5ea"),
+    "remote": (12, "b869253dd1874122"),
+    "parsing": (15, "5cf19278ec193728"),
+    "merging": (21, "77283191a7491282"),
+    "routing": (11, "623f043ecaa7361c"),
+    "plain": (13, "221c879de2ab7a4c"),
+    "pdf": (15, "22735466da8f73e6"),
+    "ocr": (14, "9cd7c706c60a8af0"),
+    "mail": (13, "bde68ac6d2202926"),
+    "office": (14, "d150173f07de9a97"),
+    "web": (13, "db928927373a9e2d"),
     "archives": (12, "99191fc5a64b9413"),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CodePart:
     """A part of the code: its folders and files from the top of the project, and the parts that its code calls.
 
     Of nested places the innermost one counts.
@@ -47,10 +47,10 @@ class Part:
 
 
 #: From a file's bytes to its record: each place whose code decides values.
-PARTS: dict[str, Part] = {
-    "schemas": Part((), ("schemas",)),
+PARTS: dict[str, CodePart] = {
+    "schemas": CodePart((), ("schemas",)),
     # What all fillers share, also the reader's questions and calibration, which other models use.
-    "engine": Part(("schemas",), (
+    "engine": CodePart(("schemas",), (
         "engine", "kernels/bounds.py",
         "engine/models/reader/calibration.py", "engine/models/reader/list_signs.py", "engine/models/reader/signs.py",
         "engine/models/reader/inputs/cells.py", "engine/models/reader/inputs/code_choices.py",
@@ -58,34 +58,34 @@ PARTS: dict[str, Part] = {
         "engine/models/reader/inputs/named_values.py", "engine/models/reader/inputs/questions.py",
         "engine/models/reader/inputs/tensors.py", "engine/models/reader/inputs/wordpieces.py",
     )),
-    "reader": Part(("engine",), (
+    "reader": CodePart(("engine",), (
         "engine/models/reader", "engine/models/sentences", "engine/models/encodings.py",
     )),
-    "replies": Part(("engine",), ("engine/replies",)),
-    "language": Part(("engine", "replies"), (
+    "replies": CodePart(("engine",), ("engine/replies",)),
+    "language": CodePart(("engine", "replies"), (
         "engine/branches", "engine/diffusion", "engine/models/language", "kernels",
     )),
-    "remote": Part(("engine", "replies"), ("engine/models/remote",)),
+    "remote": CodePart(("engine", "replies"), ("engine/models/remote",)),
     # What all formats share: their detection, the document, and helpers of several families.
-    "parsing": Part(("engine",), (
+    "parsing": CodePart(("engine",), (
         "extraction/documents/content", "extraction/documents/ingest", "extraction/documents/processes",
         "extraction/documents/marks", "extraction/documents/office/package.py",
         "extraction/documents/office/sheet_text.py", "extraction/documents/plain/rows.py",
     )),
-    "merging": Part(("engine", "parsing"), (
+    "merging": CodePart(("engine", "parsing"), (
         "extraction/documents/chunking.py", "extraction/documents/invoice_copies.py", "extraction/reading/checks",
         "extraction/reading/filling.py", "extraction/reading/pipeline.py", "extraction/reading/planning.py",
         "extraction/reading/records", "extraction/reading/tiers.py", "extraction/run/work/freezing.py",
         "extraction/run/work/refilling.py",
     )),
-    "routing": Part(("reader", "parsing"), ("extraction/reading/routing",)),
-    "plain": Part(("parsing",), ("extraction/documents/plain", "extraction/documents/mail/rtf.py")),
-    "pdf": Part(("parsing",), ("extraction/documents/pdf",)),
-    "ocr": Part(("parsing", "pdf"), ("extraction/documents/ocr",)),
-    "mail": Part(("parsing", "plain"), ("extraction/documents/mail",)),
-    "office": Part(("parsing", "plain"), ("extraction/documents/office",)),
-    "web": Part(("parsing", "plain"), ("extraction/documents/web",)),
-    "archives": Part(("parsing",), ("extraction/documents/archives",)),
+    "routing": CodePart(("reader", "parsing"), ("extraction/reading/routing",)),
+    "plain": CodePart(("parsing",), ("extraction/documents/plain", "extraction/documents/mail/rtf.py")),
+    "pdf": CodePart(("parsing",), ("extraction/documents/pdf",)),
+    "ocr": CodePart(("parsing", "pdf"), ("extraction/documents/ocr",)),
+    "mail": CodePart(("parsing", "plain"), ("extraction/documents/mail",)),
+    "office": CodePart(("parsing", "plain"), ("extraction/documents/office",)),
+    "web": CodePart(("parsing", "plain"), ("extraction/documents/web",)),
+    "archives": CodePart(("parsing",), ("extraction/documents/archives",)),
 }  # fmt: skip
 #: Within these places, what decides no stored value: conversations of the server, drawings for people, training (its
 #: weights have a hash of their own), the library's schemas (part of a schema's fingerprint), and the versions.

@@ -10,19 +10,19 @@ from cinnabar.extraction.store.records import EMPTY_RECORD
 from cinnabar.schemas.wording import counted
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.reading.progress import Reason
+    from cinnabar.extraction.reading.progress import ReasonCount
     from cinnabar.extraction.run.batched_run import Summary
 
 # The most differences from earlier runs that a message tells, and the most documents it names for each reason.
 _SENTENCES, _NAMED = 5, 3
 
 
-def broken_limits(summary: Summary, reasons: Sequence[Reason], plan: RunPlan) -> str:
+def broken_limits(summary: Summary, reasons: Sequence[ReasonCount], plan: RunPlan) -> str:
     """Returns what the run broke, in sentences; "" if it kept its limits. `reasons` names documents of the run."""
     return " ".join(filter(None, (_held_back(summary, reasons, plan.max_error_rate), _drifted(summary, plan.fail_on))))
 
 
-def _held_back(summary: Summary, reasons: Sequence[Reason], most: float | None) -> str:
+def _held_back(summary: Summary, reasons: Sequence[ReasonCount], most: float | None) -> str:
     held = summary.held_back
     read = summary.written + held
     if most is None or held <= most * read:

@@ -13,7 +13,7 @@ import torch
 
 
 @dataclass(frozen=True, slots=True)
-class Routing:
+class RoutingRule:
     """How experts are chosen: how many of how many, by shares of all or each by itself, and what becomes of weights.
 
     softmax: shares of all; else a sigmoid of each. groups: experts are in so many groups, of which the best
@@ -47,7 +47,7 @@ class ExpertRouting:
     """The definitions; `TritonExpertRouting` has the kernels."""
 
     def chosen(
-        self, scores: torch.Tensor, bias: torch.Tensor | None, routing: Routing
+        self, scores: torch.Tensor, bias: torch.Tensor | None, routing: RoutingRule
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Returns (experts [N, K] int64, weights [N, K] float32) of router scores [N, E] float32.
 

@@ -6,7 +6,7 @@ import torch
 import triton
 import triton.language as tl
 
-from cinnabar.kernels.expert_routing import ExpertRouting, Placed, Routing
+from cinnabar.kernels.expert_routing import ExpertRouting, Placed, RoutingRule
 
 #: Pairs that are read at a time, and numbers of a token that are summed at a time.
 _PAIRS, _NUMBERS = 1024, 512
@@ -105,7 +105,7 @@ class TritonExpertRouting(ExpertRouting):
     """The kernels."""
 
     def chosen(
-        self, scores: torch.Tensor, bias: torch.Tensor | None, routing: Routing
+        self, scores: torch.Tensor, bias: torch.Tensor | None, routing: RoutingRule
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """See `ExpertRouting.chosen`."""
         shape = (len(scores), routing.chosen)

@@ -43,7 +43,7 @@ class HeadNorms:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class CacheWrites:
     """Where keys and values go: both [P, key heads, W], at the places [N] int64."""
 
     keys: torch.Tensor
@@ -64,7 +64,7 @@ class LayerParts:
         return total, normed(total, weight, epsilon)
 
     def queries(
-        self, joined: torch.Tensor, shape: HeadShape, at: Positioned, norms: HeadNorms | None, written: Written
+        self, joined: torch.Tensor, shape: HeadShape, at: Positioned, norms: HeadNorms | None, written: CacheWrites
     ) -> torch.Tensor:
         """Returns the queries [N, heads, W] of `joined`, [N, (heads + 2 key heads) W]; writes keys and values.
 

@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 
 from cinnabar.kernels.expert_routing_triton import TritonExpertRouting
-from cinnabar.kernels.layer_parts import HeadNorms, HeadShape, LayerParts, Positioned, Written
+from cinnabar.kernels.layer_parts import CacheWrites, HeadNorms, HeadShape, LayerParts, Positioned
 
 #: Heads of a program, and numbers of one that gates.
 _HEADS, _NUMBERS = 8, 1024
@@ -112,7 +112,7 @@ class TritonLayerParts(LayerParts):
         return total, normed
 
     def queries(
-        self, joined: torch.Tensor, shape: HeadShape, at: Positioned, norms: HeadNorms | None, written: Written
+        self, joined: torch.Tensor, shape: HeadShape, at: Positioned, norms: HeadNorms | None, written: CacheWrites
     ) -> torch.Tensor:
         """See `LayerParts.queries`."""
         many, whole = len(joined), shape.heads + 2 * shape.key_heads

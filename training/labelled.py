@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.training.pool import Source
+from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.learning.labelled import Labelled, labelled_passages
 from cinnabar.extraction.reading.planning import passage_of
@@ -38,10 +38,10 @@ def labelled_documents(folder: Path) -> Iterator[Labelled]:
         yield Labelled(line["file"], passage_of(document), line["truth"])
 
 
-def set_source(folder: Path, wordpieces: WordPieces, recipe: SetRecipe) -> Source:
+def set_source(folder: Path, wordpieces: WordPieces, recipe: SetRecipe) -> TrainingSource:
     """Returns a set as a source of training windows; documents that its recipe holds back are kept apart."""
     form = compile_schema(read_schema((folder / "schema.json").read_text(encoding="utf-8"))).form
-    source = Source(folder.name, recipe.weight, [])
+    source = TrainingSource(folder.name, recipe.weight, [])
     for document in labelled_documents(folder):
         held_back = is_held_back(document.file, document.truth, recipe)
         into = source.held_back if held_back else source.train

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.training.pool import Source
+from cinnabar.engine.training.pool import TrainingSource
 from training.generator.generator import Example
 from training.synthetic import labelled_example
 
@@ -59,8 +59,8 @@ def mail(data: dict[str, dict[str, list[str]]], r: random.Random) -> Example:
     return Example(text, schema, {name: names[true]}, {}, {}, "purposes")
 
 
-def purposes_source(wordpieces: WordPieces, count: int, weight: float) -> Source:
+def purposes_source(wordpieces: WordPieces, count: int, weight: float) -> TrainingSource:
     """Returns so many mails as a source of training windows."""
     data, r = purposes(), random.Random("purposes")
     passages = [labelled_example(mail(data, r), wordpieces) for _ in range(count)]
-    return Source("purposes", weight, passages, shared_schema=False)
+    return TrainingSource("purposes", weight, passages, shared_schema=False)

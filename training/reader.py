@@ -28,7 +28,7 @@ from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.loading import load_network, save_network
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.training.examples import LabelledPassage
-from cinnabar.engine.training.pool import Source
+from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.engine.training.targets import SlotTarget
 from cinnabar.engine.training.trainer import CHECKPOINT, TrainingConfig, train
 from cinnabar.schemas.errors import UsageError
@@ -65,7 +65,7 @@ def prepare(data: Path, run: Path) -> None:
         print(f"{source.name}: {len(source.train)} passages", flush=True)
 
 
-def _sources(data: Path, cache: Path, wordpieces: WordPieces) -> Iterator[Source]:
+def _sources(data: Path, cache: Path, wordpieces: WordPieces) -> Iterator[TrainingSource]:
     recipe = load_recipe()
 
     def missing(name: str) -> bool:
@@ -97,7 +97,7 @@ def _sources(data: Path, cache: Path, wordpieces: WordPieces) -> Iterator[Source
             yield mined_again(drawn, f"mined_labels_{first}", wordpieces, LABELS)
 
 
-def balanced(sources: list[Source], share: float = READING) -> list[Source]:
+def balanced(sources: list[TrainingSource], share: float = READING) -> list[TrainingSource]:
     """Returns the sources with weights that give reading data this share, and more to the sets than the recipe does.
 
     Large reading sets and weights of sets count by their root.
@@ -117,7 +117,7 @@ def balanced(sources: list[Source], share: float = READING) -> list[Source]:
     return [*reading, *others]
 
 
-def _held(folder: Path) -> Iterator[Source]:
+def _held(folder: Path) -> Iterator[TrainingSource]:
     """Yields the sources with a draw of their passages, another one at each start."""
     for path in sorted(folder.glob("*.pickle")):
         (source,) = load_sources(folder, path.name)
@@ -126,7 +126,7 @@ def _held(folder: Path) -> Iterator[Source]:
         yield source
 
 
-def targets_of(source: Source) -> Iterator[SlotTarget]:
+def targets_of(source: TrainingSource) -> Iterator[SlotTarget]:
     """Yields the targets of a source's passages."""
     for passage in source.train:
         yield from passage.scalars
@@ -209,7 +209,7 @@ if __name__ == "__main__":
 # Prepared sources of training windows, kept in files so that a run can resume.
 
 
-def save_source(source: Source, folder: Path) -> None:
+def save_source(source: TrainingSource, folder: Path) -> None:
     """Writes a source's passages as a pickle; only files of our own are ever loaded."""
     folder.mkdir(parents=True, exist_ok=True)
     temporary = folder / f"{source.name}.tmp"
@@ -217,6 +217,6 @@ def save_source(source: Source, folder: Path) -> None:
     temporary.rename(folder / f"{source.name}.pickle")
 
 
-def load_sources(folder: Path, names: str = "*.pickle") -> list[Source]:
+def load_sources(folder: Path, names: str = "*.pickle") -> list[TrainingSource]:
     """Returns all sources of a folder, or those in files of these names, by name."""
     return [pickle.loads(p.read_bytes()) for p in sorted(folder.glob(names))]

@@ -11,7 +11,7 @@ from typing import Any
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.training.examples import labelled_passage
 from cinnabar.engine.training.labels import label_by_search
-from cinnabar.engine.training.pool import Source
+from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.schemas import compile_schema
 
 #: The end of a reading set's file name.
@@ -29,9 +29,9 @@ def closed(schema: dict[str, Any]) -> dict[str, Any]:
     return {**schema, "required": list(schema["properties"]), "additionalProperties": False}
 
 
-def reading_source(path: Path, wordpieces: WordPieces, weight: float, most: int) -> Source:
+def reading_source(path: Path, wordpieces: WordPieces, weight: float, most: int) -> TrainingSource:
     """Returns at most `most` passages for training, and a tenth as many held back, of a reading set."""
-    source = Source(f"reading_{path.name.removesuffix(SUFFIX)}", weight, [], shared_schema=False)
+    source = TrainingSource(f"reading_{path.name.removesuffix(SUFFIX)}", weight, [], shared_schema=False)
     for line in reading_lines(path):
         kept, room = (source.train, most) if line["part"] == "train" else (source.held_back, most // 10)
         if len(kept) >= room:

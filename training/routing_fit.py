@@ -32,7 +32,7 @@ from cinnabar.extraction.reading.routing.likeness import (
     FITTED,
     VECTORS,
     Kinds,
-    Page,
+    PageVectors,
     RoutingFit,
     common_kinds,
     differing,
@@ -63,7 +63,7 @@ class Compared:
     """
 
     kinds: Kinds
-    pages: list[list[Page]]
+    pages: list[list[PageVectors]]
     own: list[list[np.ndarray]]
     others: list[list[np.ndarray]]
     lines: list[list[tuple[np.ndarray, np.ndarray, int]]]
@@ -83,7 +83,7 @@ def compared(folders: Sequence[Path]) -> Compared:
     """Reads ten documents of each set and compares them with the kinds of all these sets."""
     described: list[Kind] = [kind_of(load_schema(folder / "schema.json")) for folder in folders]
     kinds, against = kinds_of(described), common()
-    pages: list[list[Page]] = []
+    pages: list[list[PageVectors]] = []
     lines: list[list[tuple[np.ndarray, np.ndarray, int]]] = []
     with ParserPool(1) as pool:
         for folder in folders:

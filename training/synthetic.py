@@ -13,7 +13,7 @@ from typing import Any
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.training.examples import LabelledPassage, labelled_passage
 from cinnabar.engine.training.labels import label_by_pointers
-from cinnabar.engine.training.pool import Source
+from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.schemas import compile_schema
 from training.generator.family import load_family
 from training.generator.generator import Example, generate
@@ -27,9 +27,9 @@ MINED_CHARACTERS = 1500
 
 def synthetic_source(
     family: str, count: int, seed: int, wordpieces: WordPieces, weight: float = 1.0
-) -> Source:
+) -> TrainingSource:
     """Returns `count` documents of one family, each with its own schema; a held-out family is only measured."""
-    source = Source(f"synthetic_{family}", weight, [], shared_schema=False)
+    source = TrainingSource(f"synthetic_{family}", weight, [], shared_schema=False)
     kept = source.held_back if load_family(family).held_out else source.train
     for example in generate(seed, [family]):
         kept.append(labelled_example(example, wordpieces))
@@ -38,9 +38,9 @@ def synthetic_source(
     return source
 
 
-def mined_source(path: Path, made: MadeRecipe, wordpieces: WordPieces) -> Source:
+def mined_source(path: Path, made: MadeRecipe, wordpieces: WordPieces) -> TrainingSource:
     """Returns mined passages of an unlabelled text file (xz-compressed JSON lines with `text`)."""
-    source = Source(f"mined_{path.name.split('.')[0]}", made.weight, [], shared_schema=False)
+    source = TrainingSource(f"mined_{path.name.split('.')[0]}", made.weight, [], shared_schema=False)
     rng = random.Random(path.name)
     with lzma.open(path, "rt", encoding="utf-8") as lines:
         texts = [json.loads(line)["text"] for line in lines]
@@ -55,9 +55,11 @@ def mined_source(path: Path, made: MadeRecipe, wordpieces: WordPieces) -> Source
     return source
 
 
-def mined_again(passages: Iterable[LabelledPassage], name: str, wordpieces: WordPieces, weight: float) -> Source:
+def mined_again(
+    passages: Iterable[LabelledPassage], name: str, wordpieces: WordPieces, weight: float
+) -> TrainingSource:
     """Returns passages of other sources with the labels that they print as their fields."""
-    source = Source(name, weight, [], shared_schema=False)
+    source = TrainingSource(name, weight, [], shared_schema=False)
     for i, passage in enumerate(passages):
         example = mine(passage.text[:MINED_CHARACTERS], f"{name}/{i}")
         if example is not None:

@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cinnabar.extraction.reading.cost_estimate import CostEstimate
-from cinnabar.extraction.reading.progress import OutcomeTally, Reason, Silent
+from cinnabar.extraction.reading.progress import OutcomeTally, ReasonCount, Silent
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas.errors import ModelError, UsageError
 from cinnabar.schemas.wording import counted, harmless
@@ -155,7 +155,7 @@ class Bar(Silent):
             if self._tally.inputs:
                 print(harmless(f"cinnabar: {self._totals()}"), file=sys.stderr, flush=True)
 
-    def reasons(self) -> list[Reason]:
+    def reasons(self) -> list[ReasonCount]:
         """Returns the documents so far by outcome and reason."""
         with self._lock:
             return self._tally.reasons()

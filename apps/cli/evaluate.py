@@ -21,7 +21,7 @@ from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.planned_models import reader_of, sources_of
-from cinnabar.extraction.reading.records.validation import Validator, Violation
+from cinnabar.extraction.reading.records.validation import RecordViolation, Validator
 from cinnabar.extraction.run.work.prompt_examples import prompt_examples
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import UsageError
@@ -243,7 +243,7 @@ def predict_sets(
     return predictions
 
 
-def warn_of_broken(name: str, broken: Sequence[tuple[str, Violation]]) -> None:
+def warn_of_broken(name: str, broken: Sequence[tuple[str, RecordViolation]]) -> None:
     """Prints to standard error how many truths the schema does not allow, with the first of them."""
     if broken:
         file, violation = broken[0]

@@ -17,7 +17,7 @@ from cinnabar.apps.cli.plans import check_plan, flow_parameters, limit_status, p
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.inputs import located
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, Server
-from cinnabar.extraction.reading.progress import Reason
+from cinnabar.extraction.reading.progress import ReasonCount
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.cluster.connection import joined
 from cinnabar.extraction.run.events.telling import watched
@@ -92,7 +92,7 @@ def extract(
     return limit_status(summary, reasons, plan)
 
 
-def _run(paths: list[str], plan: RunPlan, assignment: Assignment) -> tuple[Summary, list[Reason]]:
+def _run(paths: list[str], plan: RunPlan, assignment: Assignment) -> tuple[Summary, list[ReasonCount]]:
     assert plan.out is not None
     locations = located(paths)
     with (
@@ -104,7 +104,7 @@ def _run(paths: list[str], plan: RunPlan, assignment: Assignment) -> tuple[Summa
         return run.work_through(cluster), bar.reasons()
 
 
-def _through_prefect(paths: list[str], plan: RunPlan, assignment: Assignment) -> tuple[Summary, list[Reason]]:
+def _through_prefect(paths: list[str], plan: RunPlan, assignment: Assignment) -> tuple[Summary, list[ReasonCount]]:
     """Runs the flow, with the configured Prefect server or a temporary one.
 
     Raises UsageError for wrong use before Prefect starts its server.

@@ -10,7 +10,7 @@ from typing import Any
 from cinnabar.extraction.documents.inputs import gather, located
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.reading.progress import Reason
+from cinnabar.extraction.reading.progress import ReasonCount
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.cluster.connection import check_cluster
 from cinnabar.extraction.run.events.receivers import check_addresses
@@ -53,7 +53,7 @@ def flow_parameters(paths: list[str], plan: RunPlan) -> dict[str, Any]:
     return {"paths": paths, "record_schema": named, "out": str(plan.out), **own, **options}
 
 
-def limit_status(summary: Summary, reasons: Sequence[Reason], plan: RunPlan) -> int:
+def limit_status(summary: Summary, reasons: Sequence[ReasonCount], plan: RunPlan) -> int:
     """Returns 3, and tells why on standard error, if the run broke a limit; else 0."""
     if not (broken := broken_limits(summary, reasons, plan)):
         return 0

@@ -38,7 +38,7 @@ Values = dict[str, Any]
 Document = Annotated[str, Field(description="Its path, the end of it, or the first digits of its SHA-256.")]
 
 
-class _Server(MCPServer[Any]):
+class _ToolServer(MCPServer[Any]):
     """A server whose list of schemas is that of the results folder when it is asked for."""
 
     def __init__(self, tools: Tools, version: str) -> None:
@@ -69,7 +69,7 @@ def _json(value: Any) -> str:
 
 def mcp_server(tools: Tools, version: str, read_only: bool) -> MCPServer[Any]:
     """Returns a server of these tools; `read_only` leaves out the one that corrects."""
-    server = _Server(tools, version)
+    server = _ToolServer(tools, version)
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
     def in_thread(function: Callable[_P, _T], *given: _P.args, **named: _P.kwargs) -> Awaitable[_T]:

@@ -50,7 +50,7 @@ def serve_review(
     with _listening(port, HOST if team is None else team.host) as listener:
         number = listener.getsockname()[1]
         with reviewing(out, number, who or _user(), team) as (app, address):
-            server = _Server(
+            server = _ReviewServer(
                 uvicorn.Config(
                     app,
                     log_level="error",
@@ -69,7 +69,7 @@ def serve_review(
                 server.run([listener])
 
 
-class _Server(uvicorn.Server):
+class _ReviewServer(uvicorn.Server):
     """A server that tells when it has started."""
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:

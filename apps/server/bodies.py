@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect
 
 from cinnabar.apps.server.errors import ApiError, invalid, of_failure
 from cinnabar.apps.server.gate import Gate
-from cinnabar.engine.chat.requests import Failed
+from cinnabar.engine.chat.requests import FailedRequest
 from cinnabar.schemas.errors import UnsupportedSchema, shortened
 from cinnabar.schemas.reading.texts import read_schema
 
@@ -71,7 +71,7 @@ async def read_bytes(request: Request, gate: Gate) -> bytes:
                     claimed = size
                 pieces.append(piece)
     except ClientDisconnect:
-        raise of_failure(Failed("cancelled", "the client closed the connection")) from None
+        raise of_failure(FailedRequest("cancelled", "the client closed the connection")) from None
     except TimeoutError:
         raise ApiError(408, "request_timeout", f"expected the whole request within {_SECONDS:g} s") from None
     return b"".join(pieces)

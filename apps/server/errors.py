@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from fastapi import Response
 
-from cinnabar.engine.chat.requests import Failed
+from cinnabar.engine.chat.requests import FailedRequest
 from cinnabar.schemas.errors import CinnabarError, UnsupportedSchema
 
 #: The status of each failure of a model. 499: the client is gone.
@@ -72,7 +72,7 @@ def internal_error(identity: str) -> ApiError:
     return ApiError(500, "internal_error", f"an error within the server; its log names the request {identity}")
 
 
-def of_failure(failed: Failed) -> ApiError:
+def of_failure(failed: FailedRequest) -> ApiError:
     """Returns the error of a request that the model did not answer."""
     headers = {"retry-after": "1"} if failed.code in ("overloaded", "closed") else {}
     if failed.code == "timeout":

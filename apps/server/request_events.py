@@ -12,7 +12,7 @@ from typing import Any
 from fastapi import Request
 
 from cinnabar.apps.server.errors import ApiError, of_failure
-from cinnabar.engine.chat.requests import Cancel, ChatModel, ChatRequest, Done, Event, Failed, State
+from cinnabar.engine.chat.requests import Cancel, ChatModel, ChatRequest, Done, Event, FailedRequest, State
 
 #: States that wait to be sent.
 _STATES = 64
@@ -28,7 +28,7 @@ class RequestEvents:
     def __init__(self, model: ChatModel, chat_request: ChatRequest, request: Request) -> None:
         self._loop, self._news = asyncio.get_running_loop(), asyncio.Event()
         self._states: deque[State] = deque(maxlen=_STATES)
-        self._end: Done | Failed | None = None
+        self._end: Done | FailedRequest | None = None
         self._deadline: float = request.state.deadline
         self._gone = asyncio.ensure_future(disconnected(request))
         self._cancel: Cancel = model.submit(chat_request, self._deliver)
@@ -58,7 +58,7 @@ class RequestEvents:
                 while self._states:
                     yield self._states.popleft()
                 if self._end is not None:
-                    if isinstance(self._end, Failed):
+                    if isinstance(self._end, FailedRequest):
                         raise of_failure(self._end)
                     yield self._end
                     return
@@ -95,8 +95,8 @@ async def first_of(work: asyncio.Future[Any], gone: asyncio.Future[None], deadli
     if work.done():
         return
     if gone.done():
-        raise of_failure(Failed("cancelled", "the client closed the connection"))
-    raise of_failure(Failed("timeout", "the request took longer than this server allows (--timeout)"))
+        raise of_failure(FailedRequest("cancelled", "the client closed the connection"))
+    raise of_failure(FailedRequest("timeout", "the request took longer than this server allows (--timeout)"))
 
 
 async def disconnected(request: Request) -> None:

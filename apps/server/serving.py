@@ -21,7 +21,7 @@ _BACKLOG = 1024
 _KEEP_ALIVE = 75
 
 
-class _Server(uvicorn.Server):
+class _ApiServer(uvicorn.Server):
     """A server whose first signal begins the end, and whose second one ends it at once."""
 
     def __init__(self, config: uvicorn.Config, gate: Gate, grace: float) -> None:
@@ -91,7 +91,7 @@ def run_server(
         backlog=_BACKLOG,
     )
     try:
-        _Server(config, gate, settings.grace).run(sockets=[listener])
+        _ApiServer(config, gate, settings.grace).run(sockets=[listener])
     finally:
         ended()
 

@@ -21,7 +21,7 @@ from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.kept_graphs import kept_graph
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import Task
-from cinnabar.engine.diffusion.settings import Settings as Effort
+from cinnabar.engine.diffusion.settings import DecodingSettings as Effort
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.traits import Traits

@@ -22,7 +22,7 @@ from bench.engine import launches
 from bench.engine.figures import Figure
 from bench.reporting import machine_line, table
 from cinnabar.engine.diffusion.contexts import APART, PagedContext
-from cinnabar.engine.diffusion.decoded import Run
+from cinnabar.engine.diffusion.decoded import DecodingRun
 from cinnabar.engine.diffusion.denoiser import Denoiser, Listed
 from cinnabar.engine.diffusion.kept_graphs import kept_graph
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
@@ -93,7 +93,7 @@ def count(
     context.parts = lambda sequences: min(parts, len(sequences))  # type: ignore[method-assign]
     left, read, launched, finished, waiting = prompts, context.hidden, denoiser._launched, denoiser._finished, [0]
 
-    def launch(runs: Sequence[Run]) -> Any:
+    def launch(runs: Sequence[DecodingRun]) -> Any:
         counted.beside += left > rows and waiting[0] > 0
         waiting[0] += 1
         return launched(runs)

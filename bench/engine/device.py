@@ -38,7 +38,7 @@ from bench.reporting import machine_line, table
 from cinnabar.engine.diffusion.contexts import PagedContext
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.record_graph import RecordGraph
-from cinnabar.engine.diffusion.settings import Settings as Effort
+from cinnabar.engine.diffusion.settings import DecodingSettings as Effort
 from cinnabar.engine.models.language.cache import PAGE, PagedCache
 from cinnabar.engine.models.language.configuration import models_folder
 from cinnabar.engine.models.language.decoder import Decoder

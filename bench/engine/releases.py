@@ -18,11 +18,11 @@ from typing import Any
 import torch
 
 from bench.reporting import table
-from cinnabar.engine.models.language.checkpoint import Contents, network_of, weight_bytes
+from cinnabar.engine.models.language.checkpoint import CheckpointContents, network_of, weight_bytes
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.memory import position_bytes
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.engine.models.language.weights_file import Stored
+from cinnabar.engine.models.language.weights_file import StoredTensor
 from cinnabar.engine.precision import Precision
 from cinnabar.schemas.errors import ModelError
 
@@ -63,8 +63,8 @@ def read_release(name: str, config: dict[str, Any]) -> Release:
         folder.mkdir()
         (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
         family, traits = read_family(folder)
-    needed = {at: Stored(Path(), at, "BF16", shape, 0, 0) for at, shape in _shapes(traits).items()}
-    contents = Contents(needed, {at: (one.shape, ()) for at, one in needed.items()}, (), ())
+    needed = {at: StoredTensor(Path(), at, "BF16", shape, 0, 0) for at, shape in _shapes(traits).items()}
+    contents = CheckpointContents(needed, {at: (one.shape, ()) for at, one in needed.items()}, (), ())
     sizes = [weight_bytes(contents, precision) for precision in PRECISIONS]
     return Release(name, family.title, traits, contents.parameters, sizes)
 

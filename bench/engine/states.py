@@ -15,7 +15,7 @@ from bench.engine.validity import cases_of, other_validator
 from bench.engine.workload import small_model
 from bench.schema_suites import Case
 from cinnabar.engine.chat.language_chat import LanguageChat, shared_language_engine
-from cinnabar.engine.chat.requests import ChatRequest, Done, Event, Failed, Message, State
+from cinnabar.engine.chat.requests import ChatRequest, Done, Event, FailedRequest, Message, State
 from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.language_model import LanguageModel
@@ -85,7 +85,7 @@ class Tried:
     case: Case
     compiled: CompiledSchema | None
     states: list[str]
-    end: Done | Failed | None
+    end: Done | FailedRequest | None
 
 
 def tried(chat: LanguageChat, at: int, case: Case) -> Tried:
@@ -112,10 +112,10 @@ def tried(chat: LanguageChat, at: int, case: Case) -> Tried:
 
 def count(found: Tried, counts: Counts) -> None:
     """Adds what was found of one schema."""
-    if found.compiled is None or (isinstance(found.end, Failed) and found.end.code == "invalid_schema"):
+    if found.compiled is None or (isinstance(found.end, FailedRequest) and found.end.code == "invalid_schema"):
         counts.refused += 1
         return
-    if isinstance(found.end, Failed) and found.end.code == "context_length_exceeded":
+    if isinstance(found.end, FailedRequest) and found.end.code == "context_length_exceeded":
         counts.long += 1
         return
     counts.answered += isinstance(found.end, Done)

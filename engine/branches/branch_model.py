@@ -21,8 +21,8 @@ from typing import TypeVar
 
 import torch
 
-from cinnabar.engine.branches.constraint import Constraint, Grounded, Options, Written
-from cinnabar.engine.branches.decoding import Branch, BranchDecoder, Listing, logarithm
+from cinnabar.engine.branches.constraint import BranchConstraint, Grounded, OptionTexts, WrittenText
+from cinnabar.engine.branches.decoding import Branch, BranchDecoder, BranchListing, logarithm
 from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_branches, read_document
 from cinnabar.engine.branches.grounds import Grounds, written_option
 from cinnabar.engine.branches.items import array_levels, item_region, item_rows, lists_of
@@ -66,7 +66,7 @@ _Key = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class BranchAnswer:
     """What a branch answered: a value's canonical text and characters, if any, and how sure the model was."""
 
     null: float
@@ -86,7 +86,7 @@ class BranchMemory:
     passage: Passage
     grounds: Grounds
     forks: dict[str, Forks] = field(default_factory=dict)
-    answers: dict[_Key, Answer] = field(default_factory=dict)
+    answers: dict[_Key, BranchAnswer] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
 
 
@@ -171,8 +171,8 @@ class BranchModel:
         found: Sequence[list[Row]],
     ) -> None:
         """Adds the items of these arrays of each form to the rows found so far, all lists together."""
-        asked: list[tuple[list[Row], ArrayNode, int, BranchMemory, Listing]] = []
-        reading: list[tuple[Forks, Listing]] = []
+        asked: list[tuple[list[Row], ArrayNode, int, BranchMemory, BranchListing]] = []
+        reading: list[tuple[Forks, BranchListing]] = []
         for number, (form, memory, own, rows) in enumerate(zip(forms, memories, arrays, found, strict=True)):
             with part(number / len(forms) / 2, (number + 1) / len(forms) / 2):
                 for array, parent in lists_of(own, rows, form):
@@ -187,7 +187,7 @@ class BranchModel:
 
     def _listing(
         self, form: Form, memory: BranchMemory, array: ArrayNode, rows: Sequence[Row], parent: int
-    ) -> Listing | None:
+    ) -> BranchListing | None:
         """Returns what is asked for the items of a list, of the whole passage or of an item; None if it has none."""
         grounds = memory.grounds
         within = None if parent < 0 else grounds.region(*item_region(rows, parent, memory.passage.text))
@@ -197,7 +197,7 @@ class BranchModel:
         if grounded is None or not grounds.stretches.begins:
             return None
         asked = head(self._prompt(form).names.get(array.path) or dotted(array.path))
-        return Listing(self._encode(asked), grounded)
+        return BranchListing(self._encode(asked), grounded)
 
     @torch.inference_mode()
     def score(
@@ -257,7 +257,7 @@ class BranchModel:
     def _ask_doubted(self, asked: Sequence[tuple[Form, BranchMemory, Sequence[tuple[Slot, int]]]]) -> None:
         """Asks the doubtful slots outside of lists once more, behind the sure values."""
         every: list[tuple[BranchMemory, Forks, list[tuple[_Key, Slot, Branch]]]] = []
-        before: list[tuple[BranchMemory, dict[_Key, Answer]]] = []
+        before: list[tuple[BranchMemory, dict[_Key, BranchAnswer]]] = []
         for form, memory, slots in asked:
             if form.fingerprint in memory.told:
                 continue
@@ -304,7 +304,7 @@ class BranchModel:
         memory: BranchMemory,
         rows: Sequence[Row],
         slots: Sequence[tuple[Slot, int]],
-        first: Mapping[_Key, Answer] | None = None,
+        first: Mapping[_Key, BranchAnswer] | None = None,
     ) -> Iterator[tuple[_Key, Slot, Branch]]:
         """Yields a branch for each slot that has no answer yet and may have another one than null.
 
@@ -317,14 +317,14 @@ class BranchModel:
             key = _key(form, slot, rows, row)
             if key in memory.answers:
                 continue
-            memory.answers[key] = Answer(1.0)
+            memory.answers[key] = BranchAnswer(1.0)
             region = regions.get(row)
             within = None if region is None else memory.grounds.region(*region)
-            constraint: Constraint | None
+            constraint: BranchConstraint | None
             if slot.options:
-                constraint = Options(map(written_option, slot.options), self.tokens)
+                constraint = OptionTexts(map(written_option, slot.options), self.tokens)
             elif is_worded(slot):
-                constraint = Written(slot.automaton, self.tokens)
+                constraint = WrittenText(slot.automaton, self.tokens)
             else:
                 constraint = memory.grounds.constraint(slot, within)
             if constraint is None:
@@ -345,11 +345,11 @@ class BranchModel:
                 branch.otherwise = partial(self._free, slot, memory, branch.tried)
             yield key, slot, branch
 
-    def _free(self, slot: Slot, memory: BranchMemory, tried: bytes) -> Written:
+    def _free(self, slot: Slot, memory: BranchMemory, tried: bytes) -> WrittenText:
         lines = memory.grounds.traces.lines.encode()
-        return Written(slot.automaton, self.tokens, b"%s\n%s" % (tried, lines) if tried else lines)
+        return WrittenText(slot.automaton, self.tokens, b"%s\n%s" % (tried, lines) if tried else lines)
 
-    def _composed(self, slot: Slot, copied: Branch, memory: BranchMemory) -> Answer | None:
+    def _composed(self, slot: Slot, copied: Branch, memory: BranchMemory) -> BranchAnswer | None:
         """Returns the value that was put together from parts of the document, None if the copied one stays."""
         free = copied.free
         if free is None or not isinstance(free.final, tuple):
@@ -359,24 +359,24 @@ class BranchModel:
         traced = traces.share(said) if slot.accepts(text) else 0.0
         if not traced or free.mass <= BETTER * copied.mass:
             return None
-        return Answer(free.null, text, traces.spans(said), round(free.share * traced, 6), "generated")
+        return BranchAnswer(free.null, text, traces.spans(said), round(free.share * traced, 6), "generated")
 
-    def _answer(self, slot: Slot, branch: Branch, memory: BranchMemory) -> Answer:
+    def _answer(self, slot: Slot, branch: Branch, memory: BranchMemory) -> BranchAnswer:
         if not isinstance(branch.final, tuple) or not branch.final:
-            return Answer(branch.null)
+            return BranchAnswer(branch.null)
         if is_worded(slot):
             said = json.loads(b'"%s"' % branch.final[1])
             text = scalar_text(said).encode()
             spans = memory.grounds.traces.spans(said)
-            return Answer(branch.null, text if slot.accepts(text) else None, spans, branch.share, "generated")
-        if isinstance(branch.constraint, Options):
+            return BranchAnswer(branch.null, text if slot.accepts(text) else None, spans, branch.share, "generated")
+        if isinstance(branch.constraint, OptionTexts):
             option = slot.options[branch.constraint.number(branch.final[0][0])].encode()
-            return Answer(branch.null, option, (), branch.share, "chosen")
+            return BranchAnswer(branch.null, option, (), branch.share, "chosen")
         value = memory.grounds.value(slot, branch.final)
         if value is None:
-            return Answer(branch.null)
+            return BranchAnswer(branch.null)
         text, span = value
-        return Answer(branch.null, text, (span,), branch.share)
+        return BranchAnswer(branch.null, text, (span,), branch.share)
 
     def _encode(self, text: str) -> list[int]:
         return self.model.tokenizer.encode(text)
@@ -447,7 +447,7 @@ class BranchModel:
         return self.model.chat.render(messages(title, lines, text, self._document_first))
 
 
-def _said(answer: Answer, memory: BranchMemory) -> str:
+def _said(answer: BranchAnswer, memory: BranchMemory) -> str:
     """Returns a value as an answer has it: the words that were copied, or the value."""
     if answer.text is None:
         return ""

@@ -45,7 +45,7 @@ class Move:
     mass: float
 
 
-class Constraint(Protocol):
+class BranchConstraint(Protocol):
     """The texts that a branch may write."""
 
     def first(self) -> object:
@@ -166,7 +166,7 @@ class Grounded:
         return made
 
 
-class Written:
+class WrittenText:
     """Any text that an automaton accepts, written within quotes; the state is the automaton's, and the text so far.
 
     automaton: of the canonical JSON texts of strings, quotes included. source: lines that it may well be put together
@@ -239,7 +239,7 @@ class Written:
         return frozenset() if closing is None else frozenset(closing.tolist())
 
 
-class Options(Grounded):
+class OptionTexts(Grounded):
     """One of some texts, written within quotes; no token goes over the border of two."""
 
     def __init__(self, texts: Iterable[bytes], tokens: ValueTokens) -> None:

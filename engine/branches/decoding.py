@@ -20,7 +20,7 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from cinnabar.engine.branches.constraint import Constraint, Floats, Grounded, Pair
+from cinnabar.engine.branches.constraint import BranchConstraint, Floats, Grounded, Pair
 from cinnabar.engine.branches.forks import Fork, Forks, read_branches
 from cinnabar.engine.branches.value_tokens import ValueTokens
 from cinnabar.engine.diffusion.settings import settings_for
@@ -58,11 +58,11 @@ class Branch:
     """
 
     head: list[int]
-    constraint: Constraint
+    constraint: BranchConstraint
     item: int = -1
     most: int = VALUE_TOKENS
     whole: bool = False
-    otherwise: Callable[[], Constraint] | None = None
+    otherwise: Callable[[], BranchConstraint] | None = None
     free: Branch | None = None
     tried: bytes = b""
     null: float = 0.0
@@ -94,7 +94,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class BranchItem:
     """An item of a list: the pairs of the stretch that begins it, and the share of its moves."""
 
     pairs: tuple[Pair, ...]
@@ -102,12 +102,12 @@ class Item:
 
 
 @dataclass(eq=False)
-class Listing:
+class BranchListing:
     """The items of a list behind its head, each behind the one before, and the share of there being `none`."""
 
     head: list[int]
     grounded: Grounded
-    items: list[Item] = field(default_factory=list)
+    items: list[BranchItem] = field(default_factory=list)
     none: float = 1.0
 
 
@@ -151,7 +151,7 @@ class BranchDecoder:
             drafted = DRAFTED_ON_DEVICE if likely and self._drafted else self._drafted
             self._run([self._fill(forks, branch) for forks, branches in asked for branch in branches], drafted)
 
-    def list_items(self, asked: Sequence[tuple[Forks, Listing]]) -> None:
+    def list_items(self, asked: Sequence[tuple[Forks, BranchListing]]) -> None:
         """Gives every list of these documents its items."""
         self._run([self._list(forks, listing) for forks, listing in asked], self._drafted)
 
@@ -265,7 +265,7 @@ class BranchDecoder:
         move = branch.constraint.move(branch.state, shares[1])
         return move is not None and move.share * move.mass >= self._threshold
 
-    def _list(self, forks: Forks, listing: Listing) -> Steps:
+    def _list(self, forks: Forks, listing: BranchListing) -> Steps:
         """Writes the items of a list."""
         fork, quote, grounded = forks.open(), self._tokens.token[b'"'], listing.grounded
         opening = self._tokens.token.get(b' ["', self._tokens.token.get(b'["', quote))
@@ -286,7 +286,7 @@ class BranchDecoder:
                     branch, fork, shares, share = anywhere, anywhere.fork, behind, 1.0
             if not isinstance(branch.final, tuple) or not branch.final or shares is None:
                 break
-            listing.items.append(Item(branch.final, branch.share * share))
+            listing.items.append(BranchItem(branch.final, branch.share * share))
             last = min(end for _, end in branch.final)
             state = tuple(pair for pair in grounded.first() if pair[0] >= last)
             first = yield from self._goes_on(forks, fork, shares)
@@ -348,7 +348,7 @@ def _passes(waiting: Sequence[tuple[Steps, BranchPiece]]) -> Iterator[list[tuple
     yield some
 
 
-def _near(listing: Listing, state: tuple[Pair, ...], shares: Floats) -> tuple[tuple[Pair, ...], float]:
+def _near(listing: BranchListing, state: tuple[Pair, ...], shares: Floats) -> tuple[tuple[Pair, ...], float]:
     """Returns the places where the next item may begin, and their part of the model's mass for all of them.
 
     They are those near the item before, if the model thinks of them too.

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from cinnabar.engine.branches.decoding import Listing
+from cinnabar.engine.branches.decoding import BranchListing
 from cinnabar.engine.branches.stretches import Stretches
 from cinnabar.engine.model import WHOLE, Row
 from cinnabar.schemas.form.form import ArrayNode, Form, enclosing
@@ -38,7 +38,7 @@ def lists_of(arrays: Sequence[ArrayNode], rows: Sequence[Row], form: Form) -> It
             yield array, parent
 
 
-def item_rows(array: ArrayNode, parent: int, stretches: Stretches, listing: Listing) -> list[Row]:
+def item_rows(array: ArrayNode, parent: int, stretches: Stretches, listing: BranchListing) -> list[Row]:
     """Returns the items of a list in the order of their first words."""
     anchors: dict[int, float] = {}
     for item in listing.items:

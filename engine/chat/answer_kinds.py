@@ -20,14 +20,14 @@ from cinnabar.schemas.form.record_language import one_line, record_language
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ClientAnswer:
     """What a text answers: the text for the client, or the name of a tool and its arguments as JSON text."""
 
     text: str
     call: tuple[str, str] | None = None
 
 
-class Answer:
+class AnswerKind:
     """A kind of answers: free text, a record, or a call of a tool."""
 
     @property
@@ -49,7 +49,7 @@ class Answer:
         """Returns the automaton of its texts. Raises TooLarge if it needs too many states."""
         raise NotImplementedError
 
-    def read(self, text: bytes) -> Answered:
+    def read(self, text: bytes) -> ClientAnswer:
         """Returns what a text answers."""
         raise NotImplementedError
 
@@ -70,7 +70,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class FreeText(Answer):
+class FreeText(AnswerKind):
     """Any text, up to the first of the texts `stop`; it does not begin with any of the ASCII bytes `but_first`."""
 
     stop: tuple[bytes, ...] = ()
@@ -91,10 +91,10 @@ class FreeText(Answer):
     def ends(self, text: bytes) -> bool:
         return self.cut(text) < len(text)
 
-    def read(self, text: bytes) -> Answered:
+    def read(self, text: bytes) -> ClientAnswer:
         """Returns the text before the first stop."""
         # What is cut while it is written may end within a character.
-        return Answered(text[: self.cut(text)].decode("utf-8", "ignore"))
+        return ClientAnswer(text[: self.cut(text)].decode("utf-8", "ignore"))
 
     def settled(self, text: bytes) -> int:
         return len(self.read(text if self.ends(text) else text[: len(text) - self.held(text)]).text)
@@ -126,7 +126,7 @@ class Middle(FreeText):
 
 
 @dataclass(frozen=True)
-class Region(Answer):
+class Region(AnswerKind):
     """A text between two lines of backticks: `fence`, which is longer than any in what it encloses.
 
     cursor: the mark of the cursor in an edit, which is left out of the answer. An edit ends where it meets the text
@@ -157,11 +157,11 @@ class Region(Answer):
     def settled(self, text: bytes) -> int:
         return 0 if self.cursor else len(self.read(text[: len(text) - _begun(text, b"\n" + self.fence)]).text)
 
-    def read(self, text: bytes) -> Answered:
+    def read(self, text: bytes) -> ClientAnswer:
         """Returns the text between the fences."""
         inner = self._inner(text)
         kept = inner[: self.meeting.cut(inner)].decode("utf-8", "ignore")
-        return Answered(f"```\n{kept}\n```" if self.cursor else kept)
+        return ClientAnswer(f"```\n{kept}\n```" if self.cursor else kept)
 
     def _inner(self, text: bytes) -> bytes:
         inner = text.removeprefix(self.fence + b"\n").removesuffix(b"\n" + self.fence)
@@ -169,7 +169,7 @@ class Region(Answer):
 
 
 @dataclass(frozen=True)
-class RecordText(Answer):
+class RecordText(AnswerKind):
     """A record of a form, as JSON; the client gets its canonical text."""
 
     form: Form
@@ -191,13 +191,13 @@ class RecordText(Answer):
         except ValueError:
             return False
 
-    def read(self, text: bytes) -> Answered:
+    def read(self, text: bytes) -> ClientAnswer:
         """Returns the canonical text of the record."""
-        return Answered(fit(self.form, parse(text.decode())).text)
+        return ClientAnswer(fit(self.form, parse(text.decode())).text)
 
 
 @dataclass(frozen=True)
-class Call(Answer):
+class Call(AnswerKind):
     """A call of one of several tools: `{"name": …, "arguments": …}`; the arguments are a record of their form."""
 
     tools: tuple[Tool, ...]
@@ -220,13 +220,14 @@ class Call(Answer):
         tool, arguments = call
         return arguments == {} if tool.parameters is None else accepted(tool.parameters.form, arguments) is not None
 
-    def read(self, text: bytes) -> Answered:
+    def read(self, text: bytes) -> ClientAnswer:
         """Returns the name of the tool and the canonical text of its arguments."""
         call = self._parsed(text)
         if call is None:
             raise ValueError(f"expected a call of a tool, got {text[:200]!r}")
         tool, arguments = call
-        return Answered("", (tool.name, "{}" if tool.parameters is None else fit(tool.parameters.form, arguments).text))
+        given = "{}" if tool.parameters is None else fit(tool.parameters.form, arguments).text
+        return ClientAnswer("", (tool.name, given))
 
     def _parsed(self, text: bytes) -> tuple[Tool, Any] | None:
         tool = next((tool for tool in self.tools if text.startswith(_before(tool))), None)
@@ -237,7 +238,7 @@ class Call(Answer):
 
 
 @dataclass(frozen=True)
-class CallOr(Answer):
+class CallOr(AnswerKind):
     """A call of a tool, or another answer, which begins otherwise or whose texts are no calls."""
 
     call: Call
@@ -264,14 +265,14 @@ class CallOr(Answer):
     def ends(self, text: bytes) -> bool:
         return self.of(text).ends(text)
 
-    def read(self, text: bytes) -> Answered:
+    def read(self, text: bytes) -> ClientAnswer:
         """Returns what a text answers."""
         return self.of(text).read(text)
 
     def settled(self, text: bytes) -> int:
         return self.of(text).settled(text)
 
-    def of(self, text: bytes) -> Answer:
+    def of(self, text: bytes) -> AnswerKind:
         """Returns the kind of answer that a text, or the beginning of one, is."""
         if isinstance(self.other, FreeText):
             return self.call if text[:1] == b"{" else self.other

@@ -19,7 +19,7 @@ from cinnabar.engine.chat.requests import (
     Deliver,
     Done,
     Event,
-    Failed,
+    FailedRequest,
     FailureCode,
     RequestRefused,
     State,
@@ -156,7 +156,8 @@ class DocumentChat:
         """Takes a request in, has it planned in another thread, and returns what cancels it."""
         opened = OpenRequest(request, deliver, self._answering.give_up, self._open.discard)
         if len(self._open) >= self._most:
-            opened.end(Failed("overloaded", f"{self._most} requests are worked on or wait already, try again later"))
+            reason = f"{self._most} requests are worked on or wait already, try again later"
+            opened.end(FailedRequest("overloaded", reason))
             return lambda: None
         self._open.add(opened)
         try:
@@ -206,7 +207,7 @@ class DocumentChat:
         except RequestRefused as refused:
             opened.end(refused.event)
         except CinnabarError as error:
-            opened.end(Failed("invalid_schema", str(error)))
+            opened.end(FailedRequest("invalid_schema", str(error)))
         except Exception as error:
             opened.end(_own_error(opened.request, error))
         if opened.work is not None:
@@ -227,13 +228,13 @@ class DocumentChat:
         opened.end(done)
 
 
-def _failure(result: engine_request.Failed) -> Failed:
+def _failure(result: engine_request.Failed) -> FailedRequest:
     """Returns the event of a request that the engine could not answer."""
     reason = f"{result.code}: {result.detail}" if result.detail else result.code
-    return Failed(_CODES.get(result.code, "engine_error"), _REASONS.get(result.code, reason))
+    return FailedRequest(_CODES.get(result.code, "engine_error"), _REASONS.get(result.code, reason))
 
 
-def _own_error(request: ChatRequest, error: Exception) -> Failed:
+def _own_error(request: ChatRequest, error: Exception) -> FailedRequest:
     # The text of an error may hold that of a document.
     _log.error("request %s failed: %s", request.identity, type(error).__name__)
-    return Failed("engine_error", f"engine_error: {type(error).__name__}")
+    return FailedRequest("engine_error", f"engine_error: {type(error).__name__}")

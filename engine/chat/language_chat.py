@@ -12,10 +12,10 @@ import torch
 
 from cinnabar.engine.branches.engine import has_branches, language_engine
 from cinnabar.engine.chat.document_chat import OPEN, DocumentChat, OpenRequest, Planned
-from cinnabar.engine.chat.planning import Plan, Planner
+from cinnabar.engine.chat.planning import RequestPlan, RequestPlanner
 from cinnabar.engine.chat.requests import Ability, ChatRequest, Done, FinishReason, ToolCall, Usage
 from cinnabar.engine.chat.shared_engine import Awaited, BatchWatch, SharedEngine
-from cinnabar.engine.diffusion.decoded import Decoded, Run, Undecoded
+from cinnabar.engine.diffusion.decoded import Decoded, DecodingRun, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.examples import Examples
@@ -44,7 +44,7 @@ class LanguageChat(DocumentChat):
         most: int = OPEN,
     ) -> None:
         super().__init__(engine, name, model.traits.window, passage_of, most)
-        self._engine, self._planner = engine, Planner(model)
+        self._engine, self._planner = engine, RequestPlanner(model)
 
     def plan(self, opened: OpenRequest) -> Planned:
         """Returns what is done for a request. Raises RequestRefused if the model cannot answer it."""
@@ -60,12 +60,12 @@ class LanguageChat(DocumentChat):
 class _States:
     """Shows the states of a request while it is decoded; the first one is a smallest record, if there is any."""
 
-    def __init__(self, opened: OpenRequest, plan: Plan) -> None:
+    def __init__(self, opened: OpenRequest, plan: RequestPlan) -> None:
         self._opened, self._answer, self._state, self._passes = opened, plan.answer, plan.task.minimal, 0
         if self._state:
             self._show(0)
 
-    def __call__(self, run: Run) -> None:
+    def __call__(self, run: DecodingRun) -> None:
         """Shows the state after a step."""
         # A step that only read a part of the prompt shows nothing new.
         if run.sequence.passes != self._passes:
@@ -82,7 +82,7 @@ class _States:
             self._opened.show(read.text, min(settled, len(read.text)))
 
 
-def _answer(request: ChatRequest, plan: Plan, decoded: Decoded) -> Done:
+def _answer(request: ChatRequest, plan: RequestPlan, decoded: Decoded) -> Done:
     """Returns the answer with a task's result."""
     read, tokens = plan.answer.read(decoded.text), len(decoded.tokens)
     # The last place of the budget can hold the end alone.
@@ -140,7 +140,7 @@ class AwaitedText(Awaited):
     """
 
     task: Task
-    watch: Callable[[Run], None] | None = None
+    watch: Callable[[DecodingRun], None] | None = None
     alone: bool = False
 
 
@@ -182,7 +182,7 @@ class TaskStream:
             one.settle(failure_of(one.identity, error, out_of_memory(error)))
 
     def _decode(self, batch: _Batch, between: Callable[[], None]) -> None:
-        def watch(_: int, runs: Sequence[Run]) -> None:
+        def watch(_: int, runs: Sequence[DecodingRun]) -> None:
             for run in runs:
                 one = batch.open[run.index]
                 if one.watch is not None and not one.result.done():

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from cinnabar.engine.chat.answer_kinds import Answer, Call, CallOr, FreeText, Middle, RecordText, Region
+from cinnabar.engine.chat.answer_kinds import AnswerKind, Call, CallOr, FreeText, Middle, RecordText, Region
 from cinnabar.engine.chat.meeting import NOWHERE, meeting
 from cinnabar.engine.chat.prompts import chat_messages
 from cinnabar.engine.chat.requests import ChatRequest, Gap, RequestRefused, Tool
@@ -37,14 +37,14 @@ LEVELS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RequestPlan:
     """A request as it is decoded: the kind of its answer, and its task with the budget of all that is written."""
 
-    answer: Answer
+    answer: AnswerKind
     task: Task
 
 
-class Planner:
+class RequestPlanner:
     """Plans requests for one language model, from several threads."""
 
     def __init__(self, model: LanguageModel) -> None:
@@ -53,7 +53,7 @@ class Planner:
         self._graphs: OrderedDict[tuple[str, ...], RecordGraph] = OrderedDict()
         self._lock = threading.Lock()
 
-    def plan(self, request: ChatRequest) -> Plan:
+    def plan(self, request: ChatRequest) -> RequestPlan:
         """Returns the plan of a request; raises RequestRefused if it cannot be answered."""
         self._check(request)
         kind = self._kind(request)
@@ -81,7 +81,7 @@ class Planner:
         task = Task(prompt, graph, most, kind.accepts, kind.minimal, settings, kind.ends, _sampling(request))
         if isinstance(kind, FreeText | Region):
             task = replace(task, judge=None)
-        return Plan(kind, task)
+        return RequestPlan(kind, task)
 
     def _check(self, request: ChatRequest) -> None:
         """Raises RequestRefused for whatever the model cannot do, or no model."""
@@ -95,7 +95,7 @@ class Planner:
                 "stop",
             )
 
-    def _kind(self, request: ChatRequest) -> Answer:
+    def _kind(self, request: ChatRequest) -> AnswerKind:
         """Returns the kind of the request's answer."""
         stop = tuple(text.encode("utf-8", "replace") for text in request.stop)
         if (around := self._around(request)) is not None:
@@ -120,7 +120,7 @@ class Planner:
         gap = request.gap
         return None if gap is None or gap.cursor or self._marks is None else gap.around
 
-    def _prompt(self, request: ChatRequest, kind: Answer) -> list[int]:
+    def _prompt(self, request: ChatRequest, kind: AnswerKind) -> list[int]:
         if (around := self._around(request)) is not None and self._marks is not None:
             return self._marks.prompt(self._model.tokenizer, *around)
         asked: list[Rendered]
@@ -144,7 +144,7 @@ class Planner:
                 "messages",
             ) from error
 
-    def _graph(self, kind: Answer, param: str) -> RecordGraph:
+    def _graph(self, kind: AnswerKind, param: str) -> RecordGraph:
         """Returns the graph of a kind of answers, the same object for the same kind."""
         with self._lock:
             graph = self._graphs.get(kind.key)
@@ -166,7 +166,7 @@ class Planner:
                 self._graphs.popitem(last=False)
         return made
 
-    def _usual(self, request: ChatRequest, kind: Answer, least: int) -> int:
+    def _usual(self, request: ChatRequest, kind: AnswerKind, least: int) -> int:
         """Returns the most tokens of an answer whose request does not bound them."""
         if not isinstance(kind, RecordText):
             return least + (MIDDLE if isinstance(kind, Middle) else TEXT)

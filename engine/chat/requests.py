@@ -163,7 +163,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class FailedRequest:
     """A request without an answer; `param` names the request's parameter at fault, None if it is none of them."""
 
     code: FailureCode
@@ -175,11 +175,11 @@ class RequestRefused(UsageError):
     """A request that cannot be answered, before any work is done for it; see `Failed`."""
 
     def __init__(self, code: FailureCode, message: str, param: str | None = None) -> None:
-        self.event = Failed(code, message, param)
+        self.event = FailedRequest(code, message, param)
         super().__init__(message)
 
 
-Event = State | Done | Failed
+Event = State | Done | FailedRequest
 #: Takes the events of one request, in their order. A model calls it from a thread of its own, so it must not wait;
 #: one that raises ends its own request alone.
 Deliver = Callable[[Event], None]

@@ -21,7 +21,7 @@ from typing import Any
 from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.remaining import Remaining
-from cinnabar.engine.diffusion.value_places import ByteSpan, Places, places_of
+from cinnabar.engine.diffusion.value_places import ByteSpan, ValuePlaces, places_of
 from cinnabar.engine.models.language.tokenizer import Tokenizer
 from cinnabar.engine.replies.alignment import ABSENT, Aligner
 from cinnabar.engine.replies.reading import Taken
@@ -40,7 +40,7 @@ _LEAST = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class AnswerText:
     """A record's text as a model wrote it.
 
     lengths: the bytes of each token; posteriors: that of each at its commit; chosen: False for a token that was
@@ -66,11 +66,11 @@ class Sureness:
     first: float
 
 
-def written_by(decoded: Decoded, tokenizer: Tokenizer) -> Written:
+def written_by(decoded: Decoded, tokenizer: Tokenizer) -> AnswerText:
     """Returns a decoded record as it was written."""
     lengths = [len(tokenizer.decode([token])) for token in decoded.tokens]
     passes, reopened = decoded.passes, decoded.reopened
-    return Written(decoded.text, lengths, decoded.posteriors, decoded.chosen, passes, reopened, decoded.log_mass)
+    return AnswerText(decoded.text, lengths, decoded.posteriors, decoded.chosen, passes, reopened, decoded.log_mass)
 
 
 def without_made_up_values(form: Form, filled: Filled) -> Filled:
@@ -84,7 +84,7 @@ def without_made_up_values(form: Form, filled: Filled) -> Filled:
 class Certainty:
     """Tells how sure a model was of any stretch of the text that it wrote."""
 
-    def __init__(self, written: Written) -> None:
+    def __init__(self, written: AnswerText) -> None:
         self._text, self._written = written.text, written
         self.log_mass = round(written.log_mass, 4)
         self._ends = list(accumulate(written.lengths))
@@ -108,7 +108,7 @@ class Certainty:
         return Sureness(min(product, 1.0), min(posteriors), posteriors[0])
 
 
-def read_written(request: Request, remaining: Remaining, written: Written | None) -> Filled:
+def read_written(request: Request, remaining: Remaining, written: AnswerText | None) -> Filled:
     """Returns the record that the model wrote (None if there was nothing to ask) joined with the frozen values.
 
     Empty texts, and rows without any value, count as absent, as in the records of other models. If the schema demands
@@ -226,7 +226,7 @@ def _value(
     )
 
 
-def _decisions(node: Node, value: Any, pointer: str, places: Places, decided: dict[str, ByteSpan]) -> None:
+def _decisions(node: Node, value: Any, pointer: str, places: ValuePlaces, decided: dict[str, ByteSpan]) -> None:
     """Notes for each slot the bytes that decide it: its text, or the text in place of one that is left out."""
     own = places.values.get(pointer)
     if isinstance(node, Slot):

@@ -11,7 +11,7 @@ from cinnabar.engine.denoising import GRAIN
 from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores
 from cinnabar.engine.diffusion.decoded import Undecoded
-from cinnabar.engine.diffusion.graph_tables import GraphTables, Look
+from cinnabar.engine.diffusion.graph_tables import GraphTables, LookaheadQuery
 from cinnabar.engine.diffusion.lookahead import Lookahead
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
 from cinnabar.engine.scheduler import NO_NUMBERS
@@ -23,15 +23,15 @@ NONE: Mapping[int, ClassScores | DeviceScores] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedPass:
     """What is asked of one pass: the looks at checked and at open blocks, by sequence, and who waits for their answer.
 
     lookaheads: those of `checks`, then of `opens`. many: the sequences. checked, undrawn: as for `Commitment.ask`.
     """
 
     many: int
-    checks: Mapping[int, Look]
-    opens: Mapping[int, Look]
+    checks: Mapping[int, LookaheadQuery]
+    opens: Mapping[int, LookaheadQuery]
     lookaheads: Callable[[], list[Lookahead]]
     checked: Sequence[Ints]
     undrawn: Mapping[int, ClassScores | DeviceScores]
@@ -43,7 +43,7 @@ class Commitment:
     def __init__(self, tables: GraphTables, end: int) -> None:
         self._tables, self._end = tables, end
 
-    def doubted(self, look: Look, lookahead: Lookahead, at: Ints) -> Ints:
+    def doubted(self, look: LookaheadQuery, lookahead: Lookahead, at: Ints) -> Ints:
         """Returns those of the positions `at` whose tokens the model no longer believes, given all others."""
         now, other = grade(lookahead.posterior[at - look.begin]), grade(lookahead.runner_up[at - look.begin])
         settings = look.sequence.settings
@@ -57,28 +57,28 @@ class Commitment:
         scored: Sequence[Ints],
         scores: Sequence[ClassScores | DeviceScores],
         undrawn: Mapping[int, ClassScores | DeviceScores] = NONE,
-    ) -> Asked:
+    ) -> AskedPass:
         """Asks for what `commit` decides by; nothing of the sequences may change until then.
 
         checked, scored: for each sequence the positions of its checked and of its open block that have `scores`, in
         this order. undrawn: of the sequences whose tokens are drawn, by number, the scores without noise: a drawn token
         is as certain as the model is about its position.
         """
-        checks, opens = dict[int, Look](), dict[int, Look]()
+        checks, opens = dict[int, LookaheadQuery](), dict[int, LookaheadQuery]()
         for row, (sequence, one) in enumerate(zip(sequences, scores, strict=True)):
             many = len(checked[row])
             if (block := sequence.checked) is not None:
                 at = checked[row]
                 # What is forced behind the last chosen token would be another text for another token.
-                checks[row] = Look(sequence, block, block.first, int(at[-1]) + 1, at, one.at(slice(many)))
+                checks[row] = LookaheadQuery(sequence, block, block.first, int(at[-1]) + 1, at, one.at(slice(many)))
             if (block := sequence.block) is not None:
                 at = scored[row]
                 begin = block.front if block.front <= int(at[0]) else block.first
-                opens[row] = Look(sequence, block, begin, block.stop, at, one.at(slice(many, None)))
+                opens[row] = LookaheadQuery(sequence, block, begin, block.stop, at, one.at(slice(many, None)))
         wanted = self._tables.lookaheads([*checks.values(), *opens.values()])
-        return Asked(len(sequences), checks, opens, wanted, checked, undrawn)
+        return AskedPass(len(sequences), checks, opens, wanted, checked, undrawn)
 
-    def commit(self, asked: Asked) -> list[Undecoded | Block | None]:
+    def commit(self, asked: AskedPass) -> list[Undecoded | Block | None]:
         """Commits the certain tokens of the open blocks, or the first open one of each, and masks doubted ones.
 
         Returns for each sequence why it cannot be decoded, or the checked block if it was opened again.
@@ -112,7 +112,7 @@ class Commitment:
 
     def _calm(
         self,
-        opens: Mapping[int, Look],
+        opens: Mapping[int, LookaheadQuery],
         ahead: dict[int, Lookahead],
         undrawn: Mapping[int, ClassScores | DeviceScores],
         checked: Sequence[Ints],
@@ -129,7 +129,7 @@ class Commitment:
             posterior = np.minimum(ahead[row].posterior, lookahead.posterior)
             ahead[row] = replace(ahead[row], posterior=posterior)
 
-    def _masked(self, look: Look, lookahead: Lookahead) -> Ints:
+    def _masked(self, look: LookaheadQuery, lookahead: Lookahead) -> Ints:
         """Masks the doubted tokens of an open block and returns their positions."""
         sequence, block = look.sequence, look.block
         block.passes += 1
@@ -140,7 +140,7 @@ class Commitment:
             sequence.doubts[doubted] += 1
         return doubted
 
-    def _committed(self, look: Look, lookahead: Lookahead, doubted: Ints) -> Undecoded | None:
+    def _committed(self, look: LookaheadQuery, lookahead: Lookahead, doubted: Ints) -> Undecoded | None:
         """Commits the certain tokens of the witness of an open block, or the first open one."""
         sequence, block, begin = look.sequence, look.block, look.begin
         if not lookahead.complete:

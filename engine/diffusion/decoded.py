@@ -54,7 +54,7 @@ class Undecoded:
     detail: str
 
 
-class Run:
+class DecodingRun:
     """One task while it is decoded: its sequence, and its last state.
 
     `index` is the task's place, `failed` the reason for which it cannot be decoded, `repairs` how often it went back,

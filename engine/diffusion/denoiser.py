@@ -18,15 +18,15 @@ import torch
 from cinnabar.engine.denoising import GRAIN
 from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores
-from cinnabar.engine.diffusion.commitment import Asked, Commitment, grade
+from cinnabar.engine.diffusion.commitment import AskedPass, Commitment, grade
 from cinnabar.engine.diffusion.contexts import Context, PagedContext
-from cinnabar.engine.diffusion.decoded import Decoded, Run, Undecoded
+from cinnabar.engine.diffusion.decoded import Decoded, DecodingRun, Undecoded
 from cinnabar.engine.diffusion.forced import TokenTexts
-from cinnabar.engine.diffusion.forced_spelling import Spelling
+from cinnabar.engine.diffusion.forced_spelling import TokenSpelling
 from cinnabar.engine.diffusion.graph_tables import GraphTables
 from cinnabar.engine.diffusion.noise_context import NoiseContext
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence, Task
-from cinnabar.engine.diffusion.settings import Settings, settings_of
+from cinnabar.engine.diffusion.settings import DecodingSettings, settings_of
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.time_limit import check_time
@@ -48,7 +48,7 @@ GIVEN_UP = Undecoded("given_up", "")
 #: Gets the number of the step and, for each task, a whole valid record.
 Observer = Callable[[int, list[bytes]], None]
 #: Gets the number of the step and the tasks that took part in it.
-Watch = Callable[[int, Sequence[Run]], None]
+Watch = Callable[[int, Sequence[DecodingRun]], None]
 #: May change the sequences after a step, such as to put wrong tokens in (`OpenSequence.replace`).
 Edit = Callable[[int, Sequence[OpenSequence]], None]
 
@@ -87,9 +87,9 @@ class Listed:
 class _Pass:
     """A pass that the device may still compute. rows: the numbers of the runs that it scores; asked: of these."""
 
-    runs: Sequence[Run]
+    runs: Sequence[DecodingRun]
     rows: Sequence[int]
-    asked: Asked | None
+    asked: AskedPass | None
 
 
 class Denoiser:
@@ -102,8 +102,8 @@ class Denoiser:
     def __init__(
         self,
         decoder: Decoder,
-        tokenizer: Spelling,
-        settings: Settings | str = "medium",
+        tokenizer: TokenSpelling,
+        settings: DecodingSettings | str = "medium",
         constrained: bool = True,
         pages: int | None = None,
         page: int | None = None,
@@ -150,7 +150,7 @@ class Denoiser:
         """
         states = [task.minimal for task in tasks]
 
-        def watch(step: int, runs: Sequence[Run]) -> None:
+        def watch(step: int, runs: Sequence[DecodingRun]) -> None:
             for run in runs:
                 states[run.index] = run.shown(states[run.index])
             assert observer is not None
@@ -169,8 +169,8 @@ class Denoiser:
         room: int | None = None,
     ) -> Iterator[tuple[int, Decoded | Undecoded]]:
         """Yields the number of each arriving task with its result, as `stream` does, until no more tasks arrive."""
-        active = list[Run]()
-        ready: Run | None = None
+        active = list[DecodingRun]()
+        ready: DecodingRun | None = None
         passes = deque[_Pass]()
         steps = 0
         try:
@@ -214,8 +214,8 @@ class Denoiser:
                 self._context.clear()
 
     def _admitted(
-        self, arrivals: Arrivals, active: list[Run], ready: Run | None, room: int | None
-    ) -> Generator[tuple[int, Decoded | Undecoded], None, Run | None]:
+        self, arrivals: Arrivals, active: list[DecodingRun], ready: DecodingRun | None, room: int | None
+    ) -> Generator[tuple[int, Decoded | Undecoded], None, DecodingRun | None]:
         """Takes `ready` and arriving tasks into `active` while there is room, and returns the one that has to wait.
 
         Yields the results of tasks that need no pass.
@@ -230,7 +230,7 @@ class Denoiser:
                 if refused is not None:
                     yield index, refused
                     continue
-                ready = Run(index, self._opened(task), self.texts, self.constrained)
+                ready = DecodingRun(index, self._opened(task), self.texts, self.constrained)
             if not self._goes_on(ready):
                 yield ready.index, ready.outcome()
                 ready = None
@@ -258,13 +258,13 @@ class Denoiser:
         origin, settings = len(task.prompt) if apart else 0, task.settings or self.settings
         return OpenSequence(task, self.block, origin, self.end, self.constrained, settings)
 
-    def _goes_on(self, run: Run) -> bool:
+    def _goes_on(self, run: DecodingRun) -> bool:
         """Writes forced text and closes full blocks; returns whether the run needs another pass."""
         with run.guarded():
             return run.failed is None and self._proceeds(run) and not run.ended()
         return False
 
-    def _proceeds(self, run: Run) -> bool:
+    def _proceeds(self, run: DecodingRun) -> bool:
         self._proceed(run.sequence)
         while run.sequence.done:
             # A rule that no automaton knows can be broken by the whole record alone.
@@ -325,7 +325,7 @@ class Denoiser:
         # The next block's first pass scores these tokens too, but for the last block it would be a pass of its own.
         return bool((grade(chosen) < round(SURE * GRAIN)).any()) if sequence.over else len(chosen) > 0
 
-    def _launched(self, runs: Sequence[Run]) -> _Pass:
+    def _launched(self, runs: Sequence[DecodingRun]) -> _Pass:
         """Has all runs read in one pass, which scores their open and their doubtable positions."""
         checked, scored = [_checked(run.sequence) for run in runs], [self._scored(run.sequence) for run in runs]
         wanted = [np.concatenate(pair) for pair in zip(checked, scored, strict=True)]

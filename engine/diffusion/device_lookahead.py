@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from cinnabar.engine.diffusion.class_scores import DeviceScores
-from cinnabar.engine.diffusion.lookahead import Constraint, Lookahead, Span
+from cinnabar.engine.diffusion.lookahead import Constraint, Lookahead, ScanSpan
 from cinnabar.kernels.block_scan_triton import BlockResults, ScoredBlock, block_scan_triton
 
 #: States by positions that are scanned at a time; each takes 16 bytes.
@@ -15,7 +15,7 @@ CELLS = 16_000_000
 
 
 def lookaheads(
-    asked: Sequence[tuple[Constraint, Span, DeviceScores]], local: float
+    asked: Sequence[tuple[Constraint, ScanSpan, DeviceScores]], local: float
 ) -> Callable[[], list[Lookahead]]:
     """Has each span scanned; the call returned waits for the lookaheads.
 
@@ -55,7 +55,7 @@ def _batches(blocks: Sequence[ScoredBlock]) -> Iterator[list[ScoredBlock]]:
         yield batch
 
 
-def _block(constraint: Constraint, span: Span, scores: DeviceScores) -> ScoredBlock:
+def _block(constraint: Constraint, span: ScanSpan, scores: DeviceScores) -> ScoredBlock:
     tokens, part = span.tokens, constraint.part(span)
     assert part.on_device is not None
     base, row = np.full(len(tokens), -1, np.int64), np.zeros(len(tokens), np.int64)
@@ -65,7 +65,7 @@ def _block(constraint: Constraint, span: Span, scores: DeviceScores) -> ScoredBl
     return ScoredBlock(part.on_device, int(part.state[span.state]), span.left, base, kind, row)
 
 
-def _lookahead(span: Span, results: BlockResults, number: int, begin: int) -> Lookahead:
+def _lookahead(span: ScanSpan, results: BlockResults, number: int, begin: int) -> Lookahead:
     tokens, at = span.tokens, span.scored
     placed, opened = begin + at, tokens[at] < 0
     witness, posterior = tokens.copy(), np.ones(len(tokens), np.float32)

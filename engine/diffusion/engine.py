@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from cinnabar.engine.diffusion.answer import Written, read_written, without_made_up_values, written_by
+from cinnabar.engine.diffusion.answer import AnswerText, read_written, without_made_up_values, written_by
 from cinnabar.engine.diffusion.budget import beside_answer
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser, Edit
@@ -162,7 +162,7 @@ class DiffusionEngine:
         except Exception as error:  # the batch's other records need no second decoding
             return failure_of(request.id, error)
 
-    def _written(self, decoded: Decoded) -> Written:
+    def _written(self, decoded: Decoded) -> AnswerText:
         for name, more in (
             ("records", 1),
             ("passes", decoded.passes),

@@ -23,7 +23,7 @@ _LEAST = 1e-12
 
 
 @dataclass(slots=True)
-class _Seen:
+class _LastState:
     """The last state of an answer: its tokens, -1 where open, their posteriors, and the tokens of each value."""
 
     tokens: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -37,7 +37,7 @@ class TokenWatch:
 
     def __init__(self, tasks: Sequence[Task], ids: Sequence[str], texts: TokenTexts, watcher: Watcher) -> None:
         self._tasks, self._ids, self._texts, self._watcher = tasks, ids, texts, watcher
-        self._seen = [_Seen() for _ in tasks]
+        self._seen = [_LastState() for _ in tasks]
         self._open: dict[int, OpenSequence] = {}
 
     def note(self, _step: int, sequences: Iterable[OpenSequence]) -> None:
@@ -64,7 +64,7 @@ class TokenWatch:
         committed = frozenset(p for p, at in values.items() if len(at) and (tokens[at] >= 0).all())
         fresh = tuple(p for p in values if p in committed and (p not in seen.committed or p in doubted))
         confidence = {pointer: _sureness(posterior[at], chosen[at], tokens[at]) for pointer, at in values.items()}
-        self._seen[number] = _Seen(tokens, posterior, values, committed)
+        self._seen[number] = _LastState(tokens, posterior, values, committed)
         notify(self._watcher, FormState(self._ids[number], step, record, fresh, doubted, confidence))
 
     def _values(self, state: bytes, shown: Ints, end: int) -> dict[str, Ints]:
@@ -88,7 +88,7 @@ class TokenWatch:
         return places
 
 
-def _masked_again(seen: _Seen, tokens: Ints, posterior: Floats) -> Bools:
+def _masked_again(seen: _LastState, tokens: Ints, posterior: Floats) -> Bools:
     """[T] bool, committed tokens that were masked since, also if they were committed once more meanwhile."""
     if not len(seen.tokens):
         return np.zeros(len(tokens), np.bool_)

@@ -22,7 +22,7 @@ from cinnabar.schemas.automata.automaton import Automaton
 _BEFORE = 24
 
 
-class Spelling(Protocol):
+class TokenSpelling(Protocol):
     """A tokenizer that is hashable, spells texts, and tells the bytes of its tokens."""
 
     def __hash__(self) -> int: ...
@@ -42,7 +42,7 @@ class Spelling(Protocol):
         ...
 
 
-def spelled_graph(graph: RecordGraph, tokenizer: Spelling) -> RecordGraph:
+def spelled_graph(graph: RecordGraph, tokenizer: TokenSpelling) -> RecordGraph:
     """Returns the graph without the edges that spell forced text otherwise than the tokenizer does.
 
     A token that begins in forced text and goes on behind its end stays. The numbers of the states are the same; from
@@ -88,7 +88,7 @@ class _Spelled:
     forced: [N] bool, states that only one byte can follow. seen: [N] bool, those whose edges were judged.
     """
 
-    def __init__(self, graph: RecordGraph, tokenizer: Spelling) -> None:
+    def __init__(self, graph: RecordGraph, tokenizer: TokenSpelling) -> None:
         self._graph, self._tokenizer = graph, tokenizer
         automaton = graph.automaton
         going = automaton.transitions >= 0

@@ -14,7 +14,7 @@ from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores, TokenClasses
 from cinnabar.engine.diffusion.forced import ForcedText
 from cinnabar.engine.diffusion.greedy_lookahead import GreedyConstraint
-from cinnabar.engine.diffusion.lookahead import KEPT, Constraint, Lookahead, Span, Unconstrained
+from cinnabar.engine.diffusion.lookahead import KEPT, Constraint, Lookahead, ScanSpan, Unconstrained
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sampling import Draws, Sampling
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
@@ -26,7 +26,7 @@ CONSTRAINTS, TABLES = 16, KEPT
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LookaheadQuery:
     """Asks for the lookahead of the positions [begin, stop) of a block; scored: those that have `scores`, absolute."""
 
     sequence: OpenSequence
@@ -37,16 +37,16 @@ class Look:
     scores: ClassScores | DeviceScores
 
     @property
-    def span(self) -> Span:
+    def span(self) -> ScanSpan:
         """The positions as they are now."""
         block, sequence = self.block, self.sequence
         state = block.ahead if self.begin == block.front else block.state
         tokens = sequence.tokens[self.begin : self.stop]
-        return Span(state, tokens, self.scored - self.begin, sequence.limit - self.stop)
+        return ScanSpan(state, tokens, self.scored - self.begin, sequence.limit - self.stop)
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _WantedPositions:
     """The wanted positions of the sequences of one graph.
 
     hidden: [N, D], held: [N]; bans, draws: as for `TokenClasses`.
@@ -118,7 +118,7 @@ class GraphTables:
 
     def _groups(
         self, sequences: Sequence[OpenSequence], hidden: torch.Tensor, wanted: Sequence[Ints], drawn: bool
-    ) -> Iterator[_Group]:
+    ) -> Iterator[_WantedPositions]:
         held = [sequence.tokens[at] for sequence, at in zip(sequences, wanted, strict=True)]
         cuts = np.cumsum([0, *map(len, wanted)]).tolist()
         graphs: dict[RecordGraph | None, list[int]] = {}
@@ -137,9 +137,9 @@ class GraphTables:
                     bans += [(begin + int(place), token) for place in np.flatnonzero(wanted[row] == at)]
                 begin += len(held[row])
             classes, tokens = self._constraint(graph).classes, np.concatenate([held[row] for row in rows])
-            yield _Group(classes, rows, part, tokens, bans, draws)
+            yield _WantedPositions(classes, rows, part, tokens, bans, draws)
 
-    def _reduced(self, groups: Sequence[_Group]) -> Reduced:
+    def _reduced(self, groups: Sequence[_WantedPositions]) -> Reduced:
         """Computes the scores of all groups on the device, one group after the other in the same tensors."""
         # Cold start: Triton takes 0.2 s, and a CPU runs without it.
         from cinnabar.kernels.block_scan_triton import uploaded
@@ -162,7 +162,7 @@ class GraphTables:
             cell, place = cells.stop, places.stop
         return out
 
-    def lookaheads(self, looks: Sequence[Look]) -> Callable[[], list[Lookahead]]:
+    def lookaheads(self, looks: Sequence[LookaheadQuery]) -> Callable[[], list[Lookahead]]:
         """Asks for the lookahead of each; the scores are all of one pass. The call returned waits for them.
 
         A GPU scans them together, and may be given the next pass meanwhile.

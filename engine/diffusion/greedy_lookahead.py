@@ -11,7 +11,7 @@ import numpy as np
 
 from cinnabar.engine.diffusion.arrays import Bools, Floats
 from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses
-from cinnabar.engine.diffusion.lookahead import Lookahead, Span
+from cinnabar.engine.diffusion.lookahead import Lookahead, ScanSpan
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 
 
@@ -26,7 +26,7 @@ class GreedyConstraint:
         #: The states that edges leave, and where these begin.
         self._leaving = np.flatnonzero(np.diff(self._begin))
 
-    def lookahead(self, span: Span, scores: ClassScores) -> Lookahead:
+    def lookahead(self, span: ScanSpan, scores: ClassScores) -> Lookahead:
         """Returns the posterior and the witness of a span, as `Constraint.lookahead` does.
 
         The posterior of a token is its share of the tokens that the text before it allows. Where that text is not
@@ -71,7 +71,7 @@ class GreedyConstraint:
             state = int(graph.target[edge])
         return Lookahead(mass, True, finite, witness, posterior, runner_up, choices)
 
-    def _open_ways(self, span: Span) -> list[Bools]:
+    def _open_ways(self, span: ScanSpan) -> list[Bools]:
         """Returns for each position, and the end, the states from which the committed tokens behind can follow."""
         graph, tokens = self.graph, span.tokens
         ways = [(graph.distance >= 0) & (graph.distance <= span.left)]

@@ -12,7 +12,7 @@ import numpy as np
 
 from cinnabar.engine import lifting
 from cinnabar.engine.diffusion import forced_spelling, record_graph
-from cinnabar.engine.diffusion.forced_spelling import Spelling, spelled_graph
+from cinnabar.engine.diffusion.forced_spelling import TokenSpelling, spelled_graph
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.cache import Arrays, arrays_of, automaton_of, remembered_arrays
@@ -27,7 +27,7 @@ CODE = (record_graph.__file__, forced_spelling.__file__, lifting.__file__, __fil
 _NUMBERS = ("source", "target", "label", "distance", "tokens", "token_class")
 
 
-class NamedSpelling(Spelling, Protocol):
+class NamedSpelling(TokenSpelling, Protocol):
     """A tokenizer with the hash that identifies it."""
 
     @property
@@ -70,7 +70,7 @@ def kept_graph_of(
 
 
 @lru_cache(maxsize=GRAPHS)
-def fresh_graph(form: Form, tokenizer: Spelling) -> RecordGraph:
+def fresh_graph(form: Form, tokenizer: TokenSpelling) -> RecordGraph:
     """Returns the graph of a form that no disk keeps, such as one without the frozen places of a document.
 
     It takes less than a tenth of a second with 150,000 tokens, and each document may have its own.

@@ -26,7 +26,7 @@ WHOLE = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ScanSpan:
     """L positions to scan: the graph's state before them, their tokens (-1 where open), and the tokens that may follow.
 
     scored: [K] int64, the positions that have scores; all open ones are among them.
@@ -93,7 +93,7 @@ class Constraint:
         """The edges of the tables that are kept."""
         return self._edges + (0 if self._all is None else len(self.graph.source))
 
-    def lookahead(self, span: Span, scores: ClassScores) -> Lookahead:
+    def lookahead(self, span: ScanSpan, scores: ClassScores) -> Lookahead:
         """Returns the posterior and the witness of a span; `scores` has a row for each of its scored positions."""
         graph, tokens = self.graph, span.tokens
         part = self.part(span)
@@ -128,7 +128,7 @@ class Constraint:
         complete, finite = sums.best > POSSIBLE, bool(scores.finite.all())
         return Lookahead(sums.allowed, complete, finite, witness, posterior, runner_up, choices)
 
-    def part(self, span: Span) -> _Part:
+    def part(self, span: ScanSpan) -> _Part:
         """Returns the tables of the part of the graph that the span can reach."""
         # A power of two of positions: fewer different parts, and more of them met again.
         key = state, positions = span.state, 1 << (len(span.tokens) - 1).bit_length()
@@ -182,7 +182,7 @@ class Unconstrained:
             kind[mask] = -1
         self.classes = TokenClasses(kind, 1)
 
-    def lookahead(self, span: Span, scores: ClassScores) -> Lookahead:
+    def lookahead(self, span: ScanSpan, scores: ClassScores) -> Lookahead:
         """Returns each position's best token and its probability."""
         witness, posterior = span.tokens.copy(), np.ones(len(span.tokens), np.float32)
         runner_up, at = np.zeros(len(span.tokens), np.float32), span.scored

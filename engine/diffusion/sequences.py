@@ -11,7 +11,7 @@ from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.diffusion.budget import ANSWER
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sampling import Sampling
-from cinnabar.engine.diffusion.settings import SETTINGS, Settings
+from cinnabar.engine.diffusion.settings import SETTINGS, DecodingSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Task:
     budget: int
     judge: Callable[[bytes], bool] | None
     minimal: bytes
-    settings: Settings | None = None
+    settings: DecodingSettings | None = None
     ends: Callable[[bytes], bool] | None = None
     sampling: Sampling | None = None
 
@@ -87,7 +87,7 @@ class OpenSequence:
         origin: int,
         end: int,
         constrained: bool,
-        settings: Settings = SETTINGS["medium"],
+        settings: DecodingSettings = SETTINGS["medium"],
     ) -> None:
         self.task, self.size, self.end, self.constrained = task, size, end, constrained
         self.settings = settings

@@ -10,7 +10,7 @@ from cinnabar.schemas.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class DecodingSettings:
     """The settings of the denoising loop."""
 
     #: The name of the effort, part of the engine's fingerprint.
@@ -49,16 +49,18 @@ MOST = 64
 SETTINGS = {
     settings.name: settings
     for settings in (
-        Settings("instant", threshold=0.0, passes=1, rounds=0),
-        Settings("low", threshold=0.7, passes=4, rounds=0),
-        Settings("medium", threshold=0.9, passes=MOST, rounds=1),
-        Settings("high", threshold=0.97, passes=MOST, rounds=2),
+        DecodingSettings("instant", threshold=0.0, passes=1, rounds=0),
+        DecodingSettings("low", threshold=0.7, passes=4, rounds=0),
+        DecodingSettings("medium", threshold=0.9, passes=MOST, rounds=1),
+        DecodingSettings("high", threshold=0.97, passes=MOST, rounds=2),
     )
 }
 assert SETTINGS.keys() == EFFORTS.keys()
 
 
-def settings_of(effort: Settings | str, passes: int | None = None, threshold: float | None = None) -> Settings:
+def settings_of(
+    effort: DecodingSettings | str, passes: int | None = None, threshold: float | None = None
+) -> DecodingSettings:
     """Returns the settings of the effort of this name, with `passes` and `threshold` replaced if given.
 
     Raises UsageError for an unknown name.
@@ -74,6 +76,6 @@ def settings_of(effort: Settings | str, passes: int | None = None, threshold: fl
     return effort
 
 
-def settings_for(traits: Traits, effort: str, passes: int | None = None) -> Settings:
+def settings_for(traits: Traits, effort: str, passes: int | None = None) -> DecodingSettings:
     """Returns the settings of this effort for a model; medium has the threshold of its authors, if they tell one."""
     return settings_of(effort, passes, traits.threshold if effort == "medium" else None)

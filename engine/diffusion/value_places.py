@@ -14,7 +14,7 @@ _PARTS = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
 
 
 @dataclass(slots=True)
-class Places:
+class ValuePlaces:
     """The places of a record's values in its text, as [start, end) in bytes.
 
     `values` has every value by its pointer. `gaps` has for each object its names as written, each with the bytes from
@@ -31,15 +31,15 @@ class Places:
         return next((span for name, span in gaps[:-1] if name in later), gaps[-1][1] if gaps else None)
 
 
-def places_of(text: bytes) -> Places:
+def places_of(text: bytes) -> ValuePlaces:
     """Returns the places of all values of a record's text, which is valid JSON."""
-    found = Places()
+    found = ValuePlaces()
     parts = _PARTS.finditer(text)
     _read(next(parts), parts, "", found)
     return found
 
 
-def _read(part: re.Match[bytes], parts: Iterator[re.Match[bytes]], pointer: str, places: Places) -> int:
+def _read(part: re.Match[bytes], parts: Iterator[re.Match[bytes]], pointer: str, places: ValuePlaces) -> int:
     """Notes the value that begins with this part, and all values below it; returns its end."""
     start, end = part.span()
     places.values[pointer] = start, end

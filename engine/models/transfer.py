@@ -24,14 +24,14 @@ _ABOUT = "model.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class CarriedModel:
     """A model: the files of its folder, then of its base's, and so on; none for the shipped model."""
 
     fingerprint: str
     folders: tuple[dict[str, bytes], ...]
 
 
-def carried(name: str | Path) -> Carried:
+def carried(name: str | Path) -> CarriedModel:
     """Returns the model of this name or folder as bytes. Raises UsageError or ModelError if it is none."""
     folders: list[dict[str, bytes]] = []
     folder: Path | None = model_folder(name)
@@ -40,10 +40,10 @@ def carried(name: str | Path) -> Carried:
         paths = [folder / name for name in names]
         folders.append({path.name: path.read_bytes() for path in paths if path.is_file()})
         folder = base_of(folder)
-    return Carried(fingerprint_of(name), tuple(folders))
+    return CarriedModel(fingerprint_of(name), tuple(folders))
 
 
-def unpacked(model: Carried, place: Path) -> str:
+def unpacked(model: CarriedModel, place: Path) -> str:
     """Writes the model's folders below `place` and returns its name on this machine.
 
     Raises ModelError if this installation ships another model.

@@ -42,7 +42,7 @@ Kind = Literal["text", "number", "date", "datetime", "time", "duration", "code",
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadValue:
     """One value that a span may mean; a number is a plain decimal string."""
 
     value: str | bool
@@ -111,7 +111,7 @@ def around(text: str, start: int, end: int) -> tuple[str, str]:
     return text[max(0, start - _CONTEXT) : start], text[end : end + _CONTEXT]
 
 
-def readings(span: str, locale: Locale, before: str = "", after: str = "") -> tuple[Reading, ...]:
+def readings(span: str, locale: Locale, before: str = "", after: str = "") -> tuple[ReadValue, ...]:
     """Returns the readings of a span, in order of preference, each once; the text as it stands comes first.
 
     What stands on either side (`around`) only disambiguates: the half of the day after a range, the day of a time, a
@@ -121,7 +121,7 @@ def readings(span: str, locale: Locale, before: str = "", after: str = "") -> tu
 
 
 @lru_cache(maxsize=8192)
-def _readings(span: str, locale: Locale, before: str, after: str) -> tuple[Reading, ...]:
+def _readings(span: str, locale: Locale, before: str, after: str) -> tuple[ReadValue, ...]:
     verbatim = " ".join(span.split())
     if not verbatim:
         return ()
@@ -149,16 +149,16 @@ class _Found:
     """The readings of a span: those in order of preference, and those that come last."""
 
     def __init__(self) -> None:
-        self.first: dict[Reading, None] = {}
-        self.last: list[Reading] = []
+        self.first: dict[ReadValue, None] = {}
+        self.last: list[ReadValue] = []
 
     def add(self, kind: Kind, values: Iterable[str | bool]) -> None:
         """Adds values behind the others, each once."""
-        self.first |= {Reading(value, kind): None for value in values}
+        self.first |= {ReadValue(value, kind): None for value in values}
 
     def add_last(self, kind: Kind, values: Iterable[str]) -> None:
         """Adds values behind all others."""
-        self.last += [Reading(value, kind) for value in values]
+        self.last += [ReadValue(value, kind) for value in values]
 
 
 def strip_marks(text: str) -> str:
@@ -395,30 +395,30 @@ def _codes(core: str) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _variants(core: str, out: dict[Reading, None]) -> None:
+def _variants(core: str, out: dict[ReadValue, None]) -> None:
     """Adds cleaned-up forms of the text: addresses, no blanks, digits only, other cases."""
     if "@" in core and len(core) <= 200:
         addresses = _ADDRESS.findall(core)
         if len(addresses) == 1:
-            out[Reading(addresses[0], "text")] = None
+            out[ReadValue(addresses[0], "text")] = None
     if len(core) <= 60:
         if _DIGIT.search(core) is not None:
             if _CODE_LIKE.fullmatch(core):
                 joined = _BLANKS.sub("", core)
-                out[Reading(joined, "code")] = None
-                out[Reading(joined.replace("-", "").replace(".", "").replace("/", ""), "code")] = None
+                out[ReadValue(joined, "code")] = None
+                out[ReadValue(joined.replace("-", "").replace(".", "").replace("/", ""), "code")] = None
             digits = _NON_DIGIT.sub("", core)
             if len(digits) >= 2:
                 if core[0] == "+":
-                    out[Reading("+" + digits, "code")] = None
-                out[Reading(digits, "code")] = None
+                    out[ReadValue("+" + digits, "code")] = None
+                out[ReadValue(digits, "code")] = None
         for text in (core.lower(), core.upper(), core.title(), core.capitalize()):
-            out[Reading(text, "text")] = None
+            out[ReadValue(text, "text")] = None
         snake = re.sub(r"\W+", "_", core.lower()).strip("_")
         if snake:
-            out[Reading(snake, "text")] = None
+            out[ReadValue(snake, "text")] = None
     elif len(core) <= 300:
-        out[Reading(core.title() if core.isupper() else core.upper(), "text")] = None
+        out[ReadValue(core.title() if core.isupper() else core.upper(), "text")] = None
 
 
 def json_readings(span: str, locale: Locale, before: str = "", after: str = "") -> tuple[bytes, ...]:

@@ -44,7 +44,7 @@ _Index = tuple[dict[Decimal, list[Span]], dict[str, list[Span]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AlignedValue:
     """A value's span [start, end) in the text, None where it has none, and the confidence that follows."""
 
     span: Span | None
@@ -65,12 +65,12 @@ class Aligner:
         self._known: dict[tuple[str, bool, bool | None, str], _Places] = {}
         self._indices: dict[bool | None, _Index] = {}
 
-    def place(self, values: Mapping[tuple[int, int], tuple[Slot, str]]) -> dict[tuple[int, int], Found]:
+    def place(self, values: Mapping[tuple[int, int], tuple[Slot, str]]) -> dict[tuple[int, int], AlignedValue]:
         """Returns the place of each value. `values` has a slot's canonical JSON text by (slot, row), row -1 outside."""
         rows: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for key in values:
             rows[key[1]].append(key)
-        places_of: dict[tuple[int, int], Found] = {}
+        places_of: dict[tuple[int, int], AlignedValue] = {}
         begin = 0
         for row in sorted(rows):
             places = {key: self._places(*values[key]) for key in rows[row]}
@@ -120,9 +120,9 @@ class Aligner:
             return _Places((), NOWHERE)
         return _Places((_whole(self.text, best.dest_start, best.dest_end),), LIKE * best.score / 100)
 
-    def _by_label(self, slot: Slot, places: _Places) -> Found:
+    def _by_label(self, slot: Slot, places: _Places) -> AlignedValue:
         if len(places.spans) < 2:
-            return Found(places.spans[0] if places.spans else None, places.confidence)
+            return AlignedValue(places.spans[0] if places.spans else None, places.confidence)
         # Extra: models, mercury.
         from rapidfuzz import fuzz
 
@@ -131,12 +131,12 @@ class Aligner:
             round(fuzz.partial_ratio(label.lower(), self._before(start)))
             for start, _ in places.spans[:PLACES]
         ]
-        return Found(places.spans[named.index(max(named))], places.confidence)
+        return AlignedValue(places.spans[named.index(max(named))], places.confidence)
 
-    def _nearest(self, places: _Places, anchor: Span | None) -> Found:
+    def _nearest(self, places: _Places, anchor: Span | None) -> AlignedValue:
         """Returns the place nearest to the anchor; a line break between them counts as LINE characters."""
         if not places.spans or anchor is None:
-            return Found(None, places.confidence)
+            return AlignedValue(None, places.confidence)
         start = anchor[0]
         at = bisect_left(places.spans, anchor)
         near = places.spans[max(0, at - NEAR) : at + NEAR]
@@ -145,7 +145,7 @@ class Aligner:
             first, last = sorted((span[0], start))
             return last - first + LINE * self.text.count("\n", first, last)
 
-        return Found(min(near, key=far), places.confidence)
+        return AlignedValue(min(near, key=far), places.confidence)
 
     def _before(self, start: int) -> str:
         return self.text[max(0, start - AROUND) : start].lower()

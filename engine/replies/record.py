@@ -10,7 +10,7 @@ from cinnabar.engine.layout import Layout, State, lay_out
 from cinnabar.engine.model import Row
 from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.repair import repaired
-from cinnabar.engine.replies.alignment import ABSENT, Aligner, Found
+from cinnabar.engine.replies.alignment import ABSENT, AlignedValue, Aligner
 from cinnabar.engine.replies.reading import AnswerReader, Taken, shown
 from cinnabar.engine.replies.wire import ROOT, Wire
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
@@ -37,7 +37,7 @@ class Answered:
     key: tuple[int, int]
     slot: Slot
     text: str | None
-    place: Found | None
+    place: AlignedValue | None
     default: bool
     demanded: bool
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from cinnabar.engine.tables.heads import Span, has_word
 from cinnabar.engine.tables.lines import PART, line_end
-from cinnabar.engine.tables.table import Between, Row, Table
+from cinnabar.engine.tables.table import Between, Table, TableRow
 
 #: The most words of a heading, and of one that is the only one of its kind; the share of the headings of a kind that
 #: fill a column, at least.
@@ -73,7 +73,7 @@ def with_headings(table: Table, text: str, above: int = 0) -> Table:
             continue
         heads.append((label,))
         columns.append([(value,)] * len(table.rows))
-    rows = [Row(row.start, (*row.cells, *(column[at] for column in columns))) for at, row in enumerate(table.rows)]
+    rows = [TableRow(row.start, (*row.cells, *(column[at] for column in columns))) for at, row in enumerate(table.rows)]
     return replace(table, heads=tuple(heads), rows=tuple(rows)) if columns else table
 
 

@@ -26,7 +26,7 @@ _FIGURES = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
+class LineItems:
     """Items of several lines: the lines of each, the words above their columns, and the cells of each item."""
 
     lines: tuple[tuple[int, ...], ...]
@@ -34,7 +34,7 @@ class Items:
     cells: tuple[Cells, ...]
 
 
-def items_of(lines: Sequence[Line], text: str) -> Items | None:
+def items_of(lines: Sequence[Line], text: str) -> LineItems | None:
     """Returns the items of a text that have the same number of lines each; None if it has too few or no figures.
 
     The first line of an item stands out to the left, or below an empty line. An item may lack lines behind its first.
@@ -113,7 +113,7 @@ def _below_heads(
     figures: Sequence[Sequence[int]],
     lines: Sequence[Line],
     text: str,
-) -> Items | None:
+) -> LineItems | None:
     """Returns the items without the lines that are the head of the columns, which may stand on each page.
 
     None if few have all lines. figures: the columns of figures in each line of an item. A line of less than half of its
@@ -151,4 +151,4 @@ def _below_heads(
             is_head = any(over) and all(cell and not is_figure(cell, text) for cell in over)
             head = [*named, *empty[many:]] if is_head else []
     heads = tuple(cell for line in head for cell in line) or ((),) * len(cells[0])
-    return Items(tuple(kept), heads, tuple(cells))
+    return LineItems(tuple(kept), heads, tuple(cells))

@@ -49,7 +49,7 @@ _KEPT = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A row: for each of C columns the spans [start, end) of its cell's text, one a line, () where it is empty."""
 
     start: int
@@ -80,7 +80,7 @@ class Table:
     start: int
     end: int
     heads: Cells
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     between: tuple[Between, ...]
     figures: frozenset[int]
     repeated: frozenset[int] = frozenset()
@@ -146,7 +146,7 @@ def _table_of_blocks(text: str) -> Table | None:
     blocks = blocks_of(text)
     if blocks is None:
         return None
-    rows = tuple(map(Row, blocks.starts, blocks.values))
+    rows = tuple(map(TableRow, blocks.starts, blocks.values))
     end = max((span[1] for cell in rows[-1].cells for span in cell), default=rows[-1].start)
     figures, _ = _columns(blocks.values, text)
     return Table(rows[0].start, end, blocks.labels, rows, (), figures)
@@ -176,7 +176,7 @@ def _with_items(tables: list[Table], lines: Sequence[Line], text: str) -> list[T
         for one in others
     ]
     figures, _ = _columns(items.cells, text)
-    own = Table(begins[0], end, items.heads, tuple(map(Row, begins, items.cells)), tuple(between), figures)
+    own = Table(begins[0], end, items.heads, tuple(map(TableRow, begins, items.cells)), tuple(between), figures)
     head = {start for cell in items.heads for start, _ in cell}
     above = [line for line in lines[:first] if head.isdisjoint(word.start for word in line.words)]
     return [*_grid_tables(above, text), own, *_grid_tables(lines[until:], text)]
@@ -227,7 +227,7 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
     forms = Forms(own_cells, figures, text)
     printed = {_words(lines[at], text) for at in head}
     counted = _counts(lines, range(begin, grid.until), text)
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     between: list[Between] = []
     repeated: set[int] = set()
     last, since = -1, 0
@@ -242,11 +242,11 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
         filled = {column for column, spans in enumerate(own) if spans and not is_count}
         is_row = at in fitting or forms.matches(own) >= _FITTING * max(1, _filled(own, figures))
         if at >= first and is_row and _fills(own, usual):
-            rows.append(Row(line.start, own))
+            rows.append(TableRow(line.start, own))
             last = at
         elif rows and last == at - 1 and not line.blank and _continues(filled, rows[-1], figures, line, grid):
             joined = tuple((*upper_cell, *cell) for upper_cell, cell in zip(rows[-1].cells, own, strict=True))
-            rows[-1] = Row(rows[-1].start, joined)
+            rows[-1] = TableRow(rows[-1].start, joined)
             last = at
         else:
             last_column = grid.column(line.words[-1].middle)
@@ -381,7 +381,7 @@ def _columns(fitting: Sequence[Cells], text: str) -> tuple[frozenset[int], froze
     return frozenset(c for c, count in with_figures.items() if count >= _FIGURES * in_rows[c]), usual
 
 
-def _continues(filled: set[int], row: Row, figures: frozenset[int], line: Line, grid: Grid) -> bool:
+def _continues(filled: set[int], row: TableRow, figures: frozenset[int], line: Line, grid: Grid) -> bool:
     """Returns whether a line continues the cells of the row above: figures that it has were missing there."""
     above = {column for column, cell in enumerate(row.cells) if cell}
     if not filled or filled & figures & above or (filled - figures) - above:

@@ -65,7 +65,7 @@ class Targets:
 
 
 @dataclass(slots=True)
-class Batch:
+class TrainingBatch:
     """All tensors of a training step."""
 
     sheet: Sheet
@@ -80,7 +80,7 @@ Drawn = tuple[LabelledPassage, Window]
 
 def collate(
     drawn: Sequence[Drawn], wordpieces: WordPieces, rng: random.Random, kinds: Mapping[str, int] = MappingProxyType({})
-) -> Batch:
+) -> TrainingBatch:
     """Returns a batch of these windows, with slots, wordings and visible values drawn at random.
 
     kinds: the kind of the values that a field of this name asks for, by `Question.label`.
@@ -90,14 +90,14 @@ def collate(
     chosen = [draw_slots(p, w, rng) for p, w in drawn]
     batch = _Collation(len(drawn), max(1, *map(len, chosen)), page.ids.shape[1], rng)
     for i, ((passage, window), slots) in enumerate(zip(drawn, chosen, strict=True)):
-        batch.add(_Seen(i, passage, window, page.ids.shape[1]), slots)
+        batch.add(_BatchWindow(i, passage, window, page.ids.shape[1]), slots)
         batch.tag(i, passage, window, kinds)
     asked = question_tensors(list(batch.asked) or [Question("value", "")], wordpieces)
     words = phrases(drawn_pieces, wordpieces)
-    return Batch(page, words, asked, batch.board, batch.targets())
+    return TrainingBatch(page, words, asked, batch.board, batch.targets())
 
 
-class _Seen:
+class _BatchWindow:
     """A window of the batch and the places at which its words start."""
 
     def __init__(self, index: int, passage: LabelledPassage, window: Window, width: int) -> None:
@@ -110,7 +110,7 @@ class _Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class _Choice:
+class _BatchChoice:
     """A choice of the batch: its place (window, slot), its options, and the true one, IGNORE if none is."""
 
     at: tuple[int, int]
@@ -135,11 +135,11 @@ class _Collation:
         #: The distinct questions with their numbers, in the order in which they were first asked.
         self.asked: dict[Question, int] = {}
         self.wording = Rewording(rng)
-        self.choices: list[_Choice] = []
+        self.choices: list[_BatchChoice] = []
         self.rows: list[tuple[tuple[int, int], npt.NDArray[np.int64]]] = []
         self.tags = torch.full((windows, width), IGNORE)
 
-    def add(self, seen: _Seen, slots: Sequence[SlotTarget | RowsTarget]) -> None:
+    def add(self, seen: _BatchWindow, slots: Sequence[SlotTarget | RowsTarget]) -> None:
         """Puts the slots of a window on the board and notes their targets."""
         i, window = seen.index, seen.window
         self.wording.next_document()
@@ -181,7 +181,7 @@ class _Collation:
     def _asked(self, question: Question) -> int:
         return self.asked.setdefault(question, len(self.asked))
 
-    def _choose(self, seen: _Seen, j: int, target: SlotTarget) -> None:
+    def _choose(self, seen: _BatchWindow, j: int, target: SlotTarget) -> None:
         """Adds the target of a choice or boolean if this window decides it; in other windows it is not known."""
         i = seen.index
         if not (seen.whole or target.anchor >= 0 or is_held(target, seen.window)):
@@ -194,9 +194,9 @@ class _Collation:
         options = [self._asked(target.options[o]) for o in kept]
         printed = [target.printed[o] for o in kept]
         true = kept.index(target.option) if target.option >= 0 else IGNORE
-        self.choices.append(_Choice((i, j), options, printed, true))
+        self.choices.append(_BatchChoice((i, j), options, printed, true))
 
-    def _point(self, seen: _Seen, j: int, target: SlotTarget, own: Places) -> None:
+    def _point(self, seen: _BatchWindow, j: int, target: SlotTarget, own: Places) -> None:
         i = seen.index
         if target.allowed is None:
             self.starts[i, j] = seen.word_start

@@ -182,20 +182,20 @@ def _candidates(starts: list[list[int]], end: int) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Choice:
+class _PlacedRow:
     """The last placed row and the choice before it; `total` does not include the worth of this row."""
 
     row: int
     place: int
     total: float
-    before: _Choice | None
+    before: _PlacedRow | None
 
 
 def _ascending(rows: list[list[list[int]]], start: int, end: int) -> list[int]:
     """Returns the best ascending places of the rows, by their values up to the next row; a row may have none."""
-    states = [_Choice(-1, -1, 0.0, None)]
+    states = [_PlacedRow(-1, -1, 0.0, None)]
 
-    def through(state: _Choice, until: int) -> float:
+    def through(state: _PlacedRow, until: int) -> float:
         return state.total + (_worth(rows[state.row], state.place, until) if state.row >= 0 else 0.0)
 
     for k, starts in enumerate(rows):
@@ -211,12 +211,12 @@ def _ascending(rows: list[list[list[int]]], start: int, end: int) -> list[int]:
             if not reached:
                 continue
             total, before = max(reached, key=lambda r: r[0])
-            fresh = _Choice(k, place, total, before)
+            fresh = _PlacedRow(k, place, total, before)
             if place not in best or through(best[place], end) < through(fresh, end):
                 best[place] = fresh
         states = sorted(best.values(), key=lambda s: -through(s, end))[:ROW_STATES]
     places = [-1] * len(rows)
-    state: _Choice | None = max(states, key=lambda s: through(s, end))
+    state: _PlacedRow | None = max(states, key=lambda s: through(s, end))
     while state is not None and state.row >= 0:
         places[state.row] = state.place
         state = state.before

@@ -9,10 +9,10 @@ from torch import Tensor
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.network.encoder import FLOOR
 from cinnabar.engine.models.reader.network.network import Network
-from cinnabar.engine.models.reader.network.states import Decoded
+from cinnabar.engine.models.reader.network.states import DecoderOutput
 from cinnabar.engine.models.reader.network.support import SIGNS, Statements, stretches, support
 from cinnabar.engine.models.reader.scoring.signs_and_defaults import unsigned_odds
-from cinnabar.engine.training.batches import Batch
+from cinnabar.engine.training.batches import TrainingBatch
 from cinnabar.engine.training.canvases import IGNORE
 
 _BOOLEAN = KINDS.index("boolean")
@@ -23,7 +23,7 @@ WEIGHTS = {
 }  # fmt: skip
 
 
-def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
+def losses(network: Network, batch: TrainingBatch) -> dict[str, Tensor]:
     """Returns the mean loss of each part over a batch, without parts that have no target."""
     page, board, targets, questions = batch.sheet, batch.board, batch.targets, batch.questions
     held = network.project_windows(network.encode_windows(page))
@@ -88,7 +88,7 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
     return out
 
 
-def _row_losses(network: Network, batch: Batch, look: Decoded) -> dict[str, Tensor]:
+def _row_losses(network: Network, batch: TrainingBatch, look: DecoderOutput) -> dict[str, Tensor]:
     """Returns the losses of the places at which the items of arrays begin."""
     i, j = batch.targets.rows_at.unbind(-1)
     rows = batch.targets.rows
@@ -107,7 +107,7 @@ def _row_losses(network: Network, batch: Batch, look: Decoded) -> dict[str, Tens
 
 
 def _supported(
-    network: Network, batch: Batch, look: Decoded, statements: Statements
+    network: Network, batch: TrainingBatch, look: DecoderOutput, statements: Statements
 ) -> tuple[Tensor, Tensor]:
     """Returns the windows' support for choices and booleans, [N, S, SIGNS], and for options, [C, O, SIGNS].
 

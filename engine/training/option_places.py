@@ -10,10 +10,10 @@ from cinnabar.engine.models.reader.inputs.questions import question_tensors
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.network.support import covering_pieces
 from cinnabar.engine.training.examples import LabelledPassage
-from cinnabar.engine.training.pool import Source
+from cinnabar.engine.training.pool import TrainingSource
 
 
-def with_evidence(source: Source, words: Tensor, wordpieces: WordPieces) -> Source:
+def with_evidence(source: TrainingSource, words: Tensor, wordpieces: WordPieces) -> TrainingSource:
     """Returns the source with `SlotTarget.evident_at` filled in; words: [V, H], the vectors of the vocabulary."""
     return replace(
         source,

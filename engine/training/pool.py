@@ -11,7 +11,7 @@ from cinnabar.engine.training.examples import LabelledPassage, draw_window
 
 
 @dataclass(slots=True)
-class Source:
+class TrainingSource:
     """One kind of document: its passages share a schema or have a schema each."""
 
     name: str
@@ -24,7 +24,7 @@ class Source:
 class Mix:
     """Draws windows from a few sources for each batch, so that several documents share one reading of a question."""
 
-    def __init__(self, sources: Sequence[Source], rng: random.Random) -> None:
+    def __init__(self, sources: Sequence[TrainingSource], rng: random.Random) -> None:
         self.sources = [s for s in sources if s.train and s.weight > 0]
         self.weights = [s.weight for s in self.sources]
         self.lengths = [_typical_length(s) for s in self.sources]
@@ -54,6 +54,6 @@ class Mix:
         return drawn
 
 
-def _typical_length(source: Source) -> float:
+def _typical_length(source: TrainingSource) -> float:
     sizes = sorted(w.last - w.first for p in source.train[:50] for w in p.windows)
     return float(sizes[len(sizes) // 2])

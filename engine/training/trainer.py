@@ -20,10 +20,10 @@ from cinnabar.engine.models.reader.inputs.tensors import to_device
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.precision import precision_asked
-from cinnabar.engine.training.batches import Batch, Targets, collate
+from cinnabar.engine.training.batches import Targets, TrainingBatch, collate
 from cinnabar.engine.training.objective import WEIGHTS, losses, total
 from cinnabar.engine.training.option_places import with_evidence
-from cinnabar.engine.training.pool import Mix, Source
+from cinnabar.engine.training.pool import Mix, TrainingSource
 from cinnabar.engine.training.stopping import Stopping
 
 #: The file in a run's folder from which it resumes.
@@ -107,7 +107,7 @@ def optimizer_for(network: Network, config: TrainingConfig) -> torch.optim.AdamW
 
 def train(
     network: Network,
-    sources: Sequence[Source],
+    sources: Sequence[TrainingSource],
     wordpieces: WordPieces,
     config: TrainingConfig,
     folder: Path,
@@ -205,7 +205,7 @@ def _restored(
 
 
 def _learn(
-    network: Network, batch: Batch, optimizer: torch.optim.Optimizer, device: torch.device
+    network: Network, batch: TrainingBatch, optimizer: torch.optim.Optimizer, device: torch.device
 ) -> dict[str, torch.Tensor]:
     """Takes one step, unless the gradient is not finite; returns the losses of the batch by part."""
     with torch.autocast(device.type, torch.bfloat16, enabled=trains_in_bfloat16(device)):
@@ -256,11 +256,11 @@ def write_state(path: Path, state: dict[str, Any]) -> None:
     temporary.replace(path)
 
 
-def _moved(batch: Batch, device: torch.device) -> Batch:
+def _moved(batch: TrainingBatch, device: torch.device) -> TrainingBatch:
     if device.type == "cpu":
         return batch
     targets = Targets(**{k: getattr(batch.targets, k).to(device) for k in Targets.__dataclass_fields__})
-    return Batch(
+    return TrainingBatch(
         to_device(batch.sheet, device),
         to_device(batch.phrases, device),
         to_device(batch.questions, device),

@@ -17,7 +17,7 @@ from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.checks.judgement import CODE as CHECK_FAILED
 from cinnabar.extraction.reading.checks.judgement import with_checks
 from cinnabar.extraction.reading.records.emptiness import with_emptiness
-from cinnabar.extraction.reading.records.validation import Validator, Violation
+from cinnabar.extraction.reading.records.validation import RecordViolation, Validator
 from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD, LIST_INCOMPLETE, Outcome, Record
 from cinnabar.extraction.store.stored_schemas import source_of
 from cinnabar.extraction.store.tables import UNSTORABLE
@@ -47,7 +47,7 @@ class Rules:
     #: The folder, in which other versions of the schema are found.
     out: Path | None = None
 
-    def violations(self, text: str) -> tuple[Violation, ...]:
+    def violations(self, text: str) -> tuple[RecordViolation, ...]:
         """Returns where a record's text breaks the schema; a text is judged once while its correction is made."""
         return _violations(self.validator, text)
 
@@ -65,7 +65,7 @@ class Rules:
 
 # The text before a correction, the one after it, and as many of another document.
 @lru_cache(maxsize=4)
-def _violations(validator: Validator, text: str) -> tuple[Violation, ...]:
+def _violations(validator: Validator, text: str) -> tuple[RecordViolation, ...]:
     return tuple(validator.check(text))
 
 
@@ -167,7 +167,7 @@ def spelled_record(draft: RecordInWork, record: Record, rules: Rules) -> str:
         return json_text(draft.value)
 
 
-def _new(before: Sequence[Violation], text: str, rules: Rules) -> list[Violation]:
+def _new(before: Sequence[RecordViolation], text: str, rules: Rules) -> list[RecordViolation]:
     """Returns the violations of this text that were not there before."""
     return [one for one in rules.violations(text) if one not in before]
 

@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.archives.archive_process import ArchiveMember, Unpacker, may_be_archive
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES, SUFFIXES
-from cinnabar.extraction.documents.content.inputs import Message, Sent
+from cinnabar.extraction.documents.content.inputs import MailMessage, Sent
 from cinnabar.extraction.documents.content.made_names import own_path
 from cinnabar.extraction.documents.ingest.sandbox import MAX_FILE
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress, password_of_environment
@@ -28,7 +28,7 @@ from cinnabar.extraction.documents.mailboxes.files import (
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
 from cinnabar.extraction.documents.packets.part import PacketPart
 from cinnabar.extraction.documents.stores.address import StoreAddress
-from cinnabar.extraction.documents.stores.store import Store, StoreItem
+from cinnabar.extraction.documents.stores.store import ObjectStore, StoreItem
 from cinnabar.schemas.errors import DocumentError, UsageError
 
 _PIECE = 1 << 20
@@ -46,7 +46,7 @@ class Input:
     """
 
     path: str
-    content: Path | Message | Sent
+    content: Path | MailMessage | Sent
     digest: str = ""
     problem: DocumentError | None = None
     instead_of: str = ""
@@ -80,7 +80,7 @@ def gather(
     connections: ExitStack,
     passwords: Sequence[str] = (),
     note: Callable[[str], object] = lambda _: None,
-) -> list[Path | Message | Input]:
+) -> list[Path | MailMessage | Input]:
     """Returns the files and mails at these locations, sorted by path, each once; archives stand for their files.
 
     Connections to servers, and the process that unpacks archives, stay open until `connections` exits. `passwords` are
@@ -90,10 +90,10 @@ def gather(
     """
     unpacker = connections.enter_context(Unpacker(passwords, MAX_FILE))
     # By path, kind and number: texts alone may be equal.
-    inputs: dict[tuple[str, str, int], Path | Message | Input] = {}
+    inputs: dict[tuple[str, str, int], Path | MailMessage | Input] = {}
     # Of the files of a folder the file system is asked once whether they lie in a Maildir, which is most of its work.
     in_maildir: dict[Path, bool] = {}
-    stores: dict[str, Store] = {}
+    stores: dict[str, ObjectStore] = {}
     for location in locations:
         if isinstance(location, Input):
             inputs[location.path, "given", 0] = location
@@ -116,12 +116,12 @@ def gather(
     return _without_results([inputs[key] for key in sorted(inputs)], note)
 
 
-def store_at(address: StoreAddress, out: Path | None, unpacker: Unpacker) -> Store:
+def store_at(address: StoreAddress, out: Path | None, unpacker: Unpacker) -> ObjectStore:
     """Returns the store of this address, whose archives the unpacker opens. Raises UsageError if it refuses."""
-    return Store(address, out, lambda path: _items(path, unpacker, given=True, in_maildir=False))
+    return ObjectStore(address, out, lambda path: _items(path, unpacker, given=True, in_maildir=False))
 
 
-def _items(path: Path, unpacker: Unpacker, given: bool, in_maildir: bool) -> Sequence[Path | Message]:
+def _items(path: Path, unpacker: Unpacker, given: bool, in_maildir: bool) -> Sequence[Path | MailMessage]:
     """Returns the items of a file: itself, the mails or files in it, or nothing if it only serves a Maildir.
 
     `given` files were named by the user, others lie in a folder.
@@ -210,8 +210,8 @@ def _within(path: Path, folder: Path) -> bool:
 
 
 def _without_results(
-    items: list[Path | Message | Input], note: Callable[[str], object]
-) -> list[Path | Message | Input]:
+    items: list[Path | MailMessage | Input], note: Callable[[str], object]
+) -> list[Path | MailMessage | Input]:
     """Returns the inputs that lie in no output folder of Cinnabar, which is known by its commits beside outcomes."""
     texts = [path_of(item) for item in items]
     if not any(map(_COMMIT.search, texts)):
@@ -225,7 +225,7 @@ def _without_results(
     return [item for item, text in zip(items, texts, strict=True) if not text.startswith(folders)]
 
 
-def path_of(item: Path | Message | Input) -> str:
+def path_of(item: Path | MailMessage | Input) -> str:
     """Returns the path that the outcome of a file or a mail carries."""
     return own_path(str(item)) if isinstance(item, Path) else item.path
 
@@ -237,7 +237,7 @@ def input_of(name: str, data: bytes) -> Input:
 
 
 def examine(
-    item: Path | Message | Input, roots: Sequence[Location], known: Mapping[str, str] | None = None
+    item: Path | MailMessage | Input, roots: Sequence[Location], known: Mapping[str, str] | None = None
 ) -> Input:
     """Returns the hash of a file or a mail, or the problem that keeps it from being read.
 

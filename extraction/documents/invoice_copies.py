@@ -30,7 +30,7 @@ class TermValue:
 
 
 @dataclass(frozen=True, slots=True)
-class Invoice:
+class InvoiceData:
     """The data of an invoice: the index of their part, the terms that pages print, and their pages if there are any."""
 
     part: int
@@ -73,17 +73,17 @@ def differences(document: Document) -> list[Span]:
     return spans
 
 
-def invoices_in(document: Document) -> list[Invoice]:
+def invoices_in(document: Document) -> list[InvoiceData]:
     """Returns the invoices whose data lie in files of the document, in order, with their pages."""
     parts = document.parts
     held = [at for at, part in enumerate(parts) if part.kind == "invoice" and part.parent >= 0]
-    invoices: list[Invoice] = []
+    invoices: list[InvoiceData] = []
     taken: set[int] = set()
     # Data within a PDF take its pages before data beside it.
     for at in sorted(held, key=lambda at: _pages_around(parts, at) is None):
         around = _pages_around(parts, at)
         terms = _terms(document, parts[at])
-        invoice = Invoice(at, terms, around)
+        invoice = InvoiceData(at, terms, around)
         if not document.text[parts[at].start : parts[at].end].strip():
             continue
         if around is None:
@@ -91,7 +91,7 @@ def invoices_in(document: Document) -> list[Invoice]:
                 shown = _plain(document.text[pages.start : pages.end])
                 if file not in taken and invoice.name is not None and _shows(shown, *invoice.name):
                     taken.add(file)
-                    invoice = Invoice(at, terms, pages)
+                    invoice = InvoiceData(at, terms, pages)
                     break
         else:
             taken.add(parts[parts[at].parent].parent)

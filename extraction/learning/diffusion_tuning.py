@@ -19,7 +19,7 @@ from cinnabar.engine.models.language.checkpoint import save_decoder
 from cinnabar.engine.models.language.configuration import stated_precision
 from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.language_model import LanguageModel, fresh_language_model
-from cinnabar.engine.training.diffusion.examples import Example, answered
+from cinnabar.engine.training.diffusion.examples import TokenExample, answered
 from cinnabar.engine.training.diffusion.low_rank import add_low_rank, merge_low_rank
 from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
 from cinnabar.engine.training.trainer import CHECKPOINT
@@ -93,7 +93,7 @@ def tune_diffusion(
         warmup=0.05, save_every=60.0, seed=settings.seed,
     )  # fmt: skip
 
-    def draw(count: int, _: float, rng: random.Random) -> Sequence[Example]:
+    def draw(count: int, _: float, rng: random.Random) -> Sequence[TokenExample]:
         # Each set as often as any other, however many documents it has.
         return [rng.choice(rng.choice(examples)) for _ in range(count)]
 
@@ -119,9 +119,9 @@ def tune_diffusion(
     return FineTuned(results, kept, size)
 
 
-def _examples(one: TuningSet, model: LanguageModel, say: Callable[[str], None]) -> list[Example]:
+def _examples(one: TuningSet, model: LanguageModel, say: Callable[[str], None]) -> list[TokenExample]:
     """Returns the training part of a set as examples; says how many of its documents cannot be trained on."""
-    form, examples, long, refused = one.compiled.form, list[Example](), 0, 0
+    form, examples, long, refused = one.compiled.form, list[TokenExample](), 0, 0
     for document in one.documents():
         try:
             record = one_line(one.compiled.canonical(document.truth))

@@ -14,7 +14,7 @@ from cinnabar.extraction.learning.matching import says_something
 from cinnabar.extraction.learning.pairing import LeafPair, ListPair, leaf_pairs, list_pairs
 from cinnabar.extraction.learning.pairing import Path as FieldPath
 from cinnabar.extraction.learning.scoring import Figures, Prediction, Scoring, spelled
-from cinnabar.extraction.reading.records.validation import Validator, Violation
+from cinnabar.extraction.reading.records.validation import RecordViolation, Validator
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, Truth
 
 
@@ -130,7 +130,7 @@ def _has(figures: Figures, name: str) -> bool:
     return figures.get(name) is not None
 
 
-def broken_truths(truths: Sequence[Truth], validator: Validator) -> list[tuple[str, Violation]]:
+def broken_truths(truths: Sequence[Truth], validator: Validator) -> list[tuple[str, RecordViolation]]:
     """Returns the documents whose truth breaks its own schema, each with its first violation."""
     by_file = ((line["file"], validator.check(json.dumps(line["truth"]))) for line in truths)
     return [(file, violations[0]) for file, violations in by_file if violations]

@@ -23,14 +23,14 @@ from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.weights import load_weights, save_difference
 from cinnabar.engine.precision import reading_precision
-from cinnabar.engine.training.pool import Source
+from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.engine.training.stopping import Patience, Stopping
 from cinnabar.engine.training.trainer import CHECKPOINT, TrainingConfig, train
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.learning.labelled import labelled_passages
 from cinnabar.extraction.learning.tuning_sets import WORKERS, FineTuned, TuningSet, measured, overall_f1, run_key
-from cinnabar.extraction.reading.routing.examples import Examples, load_examples, save_examples
+from cinnabar.extraction.reading.routing.examples import LabelledVectors, load_examples, save_examples
 from cinnabar.extraction.reading.routing.vectors import examples_of
 from cinnabar.extraction.run.work.labelled_sets import mark_of
 from cinnabar.schemas.errors import UsageError
@@ -132,7 +132,7 @@ def fine_tune(
             one.schema_fingerprint: examples_of(document.passage.text for document in one.documents())
             for one in own
         }
-        save_examples(out, Examples({**load_examples(bottom).vectors, **examples}))
+        save_examples(out, LabelledVectors({**load_examples(bottom).vectors, **examples}))
     # Without a checkpoint the same command trains again instead of continuing.
     (working / CHECKPOINT).unlink()
     if not any(working.iterdir()):
@@ -141,9 +141,10 @@ def fine_tune(
     return FineTuned(results, kept, sum(tensor.nbytes for tensor in changed.values()))
 
 
-def _source(one: TuningSet, wordpieces: WordPieces) -> Source:
+def _source(one: TuningSet, wordpieces: WordPieces) -> TrainingSource:
     """Returns the training windows of a set's training part."""
-    return Source(str(one.labelled.folder), 1.0, labelled_passages(one.documents(), one.compiled.form, wordpieces))
+    passages = labelled_passages(one.documents(), one.compiled.form, wordpieces)
+    return TrainingSource(str(one.labelled.folder), 1.0, passages)
 
 
 def _trained(base: Path, own: Sequence[TuningSet]) -> dict[str, list[str]]:

@@ -30,7 +30,7 @@ from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.weights import load_weights, save_difference
 from cinnabar.engine.precision import reading_precision
-from cinnabar.engine.training.pool import Source
+from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.engine.training.trainer import train
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.learning.corrected_set import CorrectedSet
@@ -46,7 +46,7 @@ from cinnabar.extraction.reading.pipeline import Job
 from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.reading.preferred import keep_preferred
 from cinnabar.extraction.reading.records.validation import Validator
-from cinnabar.extraction.reading.routing.examples import Examples, load_examples, save_examples
+from cinnabar.extraction.reading.routing.examples import LabelledVectors, load_examples, save_examples
 from cinnabar.extraction.reading.routing.vectors import examples_of
 from cinnabar.extraction.run.work.kept_models import FIGURES, candidate, models_of
 from cinnabar.extraction.store.files import write_bytes
@@ -113,7 +113,7 @@ class Improvement:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TrainingPlan:
     """The folds of the cross-validation, the steps of each training, and the seconds to read all documents once."""
 
     folds: int
@@ -121,7 +121,7 @@ class Plan:
     reading: float = 0.0
 
 
-def plan_for(documents: int, seconds: float, pace: float) -> Plan:
+def plan_for(documents: int, seconds: float, pace: float) -> TrainingPlan:
     """Returns the plan of trainings that together take these seconds, at `pace` seconds a step.
 
     The model that is offered counts more than the precision of its measure: with little time there are fewer folds
@@ -129,7 +129,7 @@ def plan_for(documents: int, seconds: float, pace: float) -> Plan:
     """
     wanted = steps_for(documents)
     folds = next((folds for folds in FOLDS if (folds + 1) * wanted * pace <= seconds), FOLDS[-1])
-    return Plan(folds, min(wanted, max(LEAST_STEPS, int(seconds / (folds + 1) / pace))))
+    return TrainingPlan(folds, min(wanted, max(LEAST_STEPS, int(seconds / (folds + 1) / pace))))
 
 
 def steps_for(documents: int) -> int:
@@ -196,7 +196,7 @@ class _Improving:
         )
         self.truths = {line["file"]: line["truth"] for line in corrected.labelled.truths}
         self.asked, self.minutes = steps, minutes
-        self.plan = Plan(FOLDS[0], steps or steps_for(len(self.files)))
+        self.plan = TrainingPlan(FOLDS[0], steps or steps_for(len(self.files)))
         self.begun = time.monotonic() if begun is None else begun
         self.deadline = math.inf if steps is not None else self.begun + 60 * minutes
         self.upper = began_with(out)
@@ -221,7 +221,7 @@ class _Improving:
         self.f1 = self._score(before)["f1"]
         reading = time.monotonic() - clock
         language = self._kept("language", lambda: self._by_language_model(before))
-        self.plan = Plan(**self._kept("plan", lambda: asdict(self._planned(reading))))
+        self.plan = TrainingPlan(**self._kept("plan", lambda: asdict(self._planned(reading))))
         self.passed = 0.5
         after: dict[str, dict[str, Any]] = {}
         for fold in range(self.plan.folds):
@@ -252,7 +252,7 @@ class _Improving:
         rest = [file for file in self.files if file not in set(held)]
         return self._predictions(*self._trained(f"fold-{fold}", rest), held)
 
-    def _planned(self, reading: float) -> Plan:
+    def _planned(self, reading: float) -> TrainingPlan:
         """Returns the folds and the steps for the minutes, if all documents are read in `reading` seconds."""
         if self.asked is not None:
             return replace(self.plan, reading=reading)
@@ -287,7 +287,7 @@ class _Improving:
         most = steps or self.plan.steps
         network, wordpieces = load_network(model_folder(BASE))
         documents = [self._labelled(file) for file in files]
-        source = Source(name, 1.0, labelled_passages(documents, self.compiled.form, wordpieces))
+        source = TrainingSource(name, 1.0, labelled_passages(documents, self.compiled.form, wordpieces))
         # The pace is measured before a plan is there.
         most_seconds = self._share() if steps is None else math.inf
         config = FineTuning(steps=most, seed=self.seed, at_most=most_seconds).config(len(files))
@@ -330,7 +330,7 @@ class _Improving:
         carry_calibration(base, folder, weights_fingerprint(folder))
         texts = (self._labelled(file).passage.text for file in self.files)
         examples = {self.corrected.source.fingerprint: examples_of(texts)}
-        save_examples(folder, Examples({**load_examples(base).vectors, **examples}))
+        save_examples(folder, LabelledVectors({**load_examples(base).vectors, **examples}))
         return folder
 
     def _result(

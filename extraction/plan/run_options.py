@@ -38,7 +38,7 @@ _PERCENT = r"^(100|\d{1,2}(\.\d{1,6})?)%$"
 _WORDED = {_PERCENT: "a share such as 5%", PAGES_PATTERN: "pages from 1 such as 1-3,last"}
 
 
-class Options(BaseModel):
+class OptionGroup(BaseModel):
     """A group of options. Raises UsageError, which names the command's option, if one is out of range."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -58,7 +58,7 @@ class Options(BaseModel):
             raise UsageError(f"{option}: expected {wanted}, got {wrong['input']!r}") from None
 
 
-class RunOptions(Options):
+class RunOptions(OptionGroup):
     """How a run reads documents, and what becomes of their records."""
 
     effort: EffortName = Field(default="medium", description="At most 1, 2, 3 or 16 denoising steps.")
@@ -186,7 +186,7 @@ class RunOptions(Options):
 DEFAULT_OPTIONS = RunOptions()
 
 
-class Server(Options):
+class Server(OptionGroup):
     """The settings for a model behind a server; money is text. The key comes from the environment only."""
 
     # Python may name money as a number.
@@ -207,7 +207,7 @@ class Server(Options):
     timeout: float | None = Field(default=None, description="The most seconds for a server's answer (120).")
 
 
-class RunPlan(Options):
+class RunPlan(OptionGroup):
     """What a run does to documents: with which schemas, models and options, where, and when it counts as failed.
 
     `schemas` are what `load_schema` takes. `Assignment.of` finds the schemas and models of a plan.

@@ -20,7 +20,7 @@ LONG = 16_384
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DocumentRequests:
     """The requests of one document, and its tokens."""
 
     tokens: int
@@ -28,7 +28,7 @@ class Asked:
 
 
 def fill_documents(
-    documents: Sequence[Asked], filler: Filler, max_seconds: float | None = None
+    documents: Sequence[DocumentRequests], filler: Filler, max_seconds: float | None = None
 ) -> list[list[Result]]:
     """Returns the results of each document's requests, in their order.
 

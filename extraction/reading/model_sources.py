@@ -23,8 +23,8 @@ from cinnabar.engine.models.language.weights_file import stored_tensors
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.remote.journal import Journal
 from cinnabar.engine.models.remote.serving import (
+    RemoteSettings,
     Served,
-    Settings,
     api_key,
     check_installed,
     is_remote,
@@ -60,7 +60,7 @@ _ENCODINGS_LIMIT, _ENCODINGS_DEFAULT = "CINNABAR_ENCODINGS", 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RunPlace:
     """The output folder and the id of a run."""
 
     out: Path
@@ -85,13 +85,13 @@ class Source(Protocol):
         """Returns a warning to show before a run, None if there is none."""
         ...
 
-    def filler(self, effort: str, steps: int | None, place: Place | None = None) -> Filler:
+    def filler(self, effort: str, steps: int | None, place: RunPlace | None = None) -> Filler:
         """Returns the filler for a run at this place."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ModelByName:
     """Loads the model of this name or folder, on this device, with the rules and weights of `config`."""
 
     name: str
@@ -120,7 +120,7 @@ class ModelSource:
     encodings: int = _ENCODINGS_DEFAULT << 20
     notice: str | None = None
 
-    def filler(self, effort: str, steps: int | None, place: Place | None = None) -> Engine:
+    def filler(self, effort: str, steps: int | None, place: RunPlace | None = None) -> Engine:
         """Returns an engine with the model, which reuses its encodings of documents in this output folder."""
         # Cold start: it imports torch.
         from cinnabar.engine.engine import Engine
@@ -207,7 +207,7 @@ class LanguageSource:
             raise UsageError(f"--context {context}: expected at most {room}; {memory}")
         return None
 
-    def filler(self, effort: str, steps: int | None, _place: Place | None = None) -> DiffusionEngine | Engine:
+    def filler(self, effort: str, steps: int | None, _place: RunPlace | None = None) -> DiffusionEngine | Engine:
         """Returns an engine with the model, which keeps nothing in the run's output."""
         # Cold start: it imports torch.
         from cinnabar.engine.branches.engine import language_engine
@@ -224,7 +224,7 @@ class RemoteSource:
     it. `examples` stand in its prompts."""
 
     served: Served
-    settings: Settings
+    settings: RemoteSettings
     notice: str | None = None
     examples: Examples | None = None
 
@@ -238,7 +238,7 @@ class RemoteSource:
         """Returns several times the number of concurrent requests, so that all of them are in use."""
         return 4 * self.settings.concurrency
 
-    def filler(self, effort: str, _steps: int | None, place: Place | None = None) -> RemoteFiller:
+    def filler(self, effort: str, _steps: int | None, place: RunPlace | None = None) -> RemoteFiller:
         """Returns a filler that asks the server and keeps its journal in the run's output."""
         # Cold start: it imports torch.
         from cinnabar.engine.models.remote.filler import RemoteFiller
@@ -247,11 +247,11 @@ class RemoteSource:
         key = "" if self.settings.budget == 0 else api_key(self.served)
         return RemoteFiller(self.served, self.settings, effort, key or "none", journal, self.examples)
 
-    def settle(self, place: Place) -> None:
+    def settle(self, place: RunPlace) -> None:
         """Drops the texts of answers that an earlier run left at this place, once nothing is left to do."""
         Journal(self._journal(place), place.run_id).close(settled=True)
 
-    def _journal(self, place: Place) -> Path:
+    def _journal(self, place: RunPlace) -> Path:
         return place.out / JOURNALS / f"{self.fingerprint}.jsonl"
 
 
@@ -265,7 +265,7 @@ def filler_part(source: Source) -> str:
 def model_source(
     name: str = "default",
     device: str = "auto",
-    settings: Settings | None = None,
+    settings: RemoteSettings | None = None,
     without: Collection[str] = (),
 ) -> ModelSource | LanguageSource | RemoteSource:
     """Returns the source of this model name or folder, on this device or behind the server of the settings.
@@ -280,7 +280,7 @@ def model_source(
     if without and (language or is_remote(name)):
         raise UsageError(f"without: {name} has no rules that can be switched off")
     if is_remote(name):
-        return _remote(name, settings or Settings())
+        return _remote(name, settings or RemoteSettings())
     if device not in get_args(Device):
         raise UsageError(f"device: expected one of {', '.join(get_args(Device))}, got {device!r}")
     if device == "cuda":
@@ -292,7 +292,7 @@ def model_source(
         return _language(name, device, language_precision(name))
     precision = reading_precision()
     fingerprint = in_precision(config.fingerprint(local_fingerprint(name)), precision)
-    load = Named(name, device, config, precision)
+    load = ModelByName(name, device, config, precision)
     return ModelSource(fingerprint, load, encodings=_encodings_limit(), notice=stale_calibration(name))
 
 
@@ -301,7 +301,7 @@ def named_folder(source: Source) -> dict[str, str]:
     if isinstance(source, LanguageSource):
         return {MODEL_FOLDER: source.folder}
     load = source.load if isinstance(source, ModelSource) else None
-    if not isinstance(load, Named) or load.name == "default":
+    if not isinstance(load, ModelByName) or load.name == "default":
         return {}
     return {MODEL_FOLDER: str(Path(load.name).resolve())}
 
@@ -362,7 +362,7 @@ def _encodings_limit() -> int:
     return int(megabytes) << 20
 
 
-def _remote(name: str, settings: Settings) -> RemoteSource:
+def _remote(name: str, settings: RemoteSettings) -> RemoteSource:
     check_installed(name)
     server = served(name, settings)
     if settings.budget != 0:

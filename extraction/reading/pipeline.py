@@ -19,7 +19,7 @@ from cinnabar.extraction.documents.page_selection import on_pages
 from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnListIncomplete, OnMissing
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.checks.judgement import with_checks
-from cinnabar.extraction.reading.filling import LONG, Asked, fill_documents, with_advice
+from cinnabar.extraction.reading.filling import LONG, DocumentRequests, fill_documents, with_advice
 from cinnabar.extraction.reading.packets.boundaries import SEVERAL, is_several
 from cinnabar.extraction.reading.planning import chunks_for, locale_of, passage_of, tokens_of
 from cinnabar.extraction.reading.records.constants import with_constants
@@ -172,7 +172,7 @@ def _run_job(read: Sequence[Read], job: Job, overtakes: bool) -> Batch:
     planned = [_plan(item, job, overtakes) for item in on_chosen_pages(read, job)]
     aside = {at: plan.tokens for at, plan in enumerate(planned) if isinstance(plan, Long)}
     plans = [plan for plan in planned if not isinstance(plan, Long)]
-    asked = [Asked(plan.tokens, plan.requests) for plan in plans if isinstance(plan, _Plan)]
+    asked = [DocumentRequests(plan.tokens, plan.requests) for plan in plans if isinstance(plan, _DocumentPlan)]
     with timed(filling, "fill"):
         results = iter(fill_documents(asked, job.engine, job.max_seconds))
     merged: list[Outcome | MergedRecord] = []
@@ -234,7 +234,7 @@ def tokens_or_long(document: Document, job: Job, overtakes: bool) -> int | Long:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _DocumentPlan:
     """A document with the path of its input, its tokens, its chunks, a request for each chunk, and the values of its
     bound fields."""
 
@@ -246,7 +246,7 @@ class _Plan:
     facts: FactValues
 
 
-def _plan(item: Read, job: Job, overtakes: bool) -> _Plan | Long | Outcome:
+def _plan(item: Read, job: Job, overtakes: bool) -> _DocumentPlan | Long | Outcome:
     document = item.found
     if isinstance(document, DocumentError):
         return Outcome(item.path, "quarantined", document.code, problem_message(document), digest=item.digest)
@@ -264,10 +264,10 @@ def _plan(item: Read, job: Job, overtakes: bool) -> _Plan | Long | Outcome:
         return quarantined(item.path, document, error.code, error.detail)
     except Exception as error:
         return quarantined(item.path, document, "internal_error", error_text(error))
-    return _Plan(item.path, document, tokens, pieces, requests, facts)
+    return _DocumentPlan(item.path, document, tokens, pieces, requests, facts)
 
 
-def _merge(plan: _Plan, results: Sequence[Result], job: Job) -> MergedRecord | Outcome:
+def _merge(plan: _DocumentPlan, results: Sequence[Result], job: Job) -> MergedRecord | Outcome:
     """Returns the merged record of a document's filled chunks, or its outcome if a chunk failed."""
     failed = next((result for result in results if isinstance(result, Failed)), None)
     if failed is not None:

@@ -14,15 +14,15 @@ from cinnabar.engine.models.language.memory import free_memory
 from cinnabar.engine.models.language.named_models import named_model
 from cinnabar.engine.models.releases import RELEASED
 from cinnabar.engine.models.remote.prices import Prices
-from cinnabar.engine.models.remote.serving import Settings, is_remote
+from cinnabar.engine.models.remote.serving import RemoteSettings, is_remote
 from cinnabar.engine.models.unusable import named_wrongly
 from cinnabar.extraction.plan.run_options import Device, RunPlan
 from cinnabar.extraction.reading.model_sources import (
     AUTO,
     READER,
     LanguageSource,
+    ModelByName,
     ModelSource,
-    Named,
     RemoteSource,
     Source,
     is_language,
@@ -183,10 +183,10 @@ def _is_calibrated(source: Source) -> bool:
     if isinstance(source, LanguageSource):
         return (Path(source.folder) / CALIBRATION).is_file()
     named = source.load if isinstance(source, ModelSource) else None
-    return isinstance(named, Named) and (model_folder(named.name) / CALIBRATION).is_file()
+    return isinstance(named, ModelByName) and (model_folder(named.name) / CALIBRATION).is_file()
 
 
-def _settings(plan: RunPlan) -> Settings:
+def _settings(plan: RunPlan) -> RemoteSettings:
     """Returns the settings for a server. Raises UsageError if a price or the budget is no such text."""
     values: dict[str, Any] = plan.server.model_dump(exclude_none=True) | {"context": plan.options.context}
     if "prices" in values:
@@ -196,7 +196,7 @@ def _settings(plan: RunPlan) -> Settings:
             values["budget"] = Decimal(values["budget"])
         except InvalidOperation:
             raise UsageError(f"--budget {values['budget']}: expected dollars, such as 5.00") from None
-    return Settings(**values)
+    return RemoteSettings(**values)
 
 
 def _check_models(plan: RunPlan, model: str) -> None:

@@ -64,7 +64,7 @@ class Several:
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class ReasonCount:
     """The number of documents with this outcome and code; `first` holds some of them with their details."""
 
     outcome: str
@@ -98,8 +98,8 @@ class OutcomeTally(Silent):
                 about = outcome.detail or outcome.duplicate_of
                 first.append(printable(f"{outcome.path}: {about}" if about else outcome.path)[:_LONGEST])
 
-    def reasons(self) -> list[Reason]:
+    def reasons(self) -> list[ReasonCount]:
         """Returns the counts so far: written, then quarantined, then skipped, the largest first in each."""
         order = {"written": 0, "quarantined": 1, "skipped": 2}
         ranked = sorted(self._counts.items(), key=lambda item: (order[item[0][0]], -item[1], item[0][1]))
-        return [Reason(*reason, count, tuple(self._first[reason])) for reason, count in ranked]
+        return [ReasonCount(*reason, count, tuple(self._first[reason])) for reason, count in ranked]

@@ -157,7 +157,7 @@ def are_doubtful(confidences: Collection[float]) -> bool:
 
 def freeze_sure(form: Form, filled: Filled, below: float, lists: bool = True) -> dict[str, str | None]:
     """Returns the sure values by pointer, in the form of `Request.known`; values in lists only with `lists`."""
-    walk = _Walk(filled, below, lists, sorted(filled.leaves))
+    walk = _SureWalk(filled, below, lists, sorted(filled.leaves))
     walk.visit(form.root, parse(filled.record), "")
     return walk.frozen
 
@@ -199,7 +199,7 @@ def _internal(lower: MergedRecord, error: Exception) -> Failed:
 
 
 @dataclass(slots=True)
-class _Walk:
+class _SureWalk:
     """Walks a record along its form and freezes sure values; `pointers` are those of its leaves, sorted."""
 
     filled: Filled
@@ -238,7 +238,7 @@ class _Walk:
         rows = [self.filled.rows.get(f"{pointer}/{at}") for at in range(len(node.prefix), len(value))]
         if any(row is None or row[1] < self.below for row in rows):
             return
-        inner = _Walk(self.filled, self.below, self.lists, self.pointers)
+        inner = _SureWalk(self.filled, self.below, self.lists, self.pointers)
         for at, item in enumerate(value):
             part = node.prefix[at] if at < len(node.prefix) else node.item
             held = len(inner.frozen)

@@ -20,7 +20,7 @@ from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.reading.batch_reader import BatchReader
-from cinnabar.extraction.reading.model_sources import Place, named_folder
+from cinnabar.extraction.reading.model_sources import RunPlace, named_folder
 from cinnabar.extraction.reading.progress import Progress, Silent
 from cinnabar.extraction.run.background_commits import BackgroundCommits
 from cinnabar.extraction.run.cluster.supervisor import Supervisor
@@ -380,9 +380,9 @@ class BatchedRun:
             self._progress.advance(run.commit_batch(some))
 
     @property
-    def place(self) -> Place:
+    def place(self) -> RunPlace:
         """Returns the output folder and the id of the run."""
-        return Place(self._opening.store.out, _ESTIMATE if self._run is None else self._run.id)
+        return RunPlace(self._opening.store.out, _ESTIMATE if self._run is None else self._run.id)
 
     def _whole_job(self) -> Job:
         """Returns the job; the first call loads its models."""

@@ -16,7 +16,7 @@ from cinnabar.engine.filler import Metered
 from cinnabar.extraction.corrections.dropped import check_corrections_kept
 from cinnabar.extraction.corrections.learned_rows import learned_rows
 from cinnabar.extraction.corrections.waiting_commits import open_folder
-from cinnabar.extraction.documents.content.inputs import Message
+from cinnabar.extraction.documents.content.inputs import MailMessage
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input, Location, examine, gather, path_of
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress
@@ -111,7 +111,7 @@ class Extraction(BatchedRun):
             between = {part.source.name: part.checks.between for part in self.assignment.parts}
             remember_cases(store.out, assignment.options.case, between)
             named = named_apart(items, spelled)
-            items_of: Iterator[tuple[str, Path | Message | Input]] = iter(named.items())
+            items_of: Iterator[tuple[str, Path | MailMessage | Input]] = iter(named.items())
             if assignment.options.split:
                 kept = PageStore(store.out / PAGES)
                 pool = stack.enter_context(ParserPool(assignment.options.workers, settings=parsers, pages=kept))
@@ -220,16 +220,16 @@ def _name_of(location: Location, spelled: Spelling) -> str:
 
 
 def named_apart(
-    items: Iterable[Path | Message | Input], spelled: Callable[[str], str]
-) -> dict[str, Path | Message | Input]:
+    items: Iterable[Path | MailMessage | Input], spelled: Callable[[str], str]
+) -> dict[str, Path | MailMessage | Input]:
     """Returns the inputs by the paths that their outcomes carry; a second one of a path has a number behind it.
 
     Two spellings of one path are one input. An input of an earlier run keeps its path.
     """
-    named: dict[str, Path | Message | Input] = {}
+    named: dict[str, Path | MailMessage | Input] = {}
     # As they are stored: paths of other letters may be equal there.
     taken: set[str] = set()
-    alike: dict[str, list[Path | Message | Input]] = defaultdict(list)
+    alike: dict[str, list[Path | MailMessage | Input]] = defaultdict(list)
     for item in items:
         path = item.path if isinstance(item, Input) else spelled(path_of(item))
         others = alike[printable(path)]
@@ -243,7 +243,7 @@ def named_apart(
     return named
 
 
-def _place(item: Path | Message | Input) -> tuple[object, ...]:
+def _place(item: Path | MailMessage | Input) -> tuple[object, ...]:
     """Returns what tells an input from all others of its spelled path: its kind, and where it lies."""
     at = f"{item.path} {item.digest}" if isinstance(item, Input) else os.path.realpath(path_of(item))
     return type(item), at, getattr(item, "inner", "")

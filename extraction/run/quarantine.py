@@ -57,7 +57,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
+class ReleasedDocuments:
     """The paths of released documents; `refused` has the reason for each other path."""
 
     released: list[str]
@@ -103,7 +103,7 @@ def _named(one: Held, name: str, spelled: Spelling) -> bool:
     return one.path in (plain, spelled(name)) or one.path.endswith("/" + plain.lstrip("/")) or by_digest
 
 
-def release(out: Path, chosen: Sequence[Held], allowed: Sequence[str] = ()) -> Released:
+def release(out: Path, chosen: Sequence[Held], allowed: Sequence[str] = ()) -> ReleasedDocuments:
     """Writes the rejected records of these documents unchanged, with the flag `released`.
 
     It refuses a record that breaks its schema or is missing, so written records are always valid. It also refuses a
@@ -140,7 +140,7 @@ def release(out: Path, chosen: Sequence[Held], allowed: Sequence[str] = ()) -> R
             run.commit_batch(outcomes)
             run.finish()
         released += paths
-    return Released(released, refused)
+    return ReleasedDocuments(released, refused)
 
 
 def _objection(one: Held, judge: Validator, allowed: Sequence[str]) -> str:

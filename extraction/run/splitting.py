@@ -9,7 +9,7 @@ from pathlib import Path
 from cinnabar.extraction.corrections.packet_rows import settle_packets
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.inputs import Message
+from cinnabar.extraction.documents.content.inputs import MailMessage
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool, name_of
 from cinnabar.extraction.documents.inputs import Input, Location, examine
 from cinnabar.extraction.documents.packets.part import PacketPart, PageRange
@@ -22,7 +22,7 @@ from cinnabar.schemas.errors import CinnabarError
 #: Pages that a parser reads at a time: its time and memory are bounded for any length of a packet.
 WINDOW = 40
 
-_Item = Path | Message | Input
+_Item = Path | MailMessage | Input
 
 
 def split_packets(

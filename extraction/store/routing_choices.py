@@ -13,7 +13,7 @@ from cinnabar.extraction.store.tables import OTHER_KIND
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RoutingChoice:
     """The last choice for a document: the run that made it, its routing, and the schema, "" for none."""
 
     run_id: str
@@ -34,7 +34,7 @@ _DECIDED = (
 )
 
 
-def last_choices(out: Path, name: str) -> dict[str, Choice]:
+def last_choices(out: Path, name: str) -> dict[str, RoutingChoice]:
     """Returns the last choice for each document, by digest, among schemas of which one has this name."""
     if not out.is_dir() or not names(out):
         return {}
@@ -44,7 +44,7 @@ def last_choices(out: Path, name: str) -> dict[str, Choice]:
     )
     with connect(out, sql=sql) as connection:
         rows = connection.execute(sql, [name]).fetchall()
-    return {document: Choice(*rest) for document, *rest in rows}
+    return {document: RoutingChoice(*rest) for document, *rest in rows}
 
 
 def refused_documents(out: Path, name: str, source: str | None = None) -> list[LatestRecord]:

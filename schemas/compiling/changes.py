@@ -90,14 +90,14 @@ def changes(old: CompiledSchema, new: CompiledSchema) -> Changes:
     """
     if notes_of(old.shape).pages != notes_of(new.shape).pages:
         return Changes(changed=("",))
-    walk = _Walk()
+    walk = _ChangeWalk()
     walk.visit(old.shape, new.shape, "", "")
     deepest = sorted(walk.renamed, key=lambda pair: -pair[0].count("/"))
     return Changes(tuple(walk.new), tuple(walk.changed), tuple(walk.gone), Renames(tuple(deepest)))
 
 
 @dataclass(slots=True)
-class _Walk:
+class _ChangeWalk:
     new: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)

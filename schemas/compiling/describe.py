@@ -22,7 +22,7 @@ MAX_NAMES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FormRow:
     """One place of the form: its pointer (`*` for any index or name), its values, and how they are enforced."""
 
     pointer: str
@@ -30,7 +30,7 @@ class Row:
     enforced: str
 
 
-def describe(compiled: CompiledSchema, source: SchemaSource) -> list[Row]:
+def describe(compiled: CompiledSchema, source: SchemaSource) -> list[FormRow]:
     """Two rows for the whole schema, then one for each place in order, each part left out, and each warning.
 
     The last rows propose facts for fields with names like theirs.
@@ -40,28 +40,28 @@ def describe(compiled: CompiledSchema, source: SchemaSource) -> list[Row]:
     if form.choices:
         parts.append(counted(len(form.choices), "choice"))
     rows = [
-        Row(
+        FormRow(
             "",
             source.name,
             f"fingerprint {source.fingerprint[:12]}, {', '.join(parts)}, "
             f"{counted(len(compiled.minimal()), 'character')} at least",
         ),
-        Row("", "the whole record", "judged by every keyword before it is shown or written"),
+        FormRow("", "the whole record", "judged by every keyword before it is shown or written"),
         *_places(form.root, "", ""),
     ]
     for pointer, what in compiled.unenforced:
         kind = "not checked" if what.endswith("not checked") else "not in the form"
-        rows.append(Row(pointer or "/", kind, what))
-    rows += [Row(pointer, "warning", warning) for pointer, warning in inexact_multiples(source.schema)]
+        rows.append(FormRow(pointer or "/", kind, what))
+    rows += [FormRow(pointer, "warning", warning) for pointer, warning in inexact_multiples(source.schema)]
     for one in proposals(form):
         what = f'"{BINDING}": "{one.fact}" would take it from the document\'s facts (docs/facts.md)'
-        rows.append(Row(one.pointer, "may be a fact", what))
+        rows.append(FormRow(one.pointer, "may be a fact", what))
     return rows
 
 
-def _places(node: Node, before: str, behind: str) -> Iterator[Row]:
+def _places(node: Node, before: str, behind: str) -> Iterator[FormRow]:
     """The rows of a node and of all below it; the text of its values stands between `before` and `behind`."""
-    yield Row(node.path or "/", before + _values(node) + behind, _enforced(node))
+    yield FormRow(node.path or "/", before + _values(node) + behind, _enforced(node))
     if isinstance(node, ObjectNode):
         for place in node.properties:
             yield from _places(place.node, "", "" if place.required else ", may be left out")
@@ -77,13 +77,13 @@ def _places(node: Node, before: str, behind: str) -> Iterator[Row]:
             # A generated name may already say the kind of the values.
             known = name.startswith(_values(branch))
             first, *below = _places(branch, "" if known else f"{name}: ", "")
-            yield Row(first.pointer, name, first.enforced) if known else first
+            yield FormRow(first.pointer, name, first.enforced) if known else first
             yield from below
 
 
-def _open(rest: ArrayNode) -> Iterator[Row]:
+def _open(rest: ArrayNode) -> Iterator[FormRow]:
     assert rest.key is not None and rest.item is not None
-    yield Row(f"{rest.path}/*", f"names of open properties, {_count(rest)}", _slot(rest.key))
+    yield FormRow(f"{rest.path}/*", f"names of open properties, {_count(rest)}", _slot(rest.key))
     yield from _places(rest.item, "", "")
 
 

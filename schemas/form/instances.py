@@ -32,7 +32,7 @@ BUDGET, WRITTEN = 1_500, 300_000
 TEXTS, MORE_ITEMS = 12, 3
 
 
-class Rules(Protocol):
+class RecordRules(Protocol):
     """Decides on whole records: a judge."""
 
     def violation(self, value: Any) -> Violation | None:
@@ -53,7 +53,7 @@ class Decision:
 Decided = dict[tuple[str, str], int]
 
 
-def smallest_instance(form: Form, judge: Rules, budget: int = BUDGET) -> str | None:
+def smallest_instance(form: Form, judge: RecordRules, budget: int = BUDGET) -> str | None:
     """The canonical text of a record that the form holds and the judge accepts; None if none was found."""
     order = count()
     waiting: list[tuple[float, int, Decided]] = [(0.0, next(order), {})]
@@ -80,7 +80,7 @@ def smallest_instance(form: Form, judge: Rules, budget: int = BUDGET) -> str | N
     return None
 
 
-def _refused(form: Form, judge: Rules, text: str) -> str | None:
+def _refused(form: Form, judge: RecordRules, text: str) -> str | None:
     """The place at which the judge or the form refuses a record; None if both take it.
 
     A row that `contains` demands is laid out apart from the other rows, and may have properties that these do not hold.

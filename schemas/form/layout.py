@@ -38,7 +38,7 @@ from cinnabar.schemas.reading.shape import (
 
 
 @dataclass(slots=True)
-class Layout:
+class FormLayout:
     """The nodes of one form, numbered while they are laid out.
 
     `day_first` is the order of day and month of slots that say none.
@@ -100,7 +100,7 @@ class Layout:
         contained = None
         if met is not None:
             # It has a layout of its own: its slots are not filled, they only describe a row that is demanded.
-            contained = Layout().node(met, f"{path}/*")
+            contained = FormLayout().node(met, f"{path}/*")
         array = ArrayNode(
             index, path, item, shape.min_items, shape.max_items, nullable, notes.title, notes.description,
             prefix, contained=contained, min_contained=shape.min_contained, unique=shape.unique, binding=notes.binding,
@@ -153,7 +153,7 @@ class Layout:
 def lay_out(shape: Shape) -> Form:
     """The form of a shape."""
     notes = notes_of(shape)
-    layout = Layout(notes.day_first)
+    layout = FormLayout(notes.day_first)
     root = layout.node(shape, "")
     return Form(
         root,

@@ -90,13 +90,13 @@ def left_to_judge(form: Form) -> tuple[str, ...]:
 @lru_cache(maxsize=64)
 def _composed(form: Form) -> tuple[Automaton, tuple[str, ...]]:
     for limits in STEPS:
-        plan = _Plan(limits)
+        plan = _StatePlan(limits)
         size = plan.size(form.root)
         if size <= COMFORTABLE:
             break
     if size > MAX_RAW_STATES:
         raise _too_large(form, plan, size)
-    for tried in (plan, _Plan(replace(limits, spelled=False))):
+    for tried in (plan, _StatePlan(replace(limits, spelled=False))):
         try:
             return _Composer(tried).compose(form.root), tuple(_left_out(form, tried))
         except TooLarge as too_large:
@@ -104,14 +104,14 @@ def _composed(form: Form) -> tuple[Automaton, tuple[str, ...]]:
     raise _too_large(form, tried, size)
 
 
-def _too_large(form: Form, plan: _Plan, states: int) -> TooLarge:
+def _too_large(form: Form, plan: _StatePlan, states: int) -> TooLarge:
     slots = sorted(form.slots, key=lambda slot: -plan.text(slot).states)[:3]
     largest = ", ".join(f"{slot.path or '/'} ({plan.text(slot).states} states)" for slot in slots)
     advice = f"the record has {len(form.slots)} fields, the largest are {largest}; drop fields or loosen patterns"
     return TooLarge(states, MAX_STATES, advice)
 
 
-def _left_out(form: Form, plan: _Plan) -> Iterator[str]:
+def _left_out(form: Form, plan: _StatePlan) -> Iterator[str]:
     for node in walk(form.root):
         if isinstance(node, ArrayNode) and node.unique and not plan.spells_unique(node):
             yield f"{node.path or '/'}: no item twice"
@@ -126,7 +126,7 @@ def _left_out(form: Form, plan: _Plan) -> Iterator[str]:
             yield f"{node.path or '/'}: {node.bounds or 'the length'}"
 
 
-def _members_left(node: ObjectNode, plan: _Plan) -> bool:
+def _members_left(node: ObjectNode, plan: _StatePlan) -> bool:
     """Whether the judge decides on which members are there: too many ways, or a name that is one of many open ones."""
     declared = {place.name for place in node.properties}
     opened = any(not declared.issuperset((name, *others)) for name, others in node.demands) and bool(node.rest)
@@ -148,7 +148,7 @@ class Group:
     exact: bool = True
 
 
-class _Plan:
+class _StatePlan:
     """What becomes states under some limits, and how many it takes."""
 
     def __init__(self, limits: Limits) -> None:
@@ -301,7 +301,7 @@ def _unbounded(texts: Automaton, pattern: str, format_name: str, free: bool) -> 
     return wide if wide.states < texts.states else texts
 
 
-class _Places(Generic[K]):
+class _ContainerPlaces(Generic[K]):
     """The places of a container while it is composed: a state by what is known there, and what waits to go on."""
 
     def __init__(self, new: Callable[[], int]) -> None:
@@ -324,7 +324,7 @@ class _Places(Generic[K]):
 class _Composer:
     """Puts the parts of a record one behind another, as a table with silent edges."""
 
-    def __init__(self, plan: _Plan) -> None:
+    def __init__(self, plan: _StatePlan) -> None:
         self._plan = plan
         self._count = 0
         #: The single edges of literals: states, the bytes that they read, and the states behind.
@@ -446,7 +446,7 @@ class _Composer:
         """
         inside, closing = self._literal(at, brackets[:1]), self._new()
         last_demanded = max((at for at, (group, _) in enumerate(groups) if group.least), default=-1)
-        places = _Places[tuple[int, int, Seen]](self._new)
+        places = _ContainerPlaces[tuple[int, int, Seen]](self._new)
 
         def may_end(seen: Seen, number: int) -> bool:
             return last_demanded < number and (rules is None or rules.may_end(seen, number, len(groups)))
@@ -483,7 +483,7 @@ class _Composer:
         inside, closing = self._literal(at, b"["), self._new()
         if node.min_items == 0:
             self._link(inside, closing)
-        places = _Places[frozenset[int]](self._new)
+        places = _ContainerPlaces[frozenset[int]](self._new)
         self._link(inside, places.at(frozenset()))
         for used, here in places:
             for option in set(range(len(texts))) - used if len(used) < most else ():
@@ -501,7 +501,7 @@ class _Composer:
         assert node.contained is not None and node.item is not None
         group, needed = self._plan.group(node), node.min_contained
         inside, closing = self._literal(at, b"["), self._new()
-        places = _Places[tuple[int, int]](self._new)
+        places = _ContainerPlaces[tuple[int, int]](self._new)
         self._link(inside, places.at((0, 0)))
         for (part, count), here in places:
             for item, more in ((node.item, count), (node.contained, count + 1)):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from cinnabar.schemas.judging.checks import Check, Node, Test
+from cinnabar.schemas.judging.checks import KeywordCheck, Node, Test
 from cinnabar.schemas.judging.resources import Place, Resource
 from cinnabar.schemas.judging.scope import Scope
 from cinnabar.schemas.judging.values import KINDS, OBJECT
@@ -18,7 +18,7 @@ from cinnabar.schemas.judging.values import KINDS, OBJECT
 Below = Iterator[tuple[str | None, Any, Node]]
 
 
-class AllOf(Check):
+class AllOf(KeywordCheck):
     """`allOf`, and `$ref` as an `allOf` of one."""
 
     __slots__ = ("nodes",)
@@ -50,7 +50,7 @@ class AllOf(Check):
             node.mark(value, scope, seen)
 
 
-class Dynamic(Check):
+class Dynamic(KeywordCheck):
     """`$dynamicRef`, and `$recursiveRef` of 2019-09: the outermost entered schema that has the anchor."""
 
     __slots__ = ("otherwise", "where")
@@ -83,7 +83,7 @@ class Dynamic(Check):
         self._target(scope).mark(value, scope, seen)
 
 
-class Alternatives(Check):
+class Alternatives(KeywordCheck):
     """`anyOf` and `oneOf`."""
 
     __slots__ = ("nodes",)
@@ -143,7 +143,7 @@ class OneOf(Alternatives):
         return met
 
 
-class Not(Check):
+class Not(KeywordCheck):
     """`not`; properties and items evaluated within it do not count outside."""
 
     __slots__ = ("node",)
@@ -160,7 +160,7 @@ class Not(Check):
         return (self.node,)
 
 
-class If(Check):
+class If(KeywordCheck):
     """`if` with its `then` and `else`; alone it only marks what it has evaluated."""
 
     __slots__ = ("condition", "no", "yes")
@@ -195,7 +195,7 @@ class If(Check):
             node.mark(value, scope, seen)
 
 
-class DependentSchemas(Check):
+class DependentSchemas(KeywordCheck):
     """`dependentSchemas`: if a property is present, the whole object meets a schema."""
 
     __slots__ = ("nodes",)
@@ -223,7 +223,7 @@ class DependentSchemas(Check):
             node.mark(value, scope, seen)
 
 
-class DependentRequired(Check):
+class DependentRequired(KeywordCheck):
     """`dependentRequired`: if a property is present, others are too."""
 
     __slots__ = ("names", "wanted")

@@ -18,7 +18,7 @@ from cinnabar.schemas.automata.canonical import decimal, parse
 from cinnabar.schemas.decimals import MOST, step_of
 from cinnabar.schemas.errors import RegexError, SchemaError, UnsupportedSchema
 from cinnabar.schemas.formats.formats import FORMATS, is_format
-from cinnabar.schemas.judging.checks import Check, Test
+from cinnabar.schemas.judging.checks import KeywordCheck, Test
 from cinnabar.schemas.judging.dialects import Dialect
 from cinnabar.schemas.judging.resources import Place
 from cinnabar.schemas.judging.scope import Scope
@@ -55,7 +55,7 @@ def _digits_alone(value: Any, _scope: Scope) -> bool:
     return type(value) is int or (type(value) is Decimal and value.as_tuple().exponent == 0)
 
 
-class Type(Check):
+class Type(KeywordCheck):
     """`type`: the kinds that it does not name are refused before any other keyword looks at them."""
 
     __slots__ = ("allowed", "integer", "wanted")
@@ -84,7 +84,7 @@ class Type(Check):
         return kind in self.allowed
 
 
-class Never(Check):
+class Never(KeywordCheck):
     """The schema `false`."""
 
     __slots__ = ()
@@ -100,7 +100,7 @@ class Never(Check):
         return False
 
 
-class Assertion(Check):
+class Assertion(KeywordCheck):
     """A keyword decided by one function."""
 
     __slots__ = ("test", "wanted")
@@ -120,7 +120,7 @@ def broken(place: Place, wanted: str) -> SchemaError:
     return SchemaError(f"{place.pointer or '/'}: expected {wanted}, got {shown(place.value)}")
 
 
-def choices(place: Place, keyword: str) -> Check:
+def choices(place: Place, keyword: str) -> KeywordCheck:
     """`enum` and `const`: equality of JSON values."""
     if keyword == "enum" and not isinstance(place.value, list):
         raise broken(place, "a list of values")
@@ -162,7 +162,7 @@ def _number(place: Place) -> Decimal:
         raise broken(place, "a finite number") from None
 
 
-def bound(place: Place, keyword: str) -> Check:
+def bound(place: Place, keyword: str) -> KeywordCheck:
     """`minimum`, `maximum`, `exclusiveMinimum`, `exclusiveMaximum`: exact, of any size."""
     compare, words = _ORDER[keyword]
     limit = _number(place)
@@ -173,7 +173,7 @@ def bound(place: Place, keyword: str) -> Check:
     return Assertion(place, keyword, NUMBER, within, f"{words} {limit}")
 
 
-def multiple(place: Place, keyword: str) -> Check:
+def multiple(place: Place, keyword: str) -> KeywordCheck:
     """`multipleOf`, exactly: of 10 to the difference of exponents only the remainder is computed."""
     step = _number(place)
     if step <= 0:
@@ -181,7 +181,7 @@ def multiple(place: Place, keyword: str) -> Check:
     return _multiple(place, keyword, step, f"a multiple of {step}")
 
 
-def decimal_places(place: Place, keyword: str) -> Check:
+def decimal_places(place: Place, keyword: str) -> KeywordCheck:
     """`x-cinnabar-decimals`: at most so many decimal places."""
     step = step_of(place.value)
     if step is None:
@@ -189,7 +189,7 @@ def decimal_places(place: Place, keyword: str) -> Check:
     return _multiple(place, keyword, step, f"a number with at most {int(place.value)} decimal places")
 
 
-def _multiple(place: Place, keyword: str, step: Decimal, expected: str) -> Check:
+def _multiple(place: Place, keyword: str, step: Decimal, expected: str) -> KeywordCheck:
     divisor, places = split(step)
 
     def divides(value: int | Decimal | float) -> bool:
@@ -228,7 +228,7 @@ def natural(place: Place) -> int:
     return int(value)
 
 
-def count(place: Place, keyword: str) -> Check:
+def count(place: Place, keyword: str) -> KeywordCheck:
     """Lengths in code points, numbers of items and of properties."""
     kinds, least, unit = _COUNTED[keyword]
     limit = natural(place)
@@ -237,7 +237,7 @@ def count(place: Place, keyword: str) -> Check:
     return Assertion(place, keyword, kinds, lambda value: len(value) <= limit, f"at most {limit} {unit}")
 
 
-def required(place: Place, keyword: str) -> Check:
+def required(place: Place, keyword: str) -> KeywordCheck:
     """`required`: each of these names is a property."""
     names = strings(place)
     if len(names) == 1:
@@ -256,7 +256,7 @@ def strings(place: Place) -> list[str]:
     return place.value
 
 
-def unique(place: Place, keyword: str) -> Check | None:
+def unique(place: Place, keyword: str) -> KeywordCheck | None:
     """`uniqueItems`: no two items are equal; 1 and 1.0 are equal."""
     if not isinstance(place.value, bool):
         raise broken(place, "true or false")
@@ -282,7 +282,7 @@ def matcher(place: Place, keyword: str, pattern: str) -> Callable[[str], bool]:
     return lru_cache(_REMEMBERED)(partial(pattern_matches, pattern))
 
 
-def pattern(place: Place, keyword: str) -> Check:
+def pattern(place: Place, keyword: str) -> KeywordCheck:
     """`pattern`: ECMA-262, found anywhere in the string."""
     if not isinstance(place.value, str):
         raise broken(place, "a pattern")
@@ -290,7 +290,7 @@ def pattern(place: Place, keyword: str) -> Check:
     return Assertion(place, keyword, STRING, found, f"a string with the pattern {place.value:.80}")
 
 
-def format_of(place: Place, keyword: str) -> Check | None:
+def format_of(place: Place, keyword: str) -> KeywordCheck | None:
     """`format`, if it is known; others are annotations."""
     name = place.value
     if not isinstance(name, str):
@@ -301,14 +301,14 @@ def format_of(place: Place, keyword: str) -> Check | None:
     return Assertion(place, keyword, STRING, meets, f"a string of the format {name}")
 
 
-def encoding(place: Place, keyword: str) -> Check | None:
+def encoding(place: Place, keyword: str) -> KeywordCheck | None:
     """`contentEncoding` for base64 (RFC 4648), which draft 7 may assert and later drafts made an annotation."""
     if place.resource.dialect is not Dialect.DRAFT_7 or place.value != "base64":
         return None
     return Assertion(place, keyword, STRING, lambda text: _decoded(text) is not None, "a string in base64")
 
 
-def media_type(place: Place, encoded: bool) -> Check | None:
+def media_type(place: Place, encoded: bool) -> KeywordCheck | None:
     """`contentMediaType` of draft 7 for JSON, which may be in base64."""
     if place.resource.dialect is not Dialect.DRAFT_7 or place.value != "application/json":
         return None

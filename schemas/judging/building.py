@@ -13,7 +13,7 @@ from cinnabar.schemas.decimals import DECIMALS
 from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging import applicators as apply
 from cinnabar.schemas.judging import assertions, containers
-from cinnabar.schemas.judging.checks import Check, Node
+from cinnabar.schemas.judging.checks import KeywordCheck, Node
 from cinnabar.schemas.judging.dialects import Dialect, Entry, modern
 from cinnabar.schemas.judging.resources import RECURSIVE, Documents, Place, Resource
 
@@ -70,7 +70,7 @@ class Builder:
                     where[resource].shared = True
         return bool(self._pending)
 
-    def _checks(self, node: Node) -> list[Check]:
+    def _checks(self, node: Node) -> list[KeywordCheck]:
         place = node.place
         if isinstance(place.value, bool):
             return [] if place.value else [assertions.Never(place)]
@@ -94,7 +94,7 @@ class Builder:
             raise assertions.broken(place, "schemas by name")
         return {name: self.node(place.child(name)) for name in place.value}
 
-    def reference(self, node: Node, keyword: str, reference: Any) -> Check:
+    def reference(self, node: Node, keyword: str, reference: Any) -> KeywordCheck:
         """Returns `$ref`, `$dynamicRef` or `$recursiveRef`: the node that it leads to, or its look-up at run time."""
         target, fragment = self.documents.resolve(reference, node.place, keyword)
         place = node.place.child(keyword)
@@ -105,44 +105,44 @@ class Builder:
         return apply.Dynamic(place, keyword, self.node(target), self._dynamic.setdefault(name, {}))
 
 
-Maker = Callable[[Builder, Node, Entries, str], Check | None]
+Maker = Callable[[Builder, Node, Entries, str], KeywordCheck | None]
 
 
 def _at(node: Node, entries: Entries, keyword: str) -> Place:
     return node.place.child(entries[keyword][0])
 
 
-def _assertion(make: Callable[[Place, str], Check | None]) -> Maker:
+def _assertion(make: Callable[[Place, str], KeywordCheck | None]) -> Maker:
     return lambda _builder, node, entries, keyword: make(_at(node, entries, keyword), keyword)
 
 
-def _type(_builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+def _type(_builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     return assertions.Type(_at(node, entries, keyword), entries[keyword][1])
 
 
-def _content(_builder: Builder, node: Node, entries: Entries, keyword: str) -> Check | None:
+def _content(_builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck | None:
     encoded = entries.get("contentEncoding", ("", ""))[1] == "base64"
     return assertions.media_type(_at(node, entries, keyword), encoded)
 
 
-def _reference(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+def _reference(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     return builder.reference(node, keyword, entries[keyword][1])
 
 
-def _combined(make: Callable[[Place, str, list[Node]], Check]) -> Maker:
-    def maker(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+def _combined(make: Callable[[Place, str, list[Node]], KeywordCheck]) -> Maker:
+    def maker(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
         place = _at(node, entries, keyword)
         return make(place, keyword, builder.listed(place))
 
     return maker
 
 
-def _not(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+def _not(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     place = _at(node, entries, keyword)
     return apply.Not(place, builder.one(place))
 
 
-def _if(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+def _if(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     then, otherwise = (
         builder.one(node.place.child(branch)) if branch in entries else None for branch in ("then", "else")
     )
@@ -150,7 +150,7 @@ def _if(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
     return apply.If(place, builder.one(place), then, otherwise)
 
 
-def _dependent_schemas(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+def _dependent_schemas(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     place = _at(node, entries, keyword)
     if not isinstance(entries[keyword][1], dict):
         raise assertions.broken(place, "schemas by name")
@@ -158,7 +158,7 @@ def _dependent_schemas(builder: Builder, node: Node, entries: Entries, keyword: 
     return apply.DependentSchemas(place, entries[keyword][0], nodes)
 
 
-def _dependent_required(_builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+def _dependent_required(_builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     place = _at(node, entries, keyword)
     if not isinstance(entries[keyword][1], dict):
         raise assertions.broken(place, "lists of names by name")
@@ -166,7 +166,7 @@ def _dependent_required(_builder: Builder, node: Node, entries: Entries, keyword
     return apply.DependentRequired(place, entries[keyword][0], names)
 
 
-def _properties(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+def _properties(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     place = _at(node, entries, keyword)
     return containers.Properties(place, builder.mapped(place))
 
@@ -180,35 +180,35 @@ def _patterns(node: Node, entries: Entries) -> dict[str, containers.Match]:
     return {p: assertions.matcher(place.child(p), "patternProperties", p) for p in place.value}
 
 
-def _pattern_properties(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+def _pattern_properties(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     matches, place = _patterns(node, entries), _at(node, entries, keyword)
     nodes = builder.mapped(place)
     return containers.PatternProperties(place, [(matches[pattern], nodes[pattern]) for pattern in nodes])
 
 
-def _additional(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+def _additional(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     place = _at(node, entries, keyword)
     names = frozenset(entries.get("properties", ("", {}))[1])
     matches = list(_patterns(node, entries).values())
     return containers.AdditionalProperties(place, builder.one(place), names, matches)
 
 
-def _property_names(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+def _property_names(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     place = _at(node, entries, keyword)
     return containers.PropertyNames(place, builder.one(place))
 
 
-def _prefix(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+def _prefix(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     place = _at(node, entries, keyword)
     return containers.PrefixItems(place, builder.listed(place))
 
 
-def _items(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+def _items(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     place = _at(node, entries, keyword)
     return containers.Items(place, builder.one(place), len(entries.get("prefixItems", ("", ()))[1]))
 
 
-def _contains(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+def _contains(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     place = _at(node, entries, keyword)
     least = assertions.natural(_at(node, entries, "minContains")) if "minContains" in entries else 1
     most = assertions.natural(_at(node, entries, "maxContains")) if "maxContains" in entries else None
@@ -216,7 +216,7 @@ def _contains(builder: Builder, node: Node, entries: Entries, keyword: str) -> C
     return containers.Contains(place, builder.one(place), least, most, evaluates)
 
 
-def _unevaluated(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+def _unevaluated(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     place = _at(node, entries, keyword)
     return containers.Unevaluated(place, keyword, builder.one(place), node)
 

@@ -18,7 +18,7 @@ from cinnabar.schemas.judging.values import KINDS
 Test = Callable[[Any, Scope], bool]
 
 
-class Check:
+class KeywordCheck:
     """One keyword of one schema. `kinds` are the Python types of the values that the keyword judges."""
 
     __slots__ = ("keyword", "kinds", "place")
@@ -59,7 +59,7 @@ class Tests(dict[type, tuple[Test, ...]]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.checks: tuple[Check, ...] = ()
+        self.checks: tuple[KeywordCheck, ...] = ()
 
     def __missing__(self, kind: type) -> tuple[Test, ...]:
         if kind not in KINDS:
@@ -85,7 +85,7 @@ class Node:
         self._admitted: dict[type, bool] | None = None
 
     @property
-    def checks(self) -> tuple[Check, ...]:
+    def checks(self) -> tuple[KeywordCheck, ...]:
         """The checks of its keywords, in the order in which they are tried."""
         return self.tests.checks
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from cinnabar.schemas.judging.applicators import Below
-from cinnabar.schemas.judging.checks import Check, Node
+from cinnabar.schemas.judging.checks import KeywordCheck, Node
 from cinnabar.schemas.judging.resources import Place
 from cinnabar.schemas.judging.scope import Scope
 from cinnabar.schemas.judging.values import ARRAY, OBJECT
@@ -20,7 +20,7 @@ from cinnabar.schemas.judging.values import ARRAY, OBJECT
 Match = Callable[[str], bool]
 
 
-class Properties(Check):
+class Properties(KeywordCheck):
     """`properties`."""
 
     __slots__ = ("nodes",)
@@ -45,7 +45,7 @@ class Properties(Check):
         seen.update(value.keys() & self.nodes.keys())
 
 
-class PatternProperties(Check):
+class PatternProperties(KeywordCheck):
     """`patternProperties`: a property meets the schemas of all patterns that its name matches."""
 
     __slots__ = ("nodes",)
@@ -71,7 +71,7 @@ class PatternProperties(Check):
         seen.update(name for matches, _ in self.nodes for name in value if matches(name))
 
 
-class AdditionalProperties(Check):
+class AdditionalProperties(KeywordCheck):
     """`additionalProperties`: the properties that no name and no pattern beside it covers."""
 
     __slots__ = ("matches", "names", "node")
@@ -101,7 +101,7 @@ class AdditionalProperties(Check):
         seen.update(self._others(value))
 
 
-class PropertyNames(Check):
+class PropertyNames(KeywordCheck):
     """`propertyNames`: every name, as a string, meets a schema."""
 
     __slots__ = ("node",)
@@ -115,7 +115,7 @@ class PropertyNames(Check):
         return all(self.node.holds(name, scope) for name in value)
 
 
-class PrefixItems(Check):
+class PrefixItems(KeywordCheck):
     """`prefixItems`: the first items, each by its own schema."""
 
     __slots__ = ("nodes",)
@@ -140,7 +140,7 @@ class PrefixItems(Check):
         seen.update(range(min(len(self.nodes), len(value))))
 
 
-class Items(Check):
+class Items(KeywordCheck):
     """`items`: all items behind those of `prefixItems`."""
 
     __slots__ = ("node", "start")
@@ -166,7 +166,7 @@ class Items(Check):
         seen.update(range(len(value)))
 
 
-class Contains(Check):
+class Contains(KeywordCheck):
     """`contains` with `minContains` and `maxContains`; from 2020-12 on, the items found are evaluated."""
 
     __slots__ = ("evaluates", "least", "most", "node", "wanted")
@@ -191,7 +191,7 @@ class Contains(Check):
             seen.update(i for i, part in enumerate(value) if self.node.holds(part, scope))
 
 
-class Unevaluated(Check):
+class Unevaluated(KeywordCheck):
     """`unevaluatedProperties` and `unevaluatedItems`; tested after all other keywords of the schema."""
 
     __slots__ = ("node", "owner")

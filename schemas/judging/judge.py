@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cinnabar.schemas.judging.building import Builder
-from cinnabar.schemas.judging.checks import Check, Node
+from cinnabar.schemas.judging.checks import KeywordCheck, Node
 from cinnabar.schemas.judging.scope import Scope
 from cinnabar.schemas.judging.values import shown
 from cinnabar.schemas.pointers import escape
@@ -81,6 +81,6 @@ def _blamed(node: Node, value: Any, scope: Scope) -> Violation:
             pointer += "/" + escape(token)
 
 
-def _step(check: Check, value: Any, scope: Scope) -> tuple[str | None, Any, Node] | None:
+def _step(check: KeywordCheck, value: Any, scope: Scope) -> tuple[str | None, Any, Node] | None:
     """The part of the value that makes the keyword fail, if there is one."""
     return next((step for step in check.below(value, scope) if not step[2].holds(step[1], scope)), None)

@@ -70,7 +70,7 @@ def read_yaml(text: str) -> YamlText:
     within the bounds, and UnsupportedSchema with the pointer if it is too deep.
     """
     # PyYAML's own composer and constructor know YAML 1.1, and in C they go to any depth; its events do neither.
-    reader = _Reader(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+    reader = _EventReader(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
     try:
         value = reader.document()
     except yaml.MarkedYAMLError as problem:
@@ -93,7 +93,7 @@ def _advice(text: str, mark: yaml.Mark | None) -> str:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _EventReader:
     """Makes JSON values of the events of a text; it recurses no deeper than MAX_LEVELS."""
 
     events: Iterator[Any]

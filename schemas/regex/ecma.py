@@ -85,7 +85,7 @@ MAX_DEPTH = 100
 
 def parse(pattern: str) -> Tree:
     """The tree of this pattern; raises RegexError with an offset if it is no pattern or not regular."""
-    parser = _Parser(pattern)
+    parser = _EcmaParser(pattern)
     tree = parser.whole()
     if parser.references:
         parser.fail("a backreference is not regular", parser.references[0][0])
@@ -95,13 +95,13 @@ def parse(pattern: str) -> Tree:
 def is_regex(text: str) -> bool:
     """Whether this is a valid pattern, regular or not; backreferences are allowed."""
     try:
-        _Parser(text).whole()
+        _EcmaParser(text).whole()
     except RegexError:
         return False
     return True
 
 
-class _Parser:
+class _EcmaParser:
     def __init__(self, pattern: str) -> None:
         self.text, self.at, self.depth, self.groups = pattern, 0, 0, 0
         self.names: set[str] = set()

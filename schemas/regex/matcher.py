@@ -18,11 +18,11 @@ Seen = dict[int, int]
 
 def matches_somewhere(tree: Tree, text: str) -> bool:
     """Whether the tree matches anywhere in the text, as for JSON Schema's `pattern`."""
-    places = _Places(text)
+    places = _TextPositions(text)
     return places.follow(tree, places.all, False, {}) != 0
 
 
-class _Places:
+class _TextPositions:
     """The positions of one text, and the effect of patterns on sets of them."""
 
     def __init__(self, text: str) -> None:

@@ -18,7 +18,7 @@ from cinnabar.engine.precision import (
     reading_precision,
 )
 from cinnabar.engine.request import Filled, Request
-from cinnabar.extraction.reading.model_sources import ModelSource, Named, model_source
+from cinnabar.extraction.reading.model_sources import ModelByName, ModelSource, model_source
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import UsageError
 
@@ -44,7 +44,7 @@ def test_a_run_fixes_the_precision_for_all_of_its_machines(monkeypatch: pytest.M
     low = model_source("default", "cpu")
     monkeypatch.setenv("CINNABAR_PRECISION", "float32")
     high = model_source("default", "cpu")
-    assert isinstance(low, ModelSource) and isinstance(low.load, Named)
+    assert isinstance(low, ModelSource) and isinstance(low.load, ModelByName)
     assert low.load.precision == "bfloat16"
     assert high.fingerprint == fingerprint_of("default") != low.fingerprint
     assert low.fingerprint == in_precision(high.fingerprint, "bfloat16")

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import torch
 
-from cinnabar.kernels.expert_routing import ExpertRouting, Routing
+from cinnabar.kernels.expert_routing import ExpertRouting, RoutingRule
 from cinnabar.kernels.expert_routing_triton import TritonExpertRouting
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 #: Tokens, and how experts are chosen: LLaDA 2's, Qwen3's, one of many, and numbers that are no powers of two.
 CASES = [
-    (5, Routing(8, 3, False, 4, 2, True, 2.5)),
-    (7, Routing(6, 2, True, 1, 1, True, 1.0)),
-    (1, Routing(16, 1, True, 1, 1, True, 1.0)),
-    (140, Routing(12, 8, False, 3, 3, False, 0.5)),
+    (5, RoutingRule(8, 3, False, 4, 2, True, 2.5)),
+    (7, RoutingRule(6, 2, True, 1, 1, True, 1.0)),
+    (1, RoutingRule(16, 1, True, 1, 1, True, 1.0)),
+    (140, RoutingRule(12, 8, False, 3, 3, False, 0.5)),
 ]
 
 
-def compare(number: int, many: int, routing: Routing) -> None:
+def compare(number: int, many: int, routing: RoutingRule) -> None:
     """Fails where they differ."""
     draw = torch.Generator().manual_seed(number)
     plain, kernels = ExpertRouting(), TritonExpertRouting()

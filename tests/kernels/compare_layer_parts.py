@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import torch
 
-from cinnabar.kernels.layer_parts import HeadNorms, HeadShape, LayerParts, Positioned, Written
+from cinnabar.kernels.layer_parts import CacheWrites, HeadNorms, HeadShape, LayerParts, Positioned
 from cinnabar.kernels.layer_parts_triton import TritonLayerParts
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -46,7 +46,7 @@ def compare(number: int, many: int, shape: HeadShape, dtype: torch.dtype) -> Non
         results = []
         for parts in (plain, kernels):
             held = [torch.zeros(20, shape.key_heads, shape.width, dtype=dtype, device=DEVICE) for _ in range(2)]
-            results.append((parts.queries(joined, shape, at, normed, Written(held[0], held[1], places)), *held))
+            results.append((parts.queries(joined, shape, at, normed, CacheWrites(held[0], held[1], places)), *held))
         for wanted, found in zip(*results, strict=True):
             torch.testing.assert_close(found, wanted, **close)
 

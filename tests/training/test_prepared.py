@@ -8,18 +8,18 @@ import numpy as np
 from tiny_network import bills
 from training.reader import load_sources, save_source
 
-from cinnabar.engine.training.pool import Source
+from cinnabar.engine.training.pool import TrainingSource
 
 SHORT, LONG = bills(4), bills(3, longest=60)
 
 
-def sources() -> list[Source]:
+def sources() -> list[TrainingSource]:
     return [
-        Source("long", 1.0, LONG),
-        Source("own schema", 1.0, SHORT[2:], shared_schema=False),
-        Source("short", 3.0, SHORT[:2]),
-        Source("nothing", 1.0, [], SHORT),
-        Source("off", 0.0, [SHORT[3]]),
+        TrainingSource("long", 1.0, LONG),
+        TrainingSource("own schema", 1.0, SHORT[2:], shared_schema=False),
+        TrainingSource("short", 3.0, SHORT[:2]),
+        TrainingSource("nothing", 1.0, [], SHORT),
+        TrainingSource("off", 0.0, [SHORT[3]]),
     ]
 
 

@@ -24,7 +24,7 @@ from cinnabar.engine.models.language.checkpoint import save_decoder
 from cinnabar.engine.models.language.decoder import Attention, Decoder
 from cinnabar.engine.models.language.language_model import LanguageModel, fresh_language_model
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.engine.training.diffusion.examples import Example, answered
+from cinnabar.engine.training.diffusion.examples import TokenExample, answered
 from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
 from cinnabar.extraction.plan.run_options import Device
 from training.diffusion.pages import Page, Pages, page_messages
@@ -50,7 +50,7 @@ def train_small_model(
     model = fresh_language_model(made, "cpu", "float32")
     decoder = model.decoder.requires_grad_(True)
 
-    def draw(count: int, share: float, rng: random.Random) -> Sequence[Example]:
+    def draw(count: int, share: float, rng: random.Random) -> Sequence[TokenExample]:
         most = round(_FEWEST + (_MOST - _FEWEST) * min(1.0, share / _RISE))
         return page_examples(model, Pages(most=most, two_answers=_TWO_ANSWERS), count, rng)
 
@@ -59,7 +59,7 @@ def train_small_model(
     return made
 
 
-def page_examples(model: LanguageModel, pages: Pages, count: int, rng: random.Random) -> list[Example]:
+def page_examples(model: LanguageModel, pages: Pages, count: int, rng: random.Random) -> list[TokenExample]:
     """Returns examples of freshly drawn pages."""
     found = []
     for _ in range(count):

@@ -22,7 +22,7 @@ import torch
 
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.extraction.documents.ingest.dispatch import parse
-from cinnabar.extraction.reading.packets.boundaries import FITTED, Line, PageSigns, ends, features, page_signs
+from cinnabar.extraction.reading.packets.boundaries import FITTED, EdgedLine, PageSigns, ends, features, page_signs
 from cinnabar.schemas.errors import DocumentError
 from training.generator.generator import FAMILIES, make_example
 from training.packets.sheets import divided, draw_style, kinds_in, printed, sheet
@@ -127,7 +127,7 @@ def scanned(page: PageSigns, rng: Random) -> PageSigns:
     for line in page.lines:
         if line.text in read:
             top, bottom = (max(0.0, y + shift + rng.gauss(0, 0.002)) for y in (line.top, line.bottom))
-            lines.append(Line(read[line.text], top, bottom, line.height * rng.gauss(1, 0.06)))
+            lines.append(EdgedLine(read[line.text], top, bottom, line.height * rng.gauss(1, 0.06)))
     text = "\n".join(read[line.strip()] for line in page.text.split("\n") if line.strip() in read)
     return PageSigns(page.number, page.size, text, tuple(sorted(lines, key=lambda one: one.top)))
 

@@ -13,7 +13,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from cinnabar.engine.models.language.configuration import Settings, read_settings
+from cinnabar.engine.models.language.configuration import ConfigSettings, read_settings
 from cinnabar.engine.models.language.named_models import checkpoint_folder
 from cinnabar.engine.models.language.weights_file import stored_tensors, weight_files
 from cinnabar.schemas.errors import ModelError, UsageError
@@ -87,7 +87,7 @@ def products_of(adapter: Path) -> Mapping[str, Callable[[slice | None], torch.Te
     return products
 
 
-def _changes(adapter: Path, settings: Settings) -> tuple[Mapping[str, _Product], Mapping[str, torch.Tensor]]:
+def _changes(adapter: Path, settings: ConfigSettings) -> tuple[Mapping[str, _Product], Mapping[str, torch.Tensor]]:
     """Returns the products and the whole tensors of a LoRA folder, by the names of the tensors that they change."""
     try:
         stored = load_file(adapter / WEIGHTS)
@@ -113,7 +113,7 @@ def _changes(adapter: Path, settings: Settings) -> tuple[Mapping[str, _Product],
     return products, whole
 
 
-def _of_module(settings: Settings, key: str, name: str) -> Any:
+def _of_module(settings: ConfigSettings, key: str, name: str) -> Any:
     """Returns what a pattern of modules says of this tensor, None if none is meant."""
     module = name.removesuffix(".weight")
     found = (value for pattern, value in settings.table(key).items() if re.search(rf"(^|\.){pattern}$", module))

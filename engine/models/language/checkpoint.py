@@ -40,9 +40,9 @@ from cinnabar.engine.models.language.quantised import (
     quantised_bytes,
 )
 from cinnabar.engine.models.language.rounded import pack_layers, rounded_layer
-from cinnabar.engine.models.language.tensor_names import Part, merged_experts
+from cinnabar.engine.models.language.tensor_names import TensorRows, merged_experts
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.engine.models.language.weights_file import GGUF_TYPES, SIZES, Stored, stored_tensors
+from cinnabar.engine.models.language.weights_file import GGUF_TYPES, SIZES, StoredTensor, stored_tensors
 from cinnabar.engine.models.mapped_weights import digest_of, mapped_tensors
 from cinnabar.engine.precision import VARIABLE, Precision
 from cinnabar.schemas.errors import ModelError
@@ -71,11 +71,11 @@ _CODE = ("adapter", "checkpoint", "families", "gguf_folder", "quantised", "tenso
 _ROUNDED = 1 << 22
 _EMBEDDING, _HEAD = "model.embed_tokens.weight", "lm_head.weight"
 #: Reads rows of a part; see `_opened`.
-_Read = Callable[[Part, slice | None], torch.Tensor]
+_Read = Callable[[TensorRows, slice | None], torch.Tensor]
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class CheckpointContents:
     """The tensors of a checkpoint compared with those that its decoder needs.
 
     stored: the tensors that are there and fit, by the checkpoint's names. places: shape and parts of the decoder's
@@ -84,8 +84,8 @@ class Contents:
     adapter: a LoRA folder whose changes are added to the tensors as they are read.
     """
 
-    stored: dict[str, Stored]
-    places: dict[str, tuple[tuple[int, ...], tuple[Part, ...]]]
+    stored: dict[str, StoredTensor]
+    places: dict[str, tuple[tuple[int, ...], tuple[TensorRows, ...]]]
     missing: tuple[str, ...]
     odd: tuple[str, ...]
     ignored: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class Contents:
         return sum(stored.values for stored in self.stored.values())
 
 
-def read_contents(folder: Path, traits: Traits) -> Contents:
+def read_contents(folder: Path, traits: Traits) -> CheckpointContents:
     """Compares the headers of a checkpoint's files with what a decoder of these traits needs.
 
     Raises ModelError if there are fewer tensors than layers or experts.
@@ -127,7 +127,7 @@ def read_contents(folder: Path, traits: Traits) -> Contents:
         name: (shape, (merged_experts(name, there) if merged else None) or family.parts(name, traits))
         for name, shape in shapes.items()
     }
-    by_name: dict[str, Stored] = {}
+    by_name: dict[str, StoredTensor] = {}
     missing, odd = [], []
     for named, shape in _expected(places).items():
         stored = there.pop(named, None)
@@ -140,12 +140,12 @@ def read_contents(folder: Path, traits: Traits) -> Contents:
         else:
             by_name[named] = stored
     odd += [f"{name} (no part of {family.title})" for name in there if not name.endswith(_COMPUTED)]
-    return Contents(by_name, places, tuple(missing), tuple(odd), ignored)
+    return CheckpointContents(by_name, places, tuple(missing), tuple(odd), ignored)
 
 
-def _sought(stored: Mapping[str, Stored], family: Family) -> tuple[dict[str, Stored], tuple[str, ...]]:
+def _sought(stored: Mapping[str, StoredTensor], family: Family) -> tuple[dict[str, StoredTensor], tuple[str, ...]]:
     """Returns the stored tensors by the names under which they are sought, and the names of those that are not."""
-    there: dict[str, Stored] = {}
+    there: dict[str, StoredTensor] = {}
     ignored = []
     for name, tensor in stored.items():
         sought = family.sought(name)
@@ -156,7 +156,7 @@ def _sought(stored: Mapping[str, Stored], family: Family) -> tuple[dict[str, Sto
     return there, tuple(ignored)
 
 
-def _expected(places: Mapping[str, tuple[tuple[int, ...], tuple[Part, ...]]]) -> dict[str, tuple[int, ...]]:
+def _expected(places: Mapping[str, tuple[tuple[int, ...], tuple[TensorRows, ...]]]) -> dict[str, tuple[int, ...]]:
     """Returns the shapes of the stored tensors, by the checkpoint's names."""
     shapes: dict[str, tuple[int, ...]] = {}
     for shape, parts in places.values():
@@ -179,7 +179,7 @@ def _rowed(shape: tuple[int, ...]) -> tuple[int, ...]:
     return (shape[0] * shape[1], *shape[2:]) if len(shape) == 3 else shape
 
 
-def check_contents(folder: Path, contents: Contents) -> None:
+def check_contents(folder: Path, contents: CheckpointContents) -> None:
     """Raises ModelError for missing and odd tensors, with their number and the first of them."""
     for what, names in (("missing", contents.missing), ("odd", contents.odd)):
         if names:
@@ -189,7 +189,7 @@ def check_contents(folder: Path, contents: Contents) -> None:
             )
 
 
-def weight_bytes(contents: Contents, precision: Precision) -> int:
+def weight_bytes(contents: CheckpointContents, precision: Precision) -> int:
     """Returns the memory that the weights take in this precision, mapped pages counted."""
     bits, whole = _BITS.get(precision), contents.parameters * _DTYPES[precision].itemsize
     if precision == "int8":
@@ -267,7 +267,7 @@ def load_decoder(
 
 
 def _state(
-    contents: Contents, precision: Precision, device: torch.device, integers: bool
+    contents: CheckpointContents, precision: Precision, device: torch.device, integers: bool
 ) -> Iterator[tuple[str, torch.Tensor]]:
     """Yields what a decoder's `load_state_dict` takes in this precision, one tensor after the other.
 
@@ -292,7 +292,7 @@ def _state(
     give_back_memory()
 
 
-def _kept_state(contents: Contents, integers: bool) -> dict[str, torch.Tensor]:
+def _kept_state(contents: CheckpointContents, integers: bool) -> dict[str, torch.Tensor]:
     """Returns the state of a decoder in 8 bits, mapped from a file that is written at the first use."""
     files = sorted({stored.path.resolve() for stored in contents.stored.values()})
     files += [] if contents.adapter is None else [contents.adapter / name for name in (ADAPTER, WEIGHTS)]
@@ -321,7 +321,12 @@ def _is_float8(name: str, shape: tuple[int, ...]) -> bool:
 
 
 def _in_integers(
-    name: str, shape: tuple[int, ...], parts: Sequence[Part], contents: Contents, read: _Read, integers: bool
+    name: str,
+    shape: tuple[int, ...],
+    parts: Sequence[TensorRows],
+    contents: CheckpointContents,
+    read: _Read,
+    integers: bool,
 ) -> Iterator[tuple[str, torch.Tensor]]:
     """Yields a matrix of 8 bits with its scales, and zeros for a bias that is not stored; see `rounded_layer`."""
     stem, count = name.removesuffix("weight"), shape[0] // len(parts)
@@ -341,7 +346,7 @@ def _in_integers(
 
 
 def _whole(
-    shape: tuple[int, ...], parts: Sequence[Part], read: _Read, device: torch.device, kept: torch.dtype
+    shape: tuple[int, ...], parts: Sequence[TensorRows], read: _Read, device: torch.device, kept: torch.dtype
 ) -> torch.Tensor:
     """Returns a tensor of the decoder."""
     if len(parts) == 1:
@@ -355,7 +360,7 @@ def _whole(
 
 
 @contextmanager
-def _opened(contents: Contents) -> Iterator[_Read]:
+def _opened(contents: CheckpointContents) -> Iterator[_Read]:
     """Gives a function that reads these rows of a part's stored tensor, the part's own ones if they are None."""
     with ExitStack() as opened:
         files: dict[Path, Any] = {}
@@ -364,13 +369,13 @@ def _opened(contents: Contents) -> Iterator[_Read]:
             with _naming_file(path):
                 files[path] = opened.enter_context(safe_open(path, "pt"))
 
-        def read(part: Part, rows: slice | None) -> torch.Tensor:
+        def read(part: TensorRows, rows: slice | None) -> torch.Tensor:
             if rows is None and part.rows is not None:
                 rows = slice(part.begin, part.begin + part.rows)
             found, change = stored_rows(part, rows), changes.get(part.name)
             return found if change is None else found.float() + change(rows)
 
-        def stored_rows(part: Part, rows: slice | None) -> torch.Tensor:
+        def stored_rows(part: TensorRows, rows: slice | None) -> torch.Tensor:
             stored = contents.stored[part.name]
             if stored.path not in files and not stored.heads and rows is not None:
                 return dequantised(stored, rows)

@@ -24,7 +24,7 @@ PRECISION = "precision"
 ANSWERS, RECORDS = "answers", "records"
 
 
-class Settings:
+class ConfigSettings:
     """The JSON object of one file; every method raises ModelError if the key's value is not of the kind asked for."""
 
     def __init__(self, values: Mapping[str, Any], path: Path) -> None:
@@ -104,17 +104,17 @@ class Settings:
         return ModelError(f"{self.path}: expected `{key}` to be {expected}, found {json.dumps(value)[:80]}")
 
 
-def read_settings(path: Path) -> Settings:
+def read_settings(path: Path) -> ConfigSettings:
     """Returns the JSON object of a file, an empty one if there is no such file. Raises ModelError for anything else."""
     if not path.is_file():
-        return Settings({}, path)
+        return ConfigSettings({}, path)
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{path}: expected JSON, and it cannot be read: {error}; fetch the file again") from error
     if not isinstance(values, dict):
         raise ModelError(f"{path}: expected a JSON object, found {type(values).__name__}; fetch the file again")
-    return Settings(values, path)
+    return ConfigSettings(values, path)
 
 
 def is_checkpoint(folder: str | Path) -> bool:

@@ -31,7 +31,7 @@ _Attend = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PassText:
     """The part of a text that a pass reads: tokens [T] int64 from position `begin` on.
 
     opened: the first position of the canvas, the end of the part if it has none. held: keys and values by layer of the
@@ -196,7 +196,7 @@ class DiffusionGemma(Decoder):
             replace(traits, head_width=local.head_width, rope_theta=local.rope_theta, rope={}, rotary_width=None)
         )
 
-    def read(self, readings: Sequence[Reading]) -> tuple[list[torch.Tensor], list[list[Held]]]:
+    def read(self, readings: Sequence[PassText]) -> tuple[list[torch.Tensor], list[list[Held]]]:
         """Returns (hidden states [T, D] of each part, its keys and values [H, T, W] by layer).
 
         On a CPU one part is read after the other: products of other shapes round otherwise, and what a canvas expects
@@ -234,7 +234,7 @@ class DiffusionGemma(Decoder):
         ends = [int(many) for many in real.sum(1)]
         opens = ends if opened is None else opened.tolist()
         states, _ = self.read(
-            [Reading(row[kept], 0, begin) for row, kept, begin in zip(tokens, real, opens, strict=True)]
+            [PassText(row[kept], 0, begin) for row, kept, begin in zip(tokens, real, opens, strict=True)]
         )
         hidden = states[0].new_zeros(*tokens.shape, states[0].shape[-1])
         hidden[real] = torch.cat(states)
@@ -267,7 +267,7 @@ class DiffusionGemma(Decoder):
             return embedding.mixed(shares)
         return shares.to(embedding.weight.dtype) @ embedding.weight
 
-    def _embedded(self, reading: Reading) -> torch.Tensor:
+    def _embedded(self, reading: PassText) -> torch.Tensor:
         x: torch.Tensor = self.model.embed_tokens(reading.tokens) * self._scale
         text = max(reading.opened - reading.begin, 0)
         if text == len(x):
@@ -276,7 +276,7 @@ class DiffusionGemma(Decoder):
 
 
 def _attention(
-    readings: Sequence[Reading],
+    readings: Sequence[PassText],
     sizes: Sequence[int],
     layer: int,
     window: int | None,

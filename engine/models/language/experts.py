@@ -14,15 +14,15 @@ from torch import nn
 
 from cinnabar.engine.models.integer_products import project
 from cinnabar.engine.models.language.traits import ExpertTraits
-from cinnabar.kernels.expert_routing import ExpertRouting, Routing
+from cinnabar.kernels.expert_routing import ExpertRouting, RoutingRule
 
 #: The steps of experts by their definitions.
 ROUTING = ExpertRouting()
 
 
-def routing_of(traits: ExpertTraits) -> Routing:
+def routing_of(traits: ExpertTraits) -> RoutingRule:
     """Returns how a model of these traits chooses experts."""
-    return Routing(
+    return RoutingRule(
         traits.count, traits.chosen, traits.softmax, traits.groups, traits.chosen_groups, traits.normed, traits.scale
     )
 
@@ -46,7 +46,7 @@ class FeedForward(nn.Module):
         return made
 
 
-class Router(nn.Module):
+class ExpertRouter(nn.Module):
     """Chooses experts for each token, in float32."""
 
     expert_bias: torch.Tensor | None
@@ -104,7 +104,7 @@ class Mixture(nn.Module):
 
     def __init__(self, width: int, traits: ExpertTraits) -> None:
         super().__init__()
-        self.gate = Router(width, traits)
+        self.gate = ExpertRouter(width, traits)
         self.experts = Experts(width, traits.count, traits.inner)
         self.shared_experts = FeedForward(width, traits.shared) if traits.shared else None
 

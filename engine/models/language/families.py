@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.engine.models.language import tensor_names
-from cinnabar.engine.models.language.configuration import CONFIG, GENERATION, Settings, read_settings
+from cinnabar.engine.models.language.configuration import CONFIG, GENERATION, ConfigSettings, read_settings
 from cinnabar.engine.models.language.family_traits import (
     read_fast_dllm,
     read_llada2,
@@ -49,7 +49,7 @@ class Family:
 
     title: str
     architecture: str
-    read: Callable[[Settings], Traits]
+    read: Callable[[ConfigSettings], Traits]
     parts: Parts = tensor_names.same
     template: Mapping[str, Any] = field(default_factory=dict)
     sought: Callable[[str], str | None] = lambda name: name
@@ -73,7 +73,7 @@ def read_family(folder: str | Path) -> tuple[Family, Traits]:
     if settings.values.get("quantization_config") is not None:
         raise ModelError(f"{settings.path}: quantised weights cannot be run; take the release in bfloat16 or float16")
     as_run = _as_run(settings.path.parent)
-    settings = Settings({**as_run.values, **settings.values}, settings.path)
+    settings = ConfigSettings({**as_run.values, **settings.values}, settings.path)
     traits = family.read(settings)
     if traits.noise == "mask" and 0 < (threshold := as_run.number("threshold", default=0.0)) < 1:
         traits = replace(traits, threshold=threshold)
@@ -104,11 +104,12 @@ def read_family(folder: str | Path) -> tuple[Family, Traits]:
     return family, traits
 
 
-def _as_run(folder: Path) -> Settings:
+def _as_run(folder: Path) -> ConfigSettings:
     """Returns what is taken of a release's generation_config.json."""
     settings = read_settings(folder / GENERATION)
     taken = ("block_length", "mask_token_id", "threshold")
-    return Settings({key: settings.values[key] for key in taken if settings.values.get(key) is not None}, settings.path)
+    values = {key: settings.values[key] for key in taken if settings.values.get(key) is not None}
+    return ConfigSettings(values, settings.path)
 
 
 def told_elsewhere(folder: Path) -> str:

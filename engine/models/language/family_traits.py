@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import replace
 
-from cinnabar.engine.models.language.configuration import Settings
+from cinnabar.engine.models.language.configuration import ConfigSettings
 from cinnabar.engine.models.language.rope_scaling import rope_of, rope_settings, window_of
 from cinnabar.engine.models.language.traits import ExpertTraits, Traits
 from cinnabar.schemas.errors import ModelError
@@ -23,7 +23,7 @@ _EDITS = re.compile(r"LLaDA2\.[12]", re.IGNORECASE)
 BLOCK = 32
 
 
-def _body(settings: Settings, family: str) -> Traits:
+def _body(settings: ConfigSettings, family: str) -> Traits:
     """Returns the traits that most families tell by the same keys: those of an autoregressive model."""
     settings.demand("hidden_act", "silu", default="silu")
     settings.demand("mlp_bias", False, default=False)
@@ -60,34 +60,34 @@ def _body(settings: Settings, family: str) -> Traits:
     )
 
 
-def _demand_whole_heads(settings: Settings) -> None:
+def _demand_whole_heads(settings: ConfigSettings) -> None:
     for one in (settings, rope_settings(settings)):
         one.demand("partial_rotary_factor", None, 1, default=None)
 
 
-def read_qwen2(settings: Settings) -> Traits:
+def read_qwen2(settings: ConfigSettings) -> Traits:
     """Returns the traits of Qwen2, whose queries, keys and values always have biases."""
     _demand_whole_heads(settings)
     return replace(_body(settings, "qwen2"), qkv_bias=True)
 
 
-def _with_attention_bias(settings: Settings, family: str) -> Traits:
+def _with_attention_bias(settings: ConfigSettings, family: str) -> Traits:
     _demand_whole_heads(settings)
     bias = settings.flag("attention_bias")
     return replace(_body(settings, family), qkv_bias=bias, output_bias=bias)
 
 
-def read_qwen3(settings: Settings) -> Traits:
+def read_qwen3(settings: ConfigSettings) -> Traits:
     """Returns the traits of Qwen3."""
     return replace(_with_attention_bias(settings, "qwen3"), qk_norm=True)
 
 
-def read_llama(settings: Settings) -> Traits:
+def read_llama(settings: ConfigSettings) -> Traits:
     """Returns the traits of Llama."""
     return _with_attention_bias(settings, "llama")
 
 
-def read_sdar(settings: Settings) -> Traits:
+def read_sdar(settings: ConfigSettings) -> Traits:
     """Returns the traits of SDAR."""
     return replace(
         _with_attention_bias(settings, "sdar"),
@@ -101,7 +101,7 @@ def read_sdar(settings: Settings) -> Traits:
     )
 
 
-def _sdar_block(settings: Settings) -> int | None:
+def _sdar_block(settings: ConfigSettings) -> int | None:
     """Returns the block that the name of a release tells, None if it tells none.
 
     Raises ModelError for a folder without `block_size` and without the name of a release: a model that runs in blocks
@@ -121,24 +121,24 @@ def _sdar_block(settings: Settings) -> int | None:
     )
 
 
-def read_sdar_moe(settings: Settings) -> Traits:
+def read_sdar_moe(settings: ConfigSettings) -> Traits:
     """Returns the traits of SDAR with experts."""
     _demand_experts_everywhere(settings)
     return replace(read_sdar(settings), family="sdar_moe", experts=_softmax_experts(settings, normed=True))
 
 
-def read_qwen3_moe(settings: Settings) -> Traits:
+def read_qwen3_moe(settings: ConfigSettings) -> Traits:
     """Returns the traits of Qwen3 with experts."""
     _demand_experts_everywhere(settings)
     return replace(read_qwen3(settings), family="qwen3_moe", experts=_softmax_experts(settings, normed=False))
 
 
-def _demand_experts_everywhere(settings: Settings) -> None:
+def _demand_experts_everywhere(settings: ConfigSettings) -> None:
     settings.demand("decoder_sparse_step", 1, default=1)
     settings.demand("mlp_only_layers", [], None, default=None)
 
 
-def _softmax_experts(settings: Settings, normed: bool) -> ExpertTraits:
+def _softmax_experts(settings: ConfigSettings, normed: bool) -> ExpertTraits:
     """Returns the traits of Qwen3's experts; `normed` is what a missing key means."""
     return ExpertTraits(
         count=settings.whole("num_experts"),
@@ -149,7 +149,7 @@ def _softmax_experts(settings: Settings, normed: bool) -> ExpertTraits:
     )
 
 
-def read_llada2(settings: Settings) -> Traits:
+def read_llada2(settings: ConfigSettings) -> Traits:
     """Returns the traits of LLaDA 2, a mixture of experts."""
     settings.demand("score_function", "sigmoid", default="sigmoid")
     settings.demand("norm_topk_prob", True, default=True)
@@ -179,13 +179,13 @@ def read_llada2(settings: Settings) -> Traits:
     )
 
 
-def _mask(settings: Settings, body: Traits, usual: int) -> int | None:
+def _mask(settings: ConfigSettings, body: Traits, usual: int) -> int | None:
     """Returns the mask token: the one that is named, else the usual one if the vocabulary is so large."""
     named = settings.token("mask_token_id")
     return usual if named is None and usual < body.vocabulary else named
 
 
-def read_fast_dllm(settings: Settings) -> Traits:
+def read_fast_dllm(settings: ConfigSettings) -> Traits:
     """Returns the traits of Fast-dLLM v2."""
     body = read_qwen2(settings)
     return replace(
@@ -199,7 +199,7 @@ def read_fast_dllm(settings: Settings) -> Traits:
     )
 
 
-def read_nemotron(settings: Settings) -> Traits:
+def read_nemotron(settings: ConfigSettings) -> Traits:
     """Returns the traits of Nemotron-Labs-Diffusion."""
     # `autoregressive` is the same network without training in denoising.
     settings.demand("dlm_paradigm", "bidirectional", "block_diff", default="bidirectional")
@@ -217,7 +217,7 @@ def read_nemotron(settings: Settings) -> Traits:
     )
 
 
-def _experts(settings: Settings) -> ExpertTraits:
+def _experts(settings: ConfigSettings) -> ExpertTraits:
     """Returns the traits of LLaDA 2's experts. Raises ModelError if there are fewer than a token needs."""
     inner, shared = settings.whole("moe_intermediate_size"), settings.values.get("num_shared_experts")
     traits = ExpertTraits(

@@ -20,7 +20,7 @@ from cinnabar.engine.models.language.cache import PagedCache
 from cinnabar.engine.models.language.decoder import Attention, Decoder, DecoderLayer
 from cinnabar.engine.models.language.experts import FeedForward, Mixture, routing_of
 from cinnabar.engine.models.language.float8 import Float8Linear, float8_product
-from cinnabar.kernels.layer_parts import HeadNorms, HeadShape, LayerParts, Positioned, Written
+from cinnabar.kernels.layer_parts import CacheWrites, HeadNorms, HeadShape, LayerParts, Positioned
 
 
 class FusedLayers:
@@ -55,7 +55,7 @@ class FusedLayers:
         for number, layer in enumerate(self._layers):
             x, normed = parts.add_norm(x, added, layer.before.weight, layer.before.epsilon)
             keys, values = cache.layer(number)
-            written = Written(keys, values, packed.places)
+            written = CacheWrites(keys, values, packed.places)
             q = parts.queries(layer.projected(normed), self._shape, at, layer.norms, written)
             seen = attend(q, keys, values, rows, cache.size, traits.visibility, traits.block)
             x, normed = parts.add_norm(x, layer.out(seen.flatten(1)), layer.behind.weight, layer.behind.epsilon)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from cinnabar.engine.models.language.configuration import Settings
+from cinnabar.engine.models.language.configuration import ConfigSettings
 from cinnabar.engine.models.language.traits import ExpertTraits, LocalTraits, Traits
 from cinnabar.schemas.errors import ModelError
 
@@ -26,18 +26,18 @@ _DEMANDED: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
 )
 
 
-def read_gemma(settings: Settings) -> Traits:
+def read_gemma(settings: ConfigSettings) -> Traits:
     """Returns the traits of DiffusionGemma. Raises ModelError for settings that its network does not compute."""
     settings.demand("tie_word_embeddings", True, default=True)
-    text = Settings(settings.table("text_config"), settings.path)
+    text = ConfigSettings(settings.table("text_config"), settings.path)
     for key, allowed, default in _DEMANDED:
         text.demand(key, *allowed, default=default)
     layers, key_heads = text.whole("num_hidden_layers"), text.whole("num_key_value_heads")
     sliding = _sliding(text, layers)
     width, wide_heads = _full_layers(text, sliding, key_heads)
     rope = text.table("rope_parameters")
-    near = Settings(rope.get("sliding_attention") or {}, settings.path)
-    far = Settings(rope.get("full_attention") or {}, settings.path)
+    near = ConfigSettings(rope.get("sliding_attention") or {}, settings.path)
+    far = ConfigSettings(rope.get("full_attention") or {}, settings.path)
     near.demand("rope_type", "default", default="default")
     far.demand("rope_type", "proportional", default="proportional")
     share = far.number("partial_rotary_factor", default=0.25)
@@ -79,7 +79,7 @@ def read_gemma(settings: Settings) -> Traits:
     )
 
 
-def _sliding(text: Settings, layers: int) -> tuple[bool, ...]:
+def _sliding(text: ConfigSettings, layers: int) -> tuple[bool, ...]:
     """Returns whether each layer has a window: without `layer_types` all but every sixth one and the last."""
     kinds = text.values.get("layer_types")
     if kinds is None:
@@ -94,7 +94,7 @@ def _sliding(text: Settings, layers: int) -> tuple[bool, ...]:
     return (*(kind == "sliding_attention" for kind in kinds[:-1]), False)
 
 
-def _full_layers(text: Settings, sliding: tuple[bool, ...], key_heads: int) -> tuple[int, int]:
+def _full_layers(text: ConfigSettings, sliding: tuple[bool, ...], key_heads: int) -> tuple[int, int]:
     """Returns width and number of the key heads of layers without a window, which two forms of config.json tell."""
     if text.values.get("per_layer_config") is None:
         return text.whole("global_head_dim", default=512), text.whole("num_global_key_value_heads", default=key_heads)
@@ -110,7 +110,7 @@ def _full_layers(text: Settings, sliding: tuple[bool, ...], key_heads: int) -> t
             f"{text.path}: expected `per_layer_config` to say the same of all layers without a window and nothing of"
             f" others, found {json.dumps(by_layer)[:80]}"
         )
-    one = Settings(full[0], text.path)
+    one = ConfigSettings(full[0], text.path)
     return one.whole("head_dim"), one.whole("num_key_value_heads", default=key_heads)
 
 

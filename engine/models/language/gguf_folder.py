@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.models.language.configuration import CONFIG, PRECISION, models_folder
-from cinnabar.engine.models.language.weights_file import GGUF_INDEX, Stored
+from cinnabar.engine.models.language.weights_file import GGUF_INDEX, StoredTensor
 from cinnabar.schemas.errors import ModelError
 from cinnabar.schemas.extras import check_extra
 
@@ -99,7 +99,7 @@ def write_texts(path: Path, folder: Path) -> None:
         (folder / name).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
-def dequantised(stored: Stored, rows: slice = slice(None)) -> torch.Tensor:
+def dequantised(stored: StoredTensor, rows: slice = slice(None)) -> torch.Tensor:
     """Returns a tensor of a GGUF file in float32, its rows in the order of Hugging Face form.
 
     rows: the rows that it has; all of them if the tensor has `heads`.
@@ -123,12 +123,12 @@ def dequantised(stored: Stored, rows: slice = slice(None)) -> torch.Tensor:
     return found
 
 
-def _stored(path: Path, place: Sequence[Any]) -> Stored:
+def _stored(path: Path, place: Sequence[Any]) -> StoredTensor:
     kind, shape, begin, end, heads = place
-    return Stored(path, "", kind, tuple(shape), begin, end, heads)
+    return StoredTensor(path, "", kind, tuple(shape), begin, end, heads)
 
 
-def _is_copy(head: Stored, embedded: Stored) -> bool:
+def _is_copy(head: StoredTensor, embedded: StoredTensor) -> bool:
     """Returns whether a head is the embeddings in more bits, as some releases whose two are tied store it."""
     sample = slice(None, None, max(1, head.shape[0] // _SAMPLE))
     one, other = (dequantised(stored, sample) for stored in (head, embedded))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from cinnabar.engine.models.language.configuration import Settings
+from cinnabar.engine.models.language.configuration import ConfigSettings
 from cinnabar.schemas.errors import ModelError
 
 #: The kinds of rotary scaling that `rotary.py` computes, by the numbers that each needs. The angles of `dynamic` depend
@@ -24,7 +24,7 @@ _ORIGINAL = "original_max_position_embeddings"
 _BESIDE_SCALING = ("type", "rope_type", "rope_theta", "partial_rotary_factor")
 
 
-def rope_settings(settings: Settings) -> Settings:
+def rope_settings(settings: ConfigSettings) -> ConfigSettings:
     """Returns what config.json says of rotary positions: `rope_scaling`, or the newer `rope_parameters`.
 
     The latter may be an object for each kind of layer, of which these families have one.
@@ -32,10 +32,10 @@ def rope_settings(settings: Settings) -> Settings:
     rotary = settings.table("rope_parameters") or settings.table("rope_scaling")
     if isinstance(rotary.get("full_attention"), dict):
         rotary = rotary["full_attention"]
-    return Settings(rotary, settings.path)
+    return ConfigSettings(rotary, settings.path)
 
 
-def rope_of(rotary: Settings, settings: Settings) -> dict[str, Any]:
+def rope_of(rotary: ConfigSettings, settings: ConfigSettings) -> dict[str, Any]:
     """Returns the scaling of the rotary embedding with `rope_type` and its numbers; an empty one if there is none."""
     values = rotary.values
     kind = values.get("rope_type", values.get("type", "default"))
@@ -56,13 +56,13 @@ def rope_of(rotary: Settings, settings: Settings) -> dict[str, Any]:
     missing = [key for key in ROPES[kind] if numbers.get(key) is None]
     if missing:
         raise ModelError(f"{settings.path}: expected `{missing[0]}` in `rope_scaling`; the key is missing")
-    own = Settings(numbers, settings.path)
+    own = ConfigSettings(numbers, settings.path)
     for key in ROPES[kind]:
         own.number(key, default=1.0)
     return {"rope_type": kind, **numbers}
 
 
-def window_of(rope: Mapping[str, Any], rotary: Settings, settings: Settings) -> int:
+def window_of(rope: Mapping[str, Any], rotary: ConfigSettings, settings: ConfigSettings) -> int:
     """Returns the most positions: `max_position_embeddings`, or more where the scaling says so.
 
     Models are scaled in two ways: their makers write the scaled window, and users of Qwen's and SDAR's releases add

@@ -10,7 +10,7 @@ from cinnabar.engine.models.language.traits import Traits
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TensorRows:
     """Rows [begin, begin + rows) of the stored tensor of this name; all of its rows if `rows` is None.
 
     of_each: the tensor is [E, R, C], and its R rows of each expert stand above those of the next part.
@@ -23,12 +23,12 @@ class Part:
 
 
 #: Returns the parts whose rows, one below the other, are the tensor that the decoder calls so.
-Parts = Callable[[str, Traits], tuple[Part, ...]]
+Parts = Callable[[str, Traits], tuple[TensorRows, ...]]
 
 
-def same(name: str, _: Traits) -> tuple[Part, ...]:
+def same(name: str, _: Traits) -> tuple[TensorRows, ...]:
     """Returns the tensor of the same name."""
-    return (Part(name),)
+    return (TensorRows(name),)
 
 
 #: Where DiffusionGemma has the weights of its decoder, its encoder's, and those that read images and audio.
@@ -38,17 +38,18 @@ _GEMMA_SENSES = tuple(
 )
 
 
-def nemotron(name: str, _: Traits) -> tuple[Part, ...]:
+def nemotron(name: str, _: Traits) -> tuple[TensorRows, ...]:
     """Returns the tensor in Nemotron-Labs-Diffusion, which calls its body an encoder."""
-    return (Part(name.replace("lm_head.", "diffusion_head.") if name.startswith("lm_") else f"encoder.{name[6:]}"),)
+    own = name.replace("lm_head.", "diffusion_head.") if name.startswith("lm_") else f"encoder.{name[6:]}"
+    return (TensorRows(own),)
 
 
-def diffusion_gemma(name: str, _: Traits) -> tuple[Part, ...]:
+def diffusion_gemma(name: str, _: Traits) -> tuple[TensorRows, ...]:
     """Returns the tensor in DiffusionGemma, whose encoder has only a scalar of each layer for itself."""
     if name.endswith(".encoder_scalar"):
-        return (Part(f"{GEMMA_ENCODER}{name[6:].replace('encoder_scalar', 'layer_scalar')}"),)
+        return (TensorRows(f"{GEMMA_ENCODER}{name[6:].replace('encoder_scalar', 'layer_scalar')}"),)
     # The stacked matrices of experts have no modules of their own there.
-    return (Part(GEMMA_DECODER + (name.removesuffix(".weight") if ".experts." in name else name)[6:]),)
+    return (TensorRows(GEMMA_DECODER + (name.removesuffix(".weight") if ".experts." in name else name)[6:]),)
 
 
 def stored_in_gemma(name: str) -> str | None:
@@ -69,32 +70,32 @@ _LLADA2_NAMES = {
 }
 
 
-def llada2(name: str, traits: Traits) -> tuple[Part, ...]:
+def llada2(name: str, traits: Traits) -> tuple[TensorRows, ...]:
     """Returns the parts in LLaDA 2: queries, keys and values are one tensor there, and each expert has its own."""
     projection = re.fullmatch(r"(model\.layers\.\d+\.)self_attn\.([qkv])_proj\.(weight|bias)", name)
     if projection is not None:
         layer, which, kind = projection.groups()
         queries, keys = traits.heads * traits.head_width, traits.key_heads * traits.head_width
         begin, rows = {"q": (0, queries), "k": (queries, keys), "v": (queries + keys, keys)}[which]
-        return (Part(f"{layer}attention.query_key_value.{kind}", begin, rows),)
+        return (TensorRows(f"{layer}attention.query_key_value.{kind}", begin, rows),)
     if ".experts." in name:
         return each_expert(name, traits)
     for ours, theirs in _LLADA2_NAMES.items():
         name = name.replace(ours, theirs)
-    return (Part(name),)
+    return (TensorRows(name),)
 
 
-def each_expert(name: str, traits: Traits) -> tuple[Part, ...]:
+def each_expert(name: str, traits: Traits) -> tuple[TensorRows, ...]:
     """Returns the parts where each expert has tensors of its own; all other tensors have our names."""
     stem, _, matrix = name.partition(".experts.")
     if not matrix or traits.experts is None:
-        return (Part(name),)
+        return (TensorRows(name),)
     pieces = ("gate_proj.weight", "up_proj.weight") if matrix == "gate_up_proj.weight" else (matrix,)
     numbers = range(traits.experts.count)
-    return tuple(Part(f"{stem}.experts.{number}.{piece}") for number in numbers for piece in pieces)
+    return tuple(TensorRows(f"{stem}.experts.{number}.{piece}") for number in numbers for piece in pieces)
 
 
-def merged_experts(name: str, stored: Container[str]) -> tuple[Part, ...] | None:
+def merged_experts(name: str, stored: Container[str]) -> tuple[TensorRows, ...] | None:
     """Returns the parts of a tensor of experts that a checkpoint stores for all of them at once, None if it does not.
 
     Some releases have gates and inner values apart (VeOmni), others as one tensor (`transformers` 5).
@@ -102,6 +103,6 @@ def merged_experts(name: str, stored: Container[str]) -> tuple[Part, ...] | None
     stem, _, matrix = name.removesuffix(".weight").partition(".experts.")
     whole = f"{stem}.experts.{matrix}"
     if matrix and whole in stored:
-        return (Part(whole),)
-    apart = tuple(Part(f"{stem}.experts.{one}", of_each=True) for one in ("gate_proj", "up_proj"))
+        return (TensorRows(whole),)
+    apart = tuple(TensorRows(f"{stem}.experts.{one}", of_each=True) for one in ("gate_proj", "up_proj"))
     return apart if matrix == "gate_up_proj" and all(part.name in stored for part in apart) else None

@@ -18,7 +18,7 @@ from typing import Any
 import tokenizers
 
 from cinnabar.engine.lifting import Vocabulary
-from cinnabar.engine.models.language.configuration import CONFIG, GENERATION, Settings, read_settings
+from cinnabar.engine.models.language.configuration import CONFIG, GENERATION, ConfigSettings, read_settings
 from cinnabar.engine.models.language.vocabulary_files import MERGES, VOCABULARY, tokenizer_content
 from cinnabar.schemas.errors import ModelError
 
@@ -210,7 +210,7 @@ def special_names(folder: Path) -> dict[str, str]:
     return names
 
 
-def tokenizer_settings(folder: Path) -> Settings:
+def tokenizer_settings(folder: Path) -> ConfigSettings:
     """Returns the settings in tokenizer_config.json of a checkpoint."""
     return read_settings(folder / "tokenizer_config.json")
 

@@ -29,7 +29,7 @@ _LONGEST = 100_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredTensor:
     """A tensor on disk: its file, its name there, dtype, shape, and bytes [begin, end) within the file.
 
     heads: of a GGUF file, the heads whose halves are interleaved, 0 if none are; None in other files.
@@ -54,12 +54,12 @@ class Stored:
         return math.prod(self.shape)
 
 
-def stored_tensors(folder: Path) -> dict[str, Stored]:
+def stored_tensors(folder: Path) -> dict[str, StoredTensor]:
     """Returns the tensors of a checkpoint's folder by name.
 
     Raises ModelError for a missing or damaged file, and for a folder with pickles only.
     """
-    tensors: dict[str, Stored] = {}
+    tensors: dict[str, StoredTensor] = {}
     if (folder / GGUF_INDEX).is_file():
         return _in_gguf(folder / GGUF_INDEX)
     for path in weight_files(folder):
@@ -72,11 +72,11 @@ def stored_tensors(folder: Path) -> dict[str, Stored]:
     return tensors
 
 
-def _in_gguf(index: Path) -> dict[str, Stored]:
+def _in_gguf(index: Path) -> dict[str, StoredTensor]:
     settings = read_settings(index)
     path = index.parent / str(settings.text("file"))
     tensors = {
-        name: Stored(path, name, kind, tuple(shape), begin, end, heads)
+        name: StoredTensor(path, name, kind, tuple(shape), begin, end, heads)
         for name, (kind, shape, begin, end, heads) in settings.table("tensors").items()
     }
     if not path.is_file() or path.stat().st_size < max(tensor.end for tensor in tensors.values()):
@@ -122,7 +122,7 @@ def weight_files(folder: Path) -> list[Path]:
     return files
 
 
-def _header(path: Path) -> dict[str, Stored]:
+def _header(path: Path) -> dict[str, StoredTensor]:
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
@@ -131,7 +131,7 @@ def _header(path: Path) -> dict[str, Stored]:
                 raise ValueError(f"a header of {length} bytes in a file of {size}")
             header = json.loads(file.read(length))
         tensors = {
-            name: Stored(
+            name: StoredTensor(
                 path,
                 name,
                 str(one["dtype"]),

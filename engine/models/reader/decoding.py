@@ -17,7 +17,7 @@ from cinnabar.engine.models.integer_products import IntegerLinear
 from cinnabar.engine.models.reader.batch_sizes import batch_sizes
 from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import ROWS, Board, Sheet, to_device
-from cinnabar.engine.models.reader.inputs.views import View, write_board
+from cinnabar.engine.models.reader.inputs.views import SlotView, write_board
 from cinnabar.engine.models.reader.inputs.windows import phrases, pieces_above, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.memory.form import FormMemory
@@ -25,7 +25,7 @@ from cinnabar.engine.models.reader.memory.form_request import FormRequest
 from cinnabar.engine.models.reader.memory.passage import DecidedChoice, Memory
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.network.regions import regions
-from cinnabar.engine.models.reader.network.states import Decoded, WindowStates
+from cinnabar.engine.models.reader.network.states import DecoderOutput, WindowStates
 from cinnabar.engine.models.reader.network.support import SIGNS
 from cinnabar.engine.models.reader.priors.absence_prior import absence_prior
 from cinnabar.engine.models.reader.priors.config import PriorConfig
@@ -33,7 +33,7 @@ from cinnabar.engine.models.reader.priors.name_matching import Floats, Page, Wor
 from cinnabar.engine.models.reader.priors.prior import PriorInput
 from cinnabar.engine.models.reader.priors.priors import Priors
 from cinnabar.engine.models.reader.scoring.choices import (
-    Look,
+    OptionLook,
     option_scores,
     option_support,
     printed_options,
@@ -60,7 +60,7 @@ class WindowsAsked:
     """Views of one request, and the scores of its slots, to which theirs are added."""
 
     request: FormRequest
-    views: Sequence[View]
+    views: Sequence[SlotView]
     scores: Mapping[int, WindowScores]
 
     def parts(self, most: int) -> Iterator[WindowsAsked]:
@@ -68,7 +68,7 @@ class WindowsAsked:
         for first in range(0, len(self.views), most):
             yield WindowsAsked(self.request, self.views[first : first + most], self.scores)
 
-    def asked(self, view: View) -> list[int]:
+    def asked(self, view: SlotView) -> list[int]:
         """Returns the slots of a view that are asked for; they stand before its frozen ones."""
         return [k for k in view.slots if not self.request.is_frozen(k)]
 
@@ -174,12 +174,12 @@ class WindowDecoder:
         with self.precision():
             projected = self._projected(windows)
             decoded = self.network.decode(projected, page, board, questions.read.vectors, matches)
-        decoded = Decoded(decoded.slots[:, :size], decoded.windows, decoded.pointer_bias[:, :size])
+        decoded = DecoderOutput(decoded.slots[:, :size], decoded.windows, decoded.pointer_bias[:, :size])
         # Each view lists its frozen slots last.
         asked = [one.asked(view) for one, view in looks]
         allowed, ends, prior = (self._on_device(array) for array in self._masks(batch, asked, size, width))
         choices = [
-            Look(one.request.memory, one.request.slot(k), view.window, one.request.places.get(k), i, j)
+            OptionLook(one.request.memory, one.request.slot(k), view.window, one.request.places.get(k), i, j)
             for i, ((one, view), own) in enumerate(zip(looks, asked, strict=True))
             for j, k in enumerate(own)
             if one.request.slot(k).options
@@ -251,7 +251,7 @@ class WindowDecoder:
         self,
         form: Form,
         questions: FormMemory,
-        looks: Sequence[Look],
+        looks: Sequence[OptionLook],
         slots: Tensor,
         support: Sequence[tuple[Tensor, Tensor]],
         absent: Sequence[Sequence[float]],

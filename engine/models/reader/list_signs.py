@@ -46,7 +46,7 @@ def list_signs(form: Form, passage: Passage, filled: Filled, whole: Signs) -> di
     refused: dict[int, list[tuple[int, float]]] = defaultdict(list)
     for place in filled.refused:
         refused[place.array].append((place.anchor - passage.offset, place.probability))
-    text = _Text(passage.text)
+    text = _LinedText(passage.text)
     leaves = _leaves_by_row(filled)
     anchors = defaultdict[str, list[int]](list)
     for pointer, (anchor, _) in filled.rows.items():
@@ -150,7 +150,7 @@ def _of_model(rows: Sequence[_Row], refused: Sequence[float]) -> Signs:
     }
 
 
-def _of_values(rows: Sequence[_Row], text: _Text) -> Signs:
+def _of_values(rows: Sequence[_Row], text: _LinedText) -> Signs:
     """Returns the signs from the values of the rows."""
     values = [
         [leaf for leaf in row.leaves.values() if leaf.origin not in ("absent", "default") and not leaf.missing]
@@ -202,7 +202,7 @@ def _of_length(length: ListLength) -> Signs:
     }
 
 
-def _of_text(rows: Sequence[_Row], text: _Text, start: int, end: int) -> Signs:
+def _of_text(rows: Sequence[_Row], text: _LinedText, start: int, end: int) -> Signs:
     """Returns the signs from the text around the rows, within the characters [start, end)."""
     taken = {text.line_of(row.anchor) for row in rows if row.anchor is not None}
     shapes = Counter(text.shape(line) for line in taken)
@@ -216,7 +216,7 @@ def _of_text(rows: Sequence[_Row], text: _Text, start: int, end: int) -> Signs:
     }
 
 
-class _Text:
+class _LinedText:
     """A text with its lines, their shapes and its printed numbers."""
 
     def __init__(self, text: str) -> None:
@@ -268,7 +268,7 @@ def _readings(printed: str) -> Iterable[float]:
             continue
 
 
-def _sums(rows: Sequence[_Row], text: _Text) -> float:
+def _sums(rows: Sequence[_Row], text: _LinedText) -> float:
     """Returns 1 if a column of numbers adds up to a number printed elsewhere, -1 if columns do not, 0 without any."""
     columns: dict[int, list[float]] = defaultdict(list)
     for row in rows:

@@ -19,7 +19,7 @@ from cinnabar.engine.models.reader.inputs.code_choices import MixedSlot, pointed
 from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.tensors import to_device
-from cinnabar.engine.models.reader.inputs.views import View, row_places, views_of
+from cinnabar.engine.models.reader.inputs.views import SlotView, row_places, views_of
 from cinnabar.engine.models.reader.inputs.windows import Window, cut, padded, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 from cinnabar.engine.models.reader.memory.form import FormMemory, read_form
@@ -57,7 +57,7 @@ from cinnabar.engine.models.reader.scoring.single_item import (
     only_list,
     single_item_chance,
 )
-from cinnabar.engine.models.reader.tables.columns import Asked
+from cinnabar.engine.models.reader.tables.columns import ListFields
 from cinnabar.engine.models.reader.tables.joined import grouped
 from cinnabar.engine.models.reader.tables.lists import (
     bound_lists,
@@ -86,7 +86,7 @@ _FORMS_KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _ReadPassage:
     """A passage, its word pieces, and the windows that they are cut into."""
 
     passage: Passage
@@ -154,7 +154,7 @@ class Reader:
             read = []
             for passage in passages:
                 pieces = self.wordpieces.pieces(passage.text, passage.word_start, passage.word_box)
-                read.append(_Read(passage, pieces, cut(pieces)))
+                read.append(_ReadPassage(passage, pieces, cut(pieces)))
             memories: dict[int, Memory] = {}
             for places in self._together(read):
                 own = [read[p] for p in places]
@@ -164,7 +164,7 @@ class Reader:
                     memories.update(zip(places, self._memories(own, self._states(own)), strict=True))
             return [memories[p] for p in range(len(read))]
 
-    def _together(self, read: Sequence[_Read]) -> list[list[int]]:
+    def _together(self, read: Sequence[_ReadPassage]) -> list[list[int]]:
         """Returns the passages that are read together: those of the same padded width, long ones alone."""
         by_width: dict[tuple[int, int], list[int]] = {}
         for p, one in enumerate(read):
@@ -172,7 +172,7 @@ class Reader:
             by_width.setdefault((padded(one.windows), p if alone else -1), []).append(p)
         return list(by_width.values())
 
-    def _long_tables(self, one: _Read) -> list[Table]:
+    def _long_tables(self, one: _ReadPassage) -> list[Table]:
         """Returns the tables of a passage if long ones make up most of it, an empty list otherwise."""
         if not self.config.applies("bound_tables"):
             return []
@@ -181,7 +181,7 @@ class Reader:
         covered = sum(table.end - table.start for table in tables if len(table.rows) >= long)
         return tables if covered > len(passage.text) / 2 else []
 
-    def _listed(self, one: _Read, tables: list[Table]) -> Memory:
+    def _listed(self, one: _ReadPassage, tables: list[Table]) -> Memory:
         """Returns the memory of a passage that is mostly a list: its windows are read when they are looked at."""
 
         @torch.inference_mode()
@@ -194,7 +194,7 @@ class Reader:
         states = LateStates(shape, encode)
         return Memory(one.passage, one.pieces, one.windows, states, None, reader, columns, tables=tables)
 
-    def _states(self, read: Sequence[_Read]) -> Tensor:
+    def _states(self, read: Sequence[_ReadPassage]) -> Tensor:
         """Returns the states of all windows of some passages: [W, T, H]."""
         windows = [(one.pieces, window) for one in read for window in one.windows]
         return self._encoded(windows, padded(read[0].windows))
@@ -218,7 +218,7 @@ class Reader:
                 states[:, :width].index_copy_(0, torch.tensor(chosen, device=self.device), encoded)
         return states
 
-    def _memories(self, read: Sequence[_Read], states: Tensor) -> list[Memory]:
+    def _memories(self, read: Sequence[_ReadPassage], states: Tensor) -> list[Memory]:
         """Returns the memories of passages with these states: [W, T, H] for the windows of all of them."""
         projected = self._projected(states) if len(read[0].windows) <= _WINDOWS_PROJECTED else None
         memories, first = [], 0
@@ -264,7 +264,7 @@ class Reader:
         if states is None or states.shape != (len(windows), padded(windows), self.network.size.hidden):
             return None
         states = states.to(self.device, torch.float32)
-        return self._memories([_Read(passage, pieces, windows)], states)[0]
+        return self._memories([_ReadPassage(passage, pieces, windows)], states)[0]
 
     @torch.inference_mode()
     def prepare(self, form: Form) -> None:
@@ -345,7 +345,7 @@ class Reader:
         config, read = self.config.bound_tables, self.form(form)
         lists = {array.index: list_fields(form, array) for array in form.arrays}
         asked = {
-            index: Asked(
+            index: ListFields(
                 form, read, index, slots, self._window_scores, self.encode, self.sentences, config, self._beside
             )
             for index, (slots, _) in lists.items()
@@ -498,7 +498,7 @@ def _as_read(canvas: Canvas, forms: Sequence[Form]) -> Canvas:
     return replace(canvas, instances=instances)
 
 
-def _views(request: FormRequest, fixed: Mapping[int, int]) -> list[View]:
+def _views(request: FormRequest, fixed: Mapping[int, int]) -> list[SlotView]:
     """Returns the views of the slots that are asked for; each view lists its frozen slots last.
 
     fixed: the window of each slot that looks at one window alone.
@@ -507,5 +507,5 @@ def _views(request: FormRequest, fixed: Mapping[int, int]) -> list[View]:
     promising = memory.promising.get(request.form.fingerprint, range(len(memory.windows)))
     views = views_of(own, [places.get(k) for k in own], memory.windows, promising, fixed)
     # The other slots look at the frozen slots; the network answers nothing about these.
-    views = [View(v.window, tuple(sorted(v.slots, key=request.is_frozen))) for v in views]
+    views = [SlotView(v.window, tuple(sorted(v.slots, key=request.is_frozen))) for v in views]
     return [v for v in views if not request.is_frozen(v.slots[0])]

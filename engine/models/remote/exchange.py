@@ -16,7 +16,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from cinnabar.engine.models.remote.prices import Tokens
-from cinnabar.engine.models.remote.serving import Served, Settings
+from cinnabar.engine.models.remote.serving import RemoteSettings, Served
 from cinnabar.schemas.errors import EngineFailure, RunError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ SHORT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ServerAnswer:
     """A whole answer: its text, why it ended, and the tokens that the server counted (None if unusable)."""
 
     text: str
@@ -69,7 +69,7 @@ class Unreached(Transient):
         super().__init__(reason, sent=False)
 
 
-def client_of(served: Served, settings: Settings, key: str) -> AsyncOpenAI:
+def client_of(served: Served, settings: RemoteSettings, key: str) -> AsyncOpenAI:
     """Returns the official client; it tries once, follows no redirect and sends nothing about this machine.
 
     It reads no more than `MOST` bytes of a body.
@@ -128,11 +128,11 @@ def client_of(served: Served, settings: Settings, key: str) -> AsyncOpenAI:
 async def exchange(
     client: AsyncOpenAI,
     served: Served,
-    settings: Settings,
+    settings: RemoteSettings,
     key: str,
     body: dict[str, Any],
     limit: str = OLDER,
-) -> Answer:
+) -> ServerAnswer:
     """Sends the body once, with its `max_tokens` under the name `limit`, and returns the whole answer.
 
     Raises Transient for a passing failure, EngineFailure for a fault of this request, and RunError for a fault that
@@ -159,7 +159,7 @@ async def exchange(
     return _read(content)
 
 
-def wait_of(state: RetryCallState, settings: Settings) -> float:
+def wait_of(state: RetryCallState, settings: RemoteSettings) -> float:
     """Returns the seconds before the next try: the server's wait, else a random share of a growing bound."""
     failure = state.outcome.exception() if state.outcome else None
     asked = failure.wait if isinstance(failure, Transient) else None
@@ -194,7 +194,7 @@ def scrubbed(text: str, key: str) -> str:
     return line.encode("utf-8", "backslashreplace").decode()[:KEPT_MESSAGE]
 
 
-def _broken(error: Exception, settings: Settings) -> Transient:
+def _broken(error: Exception, settings: RemoteSettings) -> Transient:
     """Returns the exception for a connection that failed, was cut or took too long."""
     # Extra: mercury.
     from httpx2 import ConnectError, ConnectTimeout, PoolTimeout
@@ -234,7 +234,7 @@ def _refused(error: Any, served: Served, key: str) -> Exception:
     return EngineFailure("request_refused", f"HTTP {status}: {message}")
 
 
-def _read(content: bytes) -> Answer:
+def _read(content: bytes) -> ServerAnswer:
     """Returns the answer in the body of a response. Raises Transient if there is none."""
     try:
         body = json.loads(content)
@@ -244,7 +244,7 @@ def _read(content: bytes) -> Answer:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise Transient("the answer is no chat completion", sent=True) from None
     # A lone surrogate cannot be encoded. Its JSON escape can, and the reader of the answer reports it as a problem.
-    return Answer(
+    return ServerAnswer(
         text.encode("utf-8", "backslashreplace").decode(),
         str(choice.get("finish_reason") or ""),
         refusal if isinstance(refusal, str) else "",

@@ -12,8 +12,8 @@ from cinnabar.engine.examples import Examples, shown_with
 from cinnabar.engine.models.remote.exchange import (
     NEWER,
     OLDER,
-    Answer,
     OtherLimit,
+    ServerAnswer,
     Transient,
     Unreached,
     client_of,
@@ -25,7 +25,7 @@ from cinnabar.engine.models.remote.journal import Journal, ask_key
 from cinnabar.engine.models.remote.ledger import Budget, Ledger
 from cinnabar.engine.models.remote.pace import Pace
 from cinnabar.engine.models.remote.prompting import body_of, messages_of, once_more
-from cinnabar.engine.models.remote.serving import MODELS, Served, Settings
+from cinnabar.engine.models.remote.serving import MODELS, RemoteSettings, Served
 from cinnabar.engine.models.remote.sizes import (
     answer_room,
     bytes_of,
@@ -61,7 +61,7 @@ class RemoteFiller:
     def __init__(
         self,
         served: Served,
-        settings: Settings,
+        settings: RemoteSettings,
         effort: str,
         key: str,
         journal: Journal,
@@ -166,7 +166,7 @@ class RemoteFiller:
         detail = f"none of {self._settings.asks} answers met the schema: {'; '.join(problems[:5])}"
         raise EngineFailure("invalid_answer", detail)
 
-    async def _answer(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> Answer:
+    async def _answer(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> ServerAnswer:
         """Returns the answer to this body: from the journal, or a new one."""
         known = self._journal.find(key)
         if known is not None:
@@ -176,7 +176,7 @@ class RemoteFiller:
         self._silent = 0
         return answer
 
-    async def _retried(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> Answer:
+    async def _retried(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> ServerAnswer:
         # Extra: mercury.
         from tenacity import AsyncRetrying, retry_if_exception_type
 
@@ -219,7 +219,7 @@ class RemoteFiller:
         """Returns whether this run has never reached a server at this address."""
         return isinstance(failure, Unreached) and not self._reached
 
-    async def _sent(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> Answer:
+    async def _sent(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> ServerAnswer:
         """Sends the body once, within all limits, and enters the outcome in ledger and journal."""
         most = most_of(self._served, body)
         async with self._slots, self._budget.reserved(most):
@@ -263,7 +263,7 @@ class RemoteFiller:
         self.ledger.doubt(most)
         self._journal.doubted(key, most)
 
-    def _whole(self, answer: Answer, room: int) -> str:
+    def _whole(self, answer: ServerAnswer, room: int) -> str:
         """Returns the text of a complete answer. Raises EngineFailure if it was refused or cut off."""
         if answer.refusal or answer.finish == "content_filter":
             raise EngineFailure("answer_refused", answer.refusal or "the service filtered its answer")

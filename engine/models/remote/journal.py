@@ -15,7 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from cinnabar.engine.models.remote.exchange import Answer
+from cinnabar.engine.models.remote.exchange import ServerAnswer
 from cinnabar.engine.models.remote.prices import Tokens, money
 
 
@@ -25,19 +25,19 @@ class Journal:
     def __init__(self, path: Path | None, run_id: str) -> None:
         self._path, self._run = path, run_id
         self._descriptor = -1
-        self._answers: dict[str, Answer] = {}
+        self._answers: dict[str, ServerAnswer] = {}
         for line in _lines(path):
             if isinstance(line.get("answer"), str) and {"tokens", "finish", "refusal"} <= line.keys():
                 tokens = None if line["tokens"] is None else Tokens(*line["tokens"])
-                self._answers[line["key"]] = Answer(line["answer"], line["finish"], line["refusal"], tokens)
+                self._answers[line["key"]] = ServerAnswer(line["answer"], line["finish"], line["refusal"], tokens)
             elif "forgotten" in line:
                 self._answers.pop(line["key"], None)
 
-    def find(self, key: str) -> Answer | None:
+    def find(self, key: str) -> ServerAnswer | None:
         """Returns the answer to this request; None if there is none."""
         return self._answers.get(key)
 
-    def answered(self, key: str, answer: Answer, cost: Decimal) -> None:
+    def answered(self, key: str, answer: ServerAnswer, cost: Decimal) -> None:
         """Keeps an answer that was charged."""
         self._answers[key] = answer
         tokens = answer.tokens and [answer.tokens.input, answer.tokens.cached, answer.tokens.output]

@@ -64,7 +64,7 @@ def is_remote(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RemoteSettings:
     """The settings for asking a server. Raises UsageError if one is out of range.
 
     context: the most tokens of a document in one request; it counts as half of an unknown model's context. budget: the
@@ -102,7 +102,7 @@ class Settings:
             )
 
 
-def served(name: str, settings: Settings) -> Served:
+def served(name: str, settings: RemoteSettings) -> Served:
     """Returns the model of this name, with the address and the prices of the settings.
 
     Raises UsageError for an unusable address, an empty name, or a budget without known prices.

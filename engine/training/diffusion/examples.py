@@ -26,17 +26,17 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class TokenExample:
     """The tokens of a prompt and of its answer; the answer includes the end token."""
 
     prompt: tuple[int, ...]
     answer: tuple[int, ...]
 
 
-def answered(model: LanguageModel, messages: Sequence[dict[str, str]], record: str) -> Example:
+def answered(model: LanguageModel, messages: Sequence[dict[str, str]], record: str) -> TokenExample:
     """Returns the example of messages and the record's text that answers them."""
     prompt = model.chat.render(messages)
-    return Example(tuple(prompt), (*model.tokenizer.encode(record), model.tokenizer.end))
+    return TokenExample(tuple(prompt), (*model.tokenizer.encode(record), model.tokenizer.end))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Noise:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class DiffusionBatch:
     """R rows of T places.
 
     A row has C places of clean text, then 2 * `pairs` noisy copies of N blocks of B places each. tokens, positions,
@@ -73,9 +73,9 @@ class Batch:
     sight: Sight
     clean: int
 
-    def to(self, device: torch.device) -> Batch:
+    def to(self, device: torch.device) -> DiffusionBatch:
         """Returns the batch on this device."""
-        return Batch(
+        return DiffusionBatch(
             self.tokens.to(device),
             self.positions.to(device),
             self.labels.to(device),
@@ -140,7 +140,9 @@ class Sight:
         return torch.cat([text, noisy], 2)
 
 
-def make_batch(examples: Sequence[Example], traits: Traits, end: int, rng: random.Random, noise: Noise) -> Batch:
+def make_batch(
+    examples: Sequence[TokenExample], traits: Traits, end: int, rng: random.Random, noise: Noise
+) -> DiffusionBatch:
     """Returns these examples as one batch; after its answer a text goes on with end tokens up to the block's border.
 
     Raises ValueError for a model without a mask token.
@@ -188,7 +190,7 @@ def make_batch(examples: Sequence[Example], traits: Traits, end: int, rng: rando
             corrupted[row, places] = torch.tensor(wrong)
             real[row, places] = True
     sight = Sight(positions, real, clean, block, torch.tensor(begins) if apart else None)
-    return Batch(tokens, positions, labels, corrupted, sight, clean)
+    return DiffusionBatch(tokens, positions, labels, corrupted, sight, clean)
 
 
 def _shifted(values: Sequence[_T], block: int, last: _T) -> list[_T]:

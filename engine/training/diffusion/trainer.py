@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.training.diffusion.examples import NO_LOSS, Batch, Example, Noise, make_batch
+from cinnabar.engine.training.diffusion.examples import NO_LOSS, DiffusionBatch, Noise, TokenExample, make_batch
 from cinnabar.engine.training.trainer import (
     CHECKPOINT,
     log_progress,
@@ -25,7 +25,7 @@ from cinnabar.engine.training.trainer import (
 )
 
 #: Draws so many examples at a share (0 to 1) of the schedule, with this generator.
-Draw = Callable[[int, float, random.Random], Sequence[Example]]
+Draw = Callable[[int, float, random.Random], Sequence[TokenExample]]
 #: Batches that are drawn at once, sorted by length: rows of like length have little padding.
 _TOGETHER = 4
 _COLUMNS = ("step", "minutes", "rate", "hidden", "right", "visible", "clean", "places")
@@ -92,7 +92,7 @@ def train_diffusion(
         weights, states = [weight.data for weight in trained], [one.state_dict() for one in optimizers]
         write_state(checkpoint, {"weights": weights, "optimizers": states, "spent": spent, "step": step})
 
-    waiting: list[Sequence[Example]] = []
+    waiting: list[Sequence[TokenExample]] = []
     with saved_when_interrupted(save):
         while (gone := (spent if config.steps is None else float(step)) / length) < 1.0:
             if not waiting:
@@ -152,13 +152,13 @@ def _optimizers(decoder: Decoder, config: DiffusionTraining) -> list[torch.optim
     return optimizers
 
 
-def _batches(draw: Draw, gone: float, config: DiffusionTraining, rng: random.Random) -> list[Sequence[Example]]:
+def _batches(draw: Draw, gone: float, config: DiffusionTraining, rng: random.Random) -> list[Sequence[TokenExample]]:
     """Returns some batches of at most `config.batch` places, each of examples of like length, in any order."""
-    examples: list[Example] = []
+    examples: list[TokenExample] = []
     while sum(_places(example, config.noise) for example in examples) < _TOGETHER * config.batch:
         examples += draw(8, gone, rng)
     examples.sort(key=lambda example: _places(example, config.noise))
-    batches: list[Sequence[Example]] = [[]]
+    batches: list[Sequence[TokenExample]] = [[]]
     for example in examples:
         if batches[-1] and (len(batches[-1]) + 1) * _places(example, config.noise) > config.batch:
             batches.append([])
@@ -167,13 +167,13 @@ def _batches(draw: Draw, gone: float, config: DiffusionTraining, rng: random.Ran
     return batches
 
 
-def _places(example: Example, noise: Noise) -> int:
+def _places(example: TokenExample, noise: Noise) -> int:
     return len(example.prompt) + (1 + 2 * noise.pairs) * len(example.answer)
 
 
 def _step(
     decoder: Decoder,
-    batch: Batch,
+    batch: DiffusionBatch,
     optimizers: Sequence[torch.optim.Optimizer],
     trained: Sequence[nn.Parameter],
     config: DiffusionTraining,

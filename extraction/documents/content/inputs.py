@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import ClassVar, Protocol
 
 
-class Message(Protocol):
+class MailMessage(Protocol):
     """A mail in a mailbox that has no file of its own: it is named like a path, and read when it is parsed."""
 
     @property

@@ -19,7 +19,7 @@ import orjson
 
 from cinnabar.extraction.documents.archives.archive_process import ArchiveMember
 from cinnabar.extraction.documents.content.document import Document, Fact
-from cinnabar.extraction.documents.content.inputs import Elsewhere, Message, Sent
+from cinnabar.extraction.documents.content.inputs import Elsewhere, MailMessage, Sent
 from cinnabar.extraction.documents.content.moments import moment
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.dispatch import PARSE
@@ -41,7 +41,7 @@ _FATAL = ("worker_died", "timeout", "memory")
 
 _Outcome = Document | DocumentError
 # A file, a mail without a file, or bytes from another machine.
-_Content = Path | Message | Sent
+_Content = Path | MailMessage | Sent
 _SomeContent = TypeVar("_SomeContent", bound=_Content)
 
 

@@ -171,15 +171,15 @@ def addresses(raw: str) -> list[Address]:
     A text without "@" counts in angle brackets, or if it is one word. `raw` may hold bytes as surrogates.
     """
     raw = raw[:_MAX_VALUE]
-    parsed = _Reader(raw).read()
+    parsed = _AddressReader(raw).read()
     if not parsed and "=?" in raw and "@" not in raw:
         # Some programs encode the whole header.
         decoded = decode_header(raw)[0]
-        parsed = _Reader(decoded).read() if "@" in decoded else []
+        parsed = _AddressReader(decoded).read() if "@" in decoded else []
     return parsed
 
 
-class _Reader:
+class _AddressReader:
     def __init__(self, raw: str) -> None:
         self._raw, self._at = raw, 0
         # Marks without an end; a second search for one would take quadratic time.

@@ -59,7 +59,7 @@ _FAILURES = {
 }
 
 
-class _Reader(WorkerProcess):
+class _PictureReader(WorkerProcess):
     """One process that reads one picture at a time; `spent` is the processor time of the last one in seconds."""
 
     def __init__(self, command: list[str], languages: str, time_limit: float) -> None:
@@ -126,7 +126,7 @@ class OcrPool:
         limits = [str(min(time_limit, PROCESSOR_SECONDS)), str(memory_limit)]
         module = "cinnabar.extraction.documents.ocr.worker"
         self._command = [sys.executable, "-P", "-m", module, reader or self._engine.dotted, *limits]
-        self._pool = WorkerPool[_Reader](workers, "OCR")
+        self._pool = WorkerPool[_PictureReader](workers, "OCR")
 
     def close(self) -> None:
         """Ends all processes; pages in progress stay empty."""
@@ -223,9 +223,9 @@ class OcrPool:
         finally:
             self._pool.give(worker)
 
-    def _made(self) -> Callable[[], _Reader]:
+    def _made(self) -> Callable[[], _PictureReader]:
         languages = self._engine.chosen_languages()
-        return lambda: _Reader(self._command, languages, self._time_limit)
+        return lambda: _PictureReader(self._command, languages, self._time_limit)
 
 
 def _with_language(document: Document) -> dict[str, Fact]:

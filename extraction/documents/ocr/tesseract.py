@@ -35,7 +35,7 @@ _TALLER = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class _Word:
+class _OcrWord:
     text: str
     line: tuple[str, ...]
     box: tuple[float, float, float, float]
@@ -81,9 +81,9 @@ class TesseractReader:
         box = _turned_back(own.reshape(-1, 2, 2), turns, grey.shape) / scale
         return page_text([(page.text[i], gap, box[i], sure[i]) for i, gap in zip(order, gaps, strict=True)], damaged)
 
-    def _upright(self, grey: Pixels) -> tuple[list[_Word], int]:
+    def _upright(self, grey: Pixels) -> tuple[list[_OcrWord], int]:
         """Returns the words, and the clockwise quarter turns after which the page is read best."""
-        best: tuple[list[_Word], int] = [], 0
+        best: tuple[list[_OcrWord], int] = [], 0
         for turns in (0, 1, 3, 2):
             words = self._words(np.ascontiguousarray(np.rot90(grey, -turns)))
             if turns == 0 or _certainty(words) > _certainty(best[0]):
@@ -92,7 +92,7 @@ class TesseractReader:
                 break
         return best
 
-    def _words(self, grey: Pixels) -> list[_Word]:
+    def _words(self, grey: Pixels) -> list[_OcrWord]:
         words = []
         for row in self._run(grey, "-l", self._languages, "--psm", "3", "tsv").splitlines()[1:]:
             cells = row.split("\t")
@@ -100,7 +100,7 @@ class TesseractReader:
                 continue
             x, y, wide, high = (float(cell) for cell in cells[_LEFT : _LEFT + 4])
             sure = min(1.0, max(0.0, float(cells[_SURE]) / 100))
-            words.append(_Word(clean(cells[_TEXT].strip()), tuple(cells[_LINE]), (x, y, x + wide, y + high), sure))
+            words.append(_OcrWord(clean(cells[_TEXT].strip()), tuple(cells[_LINE]), (x, y, x + wide, y + high), sure))
         return words[:MAX_WORDS]
 
     def _run(self, grey: Pixels, *options: str) -> str:
@@ -112,7 +112,7 @@ class TesseractReader:
         return done.stdout.decode("utf-8", "replace")
 
 
-def _certainty(words: list[_Word]) -> float:
+def _certainty(words: list[_OcrWord]) -> float:
     """Returns the mean probability of a character, 0 without one; half of it if the text runs up or down."""
     total = sum(len(word.text) for word in words)
     standing = sum(len(word.text) for word in words if word.box[3] - word.box[1] > word.box[2] - word.box[0])
@@ -121,7 +121,7 @@ def _certainty(words: list[_Word]) -> float:
     return sum(len(word.text) * word.sure for word in words) / max(total, 1)
 
 
-def _lean(words: list[_Word]) -> float:
+def _lean(words: list[_OcrWord]) -> float:
     """Returns the angle of a page's lines in degrees clockwise, 0 without a long line."""
     lines = defaultdict(list)
     for word in words:

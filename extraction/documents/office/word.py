@@ -33,7 +33,7 @@ def add_word(reading: Reading, data: bytes) -> None:
     package = Package(reading, data)
     main, root = package.main("word/document.xml", "the Word file has no document part")
     with part_text(reading) as text:
-        word = _Word(reading, package, text, _numbering(package, main))
+        word = _WordReader(reading, package, text, _numbering(package, main))
         for name in package.related(main, "header"):
             word.add_member(name)
         text.blank()
@@ -55,7 +55,7 @@ def _numbering(package: Package, main: str) -> Numbering:
     return Numbering(*trees)
 
 
-class _Word:
+class _WordReader:
     """The members of a Word document that hold text."""
 
     def __init__(self, reading: Reading, package: Package, text: MarkedText, lists: Numbering) -> None:

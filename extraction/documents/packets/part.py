@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from cinnabar.extraction.documents.content.document import Document, Fact
-from cinnabar.extraction.documents.content.inputs import Message, Sent
+from cinnabar.extraction.documents.content.inputs import MailMessage, Sent
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.facts import LANGUAGE
 
@@ -66,7 +66,7 @@ class PacketPart:
     for `PageRange.digest`.
     """
 
-    content: Path | Message | Sent
+    content: Path | MailMessage | Sent
     name: str
     packet_digest: str
     pages: PageRange

@@ -33,7 +33,7 @@ _BOX = re.compile(r"[☐☒⍰]|\[[xX]?\]?|_+[xX]?_*")
 
 
 @dataclass(slots=True)
-class Line:
+class WordLine:
     """Indices of words that stand side by side, and their mean extent (points, downwards)."""
 
     words: list[int] = field(default_factory=list)
@@ -88,7 +88,7 @@ def _read(index: list[int], box: _Floats, page: PageWords) -> tuple[list[int], l
     for region in _regions(index, box, rows, page.text, depth=0):
         pitch = _pitch(region)
         left = min(rows[i][0] for line in region for i in line.words)
-        above: Line | None = None
+        above: WordLine | None = None
         for line in region:
             words = line.words
             beside = [True] * len(words)
@@ -123,7 +123,7 @@ def _blanks(gap: float, height: float) -> str:
     return " " * max(2, min(_MAX_GAP, 1 + round(gap / height)))
 
 
-def _pitch(lines: Sequence[Line]) -> float:
+def _pitch(lines: Sequence[WordLine]) -> float:
     """Returns the usual distance between lines in points; 0 for fewer than four lines."""
     if len(lines) < 4:
         return 0.0
@@ -214,13 +214,13 @@ def _covers(taken: Sequence[tuple[float, float]], x0: float, x1: float, plain: b
     return False
 
 
-def _lines(index: Sequence[int], box: _Floats, rows: list[list[float]]) -> list[Line]:
+def _lines(index: Sequence[int], box: _Floats, rows: list[list[float]]) -> list[WordLine]:
     """Joins words in a line if their extents overlap by half of the smaller one and they do not cover each other."""
     ordered = np.sort(np.asarray(index, np.int64))
     start = _segments(ordered, box)
     sides = _sides_of(box[ordered], start)
     all_words, bounds = ordered.tolist(), [*start.tolist(), len(ordered)]
-    lines: list[Line] = []
+    lines: list[WordLine] = []
     taken: list[list[tuple[float, float]]] = []
     # The sides of each line; a piece beside them covers nothing of it, unless some box is turned inside out.
     plain = all(x0 <= x1 for x0, _, x1, _ in sides)
@@ -246,7 +246,7 @@ def _lines(index: Sequence[int], box: _Floats, rows: list[list[float]]) -> list[
             best, best_overlap = candidate, share
         words = all_words[bounds[s] : bounds[s + 1]]
         if best < 0:
-            lines.append(Line(words, top, bottom))
+            lines.append(WordLine(words, top, bottom))
             taken.append([(x0, x1)])
             ends.append((x0, x1))
         else:
@@ -265,7 +265,7 @@ def _lines(index: Sequence[int], box: _Floats, rows: list[list[float]]) -> list[
 
 def _regions(
     index: Sequence[int], box: _Floats, rows: list[list[float]], text: list[str], depth: int
-) -> list[list[Line]]:
+) -> list[list[WordLine]]:
     """Cuts the page into regions, each read line by line, and returns them in reading order."""
     if not index:
         return []
@@ -285,7 +285,7 @@ def _regions(
     return [region for piece in pieces for region in _regions(piece, box, rows, text, depth + 1)]
 
 
-def _gutter(lines: list[Line], box: _Floats, text: list[str]) -> tuple[int, int, float] | None:
+def _gutter(lines: list[WordLine], box: _Floats, text: list[str]) -> tuple[int, int, float] | None:
     """Returns a vertical gap with prose on both sides: its lines [first, last) and its middle x; None without one."""
     words = np.array([i for line in lines for i in line.words])
     row = np.repeat(np.arange(len(lines)), [len(line.words) for line in lines])
@@ -346,7 +346,7 @@ def _longest(free: npt.NDArray[np.bool_], both: npt.NDArray[np.bool_]) -> tuple[
     return int(walls[best]) + 1, int(walls[best + 1])
 
 
-def _sides(lines: Sequence[Line], box: _Floats, x: float) -> tuple[list[list[int]], list[list[int]]]:
+def _sides(lines: Sequence[WordLine], box: _Floats, x: float) -> tuple[list[list[int]], list[list[int]]]:
     left: list[list[int]] = []
     right: list[list[int]] = []
     for line in lines:

@@ -21,7 +21,7 @@ from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.plain.charsets import decode, known_charset, markup_charset
 from cinnabar.extraction.documents.plain.html_hidden import HIDING, hide
-from cinnabar.extraction.documents.plain.html_layout import CSS, Layout, data_of
+from cinnabar.extraction.documents.plain.html_layout import CSS, HtmlLayout, data_of
 from cinnabar.extraction.documents.plain.rows import row_lines, widths
 
 # Tables of HTML: rows of data as lines, and cells that only arrange a page one after the other.
@@ -44,7 +44,7 @@ class _Cell(TableCell):  # type: ignore[misc]
         return [clean(line).rstrip() for line in self.blocks]
 
 
-class _Table(Table):  # type: ignore[misc]
+class _HtmlTable(Table):  # type: ignore[misc]
     """A table whose rows of data are lines with their cells below each other."""
 
     rows_of_data = False
@@ -115,7 +115,7 @@ def _span(text: str | None) -> int:
 
 def _begin_table(state: HtmlDocumentState, _: Mapping[str, str]) -> None:
     state.tags[-1].set_canvas(Canvas())
-    state.current_table.append(_Table(state.tags[-1].canvas.left_margin, state.config.table_cell_separator))
+    state.current_table.append(_HtmlTable(state.tags[-1].canvas.left_margin, state.config.table_cell_separator))
 
 
 def _begin_cell(state: HtmlDocumentState, attributes: Mapping[str, str]) -> None:
@@ -174,7 +174,7 @@ def html_to_text(markup: str, hidden: bool = False) -> tuple[str, set[str]]:
         deep = any("depth" in entry.message for entry in parser.error_log)
         if not deep:
             flags |= hide(tree, show=hidden)
-            Layout().arrange(tree)
+            HtmlLayout().arrange(tree)
             text = clean(str(Inscriptis(tree, _HTML_CONFIG).get_text()))
             text = text if any(map(str.isalnum, text)) else data_of(tree) or text
     except (etree.LxmlError, ValueError, RecursionError, AttributeError, KeyError, IndexError):

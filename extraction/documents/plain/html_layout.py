@@ -42,7 +42,7 @@ _LEAST_GAP = 3.0
 _FEW, _MAX_DEPTH, _LONGEST_LABEL = 9, 20, 200
 
 
-class Layout:
+class HtmlLayout:
     """Puts blanks, values and raised digits into a tree, in the order of its text; the tree is changed in place."""
 
     def __init__(self) -> None:

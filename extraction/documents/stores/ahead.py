@@ -71,7 +71,7 @@ class FetchAhead:
             self._bytes += one.size
 
 
-class Kept:
+class KeptBytes:
     """Bytes by key on disk, up to a bound. Threads may share it."""
 
     def __init__(self) -> None:

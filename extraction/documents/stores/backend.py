@@ -24,7 +24,7 @@ class Denied(Exception):
     """The store knows the user, who lacks a permission; the message names it."""
 
 
-class Refused(Exception):
+class StoreRefused(Exception):
     """The store will give the same answer again: no such bucket, no credentials, credentials that have expired."""
 
 
@@ -110,7 +110,7 @@ def listed(backend: Backend, where: str, key: str) -> list[StoredObject]:
             if len(waiting) == 1 and not folder.id:
                 raise UsageError(f"{where}: no such file or folder") from None
             waiting.pop()  # A folder that went while its store was listed.
-        except (Denied, Refused) as error:
+        except (Denied, StoreRefused) as error:
             raise UsageError(f"{where}: {error}") from None
     return [found[name] for name in sorted(found)]
 

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.extraction.documents.stores.address import StoreAddress
-from cinnabar.extraction.documents.stores.backend import Denied, Fault, Folder, Refused, StoredObject, check_size
+from cinnabar.extraction.documents.stores.backend import Denied, Fault, Folder, StoredObject, StoreRefused, check_size
 from cinnabar.extraction.documents.stores.endpoints import LOGIN, endpoint
 from cinnabar.schemas.errors import DocumentError, UsageError
 
@@ -58,7 +58,7 @@ _STRANGE = "has an empty part, . or .., or a control character; rename it, or re
 _INVALID = re.compile(r'Path "(.*)"(?:: Encountered illegal| contained empty)', re.DOTALL)
 
 
-class _StrangeKey(Refused):
+class _StrangeKey(StoreRefused):
     """A key that obstore cannot hold."""
 
 
@@ -106,7 +106,7 @@ class ObjectBackend:
             place = f"{self._place}/{folder.key}".rstrip("/")
             found = store.get_file_info(fs.FileSelector(place, recursive=True, allow_not_found=True))
         except OSError:  # its text may quote a setting
-            raise Refused(f"a key {_STRANGE}") from None
+            raise StoreRefused(f"a key {_STRANGE}") from None
         for one in found:
             key = one.path.removeprefix(f"{self._place}/")
             if one.is_file and _is_object(key, one.size):
@@ -147,20 +147,20 @@ def _our_error(error: Exception, scheme: str) -> Exception:
     code = found[1] if (found := _CODE.search(text)) else ""
     said = " ".join(filter(None, (str(status or ""), code))) or "no answer"
     if NO_STORE.search(text):
-        return Refused("no such bucket or container")
+        return StoreRefused("no such bucket or container")
     if isinstance(error, FileNotFoundError):
         return error
     if "invalid path" in text or "parse path" in text:
         named = found[1] if (found := _INVALID.search(text)) else ""
         return _StrangeKey(f"the key {named!r} {_STRANGE}")
     if _METADATA.search(text.partition("<")[0]) and not code:
-        return Refused(f"no credentials; {_ADVICE[scheme]}")
+        return StoreRefused(f"no credentials; {_ADVICE[scheme]}")
     if status == 401 or (status == 403 and _WRONG.search(code)):
-        return Refused(f"the credentials are not accepted ({said}); {_ADVICE[scheme]}")
+        return StoreRefused(f"the credentials are not accepted ({said}); {_ADVICE[scheme]}")
     if status == 403:
         return Denied(f"access is denied ({said}); needed: {_PERMISSIONS[scheme]}")
     if 300 <= status < 500 and status not in (408, 429):
-        return Refused(f"the store refuses ({said}); check region and endpoint in the environment")
+        return StoreRefused(f"the store refuses ({said}); check region and endpoint in the environment")
     return Fault(said)
 
 

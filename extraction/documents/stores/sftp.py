@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote
 
 from cinnabar.extraction.documents.stores.address import StoreAddress
-from cinnabar.extraction.documents.stores.backend import Denied, Fault, Folder, Refused, StoredObject, check_size
+from cinnabar.extraction.documents.stores.backend import Denied, Fault, Folder, StoredObject, StoreRefused, check_size
 from cinnabar.schemas.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -134,21 +134,21 @@ def _connected(address: StoreAddress) -> paramiko.SSHClient:
         )  # fmt: skip
     except paramiko.BadHostKeyException:
         client.close()
-        raise Refused("the server's key is not the known one: somebody may listen; ask its owner") from None
+        raise StoreRefused("the server's key is not the known one: somebody may listen; ask its owner") from None
     except (socket.gaierror, FileNotFoundError, PermissionError) as error:
         where = f"{name}:{port} ({error.strerror})"
-        raise Refused(f"no connection to {where}; are host, {KEY_FILE}, {KNOWN_HOSTS} right?") from None
+        raise StoreRefused(f"no connection to {where}; are host, {KEY_FILE}, {KNOWN_HOSTS} right?") from None
     except (OSError, EOFError, paramiko.SSHException) as error:
         client.close()
         # Without any key or password paramiko raises no exception of its own.
         if isinstance(error, paramiko.AuthenticationException) or "No authentication methods" in str(error):
             how = f"an agent, a key in ~/.ssh or {KEY_FILE}, or a password in {PASSWORD}"
-            raise Refused(f"the server did not let the user in; expected {how}") from None
+            raise StoreRefused(f"the server did not let the user in; expected {how}") from None
         if "known_hosts" not in str(error):
             raise _fault(error) from None
         line = f"ssh-keyscan -p {port} {name} >> ~/.ssh/known_hosts"
         what = f"the server's key is not known; check it, and add it ({line}) or name a file by {KNOWN_HOSTS}"
-        raise Refused(what) from None
+        raise StoreRefused(what) from None
     return client
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 from cinnabar.extraction.documents.stores.address import StoreAddress
-from cinnabar.extraction.documents.stores.backend import Denied, Fault, Folder, Refused, StoredObject, patiently
+from cinnabar.extraction.documents.stores.backend import Denied, Fault, Folder, StoredObject, StoreRefused, patiently
 from cinnabar.extraction.documents.stores.endpoints import LOGIN, endpoint
 
 _T = TypeVar("_T")
@@ -69,10 +69,10 @@ class SharePointBackend:
         named = ((one["id"], {str(one.get(name)).casefold() for name in ("name", "displayName")}) for one in sites)
         ids = [number for number, names in named if site.casefold() in names]
         if len(ids) != 1:
-            raise Refused(f"expected one site of this name, got {len(ids)}")
+            raise StoreRefused(f"expected one site of this name, got {len(ids)}")
         drives = {one["name"]: one["id"] for one in self._got(f"/sites/{ids[0]}/drives").get("value", [])}
         if drive not in drives:
-            raise Refused(f"the site has no drive {drive}; it has {', '.join(sorted(drives)) or 'none'}")
+            raise StoreRefused(f"the site has no drive {drive}; it has {', '.join(sorted(drives)) or 'none'}")
         return str(drives[drive])
 
     def _got(self, path: str) -> Any:
@@ -86,7 +86,7 @@ def _asked(call: Callable[[], _T]) -> _T:
     try:
         return call()
     except OAuthError as error:
-        raise Refused(f"no token for the application ({error.error})") from None
+        raise StoreRefused(f"no token for the application ({error.error})") from None
     except Exception as error:
         # authlib brings httpx or its successor, whose errors msgraphfs does not know.
         if not type(error).__module__.startswith("httpx"):
@@ -98,7 +98,7 @@ def _asked(call: Callable[[], _T]) -> _T:
             raise Denied("access is denied; the application needs Files.Read.All, and Sites.Read.All") from None
         if not status or status in _TEMPORARY or status >= 500:
             raise Fault(f"HTTP {status}" if status else type(error).__name__) from None
-        raise Refused(f"Microsoft Graph refuses (HTTP {status})") from None
+        raise StoreRefused(f"Microsoft Graph refuses (HTTP {status})") from None
 
 
 def _opened(root: str) -> Any:
@@ -109,7 +109,7 @@ def _opened(root: str) -> Any:
     logging.getLogger("msgraphfs").addHandler(logging.NullHandler())
     found = {name: os.environ.get(f"MSGRAPHFS_{name}") or os.environ.get(f"AZURE_{name}") for name in _NAMES}
     if missing := [f"MSGRAPHFS_{name}" for name, text in found.items() if not text]:
-        raise Refused(f"no credentials; set {', '.join(missing)}")
+        raise StoreRefused(f"no credentials; set {', '.join(missing)}")
     return MSGDriveFS(
         drive_id="none yet",
         skip_instance_cache=True,

@@ -12,17 +12,17 @@ from pathlib import Path, PurePosixPath
 
 from cinnabar.extraction.documents.archives.archive_process import ArchiveMember
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES, SUFFIXES
-from cinnabar.extraction.documents.content.inputs import Elsewhere, Message
+from cinnabar.extraction.documents.content.inputs import Elsewhere, MailMessage
 from cinnabar.extraction.documents.content.made_names import file_path, own_path
 from cinnabar.extraction.documents.mailboxes.files import MboxMessage
 from cinnabar.extraction.documents.stores.address import StoreAddress
-from cinnabar.extraction.documents.stores.ahead import FetchAhead, Kept
+from cinnabar.extraction.documents.stores.ahead import FetchAhead, KeptBytes
 from cinnabar.extraction.documents.stores.backend import (
     Backend,
     Denied,
     Folder,
-    Refused,
     StoredObject,
+    StoreRefused,
     check_size,
     listed,
     patiently,
@@ -42,7 +42,7 @@ _BACKENDS: dict[str, Callable[[StoreAddress], Backend]] = {
 # What the parser says of an archive, too.
 _DAMAGED = ("broken", "truncated")
 #: Gives the files in an archive and the mails in an mbox; any other file is its own only item.
-Opened = Callable[[Path], Sequence[Path | Message]]
+Opened = Callable[[Path], Sequence[Path | MailMessage]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class StoreItem(Elsewhere):
     `digest` is "" until somebody has read the bytes. `problem` keeps it from being read.
     """
 
-    store: Store = field(repr=False, compare=False)
+    store: ObjectStore = field(repr=False, compare=False)
     object: StoredObject
     inner: str = ""
     digest: str = ""
@@ -67,7 +67,7 @@ class StoreItem(Elsewhere):
         return self.store.data(self)
 
 
-class Store:
+class ObjectStore:
     """An open store; a context manager. Threads may share it.
 
     `opened` unfolds archives. Raises UsageError if the extra is not installed or the store refuses.
@@ -78,15 +78,15 @@ class Store:
         self.address, self._opened = address, opened
         try:
             self._backend = _BACKENDS[address.scheme](address)
-        except (FileNotFoundError, Denied, Refused) as error:
+        except (FileNotFoundError, Denied, StoreRefused) as error:
             raise UsageError(f"{address}: {error}") from None
-        self._memory, self._kept = StoreMemory(out), Kept()
+        self._memory, self._kept = StoreMemory(out), KeptBytes()
         self._ahead = FetchAhead(self._fetched, self._backend.threads)
         self._unpacking = threading.Lock()
         self._folder = tempfile.TemporaryDirectory(prefix="cinnabar-")
-        self._unfolded: tuple[Path, dict[str, Path | Message]] | None = None
+        self._unfolded: tuple[Path, dict[str, Path | MailMessage]] | None = None
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> ObjectStore:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -164,7 +164,7 @@ class Store:
                 raise DocumentError("unreadable", "the object has changed since it was listed")
             return found.read()
 
-    def _open(self, one: StoredObject, data: bytes | None) -> dict[str, Path | Message]:
+    def _open(self, one: StoredObject, data: bytes | None) -> dict[str, Path | MailMessage]:
         """Returns what is in an object by the ends of the paths; one object at a time lies in a temporary file."""
         name = hashlib.sha256(f"{one.key} {one.version}".encode()).hexdigest()
         # A longer name of a temporary file may be none at all; no other suffix than these decides.
@@ -183,7 +183,7 @@ class Store:
             first = patiently(lambda: next(iter(self._backend.entries(Folder(key), "")), None), where)
         except FileNotFoundError:
             return None
-        except (Denied, Refused) as error:
+        except (Denied, StoreRefused) as error:
             raise UsageError(f"{where}: {error}") from None
         return first if isinstance(first, StoredObject) and first.key == key else None
 
@@ -201,7 +201,7 @@ class Store:
             raise DocumentError("unreadable", "the object is gone from its store") from None
         except Denied as error:
             raise DocumentError("unreadable", str(error)) from None
-        except Refused as error:
+        except StoreRefused as error:
             raise RunError(f"{where}: {error}; then run the same command again") from None
 
     def _known(self, one: StoredObject) -> Contents | None:
@@ -218,7 +218,7 @@ class Store:
         return f"{self.address.root}/{key}"
 
 
-def _end_of(item: Path | Message) -> str:
+def _end_of(item: Path | MailMessage) -> str:
     """Returns the end that the path of an item has behind that of its file."""
     if isinstance(item, ArchiveMember):
         return f"/{item.inner}" if item.inner else ""

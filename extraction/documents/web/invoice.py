@@ -11,7 +11,7 @@ from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
 from cinnabar.extraction.documents.office.package import MAX_TREE, local, xml_tree
 from cinnabar.extraction.documents.plain.rows import table_lines
-from cinnabar.extraction.documents.web.invoice_terms import BLOCKS, LINES, TAXES, TOTALS, Group, Syntax, Term
+from cinnabar.extraction.documents.web.invoice_terms import BLOCKS, LINES, TAXES, TOTALS, Syntax, Term, TermGroup
 
 # The roots of both syntaxes by their names, with a part of their namespaces.
 _ROOTS: dict[str, tuple[Syntax, str]] = {
@@ -66,7 +66,7 @@ def _add_terms(lines: MarkedText, root: Any, syntax: Syntax, terms: Sequence[Ter
             lines.line(f"{term.name}: {text}", f"BT-{term.number}")
 
 
-def _add_group(reading: Reading, lines: MarkedText, root: Any, syntax: Syntax, group: Group) -> None:
+def _add_group(reading: Reading, lines: MarkedText, root: Any, syntax: Syntax, group: TermGroup) -> None:
     """Appends a table with a column for each term that any row has."""
     elements = group.elements(root, syntax)
     if len(elements) > MAX_ROWS:

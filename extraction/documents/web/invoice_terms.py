@@ -32,7 +32,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class TermGroup:
     """A repeated group of terms: its name, the paths of its elements, and the terms within one of them."""
 
     name: str
@@ -191,7 +191,7 @@ _PRICE = f"{_LINE_AGREED}/NetPriceProductTradePrice"
 _QUANTITY = "InvoicedQuantity|CreditedQuantity"
 
 #: The lines of an invoice (BG-25).
-LINES = Group(
+LINES = TermGroup(
     "Invoice line",
     f"{_TRADE}/IncludedSupplyChainTradeLineItem",
     "InvoiceLine|CreditNoteLine",
@@ -216,7 +216,7 @@ LINES = Group(
     ),
 )  # fmt: skip
 #: The taxes of an invoice (BG-23).
-TAXES = Group(
+TAXES = TermGroup(
     "VAT breakdown",
     f"{_SETTLED}/ApplicableTradeTax",
     "TaxTotal/TaxSubtotal",

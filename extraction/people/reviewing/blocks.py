@@ -25,7 +25,7 @@ _NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class TextBlock:
     """An interval [start, end) of a document's text that lies in one part; `part` is its index, -1 for none."""
 
     part: int
@@ -59,14 +59,14 @@ def _label(part: Part) -> str:
     return f"{name}: {part.name}" if part.name else name
 
 
-def blocks_of(document: Document) -> list[Block]:
+def blocks_of(document: Document) -> list[TextBlock]:
     """Returns the blocks of a document in order; together they hold all of its text."""
     blocks = []
     for start, end, part in _innermost(document):
         if part >= 0 and _is_page(document.parts[part]):
-            blocks.append(Block(part, start, end))
+            blocks.append(TextBlock(part, start, end))
         else:
-            blocks += [Block(part, a, b) for a, b in _pieces(document.text, start, end)]
+            blocks += [TextBlock(part, a, b) for a, b in _pieces(document.text, start, end)]
     return blocks
 
 

@@ -174,7 +174,7 @@ class Marks:
 
 
 @dataclass(slots=True)
-class _Table:
+class _ListedTable:
     """The table of one look at the folder, with its connection: it ends when it is old and its last reader is done."""
 
     stack: contextlib.ExitStack
@@ -203,7 +203,7 @@ class Listing:
         """Lets go of the folder's files."""
         self._retire(self._table)
 
-    def _retire(self, table: _Table) -> None:
+    def _retire(self, table: _ListedTable) -> None:
         with self._lock:
             table.old = True
             if not table.readers:
@@ -352,14 +352,14 @@ class Listing:
         rows = self._rows(asked, [row["document"], row["schema_fingerprint"], row["run_id"]])
         return rows[0]["arguments"] or "{}" if rows else "{}"
 
-    def _read(self) -> _Table:
+    def _read(self) -> _ListedTable:
         stack = contextlib.ExitStack()
         with stack:
             # Before the views are made: a commit between the two is read again later.
             seen = _commits(self._out)
             connection = stack.enter_context(connect(self._out, views=_VIEWS))
             connection.execute(_LISTING)
-            return _Table(stack.pop_all(), connection, seen)
+            return _ListedTable(stack.pop_all(), connection, seen)
 
     def _apply(self, marks: dict[tuple[str, str], Marks]) -> None:
         rows = [(m.reviewed, m.corrected, m.other_kind, document, name) for (document, name), m in marks.items()]

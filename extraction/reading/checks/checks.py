@@ -16,7 +16,7 @@ import pyarrow as pa
 from cinnabar.extraction.reading.checks.database import ExpressionDatabase
 from cinnabar.extraction.reading.checks.expressions import (
     LONGEST,
-    Refused,
+    NoCheck,
     named_in,
     qualifiers_in,
     tables_in,
@@ -98,7 +98,7 @@ class Checks:
         at, spelled = self._stated(name, expression), with_quoted_tables(expression)
         try:
             names = tables_in(self._database.syntax(spelled))
-        except Refused as error:
+        except NoCheck as error:
             raise UnsupportedSchema(at, KEYWORD, error.reason, error.advice) from None
         except (duckdb.Error, UnicodeError, RecursionError) as error:
             reason = str(error).split("\n")[0].strip()
@@ -123,7 +123,7 @@ class Checks:
         try:
             named = named_in(self._database.syntax(expression), pointers, self._types)
             got = self._database.type_of(expression)
-        except Refused as error:
+        except NoCheck as error:
             others = qualifiers_in(expression) - {column.casefold() for column in pointers}
             between = "; a check between documents of a case names its own schema, as in invoice.total = order.total"
             raise UnsupportedSchema(at, KEYWORD, error.reason, error.advice + between * bool(others)) from None

@@ -84,7 +84,7 @@ _QUALIFIER = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|(?<![\w.])([^\W\d]\w*)
 _ALL = re.compile(r"""'(?:[^']|'')*'|(?<![\w.])(all_\w+)\b(?!\s*\()""", re.IGNORECASE)
 
 
-class Refused(ValueError):
+class NoCheck(ValueError):
     """An expression that is no check: `reason`, and `advice` on it."""
 
     def __init__(self, reason: str, advice: str = "") -> None:
@@ -108,7 +108,7 @@ def tables_in(syntax: str) -> tuple[str, ...]:
     walk = _CaseWalk({}, pa.schema([]))
     walk.visit(_expression(syntax), {}, 0)
     if not walk.columns:
-        raise Refused("expected an expression over documents of a case, got one that names none")
+        raise NoCheck("expected an expression over documents of a case, got one that names none")
     return tuple(walk.columns)
 
 
@@ -134,10 +134,10 @@ def named_in(syntax: str, columns: Mapping[str, str], types: pa.Schema) -> Named
     types. Raises Refused if the expression does not parse, names no column or an unknown one, or does more than
     compute.
     """
-    walk = _Walk(columns, types)
+    walk = _FieldWalk(columns, types)
     walk.visit(_expression(syntax), {}, 0)
     if not walk.places:
-        raise Refused("expected an expression over fields of the record, got one that names no field", walk.fields())
+        raise NoCheck("expected an expression over fields of the record, got one that names no field", walk.fields())
     return NamedFields(tuple(walk.columns), tuple(walk.places))
 
 
@@ -146,11 +146,11 @@ def _expression(syntax: str) -> Any:
     tree = json.loads(syntax)
     if tree["error"]:
         reason = f"expected an expression in DuckDB's SQL, got {tree.get('error_message', 'something else')}"
-        raise Refused(reason, 'a name that is a word of SQL too stands in double quotes, such as "from"')
+        raise NoCheck(reason, 'a name that is a word of SQL too stands in double quotes, such as "from"')
     (statement, *others) = tree["statements"]
     selected = statement["node"].get("select_list", [])
     if others or len(selected) != 1:
-        raise Refused("expected one expression, got several")
+        raise NoCheck("expected one expression, got several")
     return selected[0]
 
 
@@ -167,7 +167,7 @@ _Scope = Mapping[str, "_Place | None"]
 
 
 @dataclass(slots=True)
-class _Walk:
+class _FieldWalk:
     properties: Mapping[str, str]
     types: pa.Schema
     columns: dict[str, None] = field(default_factory=dict)
@@ -183,7 +183,7 @@ class _Walk:
             return
         kind = node.get("class")
         if kind is not None and kind not in _COMPUTING:
-            raise Refused(
+            raise NoCheck(
                 f"expected an expression that only computes, got a part of the kind {str(kind).lower()}",
                 "a check sees one record: no subqueries, windows, stars or parameters",
             )
@@ -194,7 +194,7 @@ class _Walk:
         elif kind == "FUNCTION":
             self._function(node, scope, deep)
         elif kind == "LAMBDA":
-            raise Refused("expected a lambda as an argument of a function on lists only", "such as list_transform")
+            raise NoCheck("expected a lambda as an argument of a function on lists only", "such as list_transform")
         else:
             self.visit(list(node.values()), scope, deep)
 
@@ -204,20 +204,20 @@ class _Walk:
         if len(path) > 1 or node.get("schema") or name.casefold() not in FUNCTIONS:
             called = ".".join(path) if len(path) > 1 else name
             near = difflib.get_close_matches(name.casefold(), sorted(FUNCTIONS), 3)
-            raise Refused(
+            raise NoCheck(
                 f"expected functions that only compute from their arguments, got {called}",
                 f"near it: {', '.join(near)}" if near else "docs/schemas.md lists the functions",
             )
         arguments = [one["expression"] for one in node["arguments"]]
         lambdas = [one for one in arguments if one["class"] == "LAMBDA"]
         if lambdas and name.casefold() not in WITH_LAMBDA:
-            raise Refused(f"expected no lambda in {name}", f"one of {', '.join(sorted(WITH_LAMBDA))} takes a lambda")
+            raise NoCheck(f"expected no lambda in {name}", f"one of {', '.join(sorted(WITH_LAMBDA))} takes a lambda")
         if not lambdas:
             self.visit([value for key, value in node.items() if key != "arguments"], scope, deep)
             self.visit(arguments, scope, deep)
             return
         if deep == _DEEPEST:
-            raise Refused(f"expected at most {_DEEPEST} lambdas within one another, got more")
+            raise NoCheck(f"expected at most {_DEEPEST} lambdas within one another, got more")
         before = len(self.places)
         items = self._items(arguments[0], scope, deep)
         for one in lambdas:
@@ -247,7 +247,7 @@ class _Walk:
             return None if start is None else self._below(start, steps, first)
         column = next((name for name in self.properties if name.casefold() == first.casefold()), None)
         if column is None:
-            raise Refused(f"expected the names of fields, got {'.'.join(names)}", self.fields(first))
+            raise NoCheck(f"expected the names of fields, got {'.'.join(names)}", self.fields(first))
         self.columns[column] = None
         start = _Place(self.properties[column], self.types.field(column).type)
         return self._below(start, steps, column)
@@ -262,7 +262,7 @@ class _Walk:
             if part is None:
                 near = difflib.get_close_matches(step, [one.name for one in inner], 3)
                 known = near or [one.name for one in inner]
-                raise Refused(f"expected fields of {named}, got {step}", f"it has {', '.join(known[:8])}")
+                raise NoCheck(f"expected fields of {named}, got {step}", f"it has {', '.join(known[:8])}")
             place = _Place(f"{place.pointer}/{escape(part.name)}", part.type)
         return place
 
@@ -275,7 +275,7 @@ class _Walk:
         return f"the fields are {', '.join(names[:12])}{', …' if len(names) > 12 else ''}"
 
 
-class _CaseWalk(_Walk):
+class _CaseWalk(_FieldWalk):
     """A walk over an expression about several documents, whose fields are not known yet."""
 
     def _place(self, names: list[str], scope: _Scope) -> _Place | None:
@@ -292,4 +292,4 @@ def _parameters(node: dict[str, Any]) -> Iterator[str]:
         for one in node["arguments"]:
             yield from _parameters(one["expression"])
     else:
-        raise Refused("expected names as the parameters of a lambda, got something else")
+        raise NoCheck("expected names as the parameters of a lambda, got something else")

@@ -44,7 +44,7 @@ class PageMark(NamedTuple):
     alone: bool = True
 
 
-class Line(NamedTuple):
+class EdgedLine(NamedTuple):
     """A line with its edges as shares of the page, and the usual height of its words in points; NaN if not known."""
 
     text: str
@@ -73,7 +73,7 @@ class PageSigns(NamedTuple):
     number: int
     size: tuple[float, float]
     text: str
-    lines: tuple[Line, ...]
+    lines: tuple[EdgedLine, ...]
 
 
 def page_signs(document: Document) -> list[PageSigns]:
@@ -82,16 +82,16 @@ def page_signs(document: Document) -> list[PageSigns]:
 
 
 def _signs(document: Document, part: Part) -> PageSigns:
-    words, lines, begin, text = document.words, list[Line](), part.start, document.text[part.start : part.end]
+    words, lines, begin, text = document.words, list[EdgedLine](), part.start, document.text[part.start : part.end]
     for line in text.split("\n"):
         own = slice(*np.searchsorted(words.start, [begin, begin + len(line)]))
         begin += len(line) + 1
         top, bottom = words.box[own, 1], words.box[own, 3]
         if len(top) and part.height and not np.isnan(bottom).any():
             places = top.min() / part.height, bottom.max() / part.height, np.median(bottom - top)
-            lines.append(Line(line.strip(), *map(float, places)))
+            lines.append(EdgedLine(line.strip(), *map(float, places)))
         elif line.strip():
-            lines.append(Line(line.strip()))
+            lines.append(EdgedLine(line.strip()))
     from_top = sorted(lines, key=lambda line: line.top if line.top > 0 else 0.0)
     return PageSigns(part.page, (part.width, part.height), text, tuple(from_top))
 
@@ -141,7 +141,7 @@ def _goes_on(before: PageSigns, page: PageSigns) -> bool:
 def is_several(document: Document) -> bool:
     """Returns whether a page that is the first of some follows one that is the last of some, by their numbers."""
     texts = (document.text[part.start : part.end] for part in document.parts if part.kind == "page")
-    lines = ((Line(line.strip()) for line in text.split("\n")) for text in texts)
+    lines = ((EdgedLine(line.strip()) for line in text.split("\n")) for text in texts)
     pages = ([mark for line in own for mark in line.marks() if mark.total and mark.alone] for own in lines)
     return any(
         any(mark.number == mark.total for mark in before) and any(mark.number == 1 for mark in page)
@@ -190,7 +190,7 @@ def _marks(page: PageSigns) -> list[PageMark]:
     return [mark for line in dict.fromkeys((*page.lines[:3], *page.lines[-3:])) for mark in line.marks()]
 
 
-def _alike(ours: Sequence[Line], theirs: Sequence[Line]) -> float:
+def _alike(ours: Sequence[EdgedLine], theirs: Sequence[EdgedLine]) -> float:
     """Returns the share of words, numbers aside, that two edges have in common."""
     a, b = ({word for line in lines for word in line.key.split()} for lines in (ours, theirs))
     return len(a & b) / len(a | b) if a | b else 0.0

@@ -44,7 +44,7 @@ _SIGNS = re.compile(r"[^\w]+|_")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MeantRow:
     """A row that may be meant: its key, the value that it returns, and how alike the key is to what is printed."""
 
     key: str
@@ -87,20 +87,20 @@ class ReferenceTable:
     def _fill(self, table: str, texts: Sequence[str]) -> None:
         self._database.execute(f"CREATE TABLE {table} AS SELECT unnest(?::VARCHAR[]) AS text", [texts])
 
-    def meant(self, printed: str) -> list[Row]:
+    def meant(self, printed: str) -> list[MeantRow]:
         """Returns the rows most like what is printed, the likest first; rows with the same value count once."""
         words = plain_words(printed)
         if not words:
             return []
         found = self._whole.get("".join(words))
         if found:
-            return self._distinct([Row(*self._rows[at], 1.0) for at in found])
+            return self._distinct([MeantRow(*self._rows[at], 1.0) for at in found])
         near = {word: self._near("words", word, _WORD) if word not in self._with else [word] for word in words}
         rarest = sorted({one for some in near.values() for one in some}, key=lambda one: len(self._with[one]))
         rows = dict.fromkeys(at for word in rarest for at in self._with[word][:_COMPARED])
         wholes = self._near("whole", "".join(words), _WHOLE)
         rows = dict.fromkeys(at for whole in wholes for at in self._whole[whole]) | rows
-        own = [Row(*self._rows[at], self._alike(words, at)) for at in [*rows][:_COMPARED]]
+        own = [MeantRow(*self._rows[at], self._alike(words, at)) for at in [*rows][:_COMPARED]]
         return self._distinct(sorted(own, key=lambda row: -row.alike))
 
     def _near(self, table: str, text: str, share: float) -> list[str]:
@@ -136,8 +136,8 @@ class ReferenceTable:
         """Returns how much a word tells: the rarer it is, the more; one that is misread as much as a rare one."""
         return float(math.log(1 + len(self._rows) / (1 + len(self._with.get(word, ())))) ** _RARE)
 
-    def _distinct(self, rows: Sequence[Row]) -> list[Row]:
-        first: dict[str, Row] = {}
+    def _distinct(self, rows: Sequence[MeantRow]) -> list[MeantRow]:
+        first: dict[str, MeantRow] = {}
         for row in rows:
             first.setdefault(row.value, row)
         return [*first.values()]
@@ -226,7 +226,7 @@ def _looked_up(slot: Slot, lookup: Lookup, leaf: Leaf) -> tuple[Leaf, Matched]:
     found = table.meant(printed)
     # What the table has in these very words is no question.
     if learned in table.values and not (found and found[0].alike == 1.0):
-        found = [Row(CORRECTED, learned, 1.0)]
+        found = [MeantRow(CORRECTED, learned, 1.0)]
     rows = [row for row in found if row.alike >= lookup.least - MARGIN]
     name = lookup.place[0].name
     if rows and rows[0].alike >= lookup.least and not (len(rows) > 1 and rows[1].alike > rows[0].alike - MARGIN):

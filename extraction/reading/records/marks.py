@@ -55,7 +55,7 @@ class _Ticked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _MarkedField:
     """A field of the document: its place, its slot, and the words of its name, its title and its description.
 
     array: the list whose items the slot stands for, None for a single value.
@@ -93,7 +93,7 @@ def with_marks(form: Form, filled: Filled, document: Document) -> Filled:
 
 
 def _written(
-    form: Form, filled: Filled, asked: Mapping[str, _Asked], told: Mapping[str, _Told | _Ticked]
+    form: Form, filled: Filled, asked: Mapping[str, _MarkedField], told: Mapping[str, _Told | _Ticked]
 ) -> Filled | None:
     """Returns the record with what boxes say of its fields; None if its schema does not allow that."""
     leaves, rows, lists = dict(filled.leaves), dict(filled.rows), dict(filled.lists)
@@ -123,7 +123,7 @@ def _written(
     return None if fitting is None else replace(filled, record=fitting, leaves=leaves, rows=rows, lists=lists)
 
 
-def _leaf(asked: _Asked, told: _Told, own: Leaf) -> Leaf:
+def _leaf(asked: _MarkedField, told: _Told, own: Leaf) -> Leaf:
     slot, (value, spans) = asked.slot, told
     if value is not None:
         return Leaf(value, _SURE, spans, posterior=_SURE, slot=slot.index, demanded=own.demanded)
@@ -133,7 +133,7 @@ def _leaf(asked: _Asked, told: _Told, own: Leaf) -> Leaf:
     return Leaf(own.text, 0.0, (), "minimal", missing=True, slot=slot.index, demanded=True)
 
 
-def _asked(node: Node, pointer: str, optional: bool) -> Iterator[_Asked]:
+def _asked(node: Node, pointer: str, optional: bool) -> Iterator[_MarkedField]:
     if isinstance(node, ObjectNode):
         for place in node.properties:
             yield from _asked(place.node, f"{pointer}/{escape(place.name)}", not place.required)
@@ -144,7 +144,7 @@ def _asked(node: Node, pointer: str, optional: bool) -> Iterator[_Asked]:
     if 1 < len(slot.options) <= _MAX_OPTIONS or (array is not None and slot.free):
         name = pointer.rsplit("/", 1)[-1]
         names = (_INNER.sub(" ", name), node.title, node.description)
-        yield _Asked(pointer, slot, optional, tuple(filter(None, map(words_of, names))), array)
+        yield _MarkedField(pointer, slot, optional, tuple(filter(None, map(words_of, names))), array)
 
 
 def _is_seen(document: Document, mark: MarkRead) -> bool:
@@ -155,7 +155,7 @@ def _is_seen(document: Document, mark: MarkRead) -> bool:
     return at < len(document.words) and bool(np.isfinite(document.words.box[at]).all())
 
 
-def _told(fields: Sequence[_Asked], marks: Sequence[MarkRead]) -> dict[str, _Told | _Ticked]:
+def _told(fields: Sequence[_MarkedField], marks: Sequence[MarkRead]) -> dict[str, _Told | _Ticked]:
     """Returns what the marks say of the fields, by their pointers."""
     labels = [words_of(mark.label) for mark in marks]
     if not marks:
@@ -193,7 +193,7 @@ def _told(fields: Sequence[_Asked], marks: Sequence[MarkRead]) -> dict[str, _Tol
     return told
 
 
-def _with_options(asked: _Asked, marks: Sequence[MarkRead], labels: Sequence[_Words]) -> _Asked:
+def _with_options(asked: _MarkedField, marks: Sequence[MarkRead], labels: Sequence[_Words]) -> _MarkedField:
     """Returns the field, with the labels that its name and description name as the options of a list of texts."""
     if asked.slot.options:
         return asked
@@ -202,7 +202,7 @@ def _with_options(asked: _Asked, marks: Sequence[MarkRead], labels: Sequence[_Wo
     return replace(asked, slot=replace(asked.slot, options=tuple(dict.fromkeys(map(json_text, named)))))
 
 
-def _options(asked: _Asked, marks: Sequence[MarkRead], labels: Sequence[_Words]) -> dict[int, int]:
+def _options(asked: _MarkedField, marks: Sequence[MarkRead], labels: Sequence[_Words]) -> dict[int, int]:
     """Returns the numbers of the marks of a field's options, in the one list of boxes that has most options.
 
     Lists that have no option in common are one, as a page in columns parts them.
@@ -228,7 +228,7 @@ def _options(asked: _Asked, marks: Sequence[MarkRead], labels: Sequence[_Words])
 
 
 def _chosen(
-    asked: _Asked, marks: Sequence[MarkRead], own: Mapping[int, int], others: Collection[int]
+    asked: _MarkedField, marks: Sequence[MarkRead], own: Mapping[int, int], others: Collection[int]
 ) -> _Told | _Ticked | None:
     """Returns the option whose box alone is ticked in its lists, but for those of others; None if no option's is.
 

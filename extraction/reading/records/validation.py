@@ -31,7 +31,7 @@ _REASONS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class RecordViolation:
     """A place in a record, by JSON pointer (RFC 6901), and the rule that it breaks."""
 
     pointer: str
@@ -63,19 +63,19 @@ class Validator:
                 raise unresolved from error
             raise SchemaError(f"{source.name}: refused by the validator of records: {error}") from error
 
-    def check(self, record_text: str) -> list[Violation]:
+    def check(self, record_text: str) -> list[RecordViolation]:
         """Returns the violations in this JSON text; [] if it is valid."""
         try:
             value = exact(record_text)
         except (ValueError, RecursionError) as error:
-            return [Violation("", f"expected one JSON text, got {error}")]
+            return [RecordViolation("", f"expected one JSON text, got {error}")]
         try:
             violations = [
-                Violation(pointer(error.instance_path), self._message(error))
+                RecordViolation(pointer(error.instance_path), self._message(error))
                 for error in self._validator.iter_errors(value)
             ]
         except ValueError as error:  # nested too deep, or a string that is not valid Unicode
-            return [Violation("", f"the validator refuses the record: {error}")]
+            return [RecordViolation("", f"the validator refuses the record: {error}")]
         return violations or self._check_model(record_text)
 
     def _message(self, error: jsonschema_rs.ValidationError) -> str:
@@ -100,18 +100,19 @@ class Validator:
         rest = f"; and {len(distinct) - _REASONS} more" if len(distinct) > _REASONS else ""
         return f"fits none of {len(ways)} alternatives: {'; '.join(distinct[:_REASONS])}{rest}"
 
-    def _check_model(self, record_text: str) -> list[Violation]:
+    def _check_model(self, record_text: str) -> list[RecordViolation]:
         if self._model is None:
             return []
         try:
             self._model.validate_json(record_text)
         except ValidationError as error:
             # Pydantic's locations also hold union branches; such a pointer names the nearest place it can.
-            return [Violation(pointer(part["loc"]), part["msg"]) for part in error.errors(include_url=False)]
+            return [RecordViolation(pointer(part["loc"]), part["msg"]) for part in error.errors(include_url=False)]
         except Exception as error:  # The user's validators may raise anything.
             last = traceback.extract_tb(error.__traceback__)[-1]
             reason = f"{type(error).__name__}: {error}"
-            return [Violation("", f"the class's own code failed at {last.filename}, line {last.lineno}: {reason}")]
+            where = f"{last.filename}, line {last.lineno}"
+            return [RecordViolation("", f"the class's own code failed at {where}: {reason}")]
         return []
 
 

@@ -23,7 +23,7 @@ LEAST, MOST = 3, 200
 
 
 @dataclass(frozen=True, slots=True)
-class Examples:
+class LabelledVectors:
     """The vectors of labelled documents by the fingerprint of their schema."""
 
     vectors: Mapping[str, Vectors] = field(default_factory=dict)
@@ -36,18 +36,18 @@ class Examples:
         return digest.hexdigest()[:16]
 
 
-def load_examples(folder: Path) -> Examples:
+def load_examples(folder: Path) -> LabelledVectors:
     """Returns the examples in the folder of a model, none if it has none. Raises ModelError for a broken file."""
     path = folder / EXAMPLES_FILE
     if not path.is_file():
-        return Examples()
+        return LabelledVectors()
     try:
-        return Examples({name: rows.astype(np.float32) for name, rows in load_file(path).items()})
+        return LabelledVectors({name: rows.astype(np.float32) for name, rows in load_file(path).items()})
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{path}: expected the vectors of labelled documents, got {error}") from error
 
 
-def save_examples(folder: Path, examples: Examples) -> None:
+def save_examples(folder: Path, examples: LabelledVectors) -> None:
     """Writes the examples into the folder of a model."""
     kept = {name: rows[:MOST].astype(np.float16) for name, rows in examples.vectors.items() if len(rows) >= LEAST}
     if kept:

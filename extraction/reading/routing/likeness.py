@@ -129,7 +129,7 @@ class Kinds:
             words=[self.words[row] for row in rows],
         )
 
-    def likeness(self, page: Page) -> Floats:
+    def likeness(self, page: PageVectors) -> Floats:
         """Returns the features of this document with each kind: [K, FEATURES]."""
         whole = (self._phrases @ page.phrases.T).max(1)
         first = (self._phrases @ page.first_phrases.T).max(1)
@@ -150,7 +150,7 @@ class Kinds:
 
 
 @dataclass(frozen=True)
-class Page:
+class PageVectors:
     """The beginning of a document as vectors: passages [P, 384], phrases [n, 64], and those of the first lines.
 
     `words` is the number of its words.
@@ -202,7 +202,7 @@ def shortness(words: int) -> float:
     return max(0.0, math.log(_SHORT) - math.log(1 + words))
 
 
-def example_features(page: Page, examples: Floats) -> tuple[float, float]:
+def example_features(page: PageVectors, examples: Floats) -> tuple[float, float]:
     """Returns the likeness of a document to the likest examples, and its difference to that among the examples."""
     likest = _likest(examples @ page.mean, len(examples))
     among = examples @ examples.T

@@ -10,7 +10,7 @@ import numpy as np
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.routing.kinds import kind_of
 from cinnabar.extraction.reading.routing.likeness import (
-    Page,
+    PageVectors,
     example_features,
     log_odds,
     probabilities,
@@ -35,7 +35,7 @@ class Router:
         """Returns the most probable schema, or none if the document rather is of another kind than all of them."""
         return self.route_page(page_vectors(document.text))
 
-    def route_page(self, page: Page) -> Route:
+    def route_page(self, page: PageVectors) -> Route:
         """Returns the same for the vectors of a document's beginning."""
         fitted = routing_fit()
         logits = log_odds(self._kinds.likeness(page), self._common.likeness(page), self._alike, page.words, fitted)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cinnabar.extraction.reading.routing.examples import Examples, load_examples
+from cinnabar.extraction.reading.routing.examples import LabelledVectors, load_examples
 from cinnabar.extraction.reading.routing.kinds import check_described
 from cinnabar.extraction.reading.routing.likeness import routing_fit
 from cinnabar.extraction.store.names import identifier
@@ -30,7 +30,7 @@ class Routing:
 
     sources: tuple[SchemaSource, ...]
     least: float | None = None
-    examples: Examples = field(default_factory=Examples)
+    examples: LabelledVectors = field(default_factory=LabelledVectors)
     done: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -77,7 +77,7 @@ def routing_of(
         )
     if not route and related is None:
         return None
-    return Routing(tuple(sources), related, load_examples(Path(model)) if model != "default" else Examples())
+    return Routing(tuple(sources), related, load_examples(Path(model)) if model != "default" else LabelledVectors())
 
 
 def check_names(sources: Sequence[SchemaSource]) -> None:

@@ -17,7 +17,14 @@ from cinnabar.engine.models.reader.network.phrase_vectors import vectors_of, wor
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.engine.models.weights import checked_tensors, restore
 from cinnabar.extraction.reading.routing.kinds import Kind
-from cinnabar.extraction.reading.routing.likeness import VECTORS, Floats, Kinds, Page, common_kinds, words_of_heading
+from cinnabar.extraction.reading.routing.likeness import (
+    VECTORS,
+    Floats,
+    Kinds,
+    PageVectors,
+    common_kinds,
+    words_of_heading,
+)
 
 #: Words of a passage, and the passages of a document's beginning that are read.
 WORDS, PASSAGES = 90, 3
@@ -44,9 +51,9 @@ def common() -> Kinds:
     return _kinds(common_kinds(), stored["heading"].astype(np.float32), stored["outline"].astype(np.float32))
 
 
-def page_vectors(text: str) -> Page:
+def page_vectors(text: str) -> PageVectors:
     """Returns the beginning of a document as vectors."""
-    return Page(
+    return PageVectors(
         load_sentence_encoder().embed(passages(text)),
         phrases(text[:_CHARACTERS]),
         phrases(text[:_FIRST]),
@@ -58,7 +65,7 @@ def examples_of(texts: Iterable[str]) -> Floats:
     """Returns the vectors of labelled documents, as `Page.mean` is that of a document to compare: [N, 384]."""
     encoder = load_sentence_encoder()
     blank = np.zeros((1, 0), np.float32)
-    return np.stack([Page(encoder.embed(passages(text)), blank, blank, 0).mean for text in texts])
+    return np.stack([PageVectors(encoder.embed(passages(text)), blank, blank, 0).mean for text in texts])
 
 
 def passages(text: str) -> list[str]:

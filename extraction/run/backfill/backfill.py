@@ -28,7 +28,7 @@ from cinnabar.extraction.run.backfill.rereading import StoredRecords
 from cinnabar.extraction.run.batched_run import BatchedRun, Opening
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.cases import remember_cases
-from cinnabar.extraction.store.routing_choices import Choice, last_choices, refused_documents
+from cinnabar.extraction.store.routing_choices import RoutingChoice, last_choices, refused_documents
 from cinnabar.extraction.store.store import PASSWORD_COUNT
 from cinnabar.extraction.store.stored_records import LatestRecord, Selection, select
 from cinnabar.extraction.store.stored_schemas import source_of
@@ -106,7 +106,7 @@ class Backfill(BatchedRun):
             self._stack = stack.pop_all()
 
     def _placed(
-        self, latest: Sequence[LatestRecord], choices: Mapping[str, Choice]
+        self, latest: Sequence[LatestRecord], choices: Mapping[str, RoutingChoice]
     ) -> tuple[list[LatestRecord], int]:
         """Returns the records that no later choice sent elsewhere, and the number of the others.
 
@@ -122,7 +122,7 @@ class Backfill(BatchedRun):
                 kept.append(one)
         return kept, len(latest) - len(kept)
 
-    def _unplaced(self, out: Path, chosen: Selection, choices: Mapping[str, Choice]) -> list[LatestRecord]:
+    def _unplaced(self, out: Path, chosen: Selection, choices: Mapping[str, RoutingChoice]) -> list[LatestRecord]:
         """Returns the documents that went to no schema so far: [] if options choose records, or by this very choice."""
         routing = self.assignment.routing
         if routing is None or replace(chosen, source=None) != Selection():

@@ -16,7 +16,7 @@ from typing import Self
 
 from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.archives.archive_process import ArchiveMember, Unpacker
-from cinnabar.extraction.documents.content.inputs import Message
+from cinnabar.extraction.documents.content.inputs import MailMessage
 from cinnabar.extraction.documents.content.made_names import file_path, unnumbered
 from cinnabar.extraction.documents.inputs import (
     Input,
@@ -42,7 +42,7 @@ from cinnabar.extraction.documents.mailboxes.files import (
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox, ImapMessage
 from cinnabar.extraction.documents.packets.part import PacketPart, named_part
 from cinnabar.extraction.documents.stores.address import StoreAddress, is_store_address, parse_store_address
-from cinnabar.extraction.documents.stores.store import Store, StoreItem
+from cinnabar.extraction.documents.stores.store import ObjectStore, StoreItem
 from cinnabar.extraction.store.folders import remembered
 from cinnabar.extraction.store.packets import packets_of
 from cinnabar.schemas.errors import NoMailbox, UsageError
@@ -50,7 +50,7 @@ from cinnabar.schemas.errors import NoMailbox, UsageError
 #: Advice for a document that is not found.
 ELSEWHERE = "if it has moved, or lies behind IMAP, name its place with --from"
 #: A file, or a mail without a file of its own.
-Content = Path | Message
+Content = Path | MailMessage
 
 _IN_MBOX = re.compile(r"(.+)#([1-9]\d*)", re.DOTALL)
 
@@ -80,7 +80,7 @@ class DocumentLookup:
         self._password = password
         self._connections = ExitStack()
         self._mailboxes: dict[Location, _Holding] = {}
-        self._stores: dict[str, Store] = {}
+        self._stores: dict[str, ObjectStore] = {}
         named = [*others, *([parse_address(source)] if source is not None and is_address(source) else [])]
         self._accounts = {one.account for one in named if isinstance(one, ImapAddress)}
         self._servers = {one.root for one in named if isinstance(one, StoreAddress)}

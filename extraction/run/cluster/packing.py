@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
-from cinnabar.engine.models.transfer import Carried, carried, unpacked
+from cinnabar.engine.models.transfer import CarriedModel, carried, unpacked
 from cinnabar.engine.precision import DEFAULT, Precision
 from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.ingest.sandbox import MAX_FILE, modified_at, name_of
@@ -19,7 +19,7 @@ from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PackedPages
 from cinnabar.extraction.documents.packets.part import PacketPart
 from cinnabar.extraction.documents.processes.worker import read_file
-from cinnabar.extraction.reading.model_sources import LanguageSource, ModelSource, Named
+from cinnabar.extraction.reading.model_sources import LanguageSource, ModelByName, ModelSource
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.schemas.errors import DocumentError, ModelError
 
@@ -70,7 +70,7 @@ def sent_of(batch: Sequence[Letter]) -> list[Sent | PacketPart]:
 class Unpacking:
     """Loads a model that was sent as bytes, on this device, with the rules and the precision of the run."""
 
-    model: Carried
+    model: CarriedModel
     device: str
     config: PriorConfig = DEFAULT_PRIORS
     precision: Precision = DEFAULT
@@ -94,7 +94,7 @@ def needs(assignment: Assignment) -> tuple[str, int]:
     for source in assignment.sources:
         if isinstance(source, LanguageSource):
             return source.device, memory
-        if isinstance(source, ModelSource) and isinstance(source.load, Named):
+        if isinstance(source, ModelSource) and isinstance(source.load, ModelByName):
             return source.load.device, memory
     return "auto", memory
 
@@ -109,7 +109,7 @@ def packed_assignment(assignment: Assignment, cloudpickle: Any) -> bytes:
     model = assignment.model
     if isinstance(model, ModelSource):
         load = model.load
-        if isinstance(load, Named):
+        if isinstance(load, ModelByName):
             model = replace(model, load=Unpacking(carried(load.name), load.device, load.config, load.precision))
     # Engines open no documents, so they need no passwords.
     sent = replace(assignment, model=model, options=assignment.options.with_passwords(()))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
-from cinnabar.extraction.reading.model_sources import Place
+from cinnabar.extraction.reading.model_sources import RunPlace
 from cinnabar.extraction.run.cluster.connection import Cluster
 from cinnabar.extraction.run.cluster.heartbeat import Heartbeat
 from cinnabar.extraction.run.cluster.packing import letters, needs, packed_assignment, size_of
@@ -70,7 +70,7 @@ class Supervisor:
     the processes. They start with the first batch.
     """
 
-    def __init__(self, cluster: Cluster, assignment: Assignment, place: Place | None = None) -> None:
+    def __init__(self, cluster: Cluster, assignment: Assignment, place: RunPlace | None = None) -> None:
         self._ray, self._assignment, self._place = cluster.ray, assignment, place
         self._pages = None if place is None else PageStore(place.out / PAGES)
         self._pulse = Heartbeat(cluster)

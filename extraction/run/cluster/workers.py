@@ -20,7 +20,7 @@ from cinnabar.extraction.run.work.batch_filling import fill_batch
 from cinnabar.schemas.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.reading.model_sources import Place
+    from cinnabar.extraction.reading.model_sources import RunPlace
     from cinnabar.extraction.reading.pipeline import Batch, Job
     from cinnabar.extraction.run.work.assignment import Assignment
     from cinnabar.extraction.run.work.refilling import Known
@@ -64,7 +64,7 @@ class Filling:
         self._threads = threads
         self._job: Job | None = None
 
-    def start(self, packed: bytes, agreed: str, place: Place | None = None) -> None:
+    def start(self, packed: bytes, agreed: str, place: RunPlace | None = None) -> None:
         """Loads the model. Raises UsageError or ModelError if this machine would read or route documents differently.
 
         `place` is the run's output, for the engines on its own machine.

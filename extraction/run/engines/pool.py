@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess
-from cinnabar.extraction.reading.model_sources import ModelSource, Named, Place, RemoteSource
+from cinnabar.extraction.reading.model_sources import ModelByName, ModelSource, RemoteSource, RunPlace
 from cinnabar.extraction.run.engines.worker import LENGTH, framed
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.records import DocumentInfo, Outcome
@@ -64,7 +64,7 @@ class EnginePool:
     dies again is quarantined. `place` is the run's output. A context manager: its exit ends the processes.
     """
 
-    def __init__(self, count: int, assignment: Assignment, place: Place) -> None:
+    def __init__(self, count: int, assignment: Assignment, place: RunPlace) -> None:
         self._pool = WorkerPool[_Engine](count, "engine")
         # Engines open no documents, so they need no passwords.
         sent = replace(assignment, options=assignment.options.with_passwords(()))
@@ -158,7 +158,7 @@ def _processors() -> int:
 
 def _on_gpu(assignment: Assignment) -> bool:
     load = getattr(assignment.model, "load", None)
-    if not isinstance(load, Named) or load.device == "cpu":
+    if not isinstance(load, ModelByName) or load.device == "cpu":
         return False
     # Cold start: Torch takes a second.
     import torch

@@ -50,7 +50,7 @@ def watched(plan: RunPlan, progress: Progress, carry: Carrier | None = None) -> 
         if plan.out is None or not (plan.tell or carry):
             yield cast(Progress, Several(progress, trace))
             return
-        promise = Promise.make(plan.out, plan, progress.note, carry)
+        promise = TellingPromise.make(plan.out, plan, progress.note, carry)
         keep_promises(plan.out, progress.note)
         try:
             yield cast(Progress, Several(progress, promise, trace))
@@ -71,7 +71,7 @@ def _reason(error: BaseException) -> str:
     return f"The run failed ({kind}); its output or log says where. Committed records are kept."
 
 
-class Promise(Silent):
+class TellingPromise(Silent):
     """The promise of a living process to tell the events of its runs; `about` is what lies on disk of it."""
 
     def __init__(self, out: Path, folder: Path, note: Callable[[str], None], carry: Carrier | None) -> None:
@@ -135,6 +135,6 @@ def keep_promises(out: Path, note: Callable[[str], None]) -> None:
     """Puts the events of runs whose processes were killed into the outbox."""
     for path in sorted(outbox_of(out).glob(f"*/{_PROMISE}")):
         with contextlib.suppress(InUse, OSError, ValueError):
-            promise = Promise(out, path.parent, note, None)
+            promise = TellingPromise(out, path.parent, note, None)
             promise.about = orjson.loads(path.read_bytes())
             promise.keep()

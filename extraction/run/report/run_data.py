@@ -41,7 +41,7 @@ _VALUE = "value_json IS NOT NULL AND value_json NOT IN ('null', '\"\"')"
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ShownDocument:
     """A document of a run, with the reason for its outcome or its confidence."""
 
     path: str
@@ -56,7 +56,7 @@ class HeldBack:
 
     code: str
     documents: int
-    examples: tuple[Example, ...]
+    examples: tuple[ShownDocument, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class RunData:
     corrected: Sequence[int]
     risks: Mapping[str, Sequence[float]]
     fields: Sequence[FieldShare]
-    unsure: Sequence[Example]
+    unsure: Sequence[ShownDocument]
     before: tuple[int, int]
     shifts: Sequence[Shift]
     comparisons: int
@@ -120,7 +120,7 @@ class RunData:
     #: Written records whose every value is null.
     empty: int = 0
     #: Written documents with a list of another length than they tell, with what they tell.
-    incomplete: Sequence[Example] = ()
+    incomplete: Sequence[ShownDocument] = ()
     #: What `--at-most-wrong` rests on, "" without it.
     promise: str = ""
     #: The columns of tables in which the values of fields stand: field, column, documents; the commonest of each field.
@@ -263,7 +263,7 @@ class _Gathering:
         )
         return int(count)
 
-    def _incomplete(self) -> list[Example]:
+    def _incomplete(self) -> list[ShownDocument]:
         rows = self._rows(
             "SELECT path, document, string_agg(pointer || ': ' || (value_json ->> '$'), '; ')"
             f" FROM {self._values} JOIN (SELECT path, document, run_id FROM records WHERE run_id = ?) AS r"
@@ -273,7 +273,7 @@ class _Gathering:
             self._schema,
             _UNSURE,
         )
-        return [Example(path, document, detail[:_DETAIL]) for path, document, detail in rows]
+        return [ShownDocument(path, document, detail[:_DETAIL]) for path, document, detail in rows]
 
     def _totals(self) -> dict[str, tuple[int, int, int]]:
         """Returns the documents written, in quarantine, and of another kind, of this run and of earlier ones."""
@@ -294,7 +294,7 @@ class _Gathering:
             self._run,
             _REASONS,
         )
-        examples: dict[str, list[Example]] = {}
+        examples: dict[str, list[ShownDocument]] = {}
         for code, path, document, detail in self._rows(
             "SELECT code, path, coalesce(document, ''), left(coalesce(detail, ''), ?) FROM outcomes"
             " WHERE run_id = ? AND outcome = 'quarantined'"
@@ -303,7 +303,7 @@ class _Gathering:
             self._run,
             _EXAMPLES,
         ):
-            examples.setdefault(code, []).append(Example(path, document, detail))
+            examples.setdefault(code, []).append(ShownDocument(path, document, detail))
         return [HeldBack(code, count, tuple(examples.get(code, ()))) for code, count in counts]
 
     def _kinds(self) -> dict[str, tuple[int, int]]:
@@ -418,13 +418,13 @@ class _Gathering:
             wrong.setdefault(kind, []).append(so_far / taken[kind])
         return wrong
 
-    def _unsure(self) -> list[Example]:
+    def _unsure(self) -> list[ShownDocument]:
         rows = self._rows(
             "SELECT path, document, confidence FROM records WHERE run_id = ? ORDER BY confidence, path LIMIT ?",
             self._run,
             _UNSURE,
         )
-        return [Example(path, document, "", confidence) for path, document, confidence in rows]
+        return [ShownDocument(path, document, "", confidence) for path, document, confidence in rows]
 
     def _record_bins(self) -> tuple[list[int], list[int]]:
         now, before = [0] * BINS, [0] * BINS

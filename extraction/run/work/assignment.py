@@ -14,8 +14,8 @@ from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions, Ru
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.model_sources import (
     LanguageSource,
-    Place,
     RemoteSource,
+    RunPlace,
     Source,
     filler_part,
 )
@@ -169,7 +169,7 @@ class Assignment:
         notes = [one.memory_note(self.options.context) for one in self.sources if isinstance(one, LanguageSource)]
         return [note for note in notes if note is not None]
 
-    def job(self, place: Place | None = None, loaded: Callable[[Filler], object] = lambda _: None) -> Job:
+    def job(self, place: RunPlace | None = None, loaded: Callable[[Filler], object] = lambda _: None) -> Job:
         """Returns the job with its model loaded, which may keep encodings and answers under `place`.
 
         `loaded` receives the stronger model, which of two calibrated ones is loaded at the first doubt. Raises

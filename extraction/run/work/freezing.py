@@ -60,7 +60,7 @@ def freeze(form: Form, record: Record, changes: Changes, below: float = 0.0, lis
     A list with anything to ask is asked as a whole if its rows cannot be told apart: one of them has no frozen value,
     or `lists` is false because the document is read in chunks.
     """
-    walk = _Walk(record, changes, below, lists, _beginnings(record))
+    walk = _FreezeWalk(record, changes, below, lists, _beginnings(record))
     for leaf in record.leaves:
         if leaf.confidence < below:
             walk.frozen.ask(leaf.pointer)
@@ -69,7 +69,7 @@ def freeze(form: Form, record: Record, changes: Changes, below: float = 0.0, lis
 
 
 @dataclass(slots=True)
-class _Walk:
+class _FreezeWalk:
     record: Record
     changes: Changes
     below: float
@@ -146,7 +146,7 @@ class _Walk:
         Lists within an item have no rows: they are kept as they are, or asked with the whole list.
         """
         held = Frozen(asked=set(self.frozen.asked))
-        inner = _Walk(self.record, self.changes, self.below, False, self.begins, held)
+        inner = _FreezeWalk(self.record, self.changes, self.below, False, self.begins, held)
         frozen, begins = inner.frozen, 0
         for at, item in enumerate(value):
             first = at < len(node.prefix)

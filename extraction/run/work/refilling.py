@@ -14,7 +14,7 @@ from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.codes import problem_message
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.checks.judgement import with_checks
-from cinnabar.extraction.reading.filling import Asked, fill_documents
+from cinnabar.extraction.reading.filling import DocumentRequests, fill_documents
 from cinnabar.extraction.reading.pipeline import (
     Batch,
     Job,
@@ -108,14 +108,14 @@ def _refill(read: Sequence[Read], known: Known, job: Job, overtakes: bool) -> Ba
     aside = {at: plan.tokens for at, plan in enumerate(planned) if isinstance(plan, Long)}
     plans = [plan for plan in planned if not isinstance(plan, Long)]
     with timed(filling, "fill"):
-        steps = _fill([plan for plan in plans if isinstance(plan, _Plan)], job, escalated)
+        steps = _fill([plan for plan in plans if isinstance(plan, _RefillPlan)], job, escalated)
     outcomes = [plan if isinstance(plan, Outcome) else plan.outcome(job) for plan in plans]
     again = [at for at, outcome in enumerate(outcomes) if outcome is None]
     for at in again:
         plan = plans[at]
-        assert isinstance(plan, _Plan)
+        assert isinstance(plan, _RefillPlan)
         plans[at] = replace(plan, frozen=None, results=[], final=None)
-    whole = [plan for at in again if isinstance(plan := plans[at], _Plan)]
+    whole = [plan for at in again if isinstance(plan := plans[at], _RefillPlan)]
     with timed(filling, "fill"):
         steps += _fill(whole, job, escalated)
     for at, plan in zip(again, whole, strict=True):
@@ -148,7 +148,7 @@ class _Held(FactValues):
 
 
 @dataclass(slots=True)
-class _Plan:
+class _RefillPlan:
     """A document with its stored record, the schema's changes, its tokens and its chunks.
 
     `frozen` holds the frozen values of the record (None: nothing is frozen), `facts` the values of its bound fields,
@@ -242,7 +242,7 @@ def _lost(item: Read) -> Outcome | None:
 
 def _plan(
     item: Read, stored: Stored, changes: Changes, job: Job, below: float, overtakes: bool
-) -> _Plan | Long | Outcome:
+) -> _RefillPlan | Long | Outcome:
     document = item.found
     if isinstance(document, DocumentError):
         return Outcome(item.path, "quarantined", document.code, problem_message(document), digest=item.digest)
@@ -257,12 +257,12 @@ def _plan(
         return quarantined(item.path, document, error.code, error.detail)
     except Exception as error:
         return quarantined(item.path, document, "internal_error", error_text(error))
-    return _Plan(item.path, document, stored, changes, tokens, pieces, frozen, facts)
+    return _RefillPlan(item.path, document, stored, changes, tokens, pieces, frozen, facts)
 
 
-def _fill(plans: Sequence[_Plan], job: Job, escalated: Escalated) -> int:
+def _fill(plans: Sequence[_RefillPlan], job: Job, escalated: Escalated) -> int:
     """Has the models answer all requests of these plans, and returns the denoising steps; counts what was escalated."""
-    asked = [Asked(plan.tokens, plan.requests(job)) for plan in plans]
+    asked = [DocumentRequests(plan.tokens, plan.requests(job)) for plan in plans]
     if any(own.requests for own in asked):
         for plan, results in zip(plans, fill_documents(asked, job.engine, job.max_seconds), strict=True):
             plan.results = results
@@ -270,9 +270,9 @@ def _fill(plans: Sequence[_Plan], job: Job, escalated: Escalated) -> int:
     return sum(r.steps for plan in plans for r in plan.results if isinstance(r, Filled))
 
 
-def _raise(plans: Sequence[_Plan], job: Job, escalated: Escalated) -> None:
+def _raise(plans: Sequence[_RefillPlan], job: Job, escalated: Escalated) -> None:
     """Has the stronger model answer for unsure values, as in a new run, and counts them."""
-    lower: list[tuple[_Plan, MergedRecord]] = []
+    lower: list[tuple[_RefillPlan, MergedRecord]] = []
     for plan in plans if job.tier is not None else ():
         # What cannot be merged becomes a failure with its outcome.
         with suppress(Exception):

@@ -15,7 +15,7 @@ from random_schemas import forms
 from tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
 
 from cinnabar.engine.branches import branch_model, decoding
-from cinnabar.engine.branches.branch_model import Answer, BranchModel
+from cinnabar.engine.branches.branch_model import BranchAnswer, BranchModel
 from cinnabar.engine.branches.constraint import Grounded
 from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_branches, read_document
@@ -244,8 +244,8 @@ def test_only_what_each_record_has_is_told(model: LanguageModel, monkeypatch: py
     branches = BranchModel(model)
     form = compile_schema(schema | {"required": ["version", "pay"]}).form
     (memory,) = branches.encode([text_passage(TEXT)])
-    sure = Answer(0.0, b'"52"', ((0, 2),), 0.99, "generated")
-    doubted = Answer(0.2, b'"61"', ((0, 2),), 0.3)
+    sure = BranchAnswer(0.0, b'"52"', ((0, 2),), 0.99, "generated")
+    doubted = BranchAnswer(0.2, b'"61"', ((0, 2),), 0.3)
     slots = [(slot, -1) for slot in form.slots if "*" not in slot.path]
     for slot, _ in slots:
         memory.answers[form.fingerprint, slot.index, WHOLE] = doubted if slot.path == "/two" else sure
@@ -359,7 +359,8 @@ def test_the_next_item_of_a_list_is_sought_near_the_one_before(model: LanguageMo
     (memory,) = branches.encode([text_passage(text)])
     grounded = Grounded(memory.grounds.stretches, branches.tokens)
     places = memory.grounds.stretches.written
-    listing = decoding.Listing([], grounded, [decoding.Item(((0, 3),), 0.9), decoding.Item(((8, 13),), 0.9)])
+    items = [decoding.BranchItem(((0, 3),), 0.9), decoding.BranchItem(((8, 13),), 0.9)]
+    listing = decoding.BranchListing([], grounded, items)
     state = tuple(pair for pair in grounded.first() if pair[0] >= 13)
     shares = np.zeros(1 + max(branches.tokens.texts), np.float32)
 
@@ -381,7 +382,7 @@ def test_an_item_that_begins_like_one_near_by_is_found_further_away(model: Langu
     text = "Saw 11 ran, not Saw 12.\n" + "other words\n" * 80 + "Saw 13 ran\n"
     branches = BranchModel(model)
     (memory,) = branches.encode([text_passage(text)])
-    listing = decoding.Listing([], Grounded(memory.grounds.stretches, branches.tokens))
+    listing = decoding.BranchListing([], Grounded(memory.grounds.stretches, branches.tokens))
     forks = Forks(model.decoder, read_document(model.decoder, [1, 2]))
     token, said = branches.tokens.token, [b"Saw 11", b"Saw 13"]
     read: dict[int, list[int]] = {}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinnabar.engine.branches.constraint import Grounded, Options, Written
+from cinnabar.engine.branches.constraint import Grounded, OptionTexts, WrittenText
 from cinnabar.engine.branches.grounds import Grounds
 from cinnabar.engine.branches.stretches import Stretches
 from cinnabar.engine.branches.value_tokens import ValueTokens
@@ -30,7 +30,7 @@ def shares(rng: np.random.Generator) -> np.ndarray:
     return drawn / drawn.sum()
 
 
-def written(constraint: Grounded | Written, seed: int) -> object | None:
+def written(constraint: Grounded | WrittenText, seed: int) -> object | None:
     """What a model with random shares writes, None if it does not end."""
     rng = np.random.default_rng(seed)
     state = constraint.first()
@@ -97,7 +97,7 @@ def test_a_given_stretch_ends_where_it_may(seed: int) -> None:
 @given(st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=5, unique=True), st.integers(0, 300))
 def test_of_options_one_is_written(options: list[str], seed: int) -> None:
     texts = [json.dumps(option, ensure_ascii=False)[1:-1].encode("utf-8", "replace") for option in options]
-    grounded = Options(texts, TOKENS)
+    grounded = OptionTexts(texts, TOKENS)
     number = grounded.number
     final = written(grounded, seed)
     assert isinstance(final, tuple)
@@ -111,7 +111,7 @@ def test_what_is_composed_is_accepted(schema: dict[str, object]) -> None:
     slot = compile_schema({"type": "object", "properties": {"x": {"type": "string", **schema}}}).form.slots[0]
     ended = 0
     for seed in range(40):
-        final = written(Written(slot.automaton, TOKENS), seed)
+        final = written(WrittenText(slot.automaton, TOKENS), seed)
         if final is not None:
             assert isinstance(final, tuple)
             assert slot.accepts(b'"%s"' % final[1])

@@ -12,7 +12,7 @@ from typing import Any
 from tiny_checkpoint import CHATML, write_checkpoint
 
 from cinnabar.engine.chat.language_chat import LanguageChat, TaskStream, shared_language_engine
-from cinnabar.engine.chat.requests import ChatRequest, Done, Event, Failed, Message, State, Tool
+from cinnabar.engine.chat.requests import ChatRequest, Done, Event, FailedRequest, Message, State, Tool
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.schemas import compile_schema
@@ -76,14 +76,14 @@ def wanted(identity: str = "one", text: str = "Hello", **settings: Any) -> ChatR
     return replace(ChatRequest(identity, user(text), max_tokens=40), **settings)
 
 
-def asked(chat: LanguageChat, request: ChatRequest) -> tuple[list[State], Done | Failed]:
+def asked(chat: LanguageChat, request: ChatRequest) -> tuple[list[State], Done | FailedRequest]:
     """Returns the states of a request, and its end."""
     found: queue.Queue[Event] = queue.Queue()
     chat.submit(request, found.put)
     return ended(found)
 
 
-def ended(found: queue.Queue[Event]) -> tuple[list[State], Done | Failed]:
+def ended(found: queue.Queue[Event]) -> tuple[list[State], Done | FailedRequest]:
     """Returns the states of a request that was submitted, and its end."""
     states: list[State] = []
     while isinstance(event := found.get(timeout=60), State):
@@ -98,10 +98,10 @@ def done(chat: LanguageChat, request: ChatRequest) -> Done:
     return event
 
 
-def failed(chat: LanguageChat, request: ChatRequest) -> Failed:
+def failed(chat: LanguageChat, request: ChatRequest) -> FailedRequest:
     """Returns the failure of a request."""
     _, event = asked(chat, request)
-    assert isinstance(event, Failed), event
+    assert isinstance(event, FailedRequest), event
     return event
 
 

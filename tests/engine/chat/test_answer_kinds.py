@@ -7,12 +7,12 @@ import json
 import pytest
 from clients import NOTE, TOOLS, accepts
 
-from cinnabar.engine.chat.answer_kinds import Answer, Answered, Call, CallOr, FreeText, RecordText, Region
+from cinnabar.engine.chat.answer_kinds import AnswerKind, Call, CallOr, ClientAnswer, FreeText, RecordText, Region
 from cinnabar.engine.chat.meeting import meeting
 
 RECORD = '{"number": "A-1", "day": null, "kinds": ["ab"]}'
 CALL = '{"name": "weather", "arguments": {"city": "Oslo"}}'
-KINDS: dict[str, Answer] = {
+KINDS: dict[str, AnswerKind] = {
     "text": FreeText(),
     "record": RecordText(NOTE.form),
     "region": Region(),
@@ -32,18 +32,18 @@ def test_the_smallest_text_of_each_kind_is_one_of_its_language(kind: str) -> Non
 @pytest.mark.parametrize(
     ("kind", "text", "read"),
     [
-        ("text", "Hello\n\tworld – ß", Answered("Hello\n\tworld – ß")),
-        ("record", RECORD, Answered('{"number":"A-1","day":null,"kinds":["ab"]}')),
-        ("region", "```\na\n\nb\n```", Answered("a\n\nb")),
-        ("call", CALL, Answered("", ("weather", '{"city":"Oslo"}'))),
-        ("call", '{"name": "now", "arguments": {}}', Answered("", ("now", "{}"))),
-        ("call or text", CALL, Answered("", ("weather", '{"city":"Oslo"}'))),
-        ("call or text", "It rains.", Answered("It rains.")),
-        ("call or record", CALL, Answered("", ("weather", '{"city":"Oslo"}'))),
-        ("call or record", RECORD, Answered('{"number":"A-1","day":null,"kinds":["ab"]}')),
+        ("text", "Hello\n\tworld – ß", ClientAnswer("Hello\n\tworld – ß")),
+        ("record", RECORD, ClientAnswer('{"number":"A-1","day":null,"kinds":["ab"]}')),
+        ("region", "```\na\n\nb\n```", ClientAnswer("a\n\nb")),
+        ("call", CALL, ClientAnswer("", ("weather", '{"city":"Oslo"}'))),
+        ("call", '{"name": "now", "arguments": {}}', ClientAnswer("", ("now", "{}"))),
+        ("call or text", CALL, ClientAnswer("", ("weather", '{"city":"Oslo"}'))),
+        ("call or text", "It rains.", ClientAnswer("It rains.")),
+        ("call or record", CALL, ClientAnswer("", ("weather", '{"city":"Oslo"}'))),
+        ("call or record", RECORD, ClientAnswer('{"number":"A-1","day":null,"kinds":["ab"]}')),
     ],
 )
-def test_texts_are_read_back(kind: str, text: str, read: Answered) -> None:
+def test_texts_are_read_back(kind: str, text: str, read: ClientAnswer) -> None:
     answer = KINDS[kind]
     assert answer.language().accepts(text.encode()) and answer.accepts(text.encode())
     assert answer.read(text.encode()) == read
@@ -75,20 +75,20 @@ def test_the_judge_refuses_what_no_automaton_knows() -> None:
 def test_a_text_ends_before_the_first_of_its_stops() -> None:
     answer = FreeText((b"END", "€".encode()))
     assert not answer.ends(b"no E") and answer.ends(b"one END") and answer.ends("2 € or".encode())
-    assert answer.read("2 € or END".encode()) == Answered("2 ")
-    assert answer.read(b"cut \xe2\x82") == Answered("cut ")
+    assert answer.read("2 € or END".encode()) == ClientAnswer("2 ")
+    assert answer.read(b"cut \xe2\x82") == ClientAnswer("cut ")
 
 
 def test_a_region_with_fences_of_its_own_is_shown_between_three_backticks() -> None:
     region = Region(b"````", b"<|cursor|>")
     assert region.language().accepts(b"````\na\n```\nb\n````")
-    assert region.read(b"````\na\n```\nb\n````") == Answered("```\na\n```\nb\n```")
+    assert region.read(b"````\na\n```\nb\n````") == ClientAnswer("```\na\n```\nb\n```")
 
 
 def test_an_edit_is_without_the_cursor_and_ends_where_the_file_goes_on() -> None:
     region = Region(b"```", b"<|cursor|>", meeting("a\n", "\n    the_rest_of_the_file()\n"))
     begun = b"```\nb <|cursor|>= 1\n    the_rest_of_the_file()\n"
-    assert region.ends(begun) and region.read(begun) == Answered("```\nb = 1\n```")
+    assert region.ends(begun) and region.read(begun) == ClientAnswer("```\nb = 1\n```")
     assert not region.ends(b"```\nb = 1\n") and region.settled(begun) == 0
 
 
@@ -106,7 +106,7 @@ def test_an_edit_is_without_the_cursor_and_ends_where_the_file_goes_on() -> None
         (RecordText(NOTE.form), RECORD, 0),
     ],
 )
-def test_what_may_yet_end_an_answer_is_not_settled(kind: Answer, text: str, settled: int) -> None:
+def test_what_may_yet_end_an_answer_is_not_settled(kind: AnswerKind, text: str, settled: int) -> None:
     assert kind.settled(text.encode()) == settled
 
 

@@ -24,9 +24,9 @@ from training.diffusion.pages import Pages
 from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.chat.gaps import between, next_edit
 from cinnabar.engine.chat.language_chat import LanguageChat, shared_language_engine
-from cinnabar.engine.chat.requests import ChatModel, ChatRequest, Done, Event, Failed, Message, State
+from cinnabar.engine.chat.requests import ChatModel, ChatRequest, Done, Event, FailedRequest, Message, State
 from cinnabar.engine.chat.shared_engine import SharedEngine
-from cinnabar.engine.diffusion.decoded import Run
+from cinnabar.engine.diffusion.decoded import DecodingRun
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
@@ -57,9 +57,9 @@ SORTS: dict[str, dict[str, Any]] = {
 }
 
 
-def plain(event: Done | Failed) -> Done | Failed:
+def plain(event: Done | FailedRequest) -> Done | FailedRequest:
     """The end of a request without what depends on earlier ones, and without its identity."""
-    if isinstance(event, Failed):
+    if isinstance(event, FailedRequest):
         return event
     calls = tuple(replace(call, identity="") for call in event.tool_calls)
     return replace(event, tool_calls=calls, usage=replace(event.usage, cached_tokens=0))
@@ -81,7 +81,7 @@ def test_32_clients_get_what_each_gets_alone(model: LanguageModel) -> None:
     requests = mixed(32)
     with serving(model) as chat:
         alone = [asked(chat, request) for request in requests]
-    together = dict[str, tuple[list[State], Done | Failed]]()
+    together = dict[str, tuple[list[State], Done | FailedRequest]]()
     with serving(model) as chat:
         begin = threading.Barrier(len(requests))
 
@@ -210,7 +210,7 @@ def test_a_cancelled_request_ends_and_the_others_go_on(model: LanguageModel, mon
         step, steps, go_on = denoiser_of(chat)._launched, threading.Semaphore(0), threading.Semaphore(0)
         seen = list[bool]()
 
-        def slow(runs: list[Run]) -> Any:
+        def slow(runs: list[DecodingRun]) -> Any:
             steps.release()
             assert go_on.acquire(timeout=30)
             seen.append(any(run.sequence.limit - run.sequence.begin == 201 for run in runs))
@@ -225,7 +225,7 @@ def test_a_cancelled_request_ends_and_the_others_go_on(model: LanguageModel, mon
         for _ in range(100):
             go_on.release()
         first, *others = [ended(one)[1] for one in found]
-        assert isinstance(first, Failed) and first.code == "cancelled"
+        assert isinstance(first, FailedRequest) and first.code == "cancelled"
         # It takes part in no pass but the one that was going on.
         assert seen[0] and not any(seen[1:])
         assert all(isinstance(one, Done) for one in others) and plain(others[0]) == plain(others[1])
@@ -241,7 +241,7 @@ def test_a_request_that_waits_is_cancelled_at_once(model: LanguageModel) -> None
         chat._planner.plan = lambda request: hold.wait(30) and plan(request)  # type: ignore
         chat.submit(wanted(), found.put)()
         event = found.get(timeout=5)
-        assert isinstance(event, Failed) and event.code == "cancelled"
+        assert isinstance(event, FailedRequest) and event.code == "cancelled"
         hold.set()
         assert isinstance(asked(chat, wanted())[1], Done) and found.empty()
 
@@ -255,7 +255,7 @@ def test_more_requests_than_may_wait_are_refused_at_once(model: LanguageModel) -
         for at in range(4):
             chat.submit(wanted(f"r{at}"), found[at].put)
         refused = [found[at].get(timeout=5) for at in (2, 3)]
-        assert all(isinstance(one, Failed) and one.code == "overloaded" for one in refused)
+        assert all(isinstance(one, FailedRequest) and one.code == "overloaded" for one in refused)
         hold.set()
         assert all(isinstance(ended(found[at])[1], Done) for at in (0, 1))
         assert isinstance(asked(chat, wanted())[1], Done)
@@ -277,7 +277,7 @@ def test_an_error_of_one_request_is_its_own(model: LanguageModel, monkeypatch: p
         for name, events in found.items():
             chat.submit(wanted(name, schema=NOTE), events.put)
         ends = {name: ended(events)[1] for name, events in found.items()}
-        assert isinstance(ends["bad"], Failed) and "odd judge" in ends["bad"].message
+        assert isinstance(ends["bad"], FailedRequest) and "odd judge" in ends["bad"].message
         assert ends["bad"].code == "engine_error" and plain(ends["a"]) == plain(ends["b"])
         assert isinstance(ends["a"], Done)
 
@@ -290,7 +290,7 @@ def test_after_a_pass_that_fails_each_request_is_decoded_alone(
         expected = [plain(asked(chat, request)[1]) for request in requests]
         step, sizes = denoiser_of(chat)._launched, list[int]()
 
-        def failing(runs: list[Run]) -> Any:
+        def failing(runs: list[DecodingRun]) -> Any:
             sizes.append(len(runs))
             poisoned = any(run.sequence.task.prompt == poison for run in runs)
             if len(runs) > 1 or poisoned:
@@ -304,7 +304,7 @@ def test_after_a_pass_that_fails_each_request_is_decoded_alone(
             chat.submit(request, found[at].put)
         ends = [ended(one)[1] for one in found]
         assert [plain(one) for one in ends[:4]] == expected and max(sizes) > 1
-        assert isinstance(ends[4], Failed) and ends[4].code == "engine_error"
+        assert isinstance(ends[4], FailedRequest) and ends[4].code == "engine_error"
 
 
 def test_scores_that_are_no_numbers_harm_only_their_request(model: LanguageModel) -> None:
@@ -324,7 +324,7 @@ def test_scores_that_are_no_numbers_harm_only_their_request(model: LanguageModel
             with torch.no_grad():
                 weight[bad] = kept
         assert [plain(ends[0]), plain(ends[2])] == [expected, expected]
-        assert isinstance(ends[1], Failed) and NO_NUMBERS in ends[1].message
+        assert isinstance(ends[1], FailedRequest) and NO_NUMBERS in ends[1].message
 
 
 def test_a_client_that_cannot_take_its_states_ends_itself_alone(model: LanguageModel) -> None:
@@ -338,7 +338,7 @@ def test_a_client_that_cannot_take_its_states_ends_itself_alone(model: LanguageM
 
         chat.submit(wanted("gone", schema=NOTE, states=True), gone)
         event = found.get(timeout=30)
-        assert isinstance(event, Failed) and event.code == "cancelled"
+        assert isinstance(event, FailedRequest) and event.code == "cancelled"
         assert isinstance(asked(chat, wanted())[1], Done)
 
 

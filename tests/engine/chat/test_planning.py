@@ -12,7 +12,7 @@ from clients import NOTE, TOOLS, tiny, wanted
 from tiny_checkpoint import HEADERS
 
 from cinnabar.engine.chat.answer_kinds import Call, CallOr, FreeText, RecordText
-from cinnabar.engine.chat.planning import Planner
+from cinnabar.engine.chat.planning import RequestPlanner
 from cinnabar.engine.chat.prompts import chat_messages
 from cinnabar.engine.chat.requests import ChatRequest, Message, RequestRefused, ToolCall
 from cinnabar.engine.models.language.language_model import LanguageModel
@@ -56,7 +56,7 @@ def test_the_fields_and_the_tools_are_told_behind_the_system_message() -> None:
 
 
 def test_the_kind_of_the_answer_follows_from_the_request(model: LanguageModel) -> None:
-    planner = Planner(model)
+    planner = RequestPlanner(model)
 
     def kind(**settings: Any) -> Any:
         return planner.plan(wanted(**settings)).answer
@@ -69,7 +69,7 @@ def test_the_kind_of_the_answer_follows_from_the_request(model: LanguageModel) -
 
 
 def test_the_same_answers_share_one_graph(model: LanguageModel) -> None:
-    planner, found = Planner(model), list[Any]()
+    planner, found = RequestPlanner(model), list[Any]()
     threads = [threading.Thread(target=lambda: found.append(planner.plan(wanted(schema=NOTE)))) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -81,7 +81,7 @@ def test_the_same_answers_share_one_graph(model: LanguageModel) -> None:
 def test_another_template_is_used_as_it_is(tmp_path: Path) -> None:
     model = tiny(tmp_path, HEADERS)
     assert model.chat.has_system
-    Planner(model).plan(ChatRequest("r", TALK))
+    RequestPlanner(model).plan(ChatRequest("r", TALK))
 
 
 @pytest.mark.parametrize(
@@ -93,5 +93,5 @@ def test_another_template_is_used_as_it_is(tmp_path: Path) -> None:
 )
 def test_a_schema_that_cannot_be_enforced_is_refused(model: LanguageModel, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(RequestRefused, match=said) as caught:
-        Planner(model).plan(wanted(**settings))
+        RequestPlanner(model).plan(wanted(**settings))
     assert caught.value.event.code == "invalid_schema" and caught.value.event.param in ("response_format", "tools")

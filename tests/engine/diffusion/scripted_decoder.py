@@ -11,7 +11,7 @@ from tiny_models import MASK, VOCABULARY
 from cinnabar.engine.models.language.attention import Attend, PagedAttention
 from cinnabar.engine.models.language.cache import NOWHERE
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, Reading
+from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, PassText
 from cinnabar.engine.models.language.traits import Traits
 
 #: Returns the logits at a position [V], given the row's visible tokens by position.
@@ -81,7 +81,7 @@ class ScriptedGemma(DiffusionGemma):
         super().__init__(traits)
         self._said = _Said(traits, script)
 
-    def read(self, readings: Sequence[Reading]) -> tuple[list[torch.Tensor], list[list[Held]]]:
+    def read(self, readings: Sequence[PassText]) -> tuple[list[torch.Tensor], list[list[Held]]]:
         """Returns numbers in place of hidden states, and keys that are zero."""
         states = [self._said.states(one.tokens.tolist(), one.positions.tolist()) for one in readings]
         empty = [torch.zeros(1, len(one.tokens), 1) for one in readings]

@@ -12,7 +12,7 @@ from tiny_models import END, TEXTS, TOKENIZER, VOCABULARY
 from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores
 from cinnabar.engine.diffusion.greedy_lookahead import GreedyConstraint
-from cinnabar.engine.diffusion.lookahead import Constraint, Span
+from cinnabar.engine.diffusion.lookahead import Constraint, ScanSpan
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.diffusion.text_languages import any_text, text_until
 from cinnabar.kernels.bounds import FLOOR
@@ -56,7 +56,7 @@ def drawn(seed: int, length: int) -> np.ndarray:
 
 
 def lookahead(graph: RecordGraph, tokens: Ints, logits: np.ndarray, left: int = 9):  # type: ignore[no-untyped-def]
-    span = Span(0, tokens, np.arange(len(tokens)), left)
+    span = ScanSpan(0, tokens, np.arange(len(tokens)), left)
     return GreedyConstraint(graph).lookahead(span, scores_of(graph, logits, tokens))
 
 
@@ -68,7 +68,7 @@ def test_the_end_comes_where_it_is_the_likeliest_token_and_not_since_a_text_is_u
     found = lookahead(GRAPH, empty, logits)
     assert found.witness.tolist() == [letter] * 3 + [END] * 5
     assert found.choices[3] > 1
-    whole = Constraint(GRAPH, 1.0).lookahead(Span(0, empty, np.arange(8), 9), scores_of(GRAPH, logits, empty))
+    whole = Constraint(GRAPH, 1.0).lookahead(ScanSpan(0, empty, np.arange(8), 9), scores_of(GRAPH, logits, empty))
     assert whole.witness[0] == END
 
 

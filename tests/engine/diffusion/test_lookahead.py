@@ -12,7 +12,7 @@ from tiny_models import BLOCK
 
 from cinnabar.engine.diffusion import lookahead as module
 from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses
-from cinnabar.engine.diffusion.lookahead import Constraint, Span, Unconstrained
+from cinnabar.engine.diffusion.lookahead import Constraint, ScanSpan, Unconstrained
 from cinnabar.engine.diffusion.record_graph import graph_of
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.language.decoder import Decoder
@@ -63,7 +63,7 @@ def test_the_lookahead_is_a_sum_over_all_texts(seed: int, local: float) -> None:
     scored_at = np.flatnonzero((tokens < 0) | (draw.random(length) < 0.5))
     if not len(scored_at):
         return
-    span = Span(state, tokens, scored_at, left)
+    span = ScanSpan(state, tokens, scored_at, left)
     found = Constraint(GRAPH, local).lookahead(span, scored(logits[scored_at], tokens[scored_at]))
     share = torch.from_numpy(logits).double().log_softmax(-1).numpy()
 
@@ -105,10 +105,10 @@ def test_the_lookahead_is_a_sum_over_all_texts(seed: int, local: float) -> None:
 
 def test_tokens_that_no_record_has_leave_no_text() -> None:
     tokens = np.array([TEXTS.index(b"b"), -1])
-    span = Span(0, np.array([TEXTS.index(b"bc"), TEXTS.index(b"bc"), -1]), np.array([2]), 3)
+    span = ScanSpan(0, np.array([TEXTS.index(b"bc"), TEXTS.index(b"bc"), -1]), np.array([2]), 3)
     nothing = scored(np.zeros((1, END + 1), np.float32), np.array([-1]))
     assert not Constraint(GRAPH, 1.0).lookahead(span, nothing).complete
-    span = Span(0, tokens, np.array([1]), 0)
+    span = ScanSpan(0, tokens, np.array([1]), 0)
     nothing = scored(np.zeros((1, END + 1), np.float32), np.array([-1]))
     assert not Constraint(GRAPH, 1.0).lookahead(span, nothing).complete
 
@@ -119,7 +119,7 @@ def test_without_a_constraint_each_position_has_its_own_best_token() -> None:
     logits[0, 3], logits[1, TEXTS.index(b"cab")], logits[2, 1] = 5.0, 9.0, 2.0
     tokens = np.array([-1, -1, 4])
     scores = free.classes.scores(Said(BLOCK), torch.from_numpy(logits), tokens)
-    found = free.lookahead(Span(0, tokens, np.arange(3), 0), scores)
+    found = free.lookahead(ScanSpan(0, tokens, np.arange(3), 0), scores)
     # The mask token is never written, and a committed token stays.
     assert found.witness.tolist() == [3, 0, 4]
     assert found.posterior[0] == pytest.approx(math.exp(5) / (math.exp(5) + 7), abs=1e-4)
@@ -136,7 +136,7 @@ def test_the_tables_of_a_whole_graph_are_made_only_if_a_part_is_most_of_it(monke
     def look(state: int, length: int) -> None:
         empty = np.full(length, -1, np.int64)
         scores = constraint.classes.scores(Said(BLOCK), torch.zeros(length, 22), empty)
-        constraint.lookahead(Span(state, empty, np.arange(length), 99), scores)
+        constraint.lookahead(ScanSpan(state, empty, np.arange(length), 99), scores)
 
     look(0, 2)
     assert 0 < constraint.edges < edges / 2

@@ -20,7 +20,7 @@ from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.noise_context import NoiseContext, temperature
 from cinnabar.engine.diffusion.record_graph import graph_of
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
-from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, Reading
+from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, PassText
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.schemas.automata.literals import literal
 
@@ -136,7 +136,7 @@ def test_the_parts_of_a_text_do_not_depend_on_texts_that_share_its_beginning(
     parts = list[tuple[int, int, int]]()
     read = model.read
 
-    def seen(readings: Sequence[Reading]) -> tuple[list[torch.Tensor], list[list[Held]]]:
+    def seen(readings: Sequence[PassText]) -> tuple[list[torch.Tensor], list[list[Held]]]:
         parts.extend((one.begin, one.opened, len(one.tokens)) for one in readings)
         return read(readings)
 

@@ -20,7 +20,7 @@ from cinnabar.engine.diffusion.class_scores import TokenClasses
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.kept_graphs import kept_graph
-from cinnabar.engine.diffusion.lookahead import Constraint, Span
+from cinnabar.engine.diffusion.lookahead import Constraint, ScanSpan
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.schemas import CompiledSchema, compile_schema
 from cinnabar.schemas.errors import TooLarge
@@ -95,7 +95,7 @@ def test_any_subset_of_a_witness_can_be_completed(chunk: int, local: float) -> N
             while (tokens < 0).any():
                 logits = torch.randn(length, VOCABULARY.size, generator=noise) * scale
                 scores = TokenClasses(graph.token_class, graph.classes).scores(_Said(BLOCK), logits, tokens)
-                found = constraint.lookahead(Span(0, tokens, np.arange(length), 0), scores)
+                found = constraint.lookahead(ScanSpan(0, tokens, np.arange(length), 0), scores)
                 assert found.complete
                 fixed = tokens >= 0
                 assert (found.witness[fixed] == tokens[fixed]).all()

@@ -10,14 +10,14 @@ from tiny_network import BILL, bill, bills, labelled, wordpieces
 
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES
 from cinnabar.engine.models.value_kinds import NO_VALUE
-from cinnabar.engine.training.batches import GOLD, Batch, collate
+from cinnabar.engine.training.batches import GOLD, TrainingBatch, collate
 from cinnabar.engine.training.canvases import IGNORE
 from cinnabar.engine.training.examples import draw_window
 
 PASSAGES = [*bills(5), *bills(2, longest=40), labelled("", BILL, bill(0)[1])]
 
 
-def batches(count: int) -> list[Batch]:
+def batches(count: int) -> list[TrainingBatch]:
     draws = [random.Random(seed) for seed in range(count)]
     drawn = [[(p, draw_window(p, r)) for p in r.choices(PASSAGES[:-1], k=4)] for r in draws]
     return [collate(d, wordpieces(), r) for d, r in zip(drawn, draws, strict=True)]
@@ -27,7 +27,7 @@ BATCHES = batches(25)
 
 
 @pytest.mark.parametrize("batch", BATCHES[:5])
-def test_the_shapes_of_a_batch_agree(batch: Batch) -> None:
+def test_the_shapes_of_a_batch_agree(batch: TrainingBatch) -> None:
     n, t = batch.sheet.ids.shape
     s = batch.board.question.shape[1]
     targets, board = batch.targets, batch.board
@@ -42,7 +42,7 @@ def test_the_shapes_of_a_batch_agree(batch: Batch) -> None:
 
 
 @pytest.mark.parametrize("batch", BATCHES)
-def test_places_and_targets_are_in_bounds(batch: Batch) -> None:
+def test_places_and_targets_are_in_bounds(batch: TrainingBatch) -> None:
     board, targets, page = batch.board, batch.targets, batch.sheet
     t, asked = page.ids.shape[1], len(batch.questions.ids)
     assert board.question.min() >= 0 and board.question.max() < asked

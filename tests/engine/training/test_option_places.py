@@ -9,7 +9,7 @@ from tests.tiny_network import labelled, wordpieces
 
 from cinnabar.engine.training.examples import draw_window, is_held
 from cinnabar.engine.training.option_places import with_evidence
-from cinnabar.engine.training.pool import Source
+from cinnabar.engine.training.pool import TrainingSource
 
 SCHEMA = {
     "type": "object",
@@ -20,11 +20,11 @@ FILLER = "the and of with for that this from have been\n" * 60
 TEXT = f"Supply agreement\n{FILLER}the seller has audit rights\n{FILLER}"
 
 
-def _source() -> Source:
+def _source() -> TrainingSource:
     passage = labelled(TEXT, SCHEMA, {"title": "Supply agreement", "audit_rights": True})
     torch.manual_seed(1)
     words = torch.randn(wordpieces().size, 64)
-    return with_evidence(Source("agreements", 1.0, [passage], [passage]), words, wordpieces())
+    return with_evidence(TrainingSource("agreements", 1.0, [passage], [passage]), words, wordpieces())
 
 
 def test_the_windows_with_most_of_a_choices_words_hold_it() -> None:

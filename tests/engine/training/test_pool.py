@@ -7,18 +7,18 @@ import random
 from tiny_network import bills
 
 from cinnabar.engine.training.batches import Drawn
-from cinnabar.engine.training.pool import Mix, Source
+from cinnabar.engine.training.pool import Mix, TrainingSource
 
 SHORT, LONG = bills(4), bills(3, longest=60)
 
 
-def sources() -> list[Source]:
+def sources() -> list[TrainingSource]:
     return [
-        Source("long", 1.0, LONG),
-        Source("own schema", 1.0, SHORT[2:], shared_schema=False),
-        Source("short", 3.0, SHORT[:2]),
-        Source("nothing", 1.0, [], SHORT),
-        Source("off", 0.0, [SHORT[3]]),
+        TrainingSource("long", 1.0, LONG),
+        TrainingSource("own schema", 1.0, SHORT[2:], shared_schema=False),
+        TrainingSource("short", 3.0, SHORT[:2]),
+        TrainingSource("nothing", 1.0, [], SHORT),
+        TrainingSource("off", 0.0, [SHORT[3]]),
     ]
 
 

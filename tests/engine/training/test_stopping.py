@@ -10,11 +10,11 @@ import torch
 from tiny_network import bills, tiny_network, wordpieces
 
 from cinnabar.engine.models.reader.network.network import Network
-from cinnabar.engine.training.pool import Source
+from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.engine.training.stopping import MEASURING, Patience, Stopping
 from cinnabar.engine.training.trainer import TrainingConfig, train
 
-SOURCES = [Source("bills", 1.0, bills(4))]
+SOURCES = [TrainingSource("bills", 1.0, bills(4))]
 
 
 def looking(scores: list[float], patience: Patience | None = None) -> Stopping:

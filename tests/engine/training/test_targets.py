@@ -9,7 +9,7 @@ import torch
 from tiny_network import BILL, bill, labelled, tiny_network, wordpieces
 
 from cinnabar.engine.models.reader.inputs.questions import Question
-from cinnabar.engine.training.batches import Batch, collate
+from cinnabar.engine.training.batches import TrainingBatch, collate
 from cinnabar.engine.training.canvases import IGNORE
 from cinnabar.engine.training.objective import losses
 from cinnabar.engine.training.rewording import reworded
@@ -24,12 +24,12 @@ def target(text: str, fees: float | None) -> SlotTarget:
     return found
 
 
-def batch(text: str, fees: float | None, seed: int = 0) -> Batch:
+def batch(text: str, fees: float | None, seed: int = 0) -> TrainingBatch:
     passage = labelled(text, FEES, {"fees": fees})
     return collate([(passage, passage.windows[0])], wordpieces(), random.Random(seed))
 
 
-def wanted(found: Batch) -> tuple[float, int, bool, float]:
+def wanted(found: TrainingBatch) -> tuple[float, int, bool, float]:
     t = found.targets
     return float(t.absent[0, 0]), int(t.default[0, 0]), bool(t.either[0, 0]), float(t.unsigned[0, 0])
 

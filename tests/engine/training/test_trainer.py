@@ -11,10 +11,10 @@ import torch
 from tiny_network import bills, tiny_network, wordpieces
 
 from cinnabar.engine.models.reader.network.network import Network
-from cinnabar.engine.training.pool import Source
+from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.engine.training.trainer import TrainingConfig, optimizer_for, rate_at, train
 
-SOURCES = [Source("bills", 1.0, bills(4))]
+SOURCES = [TrainingSource("bills", 1.0, bills(4))]
 
 
 class Killed(BaseException):

@@ -21,8 +21,8 @@ from cinnabar.extraction.learning import improving
 from cinnabar.extraction.learning.corrected_set import CorrectedSet
 from cinnabar.extraction.learning.improving import (
     Improvement,
-    Plan,
     Stage,
+    TrainingPlan,
     improve,
     more_than_chance,
     plan_for,
@@ -182,15 +182,15 @@ def test_too_few_documents_are_told_with_what_is_missing(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "seconds, pace, plan",
     [
-        (10_000, 0.5, Plan(4, 110)),
-        (110 * 4 * 0.5, 0.5, Plan(3, 110)),
-        (110 * 3 * 0.5, 0.5, Plan(2, 110)),
-        (60 * 3 * 0.5, 0.5, Plan(2, 60)),
-        (-5, 0.5, Plan(2, improving.LEAST_STEPS)),
+        (10_000, 0.5, TrainingPlan(4, 110)),
+        (110 * 4 * 0.5, 0.5, TrainingPlan(3, 110)),
+        (110 * 3 * 0.5, 0.5, TrainingPlan(2, 110)),
+        (60 * 3 * 0.5, 0.5, TrainingPlan(2, 60)),
+        (-5, 0.5, TrainingPlan(2, improving.LEAST_STEPS)),
     ],
     ids=["time for all", "fewer folds first", "two at least", "then fewer steps", "never fewer than these"],
 )
-def test_folds_and_steps_fit_into_the_time(seconds: float, pace: float, plan: Plan) -> None:
+def test_folds_and_steps_fit_into_the_time(seconds: float, pace: float, plan: TrainingPlan) -> None:
     assert steps_for(20) == 110
     assert plan_for(20, seconds, pace) == plan
 

@@ -13,7 +13,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
 from cinnabar.engine.time_limit import check_time
 from cinnabar.extraction.reading import filling
-from cinnabar.extraction.reading.filling import Asked, fill_documents
+from cinnabar.extraction.reading.filling import DocumentRequests, fill_documents
 from cinnabar.schemas import compile_schema
 
 FORM = compile_schema({"type": "object", "properties": {"name": {"type": ["string", "null"]}}}).form
@@ -38,9 +38,9 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filling, "LONG", 10)
 
 
-def asked(tokens: int, *texts: str) -> Asked:
+def asked(tokens: int, *texts: str) -> DocumentRequests:
     none, boxes = np.zeros(0, np.int32), np.zeros((0, 4), np.float32)
-    return Asked(tokens, [Request(text, FORM, Passage(text, text, 0, none, none, boxes)) for text in texts])
+    return DocumentRequests(tokens, [Request(text, FORM, Passage(text, text, 0, none, none, boxes)) for text in texts])
 
 
 def codes(results: Sequence[Result]) -> list[str]:

@@ -10,7 +10,7 @@ import mercury_server as mercury
 import pytest
 from remote_forms import NOTE, form_of, request
 
-from cinnabar.engine.models.remote.serving import Settings
+from cinnabar.engine.models.remote.serving import RemoteSettings
 from cinnabar.engine.replies.record import read_answer
 from cinnabar.engine.replies.wire import Wire
 from cinnabar.engine.request import Filled
@@ -31,7 +31,7 @@ def test_rows_of_all_chunks_appear_once_and_in_order(
     text = "\n".join(["name=Ada", "day=2024-05-01", *lines, "kind=b", ""])
     (tmp_path / "long.txt").write_text(text)
     with mercury.running(mercury.Server()) as server:
-        source = model_source("mercury-2", settings=Settings(base_url=server.url))
+        source = model_source("mercury-2", settings=RemoteSettings(base_url=server.url))
         options = RunOptions(workers=1, context=120)
         summary = extract([tmp_path / "long.txt"], load_schema(schema), tmp_path / "out", source, options)
     assert summary.written == 1 and len(server.bodies) > 4

@@ -16,7 +16,7 @@ from reading_model import ReadingModel
 from remote_forms import NOTE, form_of, request
 
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.remote.serving import Settings
+from cinnabar.engine.models.remote.serving import RemoteSettings
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -68,7 +68,7 @@ def docs(tmp_path: Path) -> Path:
 
 
 def upper(server: mercury.Server, **changed: Any) -> RemoteSource:
-    found = model_source("mercury-2", settings=Settings(base_url=server.url, **changed))
+    found = model_source("mercury-2", settings=RemoteSettings(base_url=server.url, **changed))
     assert isinstance(found, RemoteSource)
     return found
 

@@ -21,7 +21,7 @@ from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.people.packets import amend, packet_around
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
-from cinnabar.extraction.reading.packets.boundaries import Line, PageSigns, boundaries
+from cinnabar.extraction.reading.packets.boundaries import EdgedLine, PageSigns, boundaries
 from cinnabar.extraction.reading.progress import Silent
 from cinnabar.extraction.run import extract as extract_module
 from cinnabar.extraction.run import splitting
@@ -338,7 +338,7 @@ def test_a_page_whose_number_goes_on_begins_no_document_wherever_it_is_printed(m
     for number, kind in enumerate(kinds, 1):
         lines = list(packet_files.page(kind, str(number), 1, 1, 12)[:-2])
         lines.insert(data.draw(st.integers(0, len(lines))), mark.format(number, len(kinds)))
-        pages.append(PageSigns(number, (595.0, 842.0), "\n".join(lines), tuple(map(Line, filter(None, lines)))))
+        pages.append(PageSigns(number, (595.0, 842.0), "\n".join(lines), tuple(map(EdgedLine, filter(None, lines)))))
     likely, _ = boundaries(pages)
     assert max(likely.values()) < 0.05
 

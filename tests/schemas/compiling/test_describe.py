@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.compiling.describe import Row, describe
+from cinnabar.schemas.compiling.describe import FormRow, describe
 from cinnabar.schemas.errors import NoValue
 
 SCHEMA = {
@@ -32,7 +32,7 @@ SCHEMA = {
 }
 
 
-def rows(schema: dict[str, Any] = SCHEMA) -> list[Row]:
+def rows(schema: dict[str, Any] = SCHEMA) -> list[FormRow]:
     source = load_schema(schema)
     return describe(compile_schema(source.schema), source)
 

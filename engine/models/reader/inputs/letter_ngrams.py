@@ -29,7 +29,7 @@ _Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class PieceWords:
     """The words of a stretch of T pieces: P words, W of them distinct. Numbers and signs are no words.
 
     spelt: [W, RUNS], rows of the table, 0 beyond a word's last. word: [P], the place of each word among the distinct
@@ -43,11 +43,11 @@ class Words:
     of_piece: _Ints
 
 
-def words_of_pieces(pieces: Pieces, first: int, last: int, wordpieces: WordPieces) -> Words:
+def words_of_pieces(pieces: Pieces, first: int, last: int, wordpieces: WordPieces) -> PieceWords:
     """Returns the words of the pieces [first, last)."""
     ids, gap = pieces.ids[first:last].astype(np.int64), pieces.gap[first:last]
     if not len(ids):
-        return Words(np.zeros((0, RUNS), np.int64), *(np.zeros(0, np.int64) for _ in range(3)))
+        return PieceWords(np.zeros((0, RUNS), np.int64), *(np.zeros(0, np.int64) for _ in range(3)))
     begins = ~wordpieces.continues[ids]
     begins[0] = True
     start = np.flatnonzero(begins)
@@ -63,7 +63,7 @@ def words_of_pieces(pieces: Pieces, first: int, last: int, wordpieces: WordPiece
     texts = [wordpieces.joined(ids[start[k] : ends[k]].tolist()) for k in kept[at].tolist()]
     number = np.full(len(start), -1)
     number[kept] = np.arange(len(kept))
-    return Words(spelt(texts), word.astype(np.int64), run[kept].astype(np.int64), number[whole])
+    return PieceWords(spelt(texts), word.astype(np.int64), run[kept].astype(np.int64), number[whole])
 
 
 def spelt_names(names: Sequence[Sequence[int]], wordpieces: WordPieces) -> _Ints:

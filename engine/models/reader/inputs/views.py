@@ -22,7 +22,7 @@ SLOTS_IN_VIEW = 40
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class SlotView:
     """Slots (indices into the canvas) that look at one window together."""
 
     window: int
@@ -30,14 +30,14 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RowExtent:
     """The extent of a slot's row: pieces of the passage, until the next row of the same array begins."""
 
     anchor: int
     until: int
 
 
-def row_places(rows: Sequence[Row], pieces: Pieces) -> list[Place]:
+def row_places(rows: Sequence[Row], pieces: Pieces) -> list[RowExtent]:
     """Returns the anchor and end of each row, in pieces."""
     anchors = [pieces.at(r.anchor) for r in rows]
     begun: dict[int, list[int]] = {}
@@ -56,7 +56,7 @@ def row_places(rows: Sequence[Row], pieces: Pieces) -> list[Place]:
         until = next_of(row.array, anchor)
         if row.parent >= 0:
             until = min(until, next_of(rows[row.parent].array, anchors[row.parent]))
-        places.append(Place(anchor, max(anchor + 1, until)))
+        places.append(RowExtent(anchor, max(anchor + 1, until)))
     return places
 
 
@@ -68,11 +68,11 @@ def home_window(windows: Sequence[Window], anchor: int) -> int:
 
 def views_of(
     instances: Sequence[int],
-    places: Sequence[Place | None],
+    places: Sequence[RowExtent | None],
     windows: Sequence[Window],
     promising: Sequence[int],
     fixed: Mapping[int, int],
-) -> list[View]:
+) -> list[SlotView]:
     """Returns the views: scalar slots look at every promising window, a row's slots at the window where it begins.
 
     `fixed` maps each slot that looks at one window alone to that window.
@@ -81,7 +81,7 @@ def views_of(
     views = []
     for w in sorted({*promising, *fixed.values()}):
         here = [s for s in scalars if (fixed[s] == w if s in fixed else w in promising)]
-        views += [View(w, tuple(here[i : i + SLOTS_IN_VIEW])) for i in range(0, len(here), SLOTS_IN_VIEW)]
+        views += [SlotView(w, tuple(here[i : i + SLOTS_IN_VIEW])) for i in range(0, len(here), SLOTS_IN_VIEW)]
     at_home: dict[int, list[tuple[int, int]]] = {}
     for s, p in zip(instances, places, strict=True):
         if p is not None:
@@ -91,20 +91,20 @@ def views_of(
         for k, (anchor, s) in enumerate(placed):
             # A row's slots stay together.
             if len(group) >= SLOTS_IN_VIEW - 8 and k and placed[k - 1][0] != anchor:
-                views.append(View(w, tuple(group)))
+                views.append(SlotView(w, tuple(group)))
                 group = []
             group.append(s)
-        views.append(View(w, tuple(group)))
+        views.append(SlotView(w, tuple(group)))
     return views
 
 
 def write_board(
     board: Mapping[str, npt.NDArray[Any]],
     at: int,
-    views: Sequence[View],
+    views: Sequence[SlotView],
     canvas: Canvas,
     question_of: Sequence[int],
-    places: Mapping[int, Place],
+    places: Mapping[int, RowExtent],
     windows: Sequence[Window],
     pieces: Pieces,
     wordpieces: WordPieces,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cinnabar.engine.canvas import Canvas
-from cinnabar.engine.models.reader.inputs.views import Place
+from cinnabar.engine.models.reader.inputs.views import RowExtent
 from cinnabar.engine.models.reader.memory.form import FormMemory
 from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.schemas.form.form import Form, Slot
@@ -21,7 +21,7 @@ class FormRequest:
     memory: Memory
     canvas: Canvas
     own: Sequence[int]
-    places: Mapping[int, Place]
+    places: Mapping[int, RowExtent]
 
     def slot(self, k: int) -> Slot:
         """Returns the form's slot at this place on the canvas."""

@@ -24,7 +24,7 @@ from cinnabar.engine.models.reader.network.encoder import FLOOR, Encoder, Layer
 from cinnabar.engine.models.reader.network.lexical_signals import ABOVE, BESIDE, signals
 from cinnabar.engine.models.reader.network.phrase_vectors import VALUES
 from cinnabar.engine.models.reader.network.regions import DISTANCES, REGIONS, distance_buckets, regions
-from cinnabar.engine.models.reader.network.states import Decoded, QuestionStates, WindowStates
+from cinnabar.engine.models.reader.network.states import DecoderOutput, QuestionStates, WindowStates
 from cinnabar.engine.models.reader.network.support import SIGNS, STATED, Statements
 from cinnabar.engine.models.value_kinds import TAGS
 
@@ -197,7 +197,9 @@ class Network(nn.Module):
         sizes = (self.size.hidden,) * 2 * len(layers) + (self.size.pointer,) * len(pointers) + (TAGS,)
         return WindowStates(states, together(states, *attention, *pointers, self.tag_window), sizes)
 
-    def decode(self, windows: WindowStates, sheet: Sheet, board: Board, vectors: Tensor, matches: Tensor) -> Decoded:
+    def decode(
+        self, windows: WindowStates, sheet: Sheet, board: Board, vectors: Tensor, matches: Tensor
+    ) -> DecoderOutput:
         """Decodes the slots: they attend to the window and to each other.
 
         windows: from `project_windows`; vectors: [Q, H] from `encode_questions`; matches from `matches`.
@@ -231,7 +233,7 @@ class Network(nn.Module):
         distance = distance_buckets(place[None, None, :] - board.anchor[..., None])
         near = self.region_pointer(region)[..., 0] + self.distance_pointer(distance)[..., 0]
         in_row = (board.anchor >= 0)[..., None]
-        return Decoded(x.view(n, s, h), windows, spread + torch.where(in_row, near, 0.0))
+        return DecoderOutput(x.view(n, s, h), windows, spread + torch.where(in_row, near, 0.0))
 
     def _committed(self, window: Tensor, board: Board) -> Tensor:
         """Returns the encoding of each slot's committed value: the states of its span, and the vectors of its words."""
@@ -249,13 +251,13 @@ class Network(nn.Module):
         anchored: Tensor = self.anchor(window.gather(1, at)) * (board.anchor >= 0)[..., None]
         return anchored
 
-    def starts(self, decoded: Decoded) -> Tensor:
+    def starts(self, decoded: DecoderOutput) -> Tensor:
         """Returns the logits of the piece at which a value starts: [N, S, T]."""
         scores = torch.matmul(self.start_slot(decoded.slots), decoded.windows.starts.transpose(-1, -2))
         kinds = torch.matmul(self.tag_slot(decoded.slots), decoded.windows.tags.softmax(-1).transpose(-1, -2))
         return scores / self.pointer_scale + kinds + decoded.pointer_bias
 
-    def absences(self, decoded: Decoded, starts: Tensor, allowed: Tensor, supported: Tensor) -> Tensor:
+    def absences(self, decoded: DecoderOutput, starts: Tensor, allowed: Tensor, supported: Tensor) -> Tensor:
         """Returns the logits that the window does not hold the value: [N, S], from `starts` at the `allowed` pieces.
 
         The start pointer's own answer counts: [CLS] means "not here", as in reading comprehension with unanswerable
@@ -270,7 +272,7 @@ class Network(nn.Module):
         judged = (middle(first(decoded.slots)).float() * last.weight[0]).sum(-1) + last.bias
         return judged + self.absent_pointed * margin - (supported * self.absent_support).sum(-1)  # type: ignore[no-any-return]
 
-    def ends(self, decoded: Decoded, start: Tensor, line: Tensor) -> Tensor:
+    def ends(self, decoded: DecoderOutput, start: Tensor, line: Tensor) -> Tensor:
         """Returns the logits of the last piece of a value, given the first: start [N, S, K] to [N, S, K, T].
 
         line: [N, T]. Impossible ends (before the start, or too far behind it) get FLOOR.
@@ -288,7 +290,7 @@ class Network(nn.Module):
         scores = scores.view(n, s, k, t) + self.span_length(length.clamp(0, LONGEST_SPAN - 1))[..., 0]
         return torch.where(possible, scores + self.span_lines(lines)[..., 0], FLOOR)
 
-    def rows(self, decoded: Decoded) -> Tensor:
+    def rows(self, decoded: DecoderOutput) -> Tensor:
         """Returns the logits that an item of the slot's array begins at a piece: [N, S, T]."""
         scores = torch.matmul(self.row_slot(decoded.slots), decoded.windows.rows.transpose(-1, -2))
         return scores / self.pointer_scale + self.row_bias

@@ -101,7 +101,7 @@ class WindowStates:
 
 
 @dataclass(slots=True)
-class Decoded:
+class DecoderOutput:
     """The decoder's output: the states of slots, [N, S, H], the windows, and biases on pointers, [N, S, T]."""
 
     slots: Tensor

@@ -16,7 +16,7 @@ from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.models.reader.priors.config import PriorConfig
 from cinnabar.engine.models.reader.priors.name_matching import (
-    Asked,
+    FieldNames,
     Floats,
     Naming,
     Page,
@@ -38,7 +38,7 @@ class Label:
 
 
 @lru_cache(maxsize=256)
-def fields_of_record(form: Form) -> Mapping[str, Asked]:
+def fields_of_record(form: Form) -> Mapping[str, FieldNames]:
     """Returns the names and notes of the fields outside of lists, and of the lists of texts, by their paths."""
     asked = form_questions(form)
     fields = {}
@@ -71,7 +71,7 @@ def labels_of(form: Form, page: Page, config: PriorConfig) -> list[Label]:
     return labels
 
 
-def _claims(fields: list[Asked], naming: Naming, config: PriorConfig) -> Floats:
+def _claims(fields: list[FieldNames], naming: Naming, config: PriorConfig) -> Floats:
     """Returns how surely each of C cells is the label of each of F fields: [F, C]."""
     alike = np.stack([naming.named(field) for field in fields])
     claims = claims_of(alike, config.name_matching.rivals)

@@ -29,7 +29,7 @@ _SEPARATOR = re.compile(r"(?<!\d),|,(?!\d)|[;()\[\]]")
 _AND = re.compile(r"\s(?:and|&|or|und|oder|et|ou|y|en)\s+")
 
 
-class Line(NamedTuple):
+class LabelledLine(NamedTuple):
     """A line of the text behind a label, pieces [first, until), and its mark as an item."""
 
     first: int
@@ -52,7 +52,7 @@ def list_prior(given: PriorInput) -> PriorScores:
     others |= {one.cell for one in page.short if page.text.startswith(":", one.behind)}
     ends = sorted(one.cell for one in labels if _mark_of(int(page.columns.first[one.cell]), page) is None)
     for i, path in lists:
-        listed, left = list[tuple[float, list[Line]]](), config.lines
+        listed, left = list[tuple[float, list[LabelledLine]]](), config.lines
         for label in labels:
             if label.claims[i] > 0 and left > 0:
                 lines = _lines(label, others, page, left, config.indent)
@@ -65,7 +65,7 @@ def list_prior(given: PriorInput) -> PriorScores:
 
 
 def _scores(
-    listed: Sequence[tuple[float, list[Line]]],
+    listed: Sequence[tuple[float, list[LabelledLine]]],
     ends: Sequence[int],
     is_cut: bool,
     page: Page,
@@ -92,7 +92,7 @@ def _scores(
     return items, texts
 
 
-def _lines(label: Label, others: Container[int], page: Page, most: int, indent: int) -> list[Line]:
+def _lines(label: Label, others: Container[int], page: Page, most: int, indent: int) -> list[LabelledLine]:
     """Returns at most `most` lines of the text behind a label.
 
     They end before a cell of `others`, which are labels, and before a line that begins more than `indent` left of the
@@ -102,7 +102,7 @@ def _lines(label: Label, others: Container[int], page: Page, most: int, indent: 
     cell = int(columns.cell[label.first])
     below = columns.line[cell] > columns.line[label.cell]
     left = int(columns.left[label.cell] if below else pieces.extents[label.first, 0])
-    lines = [Line(label.first, _end_of_line(label.first, others, columns), _mark_of(label.first, page))]
+    lines = [LabelledLine(label.first, _end_of_line(label.first, others, columns), _mark_of(label.first, page))]
     while len(lines) < most:
         above, first = lines[-1].first, lines[-1].until
         if first == len(pieces) or pieces.line[first] == pieces.line[above]:
@@ -113,11 +113,11 @@ def _lines(label: Label, others: Container[int], page: Page, most: int, indent: 
             break
         if cell in others and mark is None:
             break
-        lines.append(Line(first, _end_of_line(first, others, columns), mark))
+        lines.append(LabelledLine(first, _end_of_line(first, others, columns), mark))
     return lines
 
 
-def _is_prose(lines: Sequence[Line], page: Page, most: float) -> bool:
+def _is_prose(lines: Sequence[LabelledLine], page: Page, most: float) -> bool:
     """Returns whether these lines are a paragraph: none has a mark, and their mean is `most` words or more."""
     if len(lines) < 2 or any(line.mark for line in lines):
         return False
@@ -150,7 +150,7 @@ def _mark_of(first: int, page: Page) -> re.Match[str] | None:
     return _MARK.match(page.text, int(page.columns.pieces.start[first]))
 
 
-def _beginnings(lines: Sequence[Line], page: Page, brief: int) -> Iterator[tuple[int, int]]:
+def _beginnings(lines: Sequence[LabelledLine], page: Page, brief: int) -> Iterator[tuple[int, int]]:
     """Yields the pieces at which items, and their texts, begin: at marked lines, at all lines, or behind commas."""
     pieces, text = page.columns.pieces, page.text
     if any(line.mark for line in lines):

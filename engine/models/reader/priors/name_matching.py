@@ -54,20 +54,20 @@ class Short:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FieldNames:
     """The names of a field, and the words of its description."""
 
     names: tuple[Words, ...]
     note: Words
 
 
-def asked_for(names: Sequence[str], note: str = "") -> Asked:
+def asked_for(names: Sequence[str], note: str = "") -> FieldNames:
     """Returns these names and this description as words."""
     found = dict.fromkeys(words_in(name) for name in names)
-    return Asked(tuple(name for name in found if name), tuple(dict.fromkeys(words_in(note))))
+    return FieldNames(tuple(name for name in found if name), tuple(dict.fromkeys(words_in(note))))
 
 
-def asked_of(path: str, question: Question) -> Asked:
+def asked_of(path: str, question: Question) -> FieldNames:
     """Returns the names and the note of a field or list: its name in the schema, its label, and its description."""
     own = words_of(unescape(path.rpartition("/")[2]))
     return asked_for([own, question.label], question.note)
@@ -158,7 +158,7 @@ class Naming:
         """Returns the similarity of the name and each cell as phrases, 0 to 1: [C]."""
         return self._phrases[name]
 
-    def named(self, asked: Asked) -> Floats:
+    def named(self, asked: FieldNames) -> Floats:
         """Returns how surely each cell names the field, by a name or by the description: [C]."""
         best = np.zeros(len(self.cells), np.float32)
         for name in asked.names:

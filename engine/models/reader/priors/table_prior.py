@@ -14,7 +14,7 @@ import numpy as np
 from cinnabar.engine.models.reader.priors.config import TablePriorConfig
 from cinnabar.engine.models.reader.priors.name_matching import Floats, most_of_others
 from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores
-from cinnabar.engine.models.reader.priors.tables import Table, tables_of
+from cinnabar.engine.models.reader.priors.tables import PriorTable, tables_of
 
 
 def table_prior(given: PriorInput) -> PriorScores:
@@ -25,7 +25,7 @@ def table_prior(given: PriorInput) -> PriorScores:
 
 
 def _field_scores(
-    tables: Mapping[str, Sequence[Table]], pieces: int, config: TablePriorConfig
+    tables: Mapping[str, Sequence[PriorTable]], pieces: int, config: TablePriorConfig
 ) -> dict[str, Floats]:
     """Returns the scores of each field, by its path: [T], -others to own."""
     scores: dict[str, Floats] = {}
@@ -47,7 +47,7 @@ def _head_scores(claims: Floats, config: TablePriorConfig) -> Floats:
     return (config.own * claims - config.others * rivals * (1 - claims)).astype(np.float32)
 
 
-def _row_scores(tables: Sequence[Table], pieces: int, config: TablePriorConfig) -> Floats:
+def _row_scores(tables: Sequence[PriorTable], pieces: int, config: TablePriorConfig) -> Floats:
     """Returns the scores of the beginnings of a list's items: [T], `row` at most."""
     trusted = [_trust(table, config) for table in tables]
     scores = np.full(pieces, -config.outside * max(trusted), np.float32)
@@ -61,7 +61,7 @@ def _row_scores(tables: Sequence[Table], pieces: int, config: TablePriorConfig) 
     return scores
 
 
-def _trust(table: Table, config: TablePriorConfig) -> float:
+def _trust(table: PriorTable, config: TablePriorConfig) -> float:
     """Returns how surely a table is the list's, 0 to 1, by the share of the fields that have a head."""
     share = table.claims.max(0).mean()
     return float(np.clip((share - config.few) / (config.many - config.few), 0, 1))

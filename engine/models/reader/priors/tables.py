@@ -19,7 +19,7 @@ from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.models.reader.priors.config import PriorConfig, TablePriorConfig
 from cinnabar.engine.models.reader.priors.name_matching import (
-    Asked,
+    FieldNames,
     Floats,
     Naming,
     Page,
@@ -36,7 +36,7 @@ Ints = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PieceRun:
     """Pieces [first, until) of a line below a head of its table."""
 
     head: int
@@ -45,7 +45,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PriorTable:
     """A table of one list: its F fields' paths, the certainty of each of H heads for each, and its lines.
 
     claims: [H, F]; body: the runs of each line of the table, by head.
@@ -53,13 +53,13 @@ class Table:
 
     fields: tuple[str, ...]
     claims: Floats
-    body: list[list[Run]]
+    body: list[list[PieceRun]]
 
 
 @lru_cache(maxsize=256)
-def fields_of_lists(form: Form) -> Mapping[str, Mapping[str, Asked]]:
+def fields_of_lists(form: Form) -> Mapping[str, Mapping[str, FieldNames]]:
     """Returns the fields of the items of each list of objects, by the list's path and their own."""
-    fields: dict[str, dict[str, Asked]] = {}
+    fields: dict[str, dict[str, FieldNames]] = {}
     for slot, question in zip(form.slots, form_questions(form).slots, strict=True):
         array, star, name = slot.path.rpartition("/*")
         if star and name:
@@ -67,7 +67,7 @@ def fields_of_lists(form: Form) -> Mapping[str, Mapping[str, Asked]]:
     return fields
 
 
-def tables_of(form: Form, page: Page, config: PriorConfig) -> dict[str, list[Table]]:
+def tables_of(form: Form, page: Page, config: PriorConfig) -> dict[str, list[PriorTable]]:
     """Returns the tables of each list in their order, by its path."""
     least, columns = config.table_prior.heads, page.columns
     lists = {array: fields for array, fields in fields_of_lists(form).items() if len(fields) >= least}
@@ -152,7 +152,7 @@ def _table(
     claims: Mapping[int, Floats],
     columns: Columns,
     config: TablePriorConfig,
-) -> Table:
+) -> PriorTable:
     """Returns the table below the heads of one line, to the line `until` at most."""
     first, behind = np.searchsorted(columns.line, (line, line + 1))
     none = np.zeros(len(fields), np.float32)
@@ -163,7 +163,7 @@ def _table(
     # A table that is over begins again, as on the next page, with a line that fills most of its columns.
     columns_of = set(np.flatnonzero(claimed.max(1) >= config.claimed).tolist())
     anew = max(config.heads + 1, config.filled * len(columns_of))
-    body: list[list[Run]] = []
+    body: list[list[PieceRun]] = []
     empty, above = 0, line
     last = int(np.searchsorted(columns.line, until))
     cuts = np.flatnonzero(np.diff(columns.line[behind:last])) + behind + 1
@@ -177,20 +177,20 @@ def _table(
             empty = 0
         if empty < config.over:
             body.append(runs)
-    return Table(fields, claimed, body)
+    return PriorTable(fields, claimed, body)
 
 
-def _runs(cell: int, left: Ints, right: Ints, columns: Columns) -> list[Run]:
+def _runs(cell: int, left: Ints, right: Ints, columns: Columns) -> list[PieceRun]:
     """Returns the parts of a cell below heads with these edges: most often one part below one head."""
     first, until = int(columns.first[cell]), int(columns.first[cell + 1])
     own_left, own_right = columns.left[cell], columns.right[cell]
     between = (right[:-1] + left[1:]) / 2
     under = np.flatnonzero(np.minimum(right, own_right) > np.maximum(left, own_left))
     if len(under) == 1:
-        return [Run(int(under[0]), first, until)]
+        return [PieceRun(int(under[0]), first, until)]
     if not len(under):
-        return [Run(int(np.searchsorted(between, (own_left + own_right) / 2)), first, until)]
+        return [PieceRun(int(np.searchsorted(between, (own_left + own_right) / 2)), first, until)]
     middle = columns.pieces.extents[first:until, :2].mean(1)
     heads = np.searchsorted(between, middle)
     cuts = [0, *(np.flatnonzero(np.diff(heads)) + 1).tolist(), until - first]
-    return [Run(int(heads[a]), first + a, first + b) for a, b in pairwise(cuts)]
+    return [PieceRun(int(heads[a]), first + a, first + b) for a, b in pairwise(cuts)]

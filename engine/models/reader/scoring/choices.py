@@ -19,7 +19,7 @@ from cinnabar.engine.models.reader.inputs.questions import (
     stands,
 )
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, Sheet
-from cinnabar.engine.models.reader.inputs.views import Place
+from cinnabar.engine.models.reader.inputs.views import RowExtent
 from cinnabar.engine.models.reader.memory.form import FormMemory
 from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.engine.models.reader.network.network import BOOLEANS, Network
@@ -31,7 +31,7 @@ _OPTIONS_AT_ONCE = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class OptionLook:
     """A look of a slot with options at a window of a passage, or at its row in it.
 
     view: the place of the window among those read together; slot_at: that of the slot among those of the view.
@@ -40,7 +40,7 @@ class Look:
     memory: Memory
     slot: Slot
     window: int
-    place: Place | None
+    place: RowExtent | None
     view: int
     slot_at: int
 
@@ -76,14 +76,14 @@ def choice_windows(
 
 
 def option_support(
-    network: Network, form: Form, questions: FormMemory, looks: Sequence[Look], page: Sheet, states: Tensor
+    network: Network, form: Form, questions: FormMemory, looks: Sequence[OptionLook], page: Sheet, states: Tensor
 ) -> list[tuple[Tensor, Tensor]]:
     """Returns for each look how far its stretch supports each option, [O, SIGNS], and the maximum over these, [SIGNS].
 
     page: the windows of the views, N of them; states: [N, T, H], theirs. A boolean has one option, its yes. The support
     does not depend on the canvas, so later steps find it cached.
     """
-    unread: dict[int, list[Look]] = {}
+    unread: dict[int, list[OptionLook]] = {}
     for look in looks:
         if look.key(form) not in look.memory.supported:
             unread.setdefault(look.slot.index, []).append(look)
@@ -101,7 +101,7 @@ def option_support(
     return [look.memory.supported[look.key(form)] for look in looks]
 
 
-def _support(network: Network, looks: Sequence[Look], stated: Statements, page: Sheet, states: Tensor) -> Tensor:
+def _support(network: Network, looks: Sequence[OptionLook], stated: Statements, page: Sheet, states: Tensor) -> Tensor:
     """Returns how far the stretches of C looks support the same options: [C, O, SIGNS]."""
     where = np.zeros((len(looks), page.ids.shape[1] - 1), bool)
     for row, look in enumerate(looks):
@@ -121,7 +121,7 @@ def _support(network: Network, looks: Sequence[Look], stated: Statements, page: 
     return torch.cat(parts, 1) if len(parts) > 1 else parts[0]
 
 
-def text_near(memory: Memory, place: Place | None) -> tuple[str, str]:
+def text_near(memory: Memory, place: RowExtent | None) -> tuple[str, str]:
     """Returns the text in which the options of a choice may be printed, and its `plain_words`.
 
     That is the document, or the slot's row in it. The words of the document are found once.

@@ -19,7 +19,7 @@ from cinnabar.engine.models.reader.inputs.windows import Window
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.models.reader.network.encoder import FLOOR
 from cinnabar.engine.models.reader.network.network import Network
-from cinnabar.engine.models.reader.network.states import Decoded
+from cinnabar.engine.models.reader.network.states import DecoderOutput
 from cinnabar.engine.readings.codes import account_at
 from cinnabar.schemas.form.form import Slot
 
@@ -78,7 +78,7 @@ def start_masks(
 
 
 def point(
-    network: Network, decoded: Decoded, page: Sheet, starts: Tensor, allowed: Tensor, end_words: Tensor
+    network: Network, decoded: DecoderOutput, page: Sheet, starts: Tensor, allowed: Tensor, end_words: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Returns the likeliest spans: starts, ends [N, S, STARTS, ENDS] places, their log probabilities, allowed mass.
 

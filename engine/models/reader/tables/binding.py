@@ -31,7 +31,7 @@ _NAMED, _ONE_READING = 0.95, 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class ColumnBinding:
     """The column of each of F fields, -1 for none, its probability, and that of none.
 
     matches: the most that a value from the column may be sure of. A column that the other signs, such as the order of
@@ -49,7 +49,7 @@ class Binding:
     doubtful: tuple[bool, ...]
 
 
-def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Binding:
+def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> ColumnBinding:
     """Returns the likeliest columns of F fields.
 
     chosen: [F], the fields that are choices, for which the network has no votes.
@@ -117,7 +117,7 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Bi
         doubtful[field] = bool(rivals.sum() > others) and not is_told and liker < config.liker
         match = float(np.sqrt(chances[field] * max(claims[field, column], _NAMED * lead if is_told else 0.0)))
         matches[field] = round(min(match, config.doubtful if doubtful[field] else 1.0), 4)
-    return Binding(tuple(columns), tuple(chances), tuple(absences), tuple(matches), tuple(named), tuple(doubtful))
+    return ColumnBinding(tuple(columns), tuple(chances), tuple(absences), tuple(matches), tuple(named), tuple(doubtful))
 
 
 def _others(named: Floats, readable: Floats) -> Floats:

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from cinnabar.engine.canvas import Canvas, SlotInstance
-from cinnabar.engine.models.reader.inputs.views import Place
+from cinnabar.engine.models.reader.inputs.views import RowExtent
 from cinnabar.engine.models.reader.memory.form_request import FormRequest
 from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.answering import answer
 from cinnabar.engine.models.reader.scoring.scores import Answers
-from cinnabar.engine.models.reader.tables.columns import READ, Asked, is_filled, is_merged, spread
+from cinnabar.engine.models.reader.tables.columns import READ, ListFields, is_filled, is_merged, spread
 from cinnabar.engine.models.reader.tables.read_rows import ask, form_of_row
 from cinnabar.engine.request import Passage
 from cinnabar.engine.tables.heads import Span
@@ -50,7 +50,7 @@ def filled_down(table: Table, column: int, nullable: bool, text: str, config: Ta
     return merged
 
 
-def told_above(asked: Asked, slots: Sequence[Slot], table: Table, above: int, memory: Memory) -> dict[int, Value]:
+def told_above(asked: ListFields, slots: Sequence[Slot], table: Table, above: int, memory: Memory) -> dict[int, Value]:
     """Returns the values of fields that the lines above a table tell for all of its rows, by the slot's index.
 
     above: the first character of the lines that may tell one, which is behind another table of the list if not 0.
@@ -75,12 +75,12 @@ def told_above(asked: Asked, slots: Sequence[Slot], table: Table, above: int, me
     return told
 
 
-def _read_above(asked: Asked, slots: Sequence[Slot], begin: int, end: int, memory: Memory) -> dict[int, Value]:
+def _read_above(asked: ListFields, slots: Sequence[Slot], begin: int, end: int, memory: Memory) -> dict[int, Value]:
     """Returns the likeliest value of each field in some characters as the network reads them, by the slot's index."""
     (lines,) = asked.encode([_part(memory.passage, begin, end)])
     instances = [SlotInstance(0, slot, 0) for slot in slots]
     canvas, own = Canvas.open(instances), range(len(slots))
-    places = dict.fromkeys(own, Place(0, len(lines.pieces)))
+    places = dict.fromkeys(own, RowExtent(0, len(lines.pieces)))
     (scores,) = asked.score([FormRequest(asked.form, asked.questions, lines, canvas, own, places)])
     out = Answers(len(slots))
     found: dict[int, Value] = {}

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.model import Model
 from cinnabar.engine.models.reader.inputs.questions import form_questions
-from cinnabar.engine.models.reader.inputs.views import Place
+from cinnabar.engine.models.reader.inputs.views import RowExtent
 from cinnabar.engine.models.reader.memory.form import FormMemory
 from cinnabar.engine.models.reader.memory.form_request import FormRequest
 from cinnabar.engine.models.reader.memory.passage import Memory
@@ -31,7 +31,7 @@ from cinnabar.engine.models.reader.tables.sums import counts_up, number_of, tota
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.request import Passage
 from cinnabar.engine.tables.heads import Span, words_of
-from cinnabar.engine.tables.table import Row, Table
+from cinnabar.engine.tables.table import Table, TableRow
 from cinnabar.schemas.form.form import Form, Slot
 
 Floats = npt.NDArray[np.float64]
@@ -55,7 +55,7 @@ _WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ListFields:
     """The fields of a list, and what they are looked for with: the network, and the encoder of sentences if any.
 
     beside: loads a language model, if any, that reads a few rows.
@@ -96,7 +96,7 @@ class Signs:
     read: Floats
 
 
-def signs_of(asked: Asked, table: Table, memory: Memory, is_short: bool = False) -> Signs | None:
+def signs_of(asked: ListFields, table: Table, memory: Memory, is_short: bool = False) -> Signs | None:
     """Returns all that tells the columns of a table; None if too few fields have values in it, which costs little.
 
     is_short: the network reads the table itself, and has no votes for its columns.
@@ -139,16 +139,16 @@ def is_merged(cells: Sequence[Sequence[Span]], config: TableConfig) -> bool:
     return bool(cells[0]) and sum(map(bool, cells)) / len(cells) <= config.merged
 
 
-def spread(rows: Sequence[Row], most: int) -> list[Row]:
+def spread(rows: Sequence[TableRow], most: int) -> list[TableRow]:
     """Returns at most so many rows from all over a table, those with the most cells filled."""
     groups = np.array_split(np.arange(len(rows)), min(most, len(rows)))
     return [max((rows[at] for at in group), key=lambda row: sum(map(bool, row.cells))) for group in groups]
 
 
-def cards_of(table: Table, rows: Sequence[Row], text: str) -> tuple[str, list[Row]]:
+def cards_of(table: Table, rows: Sequence[TableRow], text: str) -> tuple[str, list[TableRow]]:
     """Returns rows as cards: a line for each filled cell behind the head of its column; and the rows in this text."""
     written: list[str] = []
-    placed: list[Row] = []
+    placed: list[TableRow] = []
     at = 0
     for row in rows:
         start, cells = at, list[tuple[Span, ...]]()
@@ -160,11 +160,11 @@ def cards_of(table: Table, rows: Sequence[Row], text: str) -> tuple[str, list[Ro
             at += len(written[-1])
         written.append("\n")
         at += 1
-        placed.append(Row(start, tuple(cells)))
+        placed.append(TableRow(start, tuple(cells)))
     return "".join(written), placed
 
 
-def _votes(asked: Asked, table: Table, memory: Memory) -> Floats:
+def _votes(asked: ListFields, table: Table, memory: Memory) -> Floats:
     """Returns the mean share of each field's value that the network gives to each column, and to none: [F, C + 1].
 
     A choice points at nothing: its shares are 0.
@@ -179,7 +179,7 @@ def _votes(asked: Asked, table: Table, memory: Memory) -> Floats:
     instances = [SlotInstance(0, slot, at) for at in range(len(rows)) for slot in asked.slots]
     anchors = [cards.pieces.at(row.start) for row in rows]
     until = [*anchors[1:], len(cards.pieces)]
-    places = {k: Place(anchors[one.row], until[one.row]) for k, one in enumerate(instances)}
+    places = {k: RowExtent(anchors[one.row], until[one.row]) for k, one in enumerate(instances)}
     request = FormRequest(asked.form, asked.questions, cards, Canvas.open(instances), range(len(instances)), places)
     (scores,) = asked.score([request])
     shares = np.zeros((len(asked.slots), len(table.heads) + 1))
@@ -189,7 +189,7 @@ def _votes(asked: Asked, table: Table, memory: Memory) -> Floats:
     return shares
 
 
-def _shares(scores: WindowScores, row: Row, memory: Memory) -> Floats:
+def _shares(scores: WindowScores, row: TableRow, memory: Memory) -> Floats:
     """Returns the share of a value that lies in each cell of a row, and that of its absence: [C + 1]."""
     shares = np.zeros(len(row.cells) + 1)
     start = memory.pieces.start
@@ -205,13 +205,13 @@ def _shares(scores: WindowScores, row: Row, memory: Memory) -> Floats:
     return shares / max(1, len(scores.windows))
 
 
-def column_at(row: Row, character: int) -> int:
+def column_at(row: TableRow, character: int) -> int:
     """Returns the column of a row in whose cell a character stands, -1 if there is none."""
     return next((c for c, cell in enumerate(row.cells) for start, end in cell if start <= character < end), -1)
 
 
 def codes_in(
-    slot: Slot, questions: FormMemory, table: Table, rows: Sequence[Row], column: int, memory: Memory
+    slot: Slot, questions: FormMemory, table: Table, rows: Sequence[TableRow], column: int, memory: Memory
 ) -> dict[str, str]:
     """Returns the options of a choice that the cells of a column stand for in these rows."""
     if not slot.options:
@@ -225,7 +225,7 @@ def codes_in(
 
 
 def _readable(
-    slots: Sequence[Slot], table: Table, rows: Sequence[Row], codes: list[list[dict[str, str]]], memory: Memory
+    slots: Sequence[Slot], table: Table, rows: Sequence[TableRow], codes: list[list[dict[str, str]]], memory: Memory
 ) -> Floats:
     """Returns the share of the filled cells of each column that are a value of each field: [F, C]; 0 if none is."""
     text = memory.passage.text
@@ -248,7 +248,7 @@ def is_filled(cell: Sequence[Span], text: str) -> bool:
 
 
 def _meanings(
-    asked: Asked, heads: Sequence[str], table: Table, rows: Sequence[Row], readable: Floats, memory: Memory
+    asked: ListFields, heads: Sequence[str], table: Table, rows: Sequence[TableRow], readable: Floats, memory: Memory
 ) -> tuple[Floats, Floats]:
     """Returns how alike each field and each head are in meaning, and which fields may be which sums: twice [F, C].
 

@@ -17,9 +17,9 @@ from cinnabar.engine.models.reader.memory.passage import BoundRow, Memory
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.scores import Answers
 from cinnabar.engine.models.reader.scoring.single_item import is_list_of_objects
-from cinnabar.engine.models.reader.tables.binding import Binding, bind
+from cinnabar.engine.models.reader.tables.binding import ColumnBinding, bind
 from cinnabar.engine.models.reader.tables.carried import filled_down, told_above
-from cinnabar.engine.models.reader.tables.columns import Asked, codes_in, is_filled, signs_of
+from cinnabar.engine.models.reader.tables.columns import ListFields, codes_in, is_filled, signs_of
 from cinnabar.engine.models.reader.tables.joined import joined
 from cinnabar.engine.models.reader.tables.read_rows import read_rows
 from cinnabar.engine.models.reader.tables.sums import sum_rows
@@ -68,7 +68,7 @@ class BoundTable:
     """
 
     table: Table
-    binding: Binding
+    binding: ColumnBinding
     counted: int
 
     def heads(self, slots: Sequence[Slot], text: str) -> dict[int, str]:
@@ -94,7 +94,7 @@ class BoundTable:
         return sum(bound) / count if len(bound) >= config.fewest(len(self.table.rows), count) else 0.0
 
 
-def bound_lists(lists: Sequence[Asked], memory: Memory) -> list[dict[int, BoundRow]]:
+def bound_lists(lists: Sequence[ListFields], memory: Memory) -> list[dict[int, BoundRow]]:
     """Returns for each list its rows by their first characters, if it stands in tables that are bound surely enough.
 
     A table belongs to the list that has most of its fields in it.
@@ -119,7 +119,7 @@ def bound_lists(lists: Sequence[Asked], memory: Memory) -> list[dict[int, BoundR
     return [own | known if known else own for own, known in zip(read, rows, strict=True)]
 
 
-def _read_rows(asked: Asked, table: Table, memory: Memory) -> dict[int, BoundRow]:
+def _read_rows(asked: ListFields, table: Table, memory: Memory) -> dict[int, BoundRow]:
     """Returns the rows of a short table, which tell no items: with the columns that the words of their heads name.
 
     The network reads the other cells; where several columns could be a field's and no word tells, no value is sure.
@@ -161,7 +161,7 @@ def outside_of(lists: Mapping[int, Mapping[int, BoundRow]], memory: Memory) -> l
     return [w for w, window in enumerate(memory.windows) if not inside[window.first : window.last].all()]
 
 
-def _tried(asked: Asked, table: Table, whole: Table, memory: Memory) -> BoundTable | None:
+def _tried(asked: ListFields, table: Table, whole: Table, memory: Memory) -> BoundTable | None:
     """Returns a table bound to the fields of a list, None if it is too wide, or too few fields have values in it.
 
     whole: the table with what its headings tell.
@@ -193,7 +193,7 @@ def _is_running_text(table: Table, text: str, config: TableConfig) -> bool:
     return len(table.rows) < config.headless or sum(length <= _SHORT for length in lengths) < 2
 
 
-def _all_rows(asked: Asked, tables: Sequence[BoundTable], memory: Memory) -> dict[int, BoundRow]:
+def _all_rows(asked: ListFields, tables: Sequence[BoundTable], memory: Memory) -> dict[int, BoundRow]:
     """Returns the rows of a list in its tables; those that add to the rows of an earlier table are joined to them."""
     rows: dict[int, BoundRow] = {}
     before = 0
@@ -206,7 +206,7 @@ def _all_rows(asked: Asked, tables: Sequence[BoundTable], memory: Memory) -> dic
     return rows
 
 
-def _rows(asked: Asked, one: BoundTable, above: int, memory: Memory) -> dict[int, BoundRow]:
+def _rows(asked: ListFields, one: BoundTable, above: int, memory: Memory) -> dict[int, BoundRow]:
     """Returns the rows of a bound table by their first characters, without those that are sums."""
     text, config, table = memory.passage.text, asked.config, one.table
     cells: list[dict[int, tuple[tuple[Span, ...], float]]] = [{} for _ in table.rows]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.models.reader.inputs.questions import Question
-from cinnabar.engine.models.reader.priors.name_matching import Asked, Words, asked_of, words_in
+from cinnabar.engine.models.reader.priors.name_matching import FieldNames, Words, asked_of, words_in
 from cinnabar.engine.tables.heads import Span, form_of, words_of
 from cinnabar.engine.tables.table import Table
 
@@ -79,12 +79,12 @@ def _on(spans: Sequence[Span], lines: Sequence[int], line: int) -> list[Span]:
     return [span for span, own in zip(spans, lines, strict=True) if own == line]
 
 
-def field_words(path: str, question: Question) -> Asked:
+def field_words(path: str, question: Question) -> FieldNames:
     """Returns the names of a field and the words of its description, but those of what it is not."""
     return asked_of(path, replace(question, note=_NOT.sub("", question.note)))
 
 
-def named(fields: Sequence[Asked], heads: Sequence[str]) -> npt.NDArray[np.float64]:
+def named(fields: Sequence[FieldNames], heads: Sequence[str]) -> npt.NDArray[np.float64]:
     """Returns the share of each head's own words that each field's names or description have: [F, C]."""
     words = [words_in(head) for head in heads]
     times = Counter(word for own in words for word in {*own})

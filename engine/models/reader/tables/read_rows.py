@@ -11,7 +11,7 @@ import numpy as np
 from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.model import Model
 from cinnabar.engine.models.reader.memory.passage import Memory
-from cinnabar.engine.models.reader.tables.columns import Asked, Floats, cards_of, column_at, spread
+from cinnabar.engine.models.reader.tables.columns import Floats, ListFields, cards_of, column_at, spread
 from cinnabar.engine.request import text_passage
 from cinnabar.engine.tables.heads import Span
 from cinnabar.engine.tables.table import Table
@@ -26,7 +26,7 @@ LAYOUTS = 6
 _SURELY = 0.1
 
 
-def read_rows(asked: Asked, beside: Callable[[], Model | None], table: Table, memory: Memory) -> Floats:
+def read_rows(asked: ListFields, beside: Callable[[], Model | None], table: Table, memory: Memory) -> Floats:
     """Returns the mean share of each field's value that a language model reads in each column, and in none: [F, C + 1].
 
     The model, which `beside` loads, reads a few rows, once for tables with the same heads; a choice has no share. With
@@ -55,14 +55,14 @@ def read_rows(asked: Asked, beside: Callable[[], Model | None], table: Table, me
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class FieldSaid:
     """What a language model says of a field: the share of no value, and values by their spans, with their shares."""
 
     none: float
     values: list[tuple[tuple[Span, ...], float]]
 
 
-def ask(model: Model, form: Form, texts: Sequence[str]) -> list[dict[int, Said]]:
+def ask(model: Model, form: Form, texts: Sequence[str]) -> list[dict[int, FieldSaid]]:
     """Returns what a language model reads in each text, by field, but for choices; empty if no text has room."""
     passages = model.encode([text_passage(text) for text in texts])
     free = [slot for slot in form.slots if not slot.options]
@@ -72,11 +72,11 @@ def ask(model: Model, form: Form, texts: Sequence[str]) -> list[dict[int, Said]]
     except UsageError:
         # The schema leaves no room for a document.
         return []
-    said: list[dict[int, Said]] = [{} for _ in texts]
+    said: list[dict[int, FieldSaid]] = [{} for _ in texts]
     for k, (one, candidates) in enumerate(zip(canvas.instances, scores.candidates, strict=True)):
         both = zip(candidates, scores.candidate_logits[k].tolist(), strict=False)
         values = [(candidate.spans, math.exp(log)) for candidate, log in both]
-        said[one.request][one.slot.index] = Said(math.exp(float(scores.absent_logit[k])), values)
+        said[one.request][one.slot.index] = FieldSaid(math.exp(float(scores.absent_logit[k])), values)
     return said
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.readings.readings import is_amount
 from cinnabar.engine.tables.heads import Span, is_figure, words_of
-from cinnabar.engine.tables.table import Row, Table
+from cinnabar.engine.tables.table import Table, TableRow
 
 #: The share of a row's numbers that are sums of those above, for the row to be a sum; the fewest rows that it sums.
 _SUMS, _FEWEST = 0.6, 2
@@ -123,7 +123,7 @@ def _called(names: Sequence[str], sums: Collection[int], share: float) -> set[st
     return {name for name, many in called.items() if name[:1].isalpha() and many > 1 and many >= share * rows[name]}
 
 
-def total_columns(table: Table, rows: Sequence[Row], reader: MentionReader) -> npt.NDArray[np.bool_]:
+def total_columns(table: Table, rows: Sequence[TableRow], reader: MentionReader) -> npt.NDArray[np.bool_]:
     """Returns the columns whose number is in nearly all of these rows the sum of two to four others, or the product of
     two: [C].
 
@@ -168,7 +168,7 @@ def _says_again(row: Sequence[float], above: Sequence[float]) -> bool:
     return bool(both) and _is(*both[-1])
 
 
-def _words(row: Row, text: str) -> tuple[str, ...]:
+def _words(row: TableRow, text: str) -> tuple[str, ...]:
     """Returns the words of a row's cells that have no figure."""
     cells = (words_of(cell, text) for cell in row.cells)
     return tuple(cell for cell in cells if cell and not any(map(str.isdigit, cell)))

@@ -14,7 +14,7 @@ from tiny_checkpoint import write_texts
 
 from cinnabar.engine.models.language import diffusion_gemma
 from cinnabar.engine.models.language.checkpoint import load_decoder
-from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Reading
+from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, PassText
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.inspection import inspect_checkpoint
 from cinnabar.engine.precision import Precision
@@ -46,10 +46,10 @@ def test_logits_of_canvases_equal_those_of_transformers_in_one_pass_and_in_parts
         expected = theirs(input_ids=text[None], decoder_input_ids=canvas[None], self_conditioning_logits=said).logits[0]
         conditioned = None if temperature is None else ours.expected(last, temperature)
         tokens, begin = torch.cat([text, canvas]), len(text)
-        whole.append((Reading(tokens, 0, begin, (), conditioned), expected))
+        whole.append((PassText(tokens, 0, begin, (), conditioned), expected))
         half = begin // 2
-        (_,), (held,) = ours.read([Reading(text[:half], 0, half)])
-        parts.append((Reading(tokens[half:], half, begin, held, conditioned), expected))
+        (_,), (held,) = ours.read([PassText(text[:half], 0, half)])
+        parts.append((PassText(tokens[half:], half, begin, held, conditioned), expected))
     for readings in (whole, parts):
         states, _ = ours.read([reading for reading, _ in readings])
         for (_, expected), state in zip(readings, states, strict=True):
@@ -61,7 +61,7 @@ def test_logits_of_canvases_equal_those_of_transformers_in_one_pass_and_in_parts
 def test_texts_of_one_pass_are_computed_as_they_are_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     published(tmp_path)
     ours = loaded(tmp_path)
-    readings = [Reading(drawn(many + CANVAS), 0, many) for many in (3, 19, 8)]
+    readings = [PassText(drawn(many + CANVAS), 0, many) for many in (3, 19, 8)]
     alone = [ours.read([reading])[0][0] for reading in readings]
     on_a_cpu, _ = ours.read(readings)
     assert all(torch.equal(one, other) for one, other in zip(alone, on_a_cpu, strict=True))
@@ -95,7 +95,7 @@ def renamed(folder: Path, keep: bool) -> None:
 @pytest.mark.parametrize("keep", [False, True])
 def test_weights_may_have_the_names_of_the_encoder(keep: bool, tmp_path: Path) -> None:
     published(tmp_path)
-    reading = Reading(drawn(20), 0, 12)
+    reading = PassText(drawn(20), 0, 12)
     (before,), _ = loaded(tmp_path).read([reading])
     renamed(tmp_path, keep)
     (after,), _ = loaded(tmp_path).read([reading])
@@ -105,7 +105,7 @@ def test_weights_may_have_the_names_of_the_encoder(keep: bool, tmp_path: Path) -
 @torch.inference_mode()
 def test_whole_numbers_come_near_to_float32(tmp_path: Path) -> None:
     published(tmp_path)
-    reading = Reading(drawn(6), 0, 2)
+    reading = PassText(drawn(6), 0, 2)
     found: dict[Precision, torch.Tensor] = {}
     for precision in ("float32", "bfloat16", "w8a16", "w4a16"):
         ours = loaded(tmp_path, precision)

@@ -24,7 +24,7 @@ from cinnabar.engine.models.remote.journal import Journal
 from cinnabar.engine.models.remote.ledger import Budget, Ledger
 from cinnabar.engine.models.remote.pace import Pace
 from cinnabar.engine.models.remote.prices import Prices, Tokens
-from cinnabar.engine.models.remote.serving import Served, Settings, served
+from cinnabar.engine.models.remote.serving import RemoteSettings, Served, served
 from cinnabar.engine.request import Failed, Filled, Request, Result
 from cinnabar.schemas.errors import EngineFailure, RunError, UsageError
 
@@ -35,7 +35,7 @@ def filler(
     server: mercury.Server, journal: Path | None = None, key: str = mercury.KEY, **changed: Any
 ) -> RemoteFiller:
     said = {"base_url": server.url, "timeout": 5.0, "first_wait": 0.01, "longest_wait": 0.05} | changed
-    settings = Settings(**said)
+    settings = RemoteSettings(**said)
     return RemoteFiller(served("mercury-2", settings), settings, "low", key, Journal(journal, "run"))
 
 
@@ -301,7 +301,7 @@ def test_refused_and_cut_off_answers_are_asked_for_anew(tmp_path: Path) -> None:
         assert names(filler(server, journal).fill(requests(1))) == ["Person 0"]
         assert len(server.bodies) == 2
         server._completion = cut  # type: ignore
-        settings = Settings(base_url=server.url)
+        settings = RemoteSettings(base_url=server.url)
         other = RemoteFiller(
             served("openai:gemma", settings), settings, "low", mercury.KEY, Journal(None, "")
         )
@@ -415,7 +415,7 @@ def test_back_off_grows_to_its_bound_and_never_undercuts_the_server() -> None:
         found.attempt_number = attempt
         return found
 
-    settings = Settings(first_wait=1.0, longest_wait=8.0)
+    settings = RemoteSettings(first_wait=1.0, longest_wait=8.0)
     waits = [[wait_of(state(attempt, None), settings) for _ in range(200)] for attempt in (1, 2, 3, 9)]
     assert [max(found) <= bound for found, bound in zip(waits, (1, 2, 4, 8), strict=True)] == [True] * 4
     assert max(waits[3]) > 6 and len(set(waits[3])) > 100
@@ -474,16 +474,16 @@ def test_requests_reveal_nothing_about_this_machine() -> None:
 )
 def test_an_address_that_cannot_be_used_is_refused_without_showing_it(url: str, said: str) -> None:
     with pytest.raises(UsageError, match=said) as error:
-        served("mercury-2", Settings(base_url=url))
+        served("mercury-2", RemoteSettings(base_url=url))
     assert "secret" not in str(error.value)
 
 
 def test_the_model_of_another_server_has_its_own_key_prices_and_fingerprint() -> None:
-    other = served("openai:gemma", Settings(base_url="http://localhost:9/v1"))
+    other = served("openai:gemma", RemoteSettings(base_url="http://localhost:9/v1"))
     assert (other.key_name, other.effort, other.prices) == ("OPENAI_API_KEY", False, None)
     with pytest.raises(UsageError, match="prices"):
-        served("openai:gemma", Settings(budget=Decimal(5)))
-    mercury_2 = served("mercury-2", Settings())
-    moved = served("mercury-2", Settings(base_url="https://other.example/v1"))
+        served("openai:gemma", RemoteSettings(budget=Decimal(5)))
+    mercury_2 = served("mercury-2", RemoteSettings())
+    moved = served("mercury-2", RemoteSettings(base_url="https://other.example/v1"))
     assert mercury_2.fingerprint == moved.fingerprint != other.fingerprint
     assert isinstance(mercury_2, Served)

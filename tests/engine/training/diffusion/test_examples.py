@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.traits import Traits, Visibility
-from cinnabar.engine.training.diffusion.examples import NO_LOSS, Example, Noise, make_batch
+from cinnabar.engine.training.diffusion.examples import NO_LOSS, Noise, TokenExample, make_batch
 
 BLOCK, MASK, END, SIZE = 4, 30, 31, 32
 
@@ -28,10 +28,10 @@ def decoder() -> Decoder:
 
 
 @st.composite
-def _examples(draw: st.DrawFn) -> list[Example]:
+def _examples(draw: st.DrawFn) -> list[TokenExample]:
     tokens = st.integers(0, 29)
     return [
-        Example(
+        TokenExample(
             tuple(draw(st.lists(tokens, min_size=1, max_size=11))),
             (*draw(st.lists(tokens, min_size=1, max_size=9)), END),
         )
@@ -40,7 +40,7 @@ def _examples(draw: st.DrawFn) -> list[Example]:
 
 
 @given(_examples(), st.integers(0, 999))
-def test_a_label_is_the_token_of_the_clean_text(examples: list[Example], seed: int) -> None:
+def test_a_label_is_the_token_of_the_clean_text(examples: list[TokenExample], seed: int) -> None:
     batch = make_batch(examples, _traits(), END, random.Random(seed), Noise(wrong=0.2))
     for row, example in enumerate(examples):
         text = [*example.prompt, *example.answer]
@@ -58,7 +58,7 @@ def test_a_label_is_the_token_of_the_clean_text(examples: list[Example], seed: i
 @given(_examples(), st.integers(0, 999))
 @pytest.mark.parametrize("pairs", [1, 3])
 def test_without_tails_each_position_of_an_answer_is_hidden_in_one_of_a_pair_of_copies(
-    pairs: int, examples: list[Example], seed: int
+    pairs: int, examples: list[TokenExample], seed: int
 ) -> None:
     batch = make_batch(examples, _traits(), END, random.Random(seed), Noise(tail=0.0, wrong=0.0, pairs=pairs))
     for row, example in enumerate(examples):
@@ -69,7 +69,7 @@ def test_without_tails_each_position_of_an_answer_is_hidden_in_one_of_a_pair_of_
 
 
 def test_a_noisy_block_is_scored_as_in_decoding(decoder: Decoder) -> None:
-    examples = [Example((1, 2, 3, 4, 5, 6), (7, 8, 9, 10, 11, END)), Example((3, 2), (1, END))]
+    examples = [TokenExample((1, 2, 3, 4, 5, 6), (7, 8, 9, 10, 11, END)), TokenExample((3, 2), (1, END))]
     batch = make_batch(examples, decoder.traits, END, random.Random(3), Noise())
     with torch.inference_mode():
         trained = decoder.hidden(batch.tokens, batch.positions, batch.sight)
@@ -92,7 +92,7 @@ def test_a_noisy_block_is_scored_as_in_decoding(decoder: Decoder) -> None:
 @given(_examples(), st.integers(0, 999))
 @pytest.mark.parametrize("visibility", ["block_causal", "token_causal"])
 def test_logits_for_the_next_position_have_labels_one_place_earlier(
-    visibility: Visibility, examples: list[Example], seed: int
+    visibility: Visibility, examples: list[TokenExample], seed: int
 ) -> None:
     batch = make_batch(examples, _traits(visibility, shift=True), END, random.Random(seed), Noise(wrong=0.2))
     for row, example in enumerate(examples):
@@ -117,7 +117,7 @@ def test_logits_for_the_next_position_have_labels_one_place_earlier(
 def test_clean_text_that_is_read_token_by_token_is_scored_as_in_decoding() -> None:
     torch.manual_seed(0)
     decoder = Decoder(_traits("token_causal", shift=True)).eval()
-    examples = [Example((1, 2, 3, 4, 5, 6), (7, 8, 9, 10, 11, END)), Example((3, 2), (1, END))]
+    examples = [TokenExample((1, 2, 3, 4, 5, 6), (7, 8, 9, 10, 11, END)), TokenExample((3, 2), (1, END))]
     batch = make_batch(examples, decoder.traits, END, random.Random(3), Noise())
     with torch.inference_mode():
         trained = decoder.hidden(batch.tokens, batch.positions, batch.sight)

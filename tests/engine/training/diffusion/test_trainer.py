@@ -10,7 +10,7 @@ from effort import first
 
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.traits import Traits, Visibility
-from cinnabar.engine.training.diffusion.examples import Example, Noise
+from cinnabar.engine.training.diffusion.examples import Noise, TokenExample
 from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
 
 MASK, END = 30, 31
@@ -22,7 +22,7 @@ def test_answers_are_learned_by_heart_with_logits_for_the_next_position(
 ) -> None:
     torch.manual_seed(0)
     traits = Traits("sdar", 32, 32, 2, 2, 1, 16, 64, 1e-6, 128, visibility, 4, MASK, True, qk_norm=True, tied=True)
-    examples = [Example((1, 2, 3), (7, 8, 9, 10, 11, END)), Example((3, 2), (1, 5, END))]
+    examples = [TokenExample((1, 2, 3), (7, 8, 9, 10, 11, END)), TokenExample((3, 2), (1, 5, END))]
     config = DiffusionTraining(steps=120, batch=128, rate=1e-2, matrix_rate=None, noise=Noise(wrong=0.1))
     rows: list[dict[str, float]] = []
     decoder = Decoder(traits)

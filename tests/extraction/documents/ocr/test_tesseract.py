@@ -67,9 +67,9 @@ def test_a_page_on_its_side_is_turned_and_its_boxes_are_turned_back(reader: Tess
 
 def test_the_lean_of_a_page_is_that_of_its_long_lines() -> None:
     words = [
-        tesseract._Word("a", ("1",), (0.0, 0.0, 10.0, 10.0), 1.0),
-        tesseract._Word("b", ("1",), (100.0, 10.0, 110.0, 20.0), 1.0),
-        tesseract._Word("c", ("2",), (0.0, 50.0, 10.0, 60.0), 1.0),
+        tesseract._OcrWord("a", ("1",), (0.0, 0.0, 10.0, 10.0), 1.0),
+        tesseract._OcrWord("b", ("1",), (100.0, 10.0, 110.0, 20.0), 1.0),
+        tesseract._OcrWord("c", ("2",), (0.0, 50.0, 10.0, 60.0), 1.0),
     ]
     assert tesseract._lean(words) == pytest.approx(math.degrees(math.atan2(10, 100)))
     assert tesseract._lean(words[2:]) == 0.0

@@ -19,7 +19,7 @@ from cinnabar.extraction.documents.archives.archive_process import Unpacker
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.processes.process import WorkerProcess
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import Place, model_source
+from cinnabar.extraction.reading.model_sources import RunPlace, model_source
 from cinnabar.extraction.run.engines.pool import EnginePool
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.schemas import load_schema
@@ -75,7 +75,7 @@ def compile_one(_: Path) -> None:
 
 def fill(folder: Path) -> None:
     assignment = Assignment(load_schema({"title": "a"}), model_source("default", "cpu"), RunOptions())
-    with EnginePool(1, assignment, Place(folder, "run")) as pool:
+    with EnginePool(1, assignment, RunPlace(folder, "run")) as pool:
         assert pool.submit([], None).result().outcomes == []
 
 
@@ -126,5 +126,5 @@ def test_an_engine_of_a_users_class_keeps_the_run_s_variables_but_the_passwords_
     for name in SECRETS:
         monkeypatch.setenv(name, "secret")
     of_class = Assignment(load_schema("invoice"), model_source("default", "cpu"), RunOptions())
-    kept = set(EnginePool(1, of_class, Place(tmp_path, "run"))._more)
+    kept = set(EnginePool(1, of_class, RunPlace(tmp_path, "run"))._more)
     assert "DATABASE_URL" in kept and not kept & {"CINNABAR_IMAP_PASSWORD", "CINNABAR_PASSWORDS"}

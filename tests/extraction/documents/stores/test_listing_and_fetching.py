@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cinnabar.extraction.documents.stores import ahead, backend
-from cinnabar.extraction.documents.stores.ahead import FetchAhead, Kept
+from cinnabar.extraction.documents.stores.ahead import FetchAhead, KeptBytes
 from cinnabar.extraction.documents.stores.backend import Fault, Folder, StoredObject, listed
 from cinnabar.schemas.errors import RunError
 
@@ -103,7 +103,7 @@ def test_few_bytes_wait_and_all_objects_come(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_kept_bytes_come_back_up_to_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "_KEPT", 1 << 20)
-    kept = Kept()
+    kept = KeptBytes()
     kept.keep("a", b"1" * 400_000)
     kept.keep("b", b"2" * 800_000)
     kept.keep("c", b"3" * 400_000)

@@ -26,7 +26,7 @@ from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Row, Scores
 from cinnabar.engine.models.language.language_model import load_language_model
-from cinnabar.engine.models.remote.serving import Settings
+from cinnabar.engine.models.remote.serving import RemoteSettings
 from cinnabar.engine.replies.wire import Wire
 from cinnabar.engine.request import Filled, Passage
 from cinnabar.extraction.documents.content.document import Document, Fact
@@ -451,7 +451,7 @@ def server() -> Iterator[mercury.Server]:
 
 
 def remote(server: mercury.Server) -> RemoteSource:
-    found = model_source("mercury-2", settings=Settings(base_url=server.url))
+    found = model_source("mercury-2", settings=RemoteSettings(base_url=server.url))
     assert isinstance(found, RemoteSource)
     return found
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, model_validator
 
-from cinnabar.extraction.reading.records.validation import Validator, Violation, exact
+from cinnabar.extraction.reading.records.validation import RecordViolation, Validator, exact
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.compiling.loading import SchemaSource
 from cinnabar.schemas.errors import UnsupportedSchema
@@ -144,7 +144,7 @@ def test_the_pydantic_model_has_the_last_word():
     validator = Validator(load_schema(Order))
     assert validator.check('{"day":"2024-01-01","net":1.10,"gross":1.20}') == []
     (violation,) = validator.check('{"day":"2024-01-01","net":1.30,"gross":1.20}')
-    assert violation == Violation("", "Value error, gross is less than net")
+    assert violation == RecordViolation("", "Value error, gross is less than net")
     assert pointers(validator.check('{"day":"x","net":1,"gross":2}')) == ["/day"]
 
 

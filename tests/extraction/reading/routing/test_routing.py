@@ -11,10 +11,10 @@ import pytest
 
 from cinnabar.engine.version import VERSIONS
 from cinnabar.extraction.reading.routing import likeness
-from cinnabar.extraction.reading.routing.examples import EXAMPLES_FILE, Examples, load_examples, save_examples
+from cinnabar.extraction.reading.routing.examples import EXAMPLES_FILE, LabelledVectors, load_examples, save_examples
 from cinnabar.extraction.reading.routing.kinds import kind_of
 from cinnabar.extraction.reading.routing.likeness import (
-    Page,
+    PageVectors,
     RoutingFit,
     differing,
     example_features,
@@ -84,12 +84,13 @@ def test_the_fingerprint_ignores_the_order_of_schemas_and_nothing_else() -> None
         Routing((one,)),
         Routing((one, two), 0.5),
         Routing((one, source("note", "A note on a fridge."))),
-        Routing((one, two), examples=Examples(vectors)),
+        Routing((one, two), examples=LabelledVectors(vectors)),
     ]
     assert len({whole.fingerprint, *(other.fingerprint for other in others)}) == 5
     # Documents done elsewhere, and examples of other schemas, change no choice.
     assert replace(whole, done={"bill": frozenset("x")}).fingerprint == whole.fingerprint
-    assert replace(whole, examples=Examples({"other": vectors[one.fingerprint]})).fingerprint == whole.fingerprint
+    others = LabelledVectors({"other": vectors[one.fingerprint]})
+    assert replace(whole, examples=others).fingerprint == whole.fingerprint
 
 
 def test_a_kind_is_its_description_and_the_names_of_its_fields_as_words() -> None:
@@ -169,9 +170,9 @@ def test_examples_of_a_kind_raise_what_is_like_them_and_lower_what_is_not() -> N
     rows = np.stack([centre + 0.3 * rng.normal(size=384) for _ in range(6)]).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     blank = np.zeros((1, 64), np.float32)
-    like, own = example_features(Page(rows[:1], blank, blank, 99), rows[1:])
+    like, own = example_features(PageVectors(rows[:1], blank, blank, 99), rows[1:])
     assert like > 0.8 and abs(own) < 0.1
-    unlike, below = example_features(Page(rng.normal(size=(1, 384)).astype(np.float32), blank, blank, 99), rows)
+    unlike, below = example_features(PageVectors(rng.normal(size=(1, 384)).astype(np.float32), blank, blank, 99), rows)
     assert unlike < 0.3 and below < -0.5
 
 
@@ -183,7 +184,7 @@ def test_a_route_says_how_probable_each_schema_is() -> None:
 
 def test_examples_of_a_model_come_back_and_a_broken_file_is_told(tmp_path: Path) -> None:
     rows = np.eye(5, 384, dtype=np.float32)
-    save_examples(tmp_path, Examples({"many": rows, "few": rows[:2]}))
+    save_examples(tmp_path, LabelledVectors({"many": rows, "few": rows[:2]}))
     found = load_examples(tmp_path)
     assert found.vectors.keys() == {"many"} and np.array_equal(found.vectors["many"], rows)
     assert not load_examples(tmp_path / "nowhere").vectors

@@ -12,7 +12,7 @@ from begun_runs import begun_backfill
 from dying_model import DyingModel, missing
 
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource, Named, model_source
+from cinnabar.extraction.reading.model_sources import ModelByName, ModelSource, model_source
 from cinnabar.extraction.reading.progress import Silent
 from cinnabar.extraction.run.engines.pool import engines_of
 from cinnabar.extraction.run.extract import extract
@@ -102,7 +102,7 @@ def test_engines_batches_and_orders_change_no_record_of_the_reader(
     for path, text in zip(paths, texts, strict=True):
         path.write_text(text)
     shuffled = random.Random(0).sample(paths, len(paths))
-    model = ModelSource("reading", Named("default", "cpu"), encodings=0)
+    model = ModelSource("reading", ModelByName("default", "cpu"), encodings=0)
     ways = [("1", 64, paths), ("1", 1, shuffled), ("4", 1, paths), ("4", 64, shuffled)]
     outs = [tmp_path / f"out-{number}" for number in range(len(ways))]
     for out, (engines, batch, order) in zip(outs, ways, strict=True):

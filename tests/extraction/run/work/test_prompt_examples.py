@@ -16,7 +16,7 @@ from reading_model import ReadingModel
 from tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.diffusion.engine import DiffusionEngine
-from cinnabar.engine.models.remote.serving import Settings
+from cinnabar.engine.models.remote.serving import RemoteSettings
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import LanguageSource, ModelSource, model_source
 from cinnabar.extraction.reading.planned_models import Escalation
@@ -236,7 +236,7 @@ def test_a_server_is_shown_the_set_with_answers_in_its_own_form(
     monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
     own = labelled(tmp_path / "set")
     with mercury.running(mercury.Server()) as server:
-        source = model_source("mercury-2", settings=Settings(base_url=server.url))
+        source = model_source("mercury-2", settings=RemoteSettings(base_url=server.url))
         first = extract([docs], SOURCE, tmp_path / "out", source, quick(own))
         assert extract([docs], SOURCE, tmp_path / "out", source, quick(own)).skipped == 3
         assert extract([docs], SOURCE, tmp_path / "out", source, quick(None)).written == 3

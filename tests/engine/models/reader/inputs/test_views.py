@@ -13,8 +13,8 @@ from cinnabar.engine.model import Row
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES, Board
 from cinnabar.engine.models.reader.inputs.views import (
     SLOTS_IN_VIEW,
-    Place,
-    View,
+    RowExtent,
+    SlotView,
     home_window,
     row_places,
     views_of,
@@ -31,13 +31,13 @@ def test_a_row_reaches_to_the_next_one_of_its_array_and_not_beyond_its_parent() 
     found = [(0, -1, 10), (0, -1, 50), (1, 0, 20), (1, 0, 30), (1, 1, 70)]
     rows = [Row(*place, 0.9) for place in found]
     assert row_places(rows, PIECES) == [
-        Place(10, 50), Place(50, 100), Place(20, 30), Place(30, 50), Place(70, 100),
+        RowExtent(10, 50), RowExtent(50, 100), RowExtent(20, 30), RowExtent(30, 50), RowExtent(70, 100),
     ]  # fmt: skip
 
 
 def test_rows_at_the_same_place_still_have_a_piece_of_their_own() -> None:
     rows = [Row(0, -1, 99, 0.9), Row(0, -1, 99, 0.9)]
-    assert row_places(rows, PIECES) == [Place(99, 100), Place(99, 100)]
+    assert row_places(rows, PIECES) == [RowExtent(99, 100), RowExtent(99, 100)]
 
 
 def test_a_row_is_read_in_the_window_whose_core_holds_its_beginning() -> None:
@@ -57,9 +57,9 @@ def test_scalars_see_every_promising_window_and_rows_and_choices_their_own(
     scalars: int, rows: list[tuple[int, int]], promising: list[int], told: dict[int, int]
 ) -> None:
     told = {s: window for s, window in told.items() if s < scalars}
-    places: list[Place | None] = [None] * scalars
+    places: list[RowExtent | None] = [None] * scalars
     for anchor, slots in sorted(rows):
-        places += [Place(anchor, anchor + 1)] * slots
+        places += [RowExtent(anchor, anchor + 1)] * slots
     views = views_of(range(len(places)), places, WINDOWS, promising, told)
     seen: dict[int, list[int]] = {s: [] for s in range(len(places))}
     for view in views:
@@ -75,7 +75,7 @@ def test_scalars_see_every_promising_window_and_rows_and_choices_their_own(
 
 
 def test_the_slots_of_a_row_stay_together() -> None:
-    places: list[Place | None] = [Place(k // 7, k // 7 + 1) for k in range(70)]
+    places: list[RowExtent | None] = [RowExtent(k // 7, k // 7 + 1) for k in range(70)]
     views = views_of(range(70), places, WINDOWS, range(len(WINDOWS)), {})
     assert len(views) > 1
     for row in range(10):
@@ -101,8 +101,8 @@ def test_the_board_shows_committed_values_and_their_places() -> None:
     window = cut(PIECES, 40, 10)[2]
     shown = Board.blank(1, 6, 64)
     write_board(
-        shown.arrays(), 0, [View(2, tuple(range(6)))], canvas, [5, 4, 3, 2, 1, 0], {5: Place(70, 75)}, WINDOWS, PIECES,
-        wordpieces(), 64,
+        shown.arrays(), 0, [SlotView(2, tuple(range(6)))], canvas, [5, 4, 3, 2, 1, 0], {5: RowExtent(70, 75)}, WINDOWS,
+        PIECES, wordpieces(), 64,
     )  # fmt: skip
     assert [STATES[s] for s in shown.state[0]] == ["copied", "written", "chosen", "absent", "absent", "open"]
     assert [KINDS[k] for k in shown.kind[0]] == ["text", "text", "choice", "text", "text", "number"]
@@ -121,6 +121,6 @@ def test_a_value_in_another_window_has_no_place_in_this_one() -> None:
     form = form_of(name={"type": "string"})
     canvas = replace(canvas_of(form), values=[b'"total"'], spans=[((95, 98),)])
     shown = Board.blank(1, 1, 64)
-    write_board(shown.arrays(), 0, [View(0, (0,))], canvas, [0], {}, WINDOWS, PIECES, wordpieces(), 64)
+    write_board(shown.arrays(), 0, [SlotView(0, (0,))], canvas, [0], {}, WINDOWS, PIECES, wordpieces(), 64)
     assert STATES[shown.state[0, 0]] == "copied"
     assert shown.words[0, 0].any() and not shown.span.any()

@@ -6,10 +6,10 @@ import torch
 from tests.tiny_network import form_of, passage_of, tiny_model, tiny_network, wordpieces
 
 from cinnabar.engine.models.reader.inputs.questions import Question, question_tensors
-from cinnabar.engine.models.reader.inputs.views import Place
+from cinnabar.engine.models.reader.inputs.views import RowExtent
 from cinnabar.engine.models.reader.inputs.windows import sheet
 from cinnabar.engine.models.reader.network.support import BLOCK, SIGNS, covered, covering_pieces, support
-from cinnabar.engine.models.reader.scoring.choices import Look, choice_windows, option_support
+from cinnabar.engine.models.reader.scoring.choices import OptionLook, choice_windows, option_support
 
 FILLER = "the and of with for that this from have been " * 60
 
@@ -106,7 +106,7 @@ def test_a_row_supports_only_its_own_options() -> None:
     form = form_of(kind={"enum": ["tea", "coffee"]})
     memory = model.encode([passage_of("tea for you\ncoffee for me\n")])[0]
     with torch.inference_mode():
-        looks = [Look(memory, form.slots[0], 0, place, 0, 0) for place in (Place(0, 3), Place(3, 6))]
+        looks = [OptionLook(memory, form.slots[0], 0, place, 0, 0) for place in (RowExtent(0, 3), RowExtent(3, 6))]
         page = sheet([(memory.pieces, memory.windows[0])])
         read = option_support(model.network, form, model.form(form), looks, page, memory.states)
         first, second = (found[:, 0].tolist() for found, _ in read)

@@ -9,7 +9,7 @@ from pages import page_of
 from tests.tiny_network import form_of, wordpieces
 
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
-from cinnabar.engine.models.reader.priors.tables import Table, tables_of
+from cinnabar.engine.models.reader.priors.tables import PriorTable, tables_of
 from cinnabar.schemas.form.form import Form
 
 TEXT = {"type": ["string", "null"]}
@@ -24,12 +24,12 @@ def list_of(*names: str, **described: str) -> dict[str, Any]:
 GOODS = form_of(goods=list_of("quantity", "article_number", "price"))
 
 
-def tables(text: str, form: Form = GOODS) -> dict[str, list[Table]]:
+def tables(text: str, form: Form = GOODS) -> dict[str, list[PriorTable]]:
     """The tables of a text."""
     return tables_of(form, page_of(text), DEFAULT_PRIORS)
 
 
-def lines_of(table: Table, text: str) -> list[dict[str, str]]:
+def lines_of(table: PriorTable, text: str) -> list[dict[str, str]]:
     """The lines of a table, each with its text below the likeliest head of each field."""
     pieces = wordpieces().pieces(text)
     heads = {path.rpartition("/")[2]: int(table.claims[:, i].argmax()) for i, path in enumerate(table.fields)}

@@ -15,7 +15,7 @@ from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.windows import Window, cut, sheet
 from cinnabar.engine.models.reader.network.encoder import FLOOR
-from cinnabar.engine.models.reader.network.states import Decoded
+from cinnabar.engine.models.reader.network.states import DecoderOutput
 from cinnabar.engine.models.reader.scoring.spans import (
     CANDIDATES,
     ENDS,
@@ -137,7 +137,7 @@ def test_pointed_spans_have_allowed_ends_in_order_of_probability() -> None:
     network = tiny_network().eval()
     width = page.ids.shape[1]
     windows = network.project_windows(torch.randn(1, width, 32))
-    decoded = Decoded(torch.randn(1, 2, 32), windows, torch.zeros(1, 2, width))
+    decoded = DecoderOutput(torch.randn(1, 2, 32), windows, torch.zeros(1, 2, width))
     slots = [slot_of(type="number"), slot_of(type="string")]
     allowed = torch.from_numpy(start_masks(slots, [True, False], READER, pieces, window, width))[None]
     end_words = torch.from_numpy(end_mask(pieces, window, width))[None]
