@@ -1,8 +1,9 @@
-"""Counts the house: lines, statements, rooms, floors, circles, imports within functions, long functions, cold starts.
+"""Counts the house: lines, files, statements, rooms, circles, imports within functions, names, cold starts.
 
     python -m bench house_report --record
 
-A statement is a node of Python's tree that is one, docstrings apart.
+A statement is a node of Python's tree that is one, docstrings apart. A bare participle is one word that ends with -ed
+or -ing.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from importlib.metadata import requires
 from pathlib import Path
@@ -26,7 +29,9 @@ from bench.recording import Row, record
 from bench.reporting import table
 
 #: Lines of product Python that the owners want at most, and of all Python.
-WANTED_LINES, WANTED_ALL = 72_000, 140_000
+WANTED_LINES, WANTED_ALL = 92_000, 140_000
+#: Files of the product, and bare participles, that they want at most.
+WANTED_FILES, WANTED_PARTICIPLES = 500, 60
 #: 15% below those of 54974fdf.
 WANTED_STATEMENTS = 44_822
 #: The longest function that needs no second look.
@@ -63,6 +68,19 @@ def long_functions(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, _FUNCTIONS) and (node.end_lineno or 0) - node.lineno >= LONG:
             yield node.name
+
+
+def repeated_classes(trees: Iterable[ast.AST]) -> int:
+    """The names of classes that stand in several files."""
+    own = [{node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)} for tree in trees]
+    counted = Counter(name for names in own for name in names)
+    return sum(count > 1 for count in counted.values())
+
+
+def participles(tree: ast.AST) -> int:
+    """The functions whose names are bare participles."""
+    names = [node.name for node in ast.walk(tree) if isinstance(node, _FUNCTIONS)]
+    return sum(bool(re.fullmatch(r"_?[a-z]+(ed|ing)", name)) for name in names)
 
 
 def imports_within(tree: ast.AST) -> int:
@@ -105,8 +123,9 @@ def measured() -> Iterator[Row]:
     files, every = product(), all_python()
     trees = [ast.parse(path.read_text("utf-8")) for path in files]
     count, whole = lines(files), lines(every)
-    wanted, got = f"{WANTED_LINES:,}; {WANTED_ALL:,}", f"{count:,}; {whole:,}"
-    yield Row("lines of product Python; of all Python", wanted, got, count > WANTED_LINES or whole > WANTED_ALL)
+    wanted, got = f"{WANTED_LINES:,}; {WANTED_ALL:,}; {WANTED_FILES}", f"{count:,}; {whole:,}; {len(files)}"
+    missed = count > WANTED_LINES or whole > WANTED_ALL or len(files) > WANTED_FILES
+    yield Row("lines of product Python; of all Python; files of the product", wanted, got, missed)
     stated = sum(map(statements, trees))
     yield Row("statements of product code", f"{WANTED_STATEMENTS:,}", f"{stated:,}", stated > WANTED_STATEMENTS)
     rooms = {name: below for name, below in folders(3).items() if name.startswith("cinnabar.extraction.")}
@@ -116,7 +135,10 @@ def measured() -> Iterator[Row]:
     yield Row("rooms and floors of extraction/, folders of the product in a circle", "8, 7, 0", got, got != "8, 7, 0")
     yield Row("imports within functions, each with its reason", "-", str(sum(map(imports_within, trees))))
     names = [name for tree in trees for name in long_functions(tree)]
-    yield Row(f"functions of more than {LONG} lines", "0", str(len(names)), bool(names))
+    twice, bare = repeated_classes(trees), sum(map(participles, trees))
+    missed = bool(names) or twice > 0 or bare > WANTED_PARTICIPLES
+    what = f"functions of more than {LONG} lines; class names used twice; functions that are bare participles"
+    yield Row(what, f"0; 0; {WANTED_PARTICIPLES}", f"{len(names)}; {twice}; {bare}", missed)
     words = len((ROOT / "docs" / "structure.md").read_text("utf-8").split())
     yield Row("words of docs/structure.md", "900", str(words), words > 900)
     packages = core_packages()
