@@ -27,9 +27,9 @@ from cinnabar.extraction.store.reading import query
 
 # Where a process kills itself, in place of this call.
 _MOMENTS = (
-    "cinnabar.extraction.run.events.telling:Promise.ended",
-    "cinnabar.extraction.run.events.telling:Promise._remove",
-    "cinnabar.extraction.run.events.telling:Promise.drop",
+    "cinnabar.extraction.run.events.telling:TellingPromise.ended",
+    "cinnabar.extraction.run.events.telling:TellingPromise._remove",
+    "cinnabar.extraction.run.events.telling:TellingPromise.drop",
     "cinnabar.extraction.run.events.outbox:Waiting.taken",
     "cinnabar.extraction.run.batched_run:BatchedRun.finish",
 )
