@@ -27,6 +27,14 @@ def above(pointer: str) -> Iterator[str]:
     yield pointer
 
 
+def lies_within_template(pointer: str, template: str) -> bool:
+    """Whether this pointer is a place of a template, whose indices are `*`, or lies below one."""
+    steps, own = pointer.split("/"), template.split("/")
+    return len(own) <= len(steps) and all(
+        name == step or (name == "*" and step.isdecimal()) for name, step in zip(own, steps, strict=False)
+    )
+
+
 def lies_within(pointer: str, place: str) -> bool:
     """Whether this pointer is the place or lies below it."""
     return pointer == place or pointer.startswith(f"{place}/")

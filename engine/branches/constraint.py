@@ -134,7 +134,7 @@ class Grounded:
         return Move(int(tokens[best]), targets[best], _ratio(float(own[best]), total, len(tokens) == 1), total)
 
     def draft(self, state: object, many: int) -> list[int]:
-        """Returns the document's own next tokens at the first place that is left; see `Constraint`."""
+        """Returns the document's own next tokens at the first place that is left; see `BranchConstraint`."""
         assert isinstance(state, tuple)
         if not state:
             return []

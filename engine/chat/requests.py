@@ -172,7 +172,7 @@ class FailedRequest:
 
 
 class RequestRefused(UsageError):
-    """A request that cannot be answered, before any work is done for it; see `Failed`."""
+    """A request that cannot be answered, before any work is done for it; see `FailedRequest`."""
 
     def __init__(self, code: FailureCode, message: str, param: str | None = None) -> None:
         self.event = FailedRequest(code, message, param)
@@ -183,7 +183,7 @@ Event = State | Done | FailedRequest
 #: Takes the events of one request, in their order. A model calls it from a thread of its own, so it must not wait;
 #: one that raises ends its own request alone.
 Deliver = Callable[[Event], None]
-#: Gives a request up, from any thread; without effect if it has ended. The request then ends with `Failed`, code
+#: Gives a request up, from any thread; without effect if it has ended. The request then ends with `FailedRequest`, code
 #: `cancelled`.
 Cancel = Callable[[], None]
 
@@ -217,5 +217,5 @@ class ChatModel(Protocol):
         ...
 
     def close(self) -> None:
-        """Ends all requests with `Failed`, code `closed`, and frees what the model holds."""
+        """Ends all requests with `FailedRequest`, code `closed`, and frees what the model holds."""
         ...

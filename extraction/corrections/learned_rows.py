@@ -15,6 +15,7 @@ from cinnabar.extraction.store.names import literal
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.lookups import Learned
+from cinnabar.schemas.pointers import lies_within_template
 
 # What says that a value is right there, or that there is none.
 _SAID = (Action.VALUE, Action.ACCEPT, Action.ABSENT)
@@ -28,23 +29,28 @@ def learned_rows(out: Path, forms: Mapping[str, Form]) -> Learned:
     gave different values are left out.
     """
     found = defaultdict[tuple[str, str], dict[str, list[tuple[Any, str, bool]]]](lambda: defaultdict(list))
-    for name, form in forms.items():
-        lookups = {slot.path: slot.lookup for slot in form.slots if slot.lookup}
-        own = [
+    lookups = {
+        name: own
+        for name, form in forms.items()
+        if (own := {slot.path: slot.lookup for slot in form.slots if slot.lookup})
+    }
+    said = [one for one in corrections(out) if one.action in _SAID and one.undone is None] if lookups else []
+    for name, by_path in lookups.items():
+        corrected = [
             (lookup, one)
-            for one in (corrections(out) if lookups else ())
-            if one.schema_name == name and one.action in _SAID and one.undone is None
-            for path, lookup in lookups.items()
-            if _matches(path, one.pointer)
+            for one in said
+            if one.schema_name == name
+            for path, lookup in by_path.items()
+            if lies_within_template(one.pointer, path)
         ]
-        read = _words_read(out, name, {one.document for _, one in own})
-        for lookup, one in own:
+        read = _words_read(out, name, {one.document for _, one in corrected})
+        for lookup, one in corrected:
             words = one.evidence.text if one.evidence is not None else read.get((one.document, one.pointer), "")
             value, plain = json.loads(one.after or "null"), " ".join(plain_words(words))
             if plain:
                 found[lookup.table, lookup.returns][plain].append((value, one.document, one.evidence is not None))
     return {
-        table: {words: value for words, said in known.items() if (value := _agreed(said)) is not None}
+        table: {words: value for words, given in known.items() if (value := _agreed(given)) is not None}
         for table, known in found.items()
     }
 
@@ -55,12 +61,6 @@ def _agreed(said: Sequence[tuple[Any, str, bool]]) -> str | None:
     told = len(documents) > 1 or any(marked for *_, marked in said)
     value = next(iter(values))
     return value if len(values) == 1 and told and isinstance(value, str) else None
-
-
-def _matches(path: str, pointer: str) -> bool:
-    """Returns whether a pointer is one of a template, whose indices are `*`."""
-    steps, own = path.split("/"), pointer.split("/")
-    return len(steps) == len(own) and all(a == b or (a == "*" and b.isdigit()) for a, b in zip(steps, own, strict=True))
 
 
 def _words_read(out: Path, schema: str, documents: set[str]) -> dict[tuple[str, str], str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cinnabar.extraction.documents.content.document import Document, Words
+from cinnabar.extraction.documents.content.document import Document
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.page_ranges import PageRanges
 
@@ -34,13 +34,5 @@ def on_pages(document: Document | DocumentError, ranges: PageRanges | None) -> D
     for at in left:
         start, end = document.parts[at].start, document.parts[at].end
         text[start:end] = " " * (end - start)
-    words = document.words
-    stays = ~np.isin(words.part, [*left])
-    own = Words(
-        words.start[stays],
-        words.end[stays],
-        words.box[stays],
-        words.part[stays],
-        None if words.sure is None else words.sure[stays],
-    )
-    return replace(document, text="".join(text), words=own)
+    words = document.words.chosen(~np.isin(document.words.part, [*left]))
+    return replace(document, text="".join(text), words=words)

@@ -7,10 +7,10 @@ The sample says something of documents like its own only.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
 from pathlib import Path
 
 from cinnabar.extraction.corrections import corrections
@@ -128,7 +128,8 @@ def _bounds_of_fields(kept: Iterable[JudgedDocument], most: float) -> dict[str, 
 
 def documents_needed(most: float, probability: float = PROBABILITY) -> int:
     """Returns how many documents, none of them with a wrong value, tell that at most a share of values is wrong."""
-    return next(n for n in count(1) if most_wrong([(1, 0)] * n, probability) <= most)
+    enough = range(1, round(40 / most) + 2)
+    return enough[bisect_left(enough, True, key=lambda n: most_wrong([(1, 0)] * n, probability) <= most)]
 
 
 def judged_document(line: Truth, prediction: Prediction, zero_is_null: bool = False) -> JudgedDocument:

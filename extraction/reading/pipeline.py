@@ -249,7 +249,7 @@ class _DocumentPlan:
 def _plan(item: Read, job: Job, overtakes: bool) -> _DocumentPlan | Long | Outcome:
     document = item.found
     if isinstance(document, DocumentError):
-        return Outcome(item.path, "quarantined", document.code, problem_message(document), digest=item.digest)
+        return unread(item, document)
     try:
         tokens = tokens_or_long(document, job, overtakes)
         if isinstance(tokens, Long):
@@ -425,6 +425,11 @@ def failure_of(
     if failed.code == "budget":
         return Outcome(path, "skipped", failed.code, failed.detail, document.digest)
     return quarantined(path, document, failed.code, failed.detail, record)
+
+
+def unread(item: Read, problem: DocumentError) -> Outcome:
+    """Returns the outcome of an input that could not be read."""
+    return Outcome(item.path, "quarantined", problem.code, problem_message(problem), digest=item.digest)
 
 
 def quarantined(

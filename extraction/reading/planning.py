@@ -13,7 +13,7 @@ from cinnabar.engine.filler import Prompted
 from cinnabar.engine.readings.locale import Locale, document_locale
 from cinnabar.engine.request import Passage
 from cinnabar.extraction.documents.chunking import Chunk, chunks, overlap_of, window_chunks
-from cinnabar.extraction.documents.content.document import Document, Words
+from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.token_bound import check_length, too_long
 from cinnabar.extraction.documents.invoice_copies import copies_in
 from cinnabar.extraction.plan.bounds import LEAST_LIMIT
@@ -120,15 +120,9 @@ def stretches_of(document: Document) -> list[Chunk]:
 
 def cut_out(document: Document, start: int, end: int) -> Document:
     """Returns the stretch [start, end) of a document as a document, with the parts and words that begin in it."""
-    words = document.words
-    first, last = np.searchsorted(words.start, [start, end])
-    within = Words(
-        words.start[first:last] - start,
-        words.end[first:last] - start,
-        words.box[first:last],
-        words.part[first:last],
-        None if words.sure is None else words.sure[first:last],
-    )
+    first, last = np.searchsorted(document.words.start, [start, end])
+    within = document.words.chosen(slice(first, last))
+    within = replace(within, start=within.start - start, end=within.end - start)
     # Words name their parts by index.
     parts = tuple(
         replace(one, start=min(max(one.start - start, 0), end - start), end=min(max(one.end - start, 0), end - start))

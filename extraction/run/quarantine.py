@@ -23,7 +23,7 @@ from cinnabar.extraction.store.stored_schemas import source_of
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.canonical import json_text
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.pointers import escape, lies_within_template
 
 # The flag of a record that a person released.
 _RELEASED = "released"
@@ -150,7 +150,8 @@ def _objection(one: Held, judge: Validator, allowed: Sequence[str]) -> str:
     if violations:
         return f"its record breaks the schema at {violations[0].pointer or '/'}: {violations[0].message}"
     doubted = one.pointers if one.code in _DOUBTED else []
-    unlikely = [pointer for pointer in doubted if not any(_covers(field, pointer) for field in allowed)]
+    released = [field.rstrip("/") for field in allowed]
+    unlikely = [pointer for pointer in doubted if not any(lies_within_template(pointer, field) for field in released)]
     if unlikely:
         named = list(dict.fromkeys(_INDEX.sub("/*", pointer) for pointer in unlikely))
         more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
@@ -158,14 +159,6 @@ def _objection(one: Held, judge: Validator, allowed: Sequence[str]) -> str:
         values = f"values at {', '.join(named[:_NAMED])}" if len(unlikely) > 1 else f"value at {unlikely[0]}"
         return f"the model did not hold its {values}{more} for likely; {fields}{more} releases it"
     return ""
-
-
-def _covers(field: str, pointer: str) -> bool:
-    """Returns whether a field (`*` for any index) names this place or one above it."""
-    own, steps = field.rstrip("/").split("/"), pointer.split("/")
-    return len(own) <= len(steps) and all(
-        name == step or (name == "*" and step.isdigit()) for name, step in zip(own, steps, strict=False)
-    )
 
 
 def _outcome(out: Path, one: Held) -> Outcome:

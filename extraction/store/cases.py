@@ -58,10 +58,20 @@ class CaseTable:
     name: str
     columns: Sequence[tuple[str, str]]
 
-    def struct(self, exact: bool = False) -> str:
-        """Returns the type of a document in a case; with `exact` decimals stand for floats."""
-        kinds = [(name, _exact(kind) if exact else kind) for name, kind in self.columns if name not in _LEFT_OUT]
-        return f"STRUCT({', '.join(f'{quoted(name)} {kind}' for name, kind in kinds)})"
+    @property
+    def shown(self) -> list[tuple[str, str]]:
+        """Returns the columns that a case has of its document, by their names as SQL spells them, with their types."""
+        return [(quoted(name), kind) for name, kind in self.columns if name not in _LEFT_OUT]
+
+    @property
+    def exact_type(self) -> str:
+        """Returns the type of a document in a case, with decimals in place of floats."""
+        return f"STRUCT({', '.join(f'{name} {_exact(kind)}' for name, kind in self.shown)})"
+
+    @property
+    def packed(self) -> str:
+        """Returns the SQL of a document in a case over a row of its view."""
+        return f"struct_pack({', '.join(f'{name} := {name}' for name, _ in self.shown)})"
 
 
 def name_in_case(schema_name: str) -> str:
@@ -105,7 +115,7 @@ def remember_cases(out: Path, by: str | None, checks: Mapping[str, Mapping[str, 
         write_bytes(out / CASES, json.dumps({"by": now.by, "checks": stated}, indent=2).encode() + b"\n")
 
 
-def case_key(by: str) -> str:
+def case_key(connection: duckdb.DuckDBPyConnection, by: str) -> str:
     """Returns the SQL of a case's name over a view of records; '' is none.
 
     Raises UsageError unless `by` is `folder`, `field:NAME,OTHER` or a regular expression for paths.
@@ -123,8 +133,7 @@ def case_key(by: str) -> str:
         return f"coalesce({values}, '')"
     try:
         groups = re.compile(by).groups
-        with duckdb.connect() as connection:
-            connection.execute("SELECT regexp_extract('', ?)", [by]).fetchall()
+        connection.execute("SELECT regexp_extract('', ?)", [by]).fetchall()
     except (re.error, duckdb.Error) as error:
         reason = f"got {by!r}: {str(error).split(chr(10))[0]}"
         raise UsageError(f"--case: expected folder, {_FIELD}NAME or a regular expression, {reason}") from None
@@ -146,7 +155,7 @@ def fields_of_case(by: str) -> list[str]:
 
 def case_views(connection: duckdb.DuckDBPyConnection, cases: Cases, tables: Sequence[CaseTable]) -> dict[str, str]:
     """Returns the queries of the views by name; each reads only views before it, or those of the tables."""
-    key = case_key(cases.by)
+    key = case_key(connection, cases.by)
     documents = " UNION ALL ".join(
         f"SELECT {key} AS case_name, {literal(one.schema_name)} AS schema_name, {literal(one.name)} AS name, document,"
         f" path FROM {quoted(one.view)}"
@@ -154,7 +163,7 @@ def case_views(connection: duckdb.DuckDBPyConnection, cases: Cases, tables: Sequ
     )
     joined = " ".join(
         f"LEFT JOIN (SELECT case_name, list(one ORDER BY one.path) AS {quoted(ALL + one.name)} FROM"
-        f" (SELECT {key} AS case_name, {_packed(one)} AS one FROM {quoted(one.view)}) GROUP BY case_name)"
+        f" (SELECT {key} AS case_name, {one.packed} AS one FROM {quoted(one.view)}) GROUP BY case_name)"
         " USING (case_name)"
         for one in tables
     )
@@ -187,15 +196,10 @@ def case_views(connection: duckdb.DuckDBPyConnection, cases: Cases, tables: Sequ
     return views
 
 
-def _packed(one: CaseTable) -> str:
-    names = [name for name, _ in one.columns if name not in _LEFT_OUT]
-    return f"struct_pack({', '.join(f'{quoted(name)} := {quoted(name)}' for name in names)})"
-
-
 def _checks(connection: duckdb.DuckDBPyConnection, cases: Cases, tables: Sequence[CaseTable]) -> Iterator[str]:
     """Yields a query for each check: its result in each case, and what keeps it from being computed."""
-    given = {quoted(one.name): one.struct(exact=True) for one in tables}
-    given |= {quoted(ALL + one.name): f"{one.struct(exact=True)}[]" for one in tables}
+    given = {quoted(one.name): one.exact_type for one in tables}
+    given |= {quoted(ALL + one.name): f"{one.exact_type}[]" for one in tables}
     exact = ", ".join(f"TRY_CAST({name} AS {kind}) AS {name}" for name, kind in given.items())
     nothing = ", ".join(f"NULL::{kind} AS {name}" for name, kind in given.items())
     for schema, own in cases.checks.items():

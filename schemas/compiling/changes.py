@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.pointers import escape, lies_within, unescape
+from cinnabar.schemas.pointers import escape, lies_within, lies_within_template, unescape
 from cinnabar.schemas.reading.shape import Array, Object, Shape, is_nullable, is_open, notes_of, without_null
 
 
@@ -24,10 +24,9 @@ class Renames:
         """This pointer or template of the old version as the new one names it."""
         steps = pointer.split("/")
         for old, new in self.pairs:
-            template = old.split("/")
-            if len(template) <= len(steps) and all(map(_matches, template, steps)):
+            if lies_within_template(pointer, old):
                 here = [step if name == "*" else name for name, step in zip(new.split("/"), steps, strict=False)]
-                return "/".join(here + steps[len(template) :])
+                return "/".join(here + steps[old.count("/") + 1 :])
         return pointer
 
     def value(self, value: Any, pointer: str = "") -> Any:
@@ -41,10 +40,6 @@ class Renames:
             below = f"{pointer}/{escape(name)}"
             named[unescape(self.pointer(below).rpartition("/")[2])] = self.value(part, below)
         return named
-
-
-def _matches(name: str, step: str) -> bool:
-    return name == step or (name == "*" and step.isdecimal())
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,11 @@ class Words:
     def __len__(self) -> int:
         return len(self.start)
 
+    def chosen(self, which: slice | npt.NDArray[np.bool_]) -> Words:
+        """Returns some of the words: a slice of them, or those of a mask [W]."""
+        sure = None if self.sure is None else self.sure[which]
+        return Words(self.start[which], self.end[which], self.box[which], self.part[which], sure)
+
 
 @dataclass(frozen=True, slots=True)
 class Places:

@@ -30,7 +30,7 @@ class MailMessage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """A file, or a mail in one, that lies on another machine: a `Message` with the name that it is parsed under.
+    """A file, or a mail in one, that lies on another machine: a `MailMessage` with the name that it is parsed under.
 
     `modified` is the time of the file's last change in seconds since 1970, None for a mail and if nobody knows.
     """

@@ -51,7 +51,7 @@ class Folder:
 
 
 class Backend(Protocol):
-    """A store. Threads may share it. Its methods raise Fault, Denied, Refused, and FileNotFoundError of what is gone.
+    """A store. Threads may share it. Its methods raise Fault, Denied, StoreRefused; FileNotFoundError of what is gone.
 
     `threads` is how many objects may be fetched at a time; `in_order` is true of a store that lists by key, as UTF-8
     sorts.

@@ -103,7 +103,7 @@ class NamedFields:
 def tables_in(syntax: str) -> tuple[str, ...]:
     """Returns the names of the documents of a case (`invoice` of `invoice.total`) that a syntax tree names, in order.
 
-    Raises Refused if the expression does not parse, names none, or does more than compute.
+    Raises NoCheck if the expression does not parse, names none, or does more than compute.
     """
     walk = _CaseWalk({}, pa.schema([]))
     walk.visit(_expression(syntax), {}, 0)
@@ -131,7 +131,7 @@ def named_in(syntax: str, columns: Mapping[str, str], types: pa.Schema) -> Named
     """Returns the columns and places that a syntax tree names.
 
     `columns` maps the table's columns to the properties of the record, "" to the record itself; `types` has their
-    types. Raises Refused if the expression does not parse, names no column or an unknown one, or does more than
+    types. Raises NoCheck if the expression does not parse, names no column or an unknown one, or does more than
     compute.
     """
     walk = _FieldWalk(columns, types)
@@ -142,7 +142,7 @@ def named_in(syntax: str, columns: Mapping[str, str], types: pa.Schema) -> Named
 
 
 def _expression(syntax: str) -> Any:
-    """Returns the one expression of a syntax tree. Raises Refused for another text."""
+    """Returns the one expression of a syntax tree. Raises NoCheck for another text."""
     tree = json.loads(syntax)
     if tree["error"]:
         reason = f"expected an expression in DuckDB's SQL, got {tree.get('error_message', 'something else')}"
@@ -174,7 +174,7 @@ class _FieldWalk:
     places: dict[str, None] = field(default_factory=dict)
 
     def visit(self, node: Any, scope: _Scope, deep: int) -> None:
-        """Notes the places below this node. Raises Refused for a part that does more than compute."""
+        """Notes the places below this node. Raises NoCheck for a part that does more than compute."""
         if isinstance(node, list):
             for part in node:
                 self.visit(part, scope, deep)
@@ -240,7 +240,7 @@ class _FieldWalk:
         return None
 
     def _place(self, names: list[str], scope: _Scope) -> _Place | None:
-        """Returns the place of a name; None for a lambda's parameter of unknown origin. Raises Refused if unknown."""
+        """Returns the place of a name; None for a lambda's parameter of unknown origin. Raises NoCheck if unknown."""
         first, *steps = names
         if first.casefold() in scope:
             start = scope[first.casefold()]

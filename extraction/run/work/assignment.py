@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import duckdb
+
 from cinnabar.engine.examples import shown_with
 from cinnabar.engine.filler import Filler, Prompted
 from cinnabar.engine.models.remote.serving import is_plain
@@ -44,7 +46,8 @@ def _check_case(by: str | None, places: Collection[str]) -> None:
     """Raises UsageError for another word for a case, or for a field that no schema of a run has."""
     if by is None:
         return
-    case_key(by)
+    with duckdb.connect() as connection:
+        case_key(connection, by)
     named = fields_of_case(by)
     if named and not any(f"/{name}" in places for name in named):
         raise UsageError(f"--case {by}: no schema of this run has such a field; buyer/number names one of an object")

@@ -11,7 +11,6 @@ from functools import cached_property
 from cinnabar.engine.request import Failed, Filled, Request, Result
 from cinnabar.engine.timing import timed
 from cinnabar.extraction.documents.chunking import Chunk
-from cinnabar.extraction.documents.content.codes import problem_message
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.checks.judgement import with_checks
 from cinnabar.extraction.reading.filling import DocumentRequests, fill_documents
@@ -32,6 +31,7 @@ from cinnabar.extraction.reading.pipeline import (
     run_batch,
     stages_since,
     tokens_or_long,
+    unread,
 )
 from cinnabar.extraction.reading.planning import chunks_for, passage_of
 from cinnabar.extraction.reading.records.facts import REFUSED, FactValues, with_facts
@@ -233,7 +233,7 @@ def _lost(item: Read) -> Outcome | None:
         detail = f"{item.path} could not be read any more ({document.detail}); run the same command again"
         return Outcome(item.path, "skipped", GONE, detail, digest=item.digest)
     if isinstance(document, DocumentError):
-        return Outcome(item.path, "quarantined", document.code, problem_message(document), digest=item.digest)
+        return unread(item, document)
     if document.digest != item.digest:
         detail = f"{item.path} was changed while it was read; run the same command again"
         return Outcome(item.path, "skipped", CHANGED, detail, digest=item.digest)
@@ -245,7 +245,7 @@ def _plan(
 ) -> _RefillPlan | Long | Outcome:
     document = item.found
     if isinstance(document, DocumentError):
-        return Outcome(item.path, "quarantined", document.code, problem_message(document), digest=item.digest)
+        return unread(item, document)
     try:
         tokens = tokens_or_long(document, job, overtakes)
         if isinstance(tokens, Long):

@@ -139,4 +139,5 @@ def test_a_sample_for_another_schema_is_refused(tmp_path: Path) -> None:
 
 def test_about_three_times_the_inverse_of_the_share_is_needed() -> None:
     assert documents_needed(0.05) == 59
+    assert documents_needed(0.0001) == 29_956  # in a moment
     assert least_confidence(documents(documents_needed(0.05), 0), 0.05) is None  # several thresholds are tried

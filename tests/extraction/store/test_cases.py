@@ -128,8 +128,8 @@ def test_a_schema_named_like_a_view_of_cases_keeps_its_name(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("by", ["x(", "field:", "field:a,,b", "field:*", r"(?<=a)b"])
 def test_another_word_for_a_case_is_refused(by: str) -> None:
-    with pytest.raises(UsageError, match="--case: expected"):
-        case_key(by)
+    with duckdb.connect() as connection, pytest.raises(UsageError, match="--case: expected"):
+        case_key(connection, by)
 
 
 @pytest.mark.parametrize(
