@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import stat
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -14,9 +15,8 @@ from pathlib import Path, PurePath
 from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.archives.archive_process import ArchiveMember, Unpacker, may_be_archive
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES, SUFFIXES
-from cinnabar.extraction.documents.content.inputs import MailMessage, Sent
+from cinnabar.extraction.documents.content.inputs import MAX_FILE, Content, Sent, content_of
 from cinnabar.extraction.documents.content.made_names import own_path
-from cinnabar.extraction.documents.ingest.sandbox import MAX_FILE
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress, password_of_environment
 from cinnabar.extraction.documents.mailboxes.files import (
     MaildirMessage,
@@ -26,12 +26,10 @@ from cinnabar.extraction.documents.mailboxes.files import (
     mbox_messages,
 )
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
-from cinnabar.extraction.documents.packets.part import PacketPart
 from cinnabar.extraction.documents.stores.address import StoreAddress
-from cinnabar.extraction.documents.stores.store import ObjectStore, StoreItem
+from cinnabar.extraction.documents.stores.store import ObjectStore
 from cinnabar.schemas.errors import DocumentError, UsageError
 
-_PIECE = 1 << 20
 # A commit of an output folder, below the folder.
 _COMMIT = re.compile(r"(?s)\A(.*/|)manifest/batch-\d{10}\.json\Z")
 _NOTHING, _NO_BYTES = hashlib.sha256().hexdigest(), "the file has zero bytes"
@@ -46,7 +44,7 @@ class Input:
     """
 
     path: str
-    content: Path | MailMessage | Sent
+    content: Path | Content
     digest: str = ""
     problem: DocumentError | None = None
     instead_of: str = ""
@@ -57,19 +55,147 @@ class Input:
 Location = Path | ImapAddress | StoreAddress | Input
 
 
+class InputSource(ABC):
+    """A place that a run is given; of what a kind of place has not, it is None."""
+
+    #: The file or folder of this machine.
+    file: Path | None = None
+    #: The user and server that a password belongs to.
+    account: tuple[str, int, str] | None = None
+    #: The address of the whole store.
+    root: str | None = None
+    #: What the paths of lasting contents begin with.
+    prefix: str | None = None
+    #: The place itself, in a form that tells what lies below it.
+    place: PurePath | None = None
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @abstractmethod
+    def items(self, opened: OpenSources) -> dict[tuple[str, str, int], Path | Content | Input]:
+        """Returns what lies there by path, kind and number: texts alone may be equal."""
+
+
+class _LocalSource(InputSource):
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+        self.file = path
+        self.place = Path(os.path.realpath(path))
+
+    def items(self, opened: OpenSources) -> dict[tuple[str, str, int], Path | Content | Input]:
+        assert self.file is not None
+        return {
+            (str(path), "", number): item
+            for path in files_at(self.file, opened.out)
+            for number, item in enumerate(opened.unfolded(path, path == self.file))
+        }
+
+
+class _ImapSource(InputSource):
+    def __init__(self, address: ImapAddress) -> None:
+        super().__init__(str(address))
+        self._address, self.account, self.prefix = address, address.account, address.prefix
+
+    def items(self, opened: OpenSources) -> dict[tuple[str, str, int], Path | Content | Input]:
+        return {(self.name, "", message.uid): message for message in opened.mailbox(self._address).messages()}
+
+
+class _StoreSource(InputSource):
+    def __init__(self, address: StoreAddress) -> None:
+        super().__init__(str(address))
+        self._address, self.root, self.place = address, address.root, PurePath(str(address))
+
+    def items(self, opened: OpenSources) -> dict[tuple[str, str, int], Path | Content | Input]:
+        items = opened.store(self._address).items(self._address.key)
+        return {(item.path, item.inner, 0): item for item in items}
+
+
+class _EarlierInput(InputSource):
+    def __init__(self, given: Input) -> None:
+        super().__init__(given.path)
+        self._given = given
+
+    def items(self, opened: OpenSources) -> dict[tuple[str, str, int], Path | Content | Input]:  # noqa: ARG002
+        return {(self.name, "given", 0): self._given}
+
+
+def source_of(location: Location) -> InputSource:
+    """Returns the source that a location names."""
+    match location:
+        case ImapAddress():
+            return _ImapSource(location)
+        case StoreAddress():
+            return _StoreSource(location)
+        case Input():
+            return _EarlierInput(location)
+    return _LocalSource(location)
+
+
+class OpenSources:
+    """The connections to sources and the process that unpacks archives, open until `connections` exits.
+
+    `passwords` are tried on encrypted archives. `out` remembers the hashes of objects in stores.
+    """
+
+    def __init__(self, out: Path | None, connections: ExitStack, passwords: Sequence[str] = ()) -> None:
+        self.out, self._connections = out, connections
+        self._unpacker = connections.enter_context(Unpacker(passwords, MAX_FILE))
+        self._stores: dict[str, ObjectStore] = {}
+        # Of the files of a folder the file system is asked once whether they lie in a Maildir, which is most of its
+        # work.
+        self._in_maildir: dict[Path, bool] = {}
+
+    def mailbox(self, address: ImapAddress) -> ImapMailbox:
+        """Returns a connection to a mailbox. Raises UsageError as `ImapMailbox`."""
+        return self._connections.enter_context(ImapMailbox(address))
+
+    def store(self, address: StoreAddress) -> ObjectStore:
+        """Returns the store of this address, opened once. Raises UsageError if it refuses."""
+        if address.root not in self._stores:
+            store = ObjectStore(address, self.out, lambda path: self._items(path, given=True))
+            self._stores[address.root] = self._connections.enter_context(store)
+        return self._stores[address.root]
+
+    def unfolded(self, path: Path, given: bool) -> Sequence[Path | Content]:
+        """Returns the items of a file: itself, the mails or files in it, or nothing if it only serves a Maildir.
+
+        `given` files were named by the user, others lie in a folder.
+        """
+        if path.parent not in self._in_maildir:
+            self._in_maildir[path.parent] = maildir_of(path) is not None
+        if self._in_maildir[path.parent]:
+            return [MaildirMessage(path)] if is_delivered(path) else []
+        return self._items(path, given)
+
+    def _items(self, path: Path, given: bool) -> Sequence[Path | Content]:
+        suffix = path.suffix.lower()
+        if (suffix in MBOX_SUFFIXES or suffix not in SUFFIXES) and is_mbox(path):
+            return list(mbox_messages(path))
+        # A link in a folder may lead out of it, so its target is not opened here.
+        members = self.members(path) if given or not path.is_symlink() else None
+        return [path] if members is None else members
+
+    def members(self, path: Path) -> list[ArchiveMember] | None:
+        """Returns the files of an archive, or the archive with its problem; None if the file is no archive."""
+        suffix = path.suffix.lower()
+        packed = suffix in ARCHIVE_SUFFIXES or suffix not in SUFFIXES
+        return self._unpacker.members(path) if packed and may_be_archive(path) else None
+
+
 def located(texts: Sequence[str], password: Callable[[], str] = password_of_environment) -> list[Location]:
     """Returns the locations that these paths and addresses name. Raises UsageError if an address is malformed.
 
     `password` returns the password of the mailboxes.
     """
     places: list[Location] = [parse_address(text, password) if is_address(text) else Path(text) for text in texts]
-    check_account(one for one in places if isinstance(one, ImapAddress))
+    check_account(places)
     return places
 
 
-def check_account(addresses: Iterable[ImapAddress]) -> None:
-    """Raises UsageError if these mailboxes belong to more than one user or server."""
-    if len({one.account for one in addresses}) > 1:
+def check_account(locations: Iterable[Location]) -> None:
+    """Raises UsageError if the mailboxes among these belong to more than one user or server."""
+    if len({account for one in locations if (account := source_of(one).account)}) > 1:
         # There is one password, and no other server may see it.
         raise UsageError("expected mailboxes of one user on one server in a run, got several")
 
@@ -80,63 +206,19 @@ def gather(
     connections: ExitStack,
     passwords: Sequence[str] = (),
     note: Callable[[str], object] = lambda _: None,
-) -> list[Path | MailMessage | Input]:
+) -> list[Path | Content | Input]:
     """Returns the files and mails at these locations, sorted by path, each once; archives stand for their files.
 
-    Connections to servers, and the process that unpacks archives, stay open until `connections` exits. `passwords` are
-    tried on encrypted archives. A folder or a mailbox may be empty. `out` remembers the hashes of objects in stores.
-    Folders of results are left out, and told by `note`. Raises UsageError if there is no such file, folder, server,
-    user or mailbox.
+    `connections`, `out` and `passwords` as for `OpenSources`. A folder or a mailbox may be empty. Folders of results
+    are left out, and told by `note`. Raises UsageError if there is no such file, folder, server, user or mailbox.
     """
-    unpacker = connections.enter_context(Unpacker(passwords, MAX_FILE))
-    # By path, kind and number: texts alone may be equal.
-    inputs: dict[tuple[str, str, int], Path | MailMessage | Input] = {}
-    # Of the files of a folder the file system is asked once whether they lie in a Maildir, which is most of its work.
-    in_maildir: dict[Path, bool] = {}
-    stores: dict[str, ObjectStore] = {}
+    opened = OpenSources(out, connections, passwords)
+    inputs: dict[tuple[str, str, int], Path | Content | Input] = {}
     for location in locations:
-        if isinstance(location, Input):
-            inputs[location.path, "given", 0] = location
-        elif isinstance(location, ImapAddress):
-            for message in connections.enter_context(ImapMailbox(location)).messages():
-                inputs[str(location), "", message.uid] = message
-        elif isinstance(location, StoreAddress):
-            if location.root not in stores:
-                stores[location.root] = connections.enter_context(store_at(location, out, unpacker))
-            inputs |= {(item.path, item.inner, 0): item for item in stores[location.root].items(location.key)}
-        else:
-            for path in files_at(location, out):
-                folder = path.parent
-                if folder not in in_maildir:
-                    in_maildir[folder] = maildir_of(path) is not None
-                items = _items(path, unpacker, path == location, in_maildir[folder])
-                inputs |= {(str(path), "", number): item for number, item in enumerate(items)}
+        inputs |= source_of(location).items(opened)
     if not locations:
         raise UsageError("expected at least one file, folder, mailbox or store to read, got none")
     return _without_results([inputs[key] for key in sorted(inputs)], note)
-
-
-def store_at(address: StoreAddress, out: Path | None, unpacker: Unpacker) -> ObjectStore:
-    """Returns the store of this address, whose archives the unpacker opens. Raises UsageError if it refuses."""
-    return ObjectStore(address, out, lambda path: _items(path, unpacker, given=True, in_maildir=False))
-
-
-def _items(path: Path, unpacker: Unpacker, given: bool, in_maildir: bool) -> Sequence[Path | MailMessage]:
-    """Returns the items of a file: itself, the mails or files in it, or nothing if it only serves a Maildir.
-
-    `given` files were named by the user, others lie in a folder.
-    """
-    if in_maildir:
-        return [MaildirMessage(path)] if is_delivered(path) else []
-    suffix = path.suffix.lower()
-    if (suffix in MBOX_SUFFIXES or suffix not in SUFFIXES) and is_mbox(path):
-        return list(mbox_messages(path))
-    # A link in a folder may lead out of it, so its target is not opened here.
-    packed = suffix in ARCHIVE_SUFFIXES or suffix not in SUFFIXES
-    if packed and (given or not path.is_symlink()) and may_be_archive(path):
-        members = unpacker.members(path)
-        return [path] if members is None else members
-    return [path]
 
 
 def archive_around(path: Path) -> Path | None:
@@ -205,13 +287,14 @@ def _is_folder(path: Path) -> bool:
 
 
 def _within(path: Path, folder: Path) -> bool:
+    """Returns True if what this path leads to lies in the folder."""
     # Path.resolve would raise on a link that leads to itself.
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def _without_results(
-    items: list[Path | MailMessage | Input], note: Callable[[str], object]
-) -> list[Path | MailMessage | Input]:
+    items: list[Path | Content | Input], note: Callable[[str], object]
+) -> list[Path | Content | Input]:
     """Returns the inputs that lie in no output folder of Cinnabar, which is known by its commits beside outcomes."""
     texts = [path_of(item) for item in items]
     if not any(map(_COMMIT.search, texts)):
@@ -225,9 +308,9 @@ def _without_results(
     return [item for item, text in zip(items, texts, strict=True) if not text.startswith(folders)]
 
 
-def path_of(item: Path | MailMessage | Input) -> str:
+def path_of(item: Path | Content | Input) -> str:
     """Returns the path that the outcome of a file or a mail carries."""
-    return own_path(str(item)) if isinstance(item, Path) else item.path
+    return item.path if isinstance(item, Input) else content_of(item).path
 
 
 def input_of(name: str, data: bytes) -> Input:
@@ -237,30 +320,22 @@ def input_of(name: str, data: bytes) -> Input:
 
 
 def examine(
-    item: Path | MailMessage | Input, roots: Sequence[Location], known: Mapping[str, str] | None = None
+    item: Path | Content | Input, roots: Sequence[Location] | None, known: Mapping[str, str] | None = None
 ) -> Input:
     """Returns the hash of a file or a mail, or the problem that keeps it from being read.
 
-    `roots` are the locations that the run was given: a link is followed only if it is a root or stays inside one.
-    `known` maps paths to earlier hashes; a mail that cannot change keeps its hash unread.
+    `roots` are the locations that the run was given: a link is followed only if it is a root or stays inside one;
+    None if the item itself was named. `known` maps paths to earlier hashes; a mail that cannot change keeps its hash
+    unread.
     """
     if isinstance(item, Input):
         return item
-    path = path_of(item)
+    content, path = content_of(item), path_of(item)
     try:
-        if isinstance(item, Path):
-            digest = _digest(item, [root for root in roots if isinstance(root, Path)])
-        elif isinstance(item, PacketPart):
-            digest = item.digest
-        elif isinstance(item, ArchiveMember):
-            if item.problem is not None:
-                raise item.problem
-            digest = item.digest
-        elif isinstance(item, StoreItem):
-            digest = item.hashed()
-        else:
-            before = (known or {}).get(path, "") if item.lasting else ""
-            digest = before or hashlib.sha256(item.read()).hexdigest()
+        if roots is not None and content.local is not None:
+            _check_link(content.local, roots)
+        before = (known or {}).get(path, "") if content.lasting else ""
+        digest = before or content.find_digest()
     except DocumentError as problem:
         return Input(path, item, problem=problem)
     except OSError as error:
@@ -271,20 +346,9 @@ def examine(
     return Input(path, item, digest)
 
 
-def _digest(path: Path, roots: Sequence[Path]) -> str:
+def _check_link(path: Path, roots: Sequence[Location]) -> None:
+    """Raises DocumentError if this is a link that is none of the roots and leads out of them."""
     if path.is_symlink() and path not in roots:
-        folders = [root for root in roots if path.is_relative_to(root)]
+        folders = [file for root in roots if (file := source_of(root).file) and path.is_relative_to(file)]
         if not any(_within(path, folder) for folder in folders):
             raise DocumentError("not_a_file", "the link leads out of the folder and was not followed")
-    # Without O_NONBLOCK, opening a named pipe would wait for its writer forever.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise DocumentError("not_a_file", "expected a regular file, got a folder, a pipe or a device")
-        if status.st_size > MAX_FILE:
-            raise DocumentError("too_large", f"{status.st_size} bytes, at most {MAX_FILE} are read")
-        digest = hashlib.sha256()
-        while piece := file.read(_PIECE):
-            digest.update(piece)
-    return digest.hexdigest()

@@ -23,7 +23,7 @@ from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.wording import counted
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.documents.content.inputs import MailMessage, Sent
+    from cinnabar.extraction.documents.content.inputs import Content
     from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 
 # Documents in the sample, evenly spaced over all.
@@ -61,7 +61,7 @@ class CostEstimate:
 
 
 def estimate_cost(
-    items: Sequence[Path | MailMessage | Sent],
+    items: Sequence[Path | Content],
     form: Form,
     pool: ParserPool,
     served: Served,

@@ -16,10 +16,9 @@ from cinnabar.engine.filler import Metered
 from cinnabar.extraction.corrections.dropped import check_corrections_kept
 from cinnabar.extraction.corrections.learned_rows import learned_rows
 from cinnabar.extraction.corrections.waiting_commits import open_folder
-from cinnabar.extraction.documents.content.inputs import MailMessage
+from cinnabar.extraction.documents.content.inputs import Content
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.documents.inputs import Input, Location, examine, gather, path_of
-from cinnabar.extraction.documents.mailboxes.address import ImapAddress
+from cinnabar.extraction.documents.inputs import Input, InputSource, Location, examine, gather, path_of, source_of
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
@@ -102,8 +101,9 @@ class Extraction(BatchedRun):
             if learned := learned_rows(store.out, forms):
                 self.assignment = replace(self.assignment, learned=learned)
             spelled = Spelling.of(store.out)
-            spelled.learn(str(path) for path in paths if isinstance(path, Path))
-            relative = [str(path) for path in paths if isinstance(path, Path) and not path.is_absolute()]
+            sources = [source_of(path) for path in paths]
+            spelled.learn(one.name for one in sources if one.file is not None)
+            relative = [one.name for one in sources if one.file is not None and not one.file.is_absolute()]
             if relative:
                 remember(store.out, Path.cwd(), [path for path in relative if spelled(path) == path])
             if assignment.escalation is not None and assignment.escalation.named is not None:
@@ -111,14 +111,14 @@ class Extraction(BatchedRun):
             between = {part.source.name: part.checks.between for part in self.assignment.parts}
             remember_cases(store.out, assignment.options.case, between)
             named = named_apart(items, spelled)
-            items_of: Iterator[tuple[str, Path | MailMessage | Input]] = iter(named.items())
+            items_of: Iterator[tuple[str, Path | Content | Input]] = iter(named.items())
             if assignment.options.split:
                 kept = PageStore(store.out / PAGES)
                 pool = stack.enter_context(ParserPool(assignment.options.workers, settings=parsers, pages=kept))
                 items_of = split_packets(named, paths, store.out, pool, self._packets)
             chosen = list(islice(items_of, assignment.options.limit))
             names = [name for name, _ in chosen]
-            about: dict[str, Any] = {"paths": [_name_of(path, spelled) for path in paths], "out": printable(str(out))}
+            about: dict[str, Any] = {"paths": [_name_of(one, spelled) for one in sources], "out": printable(str(out))}
             if assignment.options.promise:
                 about["promise"] = assignment.options.promise
             if parsers.passwords:
@@ -126,7 +126,7 @@ class Extraction(BatchedRun):
                 about[PASSWORD_COUNT] = len(parsers.passwords)
             self._opening = Opening(store, names, self.assignment.fingerprint, about)
             run = self._begun()
-            known = store.digests([path.prefix for path in paths if isinstance(path, ImapAddress)])
+            known = store.digests([one.prefix for one in sources if one.prefix is not None])
             settled, left = split_inputs([_named(examine(item, paths, known), name) for name, item in chosen], run)
             self._progress.stages({"list": time.perf_counter() - listing})
             self._settle(settled)
@@ -210,26 +210,24 @@ def _named(content: Input, name: str) -> Input:
     return content if content.path == name else replace(content, path=name)
 
 
-def _name_of(location: Location, spelled: Spelling) -> str:
-    if isinstance(location, Path):
-        return printable(spelled(str(location)))
-    return printable(location.path if isinstance(location, Input) else str(location))
+def _name_of(source: InputSource, spelled: Spelling) -> str:
+    return printable(source.name if source.file is None else spelled(source.name))
 
 
 # Names the inputs of a run: each has one of its own, even if its path is spelled like that of another.
 
 
 def named_apart(
-    items: Iterable[Path | MailMessage | Input], spelled: Callable[[str], str]
-) -> dict[str, Path | MailMessage | Input]:
+    items: Iterable[Path | Content | Input], spelled: Callable[[str], str]
+) -> dict[str, Path | Content | Input]:
     """Returns the inputs by the paths that their outcomes carry; a second one of a path has a number behind it.
 
     Two spellings of one path are one input. An input of an earlier run keeps its path.
     """
-    named: dict[str, Path | MailMessage | Input] = {}
+    named: dict[str, Path | Content | Input] = {}
     # As they are stored: paths of other letters may be equal there.
     taken: set[str] = set()
-    alike: dict[str, list[Path | MailMessage | Input]] = defaultdict(list)
+    alike: dict[str, list[Path | Content | Input]] = defaultdict(list)
     for item in items:
         path = item.path if isinstance(item, Input) else spelled(path_of(item))
         others = alike[printable(path)]
@@ -243,7 +241,7 @@ def named_apart(
     return named
 
 
-def _place(item: Path | MailMessage | Input) -> tuple[object, ...]:
+def _place(item: Path | Content | Input) -> tuple[object, ...]:
     """Returns what tells an input from all others of its spelled path: its kind, and where it lies."""
     at = f"{item.path} {item.digest}" if isinstance(item, Input) else os.path.realpath(path_of(item))
     return type(item), at, getattr(item, "inner", "")

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from cinnabar.extraction.documents.content.codes import problem_message
 from cinnabar.extraction.documents.content.formats import SUFFIXES, format_named
-from cinnabar.extraction.documents.ingest.sandbox import name_of
+from cinnabar.extraction.documents.content.inputs import content_of
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.system_files import SYSTEM_FILE, is_system_file
 from cinnabar.extraction.store.records import Outcome
@@ -70,4 +70,4 @@ def split_inputs(inputs: Iterable[Input], finished: _Finished) -> tuple[list[Out
 
 
 def _is_nameless(item: Input) -> bool:
-    return name_of(item.content).suffix.lower() not in SUFFIXES
+    return content_of(item.content).name.suffix.lower() not in SUFFIXES

@@ -9,8 +9,8 @@ from pathlib import Path
 from cinnabar.extraction.corrections.packet_rows import settle_packets
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.inputs import MailMessage
-from cinnabar.extraction.documents.ingest.sandbox import ParserPool, name_of
+from cinnabar.extraction.documents.content.inputs import Content, content_of
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input, Location, examine
 from cinnabar.extraction.documents.packets.part import PacketPart, PageRange
 from cinnabar.extraction.documents.pdf.reader import FILE_PAGES
@@ -22,7 +22,7 @@ from cinnabar.schemas.errors import CinnabarError
 #: Pages that a parser reads at a time: its time and memory are bounded for any length of a packet.
 WINDOW = 40
 
-_Item = Path | MailMessage | Input
+_Item = Path | Content | Input
 
 
 def split_packets(
@@ -35,7 +35,8 @@ def split_packets(
     """
     for name, item in named.items():
         content = item.content if isinstance(item, Input) else item
-        if isinstance(content, PacketPart) or name_of(content).suffix.lower() != ".pdf":
+        # The pages of a packet are split no further.
+        if content_of(content).first_page or content_of(content).name.suffix.lower() != ".pdf":
             yield name, item
             continue
         examined = replace(examine(item, roots), path=name)

@@ -9,13 +9,14 @@ import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import orjson
 
 from cinnabar.extraction.documents.content.archive_kinds import packed_kind
 from cinnabar.extraction.documents.content.document_in_making import MAX_UNPACKED
+from cinnabar.extraction.documents.content.inputs import Content, modified_at
 from cinnabar.extraction.documents.content.made_names import own_path
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.plan.outcomes import UNREADABLE
@@ -29,7 +30,7 @@ _CHANGED = "the archive has changed since it was listed"
 
 
 @dataclass(frozen=True, slots=True)
-class ArchiveMember:
+class ArchiveMember(Content):
     """A file in an archive, or the archive itself with the problem that keeps it from being unpacked.
 
     file: the archive. inner: the path inside, "" for the archive itself. number: its place in the list of all.
@@ -39,14 +40,35 @@ class ArchiveMember:
     inner: str
     number: int
     digest: str
-    problem: DocumentError | None
+    # With `field` it has no default; otherwise the property of the base would be it.
+    problem: DocumentError | None = field()
     unpacker: Unpacker = field(repr=False, compare=False)
-    lasting: bool = False
 
     @property
     def path(self) -> str:
         """Returns the path of the archive, and the path inside."""
-        return own_path(f"{self.file}/{self.inner}" if self.inner else str(self.file))
+        return own_path(f"{self.file}{self.inner_path}")
+
+    @property
+    def name(self) -> PurePath:
+        """Returns the path inside below that of the archive."""
+        return PurePath(self.file, self.inner)
+
+    @property
+    def inner_path(self) -> str:
+        """Returns the path inside behind a slash, "" for the archive itself."""
+        return f"/{self.inner}" if self.inner else ""
+
+    @property
+    def modified(self) -> float | None:
+        """Returns the time of the archive's last change."""
+        return modified_at(self.file)
+
+    def find_digest(self) -> str:
+        """Returns the hash that was found when it was listed. Raises its problem."""
+        if self.problem is not None:
+            raise self.problem
+        return self.digest
 
     def read(self) -> bytes:
         """Returns its bytes. Raises DocumentError if they cannot be read."""

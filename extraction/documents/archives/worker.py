@@ -21,9 +21,9 @@ import orjson
 from cinnabar.extraction.documents.archives.members import Member, UnpackedBytes, all_members
 from cinnabar.extraction.documents.content.archive_kinds import archive_kind
 from cinnabar.extraction.documents.content.document_in_making import MAX_UNPACKED
+from cinnabar.extraction.documents.content.inputs import read_file
 from cinnabar.extraction.documents.processes.serving import allow_processor_time, limit, parent_pipes
 from cinnabar.extraction.documents.processes.wire import MAGIC
-from cinnabar.extraction.documents.processes.worker import read_file
 from cinnabar.schemas.errors import DocumentError
 
 

@@ -1,58 +1,231 @@
-"""Inputs of a parser that are not files: mails in mailboxes, files in stores, and bytes from another machine."""
+"""The contents that a parser reads: files, mails in mailboxes, files in stores and archives, and sent bytes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import PurePath
-from typing import ClassVar, Protocol
+import hashlib
+import os
+import stat
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from typing import Any, ClassVar
+
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.made_names import own_path
+from cinnabar.schemas.errors import DocumentError
+
+#: The most bytes of a file that is read.
+MAX_FILE = 200 << 20
+_PIECE = 1 << 20
 
 
-class MailMessage(Protocol):
-    """A mail in a mailbox that has no file of its own: it is named like a path, and read when it is parsed."""
+class Content(ABC):
+    """The bytes of a document, wherever they lie; threads may share it.
+
+    What a kind of content does not say itself is that of a mail without a file of its own.
+    """
+
+    __slots__ = ()
+
+    #: True if the path will never name other bytes.
+    lasting: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def path(self) -> str:
+        """Returns its name in the form of a file path, which its outcome carries."""
+
+    @abstractmethod
+    def read(self) -> bytes:
+        """Returns its bytes. Raises DocumentError if they cannot be read, RunError if nothing can."""
+
+    @property
+    def name(self) -> PurePath:
+        """Returns the name that it is parsed under; its suffix decides the parser."""
+        return PurePath(f"{self.path}.eml")
+
+    @property
+    def lookup_name(self) -> str:
+        """Returns the name that it keeps within its folder or mailbox."""
+        return self.path
+
+    @property
+    def inner_path(self) -> str:
+        """Returns the end that its path has behind that of the file it is in."""
+        return ""
+
+    @property
+    def modified(self) -> float | None:
+        """Returns the time of its file's last change in seconds since 1970; None for a mail and if nobody knows."""
+        return None
+
+    @property
+    def size(self) -> int | None:
+        """Returns its size in bytes, None if only its bytes tell."""
+        return None
+
+    @property
+    def problem(self) -> DocumentError | None:
+        """Returns the problem, known beforehand, that keeps it from being read."""
+        return None
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Returns what its parser must know beside the settings of all documents (`ParserSettings`)."""
+        return {}
+
+    @property
+    def first_page(self) -> int:
+        """Returns its first page in what is parsed, 0 if that is the document itself."""
+        return 0
+
+    @property
+    def local(self) -> Path | None:
+        """Returns the file of this machine that it is; None if it has none of its own."""
+        return None
+
+    def find_digest(self) -> str:
+        """Returns the SHA-256 of its bytes. Raises DocumentError or OSError if it cannot be read."""
+        return hashlib.sha256(self.read()).hexdigest()
+
+    def parser_data(self) -> bytes | None:
+        """Returns the bytes that a parser gets, None if it opens the file itself. Raises as `read`."""
+        return self.read() if self.local is None else None
+
+    def carried(self) -> Content:
+        """Returns it for another machine, with its bytes. Raises as `read`."""
+        return Sent(self.name, self.read(), self.modified)
+
+    def inside(self) -> Sequence[Content]:
+        """Returns the files in it if it is an archive of another machine."""
+        return ()
+
+    def parsed(self, found: Document | DocumentError) -> Document | DocumentError:
+        """Returns the document that it is of what was parsed."""
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFile(Content):
+    """A file of this machine, which a parser opens itself."""
+
+    file: Path
 
     @property
     def path(self) -> str:
-        """Returns the mail's name in the form of a file path."""
-        ...
+        """Returns the file's path, which no made name equals."""
+        return own_path(str(self.file))
 
     @property
-    def lasting(self) -> bool:
-        """Returns True if this path will never name other bytes."""
-        ...
+    def local(self) -> Path:
+        """Returns the file."""
+        return self.file
+
+    @property
+    def name(self) -> PurePath:
+        """Returns the file."""
+        return self.file
+
+    @property
+    def lookup_name(self) -> str:
+        """Returns the path as the file system has it."""
+        return str(self.file)
+
+    @property
+    def modified(self) -> float | None:
+        """Returns the time of its last change, None if it is not there."""
+        return modified_at(self.file)
+
+    @property
+    def size(self) -> int | None:
+        """Returns its size in bytes, None if it is not there."""
+        return size_at(self.file)
 
     def read(self) -> bytes:
-        """Returns the mail's bytes in the form of RFC 5322.
+        """Returns its bytes. Raises DocumentError if they cannot be read."""
+        return read_file(str(self.file), MAX_FILE)
 
-        Raises DocumentError if this mail cannot be read, RunError if no mail can. Threads may share it.
-        """
-        ...
+    def find_digest(self) -> str:
+        """Returns the SHA-256 of its bytes, of which a piece at a time is in memory."""
+        # Without O_NONBLOCK, opening a named pipe would wait for its writer forever.
+        descriptor = os.open(self.file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise DocumentError("not_a_file", "expected a regular file, got a folder, a pipe or a device")
+            if status.st_size > MAX_FILE:
+                raise DocumentError("too_large", f"{status.st_size} bytes, at most {MAX_FILE} are read")
+            digest = hashlib.sha256()
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+        return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """A file, or a mail in one, that lies on another machine: a `MailMessage` with the name that it is parsed under.
+class Sent(Content):
+    """The bytes of a file or a mail that another process has read; the parser gets `name` as their name."""
 
-    `modified` is the time of the file's last change in seconds since 1970, None for a mail and if nobody knows.
-    """
-
-    path: str
-    name: PurePath
-    modified: float | None
-    #: The path may name other bytes at another time.
-    lasting: ClassVar[bool] = False
-
-    def read(self) -> bytes:
-        """Returns its bytes. Raises DocumentError if they cannot be read, RunError if nothing can."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """The bytes of a file or a mail that another process has read; the parser gets `path` as their name.
-
-    `modified` is the time of the file's last change in seconds since 1970, None for a mail without a file.
-    """
-
-    path: PurePath
-    data: bytes
+    # With `field` these are fields without a default; otherwise the properties of the base would be their defaults.
+    name: PurePath = field()
+    data: bytes = field()
     modified: float | None = None
+
+    @property
+    def path(self) -> str:
+        """Returns the name."""
+        return str(self.name)
+
+    def read(self) -> bytes:
+        """Returns the bytes."""
+        return self.data
+
+    def carried(self) -> Content:
+        """Returns itself."""
+        return self
+
+
+def content_of(item: Path | Content) -> Content:
+    """Returns a path as the file that it names, and any other content as it is."""
+    return LocalFile(item) if isinstance(item, Path) else item
+
+
+def modified_at(file: Path) -> float | None:
+    """Returns the time of a file's last change in seconds since 1970, None if it cannot be told."""
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return None
+
+
+def size_at(file: Path) -> int | None:
+    """Returns the size of a file in bytes, None if it cannot be told."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return None
+
+
+def read_file(path: str, max_bytes: int) -> bytes:
+    """Returns the bytes of a regular file. Raises DocumentError: not_a_file, unreadable, too_large."""
+    try:
+        # Without O_NONBLOCK, opening a pipe without a writer would wait forever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+        raise DocumentError("not_a_file", error.strerror or "") from error
+    except (OSError, ValueError) as error:
+        raise DocumentError("unreadable", getattr(error, "strerror", None) or type(error).__name__) from error
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise DocumentError("not_a_file", "a folder, a pipe or a device")
+    with os.fdopen(descriptor, "rb") as file:
+        if status.st_size > max_bytes:
+            raise DocumentError("too_large", f"{status.st_size} bytes, the limit is {max_bytes}")
+        try:
+            data = file.read(max_bytes + 1)
+        except OSError as error:
+            raise DocumentError("unreadable", error.strerror or "") from error
+    if len(data) > max_bytes:
+        raise DocumentError("too_large", f"it grew beyond the limit of {max_bytes} bytes while it was read")
+    return data

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.inputs import MailMessage
+from cinnabar.extraction.documents.content.inputs import Content
 from cinnabar.extraction.documents.ingest.page_drawing import PDF
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 
@@ -26,7 +26,7 @@ class PagePicture:
 
 
 def page_pictures(
-    pool: ParserPool, content: Path | MailMessage, digest: str, document: Document | None = None, page: int = 0
+    pool: ParserPool, content: Path | Content, digest: str, document: Document | None = None, page: int = 0
 ) -> list[PagePicture]:
     """Returns the first pages of a document, also those within a mail; [] if it has none or cannot be read.
 

@@ -17,21 +17,18 @@ from typing import Any, TypeVar
 
 import orjson
 
-from cinnabar.extraction.documents.archives.archive_process import ArchiveMember
 from cinnabar.extraction.documents.content.document import Document, Fact
-from cinnabar.extraction.documents.content.inputs import Elsewhere, MailMessage, Sent
+from cinnabar.extraction.documents.content.inputs import MAX_FILE, Content, content_of
 from cinnabar.extraction.documents.content.moments import moment
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.dispatch import PARSE
 from cinnabar.extraction.documents.ingest.page_drawing import DRAW
 from cinnabar.extraction.documents.ocr.page_store import PageKeeper
 from cinnabar.extraction.documents.ocr.pool import OcrPool
-from cinnabar.extraction.documents.packets.part import PacketPart
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.documents.processes.wire import HEADER, BadFrame, lengths, unpack
 from cinnabar.schemas.errors import DocumentError
 
-MAX_FILE = 200 << 20
 # Documents for each worker that are in progress or wait for their turn.
 LOOK_AHEAD = 4
 # Files of these suffixes hold no others.
@@ -40,9 +37,7 @@ _PLAIN = (".txt", ".md", ".csv", ".tsv", ".ics", ".html", ".htm")
 _FATAL = ("worker_died", "timeout", "memory")
 
 _Outcome = Document | DocumentError
-# A file, a mail without a file, or bytes from another machine.
-_Content = Path | MailMessage | Sent
-_SomeContent = TypeVar("_SomeContent", bound=_Content)
+_SomeContent = TypeVar("_SomeContent", bound=Path | Content)
 
 
 class _Parser(WorkerProcess):
@@ -72,39 +67,14 @@ class _Parser(WorkerProcess):
         return outcome
 
 
-def name_of(item: _Content) -> PurePath:
-    """Returns the name that an input is parsed under; its suffix decides the parser."""
-    if isinstance(item, PacketPart):
-        return name_of(item.content)
-    if isinstance(item, (Path, Sent)):
-        return item if isinstance(item, Path) else item.path
-    if isinstance(item, Elsewhere):
-        return item.name
-    return PurePath(item.file, item.inner) if isinstance(item, ArchiveMember) else PurePath(f"{item.path}.eml")
-
-
-def modified_at(item: _Content) -> float | None:
-    """Returns the time of a file's last change in seconds since 1970, None for a mail without a file.
-
-    The time of a file in an archive is that of the archive.
-    """
-    if isinstance(item, PacketPart):
-        return modified_at(item.content)
-    if isinstance(item, (Sent, Elsewhere)):
-        return item.modified
-    file = item.file if isinstance(item, ArchiveMember) else item
-    with suppress(OSError):
-        return file.stat().st_mtime if isinstance(file, Path) else None
-    return None
-
-
-def file_facts(item: _Content, size: int) -> dict[str, Fact]:
+def file_facts(item: Path | Content, size: int) -> dict[str, Fact]:
     """Returns the facts that the file system knows; a mail without a file of its own has only a size."""
     facts = {"file.size": Fact(size)}
-    modified = modified_at(item)
+    content = content_of(item)
+    modified = content.modified
     if modified is not None:
         # A name may hold bytes that are no text.
-        facts["file.name"] = Fact(os.fsencode(name_of(item).name).decode("utf-8", "replace"))
+        facts["file.name"] = Fact(os.fsencode(content.name.name).decode("utf-8", "replace"))
         with suppress(ValueError, OverflowError, OSError):
             facts["file.modified"] = Fact(moment(datetime.fromtimestamp(modified, UTC)))
     return facts
@@ -190,11 +160,11 @@ class ParserPool:
             for _, future in waiting:
                 future.cancel()
 
-    def submit(self, item: _Content) -> Future[_Outcome]:
+    def submit(self, item: Path | Content) -> Future[_Outcome]:
         """Begins to parse a file or mail as soon as a worker is free."""
         return self._pool.submit(self._parse, item)
 
-    def drawn(self, item: _Content, page: int = 0) -> _Outcome:
+    def drawn(self, item: Path | Content, page: int = 0) -> _Outcome:
         """Returns a document whose pictures are its pages, for a person to look at (`page_pictures`).
 
         Of a PDF those from this page on, as many as a moment allows; 0 draws the first pages. One process more draws
@@ -212,29 +182,25 @@ class ParserPool:
                     settings=replace(self._settings, ocr="never"),
                     parser=DRAW,
                 )
-        if isinstance(item, PacketPart):
-            own = item.settings | {"drawn_from": page or item.pages.first}
-            return item.document(self._drawing._parsed(item.content, own))
-        return self._drawing._parsed(item, {"drawn_from": page})
+        content = content_of(item)
+        own = {**content.settings, "drawn_from": page or content.first_page}
+        return content.parsed(self._drawing._parsed(content, own))
 
-    def _parse(self, item: _Content) -> _Outcome:
-        part = item if isinstance(item, PacketPart) else None
-        outcome = self._parsed(item, {}) if part is None else self._parsed(part.content, part.settings)
+    def _parse(self, item: Path | Content) -> _Outcome:
+        content = content_of(item)
+        outcome = self._parsed(content, content.settings)
         if isinstance(outcome, Document):
             # The pages that OCR reads are kept for the packet, before its parts are known.
             outcome = self._ocr.filled(outcome)
-        outcome = outcome if part is None else part.document(outcome)
+        outcome = content.parsed(outcome)
         if isinstance(outcome, Document):
-            return replace(outcome, facts={**outcome.facts, **file_facts(item, outcome.size)})
+            return replace(outcome, facts={**outcome.facts, **file_facts(content, outcome.size)})
         return outcome
 
-    def _parsed(self, item: _Content, own: Mapping[str, Any]) -> _Outcome:
-        path, data = name_of(item), None
+    def _parsed(self, content: Content, own: Mapping[str, Any]) -> _Outcome:
+        path = content.name
         try:
-            if isinstance(item, Sent):
-                data = item.data
-            elif not isinstance(item, Path):
-                data = item.read()
+            data = content.parser_data()
         except DocumentError as problem:
             return problem
         worker = self._pool.take()

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from cinnabar.extraction.documents.content.inputs import MAX_FILE, Content, size_at
 from cinnabar.extraction.documents.content.made_names import own_path
-from cinnabar.extraction.documents.ingest.sandbox import MAX_FILE
 from cinnabar.schemas.errors import DocumentError
 
 #: The folders that make a folder a Maildir. Files in `tmp` are still being delivered.
@@ -30,19 +30,23 @@ _LINE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class MboxMessage:
+class MboxMessage(Content):
     """A numbered mail of an mbox, counted from 1: bytes `start` (inclusive) to `stop` (exclusive)."""
 
     file: Path
     number: int
     start: int
     stop: int
-    lasting: bool = False
 
     @property
     def path(self) -> str:
         """Returns `file#number`, the path that names this mail."""
-        return f"{self.file}#{self.number}"
+        return f"{self.file}{self.inner_path}"
+
+    @property
+    def inner_path(self) -> str:
+        """Returns `#number`."""
+        return f"#{self.number}"
 
     def read(self) -> bytes:
         """Returns its bytes without the line that begins it. Raises DocumentError if they cannot be read."""
@@ -51,16 +55,25 @@ class MboxMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class MaildirMessage:
+class MaildirMessage(Content):
     """A mail in a Maildir; its file's name changes with its marks."""
 
     file: Path
-    lasting: bool = False
 
     @property
     def path(self) -> str:
         """Returns the file."""
         return own_path(str(self.file))
+
+    @property
+    def lookup_name(self) -> str:
+        """Returns the name of the file without the marks."""
+        return maildir_name(self.file)
+
+    @property
+    def size(self) -> int | None:
+        """Returns the size of the file in bytes, None if it is not there."""
+        return size_at(self.file)
 
     def read(self) -> bytes:
         """Returns its bytes. Raises DocumentError if they cannot be read."""

@@ -11,12 +11,12 @@ import re
 import ssl
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-from cinnabar.extraction.documents.ingest.sandbox import MAX_FILE
+from cinnabar.extraction.documents.content.inputs import MAX_FILE, Content
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress
 from cinnabar.extraction.documents.mailboxes.credential import Credential, credential_of
 from cinnabar.schemas.errors import CinnabarError, DocumentError, NoMailbox, RunError, UsageError
@@ -35,14 +35,15 @@ _QUOTED = re.compile(rb'BODY\[\] (?:NIL|"((?:[^"\\]|\\.)*)")')
 
 
 @dataclass(frozen=True, slots=True)
-class ImapMessage:
+class ImapMessage(Content):
     """A mail in a mailbox: its UID, and its size in bytes."""
 
     mailbox: ImapMailbox
-    path: str
+    # With `field` these are fields without a default; otherwise properties of the base would be their defaults.
+    path: str = field()
     uid: int
-    size: int
-    lasting: bool = True
+    size: int = field()
+    lasting: ClassVar[bool] = True
 
     def read(self) -> bytes:
         """Returns its bytes. Raises DocumentError if it is too large or gone, RunError without an answer."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote, unquote
 
 from cinnabar.extraction.documents.content.document import Document, Fact
-from cinnabar.extraction.documents.content.inputs import MailMessage, Sent
+from cinnabar.extraction.documents.content.inputs import Content, content_of
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.facts import LANGUAGE
 
@@ -59,25 +59,24 @@ def named_part(path: str) -> tuple[str, PageRange] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class PacketPart:
-    """Pages of the packet `content`, whose path is `name` and whose bytes have the SHA-256 `packet_digest`.
+class PacketPart(Content):
+    """Pages of the packet `content`, whose path is `packet` and whose bytes have the SHA-256 `packet_digest`.
 
     `certainty` is the probability, in percent, that they are one whole document; None if it is not known here. `old` as
     for `PageRange.digest`.
     """
 
-    content: Path | MailMessage | Sent
-    name: str
+    content: Path | Content
+    packet: str
     packet_digest: str
     pages: PageRange
     certainty: int | None = None
-    lasting: bool = False
     old: bool = False
 
     @property
     def path(self) -> str:
         """Returns the path of the packet and the pages."""
-        return f"{self.name}#{self.pages}"
+        return f"{self.packet}#{self.pages}"
 
     @property
     def digest(self) -> str:
@@ -85,17 +84,42 @@ class PacketPart:
         return self.pages.digest(self.packet_digest, self.old)
 
     def read(self) -> bytes:
-        """Returns the bytes of the packet. Raises DocumentError or OSError if they cannot be read."""
-        if isinstance(self.content, Sent):
-            return self.content.data
-        return self.content.read_bytes() if isinstance(self.content, Path) else self.content.read()
+        """Returns the bytes of the packet. Raises DocumentError if they cannot be read."""
+        return content_of(self.content).read()
+
+    @property
+    def name(self) -> PurePath:
+        """Returns the name that the packet is parsed under."""
+        return content_of(self.content).name
+
+    @property
+    def modified(self) -> float | None:
+        """Returns the time of the packet's last change."""
+        return content_of(self.content).modified
+
+    @property
+    def first_page(self) -> int:
+        """Returns the first page of its pages in the packet."""
+        return self.pages.first
+
+    def find_digest(self) -> str:
+        """Returns the digest of the pages."""
+        return self.digest
+
+    def parser_data(self) -> bytes | None:
+        """Returns the bytes of the packet that a parser gets."""
+        return content_of(self.content).parser_data()
+
+    def carried(self) -> Content:
+        """Returns it with the packet's bytes."""
+        return replace(self, content=content_of(self.content).carried())
 
     @property
     def settings(self) -> dict[str, Any]:
         """Returns what a parser of the packet must know to read these pages (`ParserSettings`)."""
         return {"pages": (self.pages.first, self.pages.last), "turns": self.pages.turns}
 
-    def document(self, found: Document | DocumentError) -> Document | DocumentError:
+    def parsed(self, found: Document | DocumentError) -> Document | DocumentError:
         """Returns the parsed pages as the document that they are, which knows its place in the packet."""
         if isinstance(found, DocumentError):
             return found

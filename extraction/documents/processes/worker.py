@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import stat
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,6 +21,7 @@ from dataclasses import replace
 import orjson
 
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.inputs import read_file
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.content.token_bound import check_length
 from cinnabar.extraction.documents.processes.serving import ParentPipes, allow_processor_time, limit, parent_pipes
@@ -30,31 +30,6 @@ from cinnabar.schemas.errors import DocumentError
 
 #: Turns bytes under a name into a document, as the settings say.
 Parser = Callable[[bytes, str, ParserSettings], Document]
-
-
-def read_file(path: str, max_bytes: int) -> bytes:
-    """Returns the bytes of a regular file. Raises DocumentError: not_a_file, unreadable, too_large."""
-    try:
-        # Without O_NONBLOCK, opening a pipe without a writer would wait forever.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
-        raise DocumentError("not_a_file", error.strerror or "") from error
-    except (OSError, ValueError) as error:
-        raise DocumentError("unreadable", getattr(error, "strerror", None) or type(error).__name__) from error
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(descriptor)
-        raise DocumentError("not_a_file", "a folder, a pipe or a device")
-    with os.fdopen(descriptor, "rb") as file:
-        if status.st_size > max_bytes:
-            raise DocumentError("too_large", f"{status.st_size} bytes, the limit is {max_bytes}")
-        try:
-            data = file.read(max_bytes + 1)
-        except OSError as error:
-            raise DocumentError("unreadable", error.strerror or "") from error
-    if len(data) > max_bytes:
-        raise DocumentError("too_large", f"it grew beyond the limit of {max_bytes} bytes while it was read")
-    return data
 
 
 def outcome(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from cinnabar.extraction.documents.ingest.sandbox import MAX_FILE
+from cinnabar.extraction.documents.content.inputs import MAX_FILE
 from cinnabar.schemas.errors import DocumentError, RunError, UsageError
 
 # Seconds before each further try, about: half of it to one and a half times as much.

@@ -8,13 +8,11 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 
-from cinnabar.extraction.documents.archives.archive_process import ArchiveMember
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES, SUFFIXES
-from cinnabar.extraction.documents.content.inputs import Elsewhere, MailMessage
+from cinnabar.extraction.documents.content.inputs import Content, content_of
 from cinnabar.extraction.documents.content.made_names import file_path, own_path
-from cinnabar.extraction.documents.mailboxes.files import MboxMessage
 from cinnabar.extraction.documents.stores.address import StoreAddress
 from cinnabar.extraction.documents.stores.ahead import FetchAhead, KeptBytes
 from cinnabar.extraction.documents.stores.backend import (
@@ -42,25 +40,60 @@ _BACKENDS: dict[str, Callable[[StoreAddress], Backend]] = {
 # What the parser says of an archive, too.
 _DAMAGED = ("broken", "truncated")
 #: Gives the files in an archive and the mails in an mbox; any other file is its own only item.
-Opened = Callable[[Path], Sequence[Path | MailMessage]]
+Opened = Callable[[Path], Sequence[Path | Content]]
 
 
 @dataclass(frozen=True, slots=True)
-class StoreItem(Elsewhere):
+class StoreItem(Content):
     """An object, or a file or mail in it: `inner` is the end of its path, "" for the object itself.
 
     `digest` is "" until somebody has read the bytes. `problem` keeps it from being read.
     """
 
-    store: ObjectStore = field(repr=False, compare=False)
+    store: ObjectStore = field(repr=False)
     object: StoredObject
     inner: str = ""
     digest: str = ""
     problem: DocumentError | None = None
 
-    def hashed(self) -> str:
+    @property
+    def path(self) -> str:
+        """Returns the address of the object, and the end of the path."""
+        path = f"{self.store.path_of(self.object.key)}{self.inner}"
+        return path if self._is_mail else own_path(path)
+
+    @property
+    def name(self) -> PurePath:
+        """Returns its address; a mail in an mbox has the suffix of one."""
+        path = f"{self.store.path_of(self.object.key)}{self.inner}"
+        return PurePosixPath(f"{path}.eml" if self._is_mail else path)
+
+    @property
+    def _is_mail(self) -> bool:
+        return self.inner.startswith("#")
+
+    @property
+    def inner_path(self) -> str:
+        """Returns `inner`."""
+        return self.inner
+
+    @property
+    def modified(self) -> float | None:
+        """Returns the time of the object's last change, None for a mail in it."""
+        return None if self._is_mail else self.object.modified
+
+    @property
+    def size(self) -> int | None:
+        """Returns the size of the object in bytes, None for a file or a mail in it."""
+        return None if self.inner else self.object.size
+
+    def find_digest(self) -> str:
         """Returns the SHA-256 of its bytes, which are read if they are not known. Raises the errors of `read`."""
         return self.digest or self.store.hashed(self)
+
+    def inside(self) -> Sequence[Content]:
+        """Returns the files and mails in the object."""
+        return [one for one in self.store.items_of(self.object) if one.inner and not self.inner]
 
     def read(self) -> bytes:
         """Returns its bytes. Raises DocumentError if they cannot be read, RunError if nothing can."""
@@ -84,7 +117,7 @@ class ObjectStore:
         self._ahead = FetchAhead(self._fetched, self._backend.threads)
         self._unpacking = threading.Lock()
         self._folder = tempfile.TemporaryDirectory(prefix="cinnabar-")
-        self._unfolded: tuple[Path, dict[str, Path | MailMessage]] | None = None
+        self._unfolded: tuple[Path, dict[str, Content]] | None = None
 
     def __enter__(self) -> ObjectStore:
         return self
@@ -122,14 +155,14 @@ class ObjectStore:
         with self._unpacking:
             for inner, item in self._open(one, data).items():
                 # A damaged archive is one document, of which the hash is known.
-                if isinstance(item, ArchiveMember) and (inner or (item.problem and item.problem.code not in _DAMAGED)):
-                    items.append(self._item(one, inner, item.digest, item.problem))
+                if item.problem and (inner or item.problem.code not in _DAMAGED):
+                    items.append(self._item(one, inner, problem=item.problem))
                 else:
-                    digest = hashlib.sha256(data if isinstance(item, Path) or not inner else item.read()).hexdigest()
+                    digest = item.find_digest() if inner else hashlib.sha256(data).hexdigest()
                     items.append(self._item(one, inner, digest))
         # What a password opens next time, or what was a fault of ours, is looked at again.
         if not any(item.problem for item in items):
-            self._memory.remember(self._path_of(one.key), version, [(item.inner, item.digest) for item in items])
+            self._memory.remember(self.path_of(one.key), version, [(item.inner, item.digest) for item in items])
         return items
 
     def at(self, key: str) -> Iterator[StoreItem]:
@@ -148,7 +181,7 @@ class ObjectStore:
             raise item.problem
         data, version = self._taken(item.object)
         digest = hashlib.sha256(data).hexdigest()
-        self._memory.remember(self._path_of(item.object.key), version, [("", digest)])
+        self._memory.remember(self.path_of(item.object.key), version, [("", digest)])
         return digest
 
     def data(self, item: StoreItem) -> bytes:
@@ -160,11 +193,11 @@ class ObjectStore:
             return self._ahead.take(item.object)[0] if kept is None else kept
         with self._unpacking:
             found = self._open(item.object, None).get(item.inner)
-            if found is None or isinstance(found, Path):
+            if found is None:
                 raise DocumentError("unreadable", "the object has changed since it was listed")
             return found.read()
 
-    def _open(self, one: StoredObject, data: bytes | None) -> dict[str, Path | MailMessage]:
+    def _open(self, one: StoredObject, data: bytes | None) -> dict[str, Content]:
         """Returns what is in an object by the ends of the paths; one object at a time lies in a temporary file."""
         name = hashlib.sha256(f"{one.key} {one.version}".encode()).hexdigest()
         # A longer name of a temporary file may be none at all; no other suffix than these decides.
@@ -174,11 +207,11 @@ class ObjectStore:
             if self._unfolded is not None:
                 self._unfolded[0].unlink(missing_ok=True)
             file.write_bytes(self.data(self._item(one)) if data is None else data)
-            self._unfolded = file, {_end_of(item): item for item in self._opened(file)}
+            self._unfolded = file, {item.inner_path: item for item in map(content_of, self._opened(file))}
         return self._unfolded[1]
 
     def _single(self, key: str) -> StoredObject | None:
-        where = self._path_of(key)
+        where = self.path_of(key)
         try:
             first = patiently(lambda: next(iter(self._backend.entries(Folder(key), "")), None), where)
         except FileNotFoundError:
@@ -193,7 +226,7 @@ class ObjectStore:
         return data, version
 
     def _fetched(self, one: StoredObject) -> tuple[bytes, str]:
-        where = self._path_of(one.key)
+        where = self.path_of(one.key)
         check_size(one.size)
         try:
             return patiently(lambda: self._backend.fetch(one), where)
@@ -205,24 +238,16 @@ class ObjectStore:
             raise RunError(f"{where}: {error}; then run the same command again") from None
 
     def _known(self, one: StoredObject) -> Contents | None:
-        return self._memory.contents(self._path_of(one.key), one.version)
+        return self._memory.contents(self.path_of(one.key), one.version)
 
     def _item(
         self, one: StoredObject, inner: str = "", digest: str = "", problem: DocumentError | None = None
     ) -> StoreItem:
-        path, mail = f"{self._path_of(one.key)}{inner}", inner.startswith("#")
-        name, modified = PurePosixPath(f"{path}.eml" if mail else path), None if mail else one.modified
-        return StoreItem(path if mail else own_path(path), name, modified, self, one, inner, digest, problem)
+        return StoreItem(self, one, inner, digest, problem)
 
-    def _path_of(self, key: str) -> str:
+    def path_of(self, key: str) -> str:
+        """Returns the address of an object."""
         return f"{self.address.root}/{key}"
-
-
-def _end_of(item: Path | MailMessage) -> str:
-    """Returns the end that the path of an item has behind that of its file."""
-    if isinstance(item, ArchiveMember):
-        return f"/{item.inner}" if item.inner else ""
-    return f"#{item.number}" if isinstance(item, MboxMessage) else ""
 
 
 def _may_unfold(key: str) -> bool:

@@ -19,12 +19,13 @@ from typing import Any, Generic, Self, TypeVar
 
 from cinnabar.extraction.documents.addresses import is_address
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.inputs import Content
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.page_drawing import PDF
 from cinnabar.extraction.documents.ingest.page_pictures import page_pictures
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
-from cinnabar.extraction.run.backfill.document_lookup import Content, DocumentLookup
+from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.schemas.errors import DocumentError
 
 _T = TypeVar("_T")
@@ -141,7 +142,7 @@ class Contents:
         return parsed
 
     @contextlib.contextmanager
-    def _found(self, wanted: Wanted) -> Iterator[Content | Missing]:
+    def _found(self, wanted: Wanted) -> Iterator[Path | Content | Missing]:
         """Yields the file or mail with these bytes."""
         near = [path for path in wanted.paths if not is_address(path)]
         if not near:

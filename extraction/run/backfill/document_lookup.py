@@ -15,17 +15,17 @@ from types import TracebackType
 from typing import Self
 
 from cinnabar.extraction.documents.addresses import is_address, parse_address
-from cinnabar.extraction.documents.archives.archive_process import ArchiveMember, Unpacker
-from cinnabar.extraction.documents.content.inputs import MailMessage
+from cinnabar.extraction.documents.content.inputs import Content, content_of
 from cinnabar.extraction.documents.content.made_names import file_path, unnumbered
 from cinnabar.extraction.documents.inputs import (
     Input,
     Location,
+    OpenSources,
     archive_around,
     check_account,
     examine,
     gather,
-    store_at,
+    source_of,
 )
 from cinnabar.extraction.documents.mailboxes.address import (
     ImapAddress,
@@ -39,18 +39,15 @@ from cinnabar.extraction.documents.mailboxes.files import (
     maildir_of,
     mbox_messages,
 )
-from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox, ImapMessage
 from cinnabar.extraction.documents.packets.part import PacketPart, named_part
 from cinnabar.extraction.documents.stores.address import StoreAddress, is_store_address, parse_store_address
-from cinnabar.extraction.documents.stores.store import ObjectStore, StoreItem
+from cinnabar.extraction.documents.stores.store import StoreItem
 from cinnabar.extraction.store.folders import remembered
 from cinnabar.extraction.store.packets import packets_of
 from cinnabar.schemas.errors import NoMailbox, UsageError
 
 #: Advice for a document that is not found.
 ELSEWHERE = "if it has moved, or lies behind IMAP, name its place with --from"
-#: A file, or a mail without a file of its own.
-Content = Path | MailMessage
 
 _IN_MBOX = re.compile(r"(.+)#([1-9]\d*)", re.DOTALL)
 
@@ -80,13 +77,13 @@ class DocumentLookup:
         self._password = password
         self._connections = ExitStack()
         self._mailboxes: dict[Location, _Holding] = {}
-        self._stores: dict[str, ObjectStore] = {}
         named = [*others, *([parse_address(source)] if source is not None and is_address(source) else [])]
-        self._accounts = {one.account for one in named if isinstance(one, ImapAddress)}
-        self._servers = {one.root for one in named if isinstance(one, StoreAddress)}
+        self._accounts = {source_of(one).account for one in named}
+        self._servers = {source_of(one).root for one in named}
         with self._connections as stack:
             self._others = _Holding(gather(others, out, stack) if others else (), others)
             self._connections = stack.pop_all()
+        self._opened = OpenSources(out, self._connections)
 
     def __enter__(self) -> Self:
         return self
@@ -96,7 +93,7 @@ class DocumentLookup:
     ) -> None:
         self._connections.__exit__(kind, error, trace)
 
-    def find(self, paths: Sequence[str], digest: str, size: int | None) -> Content | None:
+    def find(self, paths: Sequence[str], digest: str, size: int | None) -> Path | Content | None:
         """Returns the file or mail with these bytes that had one of these paths; None if there is none.
 
         A mail behind IMAP with the same UIDVALIDITY, UID and size is not fetched to hash it, so its reader must check
@@ -120,7 +117,7 @@ class DocumentLookup:
                 return None if content is None else PacketPart(content, part[0], packets[0], part[1], old=old)
         return None
 
-    def _here(self, paths: Sequence[str], digest: str, size: int | None) -> Content | None:
+    def _here(self, paths: Sequence[str], digest: str, size: int | None) -> Path | Content | None:
         near = [path for path in paths if not is_address(path)]
         named = (content for path in near for content in self._named(path))
         if (content := next((one for one in named if _digest(one) == digest), None)) is not None:
@@ -129,25 +126,25 @@ class DocumentLookup:
         contents = (self._holding(mailbox).find(digest, size) for mailbox in mailboxes)
         return next((content for content in contents if content is not None), None)
 
-    def _behind_imap(self, paths: Sequence[str], digest: str, size: int | None) -> Content | None:
+    def _behind_imap(self, paths: Sequence[str], digest: str, size: int | None) -> Path | Content | None:
         for path in paths:
             if (mailbox := self._mailbox_of(path)) is not None:
                 holding = self._holding(mailbox)
                 content = holding.named.get(path)
-                if content is None or (_size(content) != size and _digest(content) != digest):
+                if content is None or (content_of(content).size != size and _digest(content) != digest):
                     content = holding.find(digest, size)
                 if content is not None:
                     return content
         return None
 
-    def lying_at(self, path: str) -> Content | None:
+    def lying_at(self, path: str) -> Path | Content | None:
         """Returns the content at this path now, with any bytes; None if there is none."""
         path = unnumbered(path)
         if (mailbox := self._mailbox_of(path)) is not None:
             return self._holding(mailbox).named.get(path)
         return next(self._in_store(path) if is_store_address(path) else self._named(path), None)
 
-    def file_at(self, path: str) -> Content | None:
+    def file_at(self, path: str) -> Path | Content | None:
         """Returns the file of this name, with any bytes; None if there is none, as for a number in an mbox."""
         path = unnumbered(path)
         return next(self._in_store(path) if is_store_address(path) else self._files(path), None)
@@ -158,25 +155,17 @@ class DocumentLookup:
             return f"{path} was not looked for: an SFTP server is asked only if --from names it"
         return f"{path} is not there any more"
 
-    def inside(self, file: Content) -> list[tuple[str, ArchiveMember | StoreItem]]:
+    def inside(self, file: Path | Content) -> list[tuple[str, Content]]:
         """Returns the files in an archive with the ends of their paths, none if the file is no archive."""
-        if isinstance(file, StoreItem):
-            return [(one.inner, one) for one in file.store.items_of(file.object) if one.inner and not file.inner]
-        if not isinstance(file, Path):
-            return []
-        items = gather([file], None, self._connections)
-        members = [one for one in items if isinstance(one, ArchiveMember)]
-        return [(f"/{one.inner}" if one.inner else "", one) for one in members]
+        content = content_of(file)
+        members = content.inside() if content.local is None else self._opened.members(content.local)
+        return [(one.inner_path, one) for one in members or ()]
 
     def _in_store(self, path: str) -> Iterator[StoreItem]:
         """Yields what lies at this address in a store that may be asked."""
         if (address := self._store_of(path)) is None:
             return
-        if address.root not in self._stores:
-            unpacker = self._connections.enter_context(Unpacker())
-            store = store_at(StoreAddress(address.scheme, address.place), self._out, unpacker)
-            self._stores[address.root] = self._connections.enter_context(store)
-        yield from self._stores[address.root].at(address.key)
+        yield from self._opened.store(StoreAddress(address.scheme, address.place)).at(address.key)
 
     def _store_of(self, path: str) -> StoreAddress | None:
         """Returns the address of a document in a store that may be asked."""
@@ -197,11 +186,11 @@ class DocumentLookup:
         folders = [Path()] if Path(path).is_absolute() else self._folders
         return [folder / text for text in dict.fromkeys((file_path(path), path)) for folder in folders]
 
-    def _files(self, path: str) -> Iterator[Content]:
+    def _files(self, path: str) -> Iterator[Path | Content]:
         for file in () if is_address(path) else filter(_is_file, self._lying(path)):
             yield MaildirMessage(file) if maildir_of(file) is not None else file
 
-    def _named(self, path: str) -> Iterator[Content]:
+    def _named(self, path: str) -> Iterator[Path | Content]:
         """Yields files and mails of this name, in each of the folders."""
         yield from self._files(path)
         for mailbox in self._local_mailboxes(path):
@@ -221,21 +210,16 @@ class DocumentLookup:
 
     def _holding(self, mailbox: Path | ImapAddress) -> _Holding:
         if mailbox not in self._mailboxes:
-            if isinstance(mailbox, ImapAddress):
-                check_account(one for one in [*self._mailboxes, mailbox] if isinstance(one, ImapAddress))
-                items: Iterable[Content | Input] = self._messages(mailbox)
-            elif mailbox.is_file() and is_mbox(mailbox):
-                items = mbox_messages(mailbox)
+            check_account([*self._mailboxes, mailbox])
+            file = source_of(mailbox).file
+            items: Iterable[Path | Content | Input] = ()
+            if file is not None and file.is_file() and is_mbox(file):
+                items = mbox_messages(file)
             else:
-                items = gather([mailbox], None, self._connections)
+                with suppress(NoMailbox):
+                    items = gather([mailbox], None, self._connections)
             self._mailboxes[mailbox] = _Holding(items, [mailbox])
         return self._mailboxes[mailbox]
-
-    def _messages(self, address: ImapAddress) -> list[ImapMessage]:
-        try:
-            return self._connections.enter_context(ImapMailbox(address)).messages()
-        except NoMailbox:
-            return []
 
 
 class _Holding:
@@ -244,40 +228,21 @@ class _Holding:
     Bytes are read once, and only those of requested sizes. `roots` as for `examine`.
     """
 
-    def __init__(self, items: Iterable[Content | Input], roots: Sequence[Location]) -> None:
+    def __init__(self, items: Iterable[Path | Content | Input], roots: Sequence[Location]) -> None:
         self._roots = roots
-        self.named: dict[str, Content] = {}
-        self._unread: dict[int | None, list[Content]] = defaultdict(list)
-        self._found: dict[str, Content] = {}
+        self.named: dict[str, Path | Content] = {}
+        self._unread: dict[int | None, list[Path | Content]] = defaultdict(list)
+        self._found: dict[str, Path | Content] = {}
         for item in (one for one in items if not isinstance(one, Input)):
-            self.named[_name(item)] = item
-            self._unread[_size(item)].append(item)
+            self.named[content_of(item).lookup_name] = item
+            self._unread[content_of(item).size].append(item)
 
-    def find(self, digest: str, size: int | None) -> Content | None:
+    def find(self, digest: str, size: int | None) -> Path | Content | None:
         """Returns the content with this hash; `size` in bytes, None if unknown."""
         for known in {size, None} if size is not None else [*self._unread]:
             for item in self._unread.pop(known, ()):
                 self._found.setdefault(examine(item, self._roots).digest, item)
         return self._found.get(digest)
-
-
-def _name(item: Content) -> str:
-    if isinstance(item, MaildirMessage):
-        return maildir_name(item.file)
-    return str(item) if isinstance(item, Path) else item.path
-
-
-def _size(item: Content) -> int | None:
-    """Returns the size in bytes if it is known without reading the content."""
-    if isinstance(item, ImapMessage):
-        return item.size
-    if isinstance(item, StoreItem):
-        return None if item.inner else item.object.size
-    file = item.file if isinstance(item, MaildirMessage) else item
-    try:
-        return file.stat().st_size if isinstance(file, Path) else None
-    except OSError:
-        return None
 
 
 def _is_file(path: Path) -> bool:
@@ -287,5 +252,5 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _digest(item: Content) -> str:
-    return examine(item, [item] if isinstance(item, Path) else []).digest
+def _digest(item: Path | Content) -> str:
+    return examine(item, None).digest

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.inputs import Input, Location, examine
 from cinnabar.extraction.documents.mailboxes.address import password_of_environment
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -66,7 +65,7 @@ def retry(
 
 def _unpacked(item: Input, document_lookup: DocumentLookup) -> list[Input]:
     """Returns the files of an archive that can be unpacked now, or the input itself."""
-    members = document_lookup.inside(item.content) if not isinstance(item.content, Sent) else []
+    members = document_lookup.inside(item.content)
     if not members:
         return [item]
     return [replace(examine(one, []), path=f"{item.path}{end}") for end, one in members]
@@ -84,4 +83,4 @@ def _input(one: Held, document_lookup: DocumentLookup) -> Input | None:
         content = document_lookup.lying_at(one.path)
     if content is None:
         return None
-    return replace(examine(content, [content] if isinstance(content, Path) else []), path=one.path)
+    return replace(examine(content, None), path=one.path)

@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING, Any
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.transfer import CarriedModel, carried, unpacked
 from cinnabar.engine.precision import DEFAULT, Precision
-from cinnabar.extraction.documents.content.inputs import Sent
-from cinnabar.extraction.documents.ingest.sandbox import MAX_FILE, modified_at, name_of
+from cinnabar.extraction.documents.content.inputs import Content, content_of
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PackedPages
-from cinnabar.extraction.documents.packets.part import PacketPart
-from cinnabar.extraction.documents.processes.worker import read_file
 from cinnabar.extraction.reading.model_sources import LanguageSource, ModelByName, ModelSource
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.schemas.errors import DocumentError, ModelError
@@ -33,7 +30,7 @@ class Letter:
 
     path: str
     digest: str
-    content: Sent | PacketPart | DocumentError
+    content: Content | DocumentError
 
 
 def letters(batch: Sequence[Input]) -> list[Letter]:
@@ -41,27 +38,20 @@ def letters(batch: Sequence[Input]) -> list[Letter]:
     return [Letter(item.path, item.digest, _content(item)) for item in batch]
 
 
-def _content(item: Input) -> Sent | PacketPart | DocumentError:
-    content = item.content
-    if isinstance(content, PacketPart):
-        packet = _content(Input(content.name, content.content, content.packet_digest))
-        return replace(content, content=packet) if isinstance(packet, Sent) else packet
-    if isinstance(content, Sent):
-        return content
+def _content(item: Input) -> Content | DocumentError:
     try:
-        data = read_file(str(content), MAX_FILE) if isinstance(content, Path) else content.read()
+        return content_of(item.content).carried()
     except DocumentError as problem:
         return problem
-    return Sent(name_of(content), data, modified_at(content))
 
 
 def size_of(batch: Sequence[Letter], pages: PackedPages) -> int:
     """Returns the bytes of the documents, and of their pages that OCR read."""
     kept = sum(len(page) for named in pages.values() for page in named.values())
-    return kept + sum(len(one.data if isinstance(one, Sent) else one.read()) for one in sent_of(batch))
+    return kept + sum(len(one.read()) for one in sent_of(batch))
 
 
-def sent_of(batch: Sequence[Letter]) -> list[Sent | PacketPart]:
+def sent_of(batch: Sequence[Letter]) -> list[Content]:
     """Returns the inputs of a batch that could be read."""
     return [letter.content for letter in batch if not isinstance(letter.content, DocumentError)]
 

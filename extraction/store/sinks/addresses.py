@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path, PurePath
 from urllib.parse import unquote
 
-from cinnabar.extraction.documents.stores.address import StoreAddress
+from cinnabar.extraction.documents.inputs import Location, source_of
 from cinnabar.extraction.store.sinks.sink import Sink
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import check_extra
@@ -44,13 +44,9 @@ def sink_of(address: str, out: Path | None = None) -> Sink:
     return sink
 
 
-def check_apart(sinks: Iterable[Sink], locations: Iterable[object]) -> None:
+def check_apart(sinks: Iterable[Sink], locations: Iterable[Location]) -> None:
     """Raises UsageError if a sink lies in one of these locations of a run, which would read it the next time."""
-    read = [
-        Path(os.path.realpath(one)) if isinstance(one, Path) else PurePath(str(one))
-        for one in locations
-        if isinstance(one, Path | StoreAddress)
-    ]
+    read = [place for one in locations if (place := source_of(one).place) is not None]
     for sink in sinks:
         if any(_place(sink.address).is_relative_to(one) for one in read):
             raise UsageError(f"{sink.address}: lies where documents are read, so it would be read; name another place")

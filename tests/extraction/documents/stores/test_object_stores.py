@@ -19,6 +19,7 @@ from reading_model import ReadingModel
 from store_servers import SECRET, Bucket
 
 from cinnabar.apps.cli.main import run
+from cinnabar.extraction.documents.content.inputs import content_of
 from cinnabar.extraction.documents.ingest import sandbox
 from cinnabar.extraction.documents.inputs import Input, examine, gather, located
 from cinnabar.extraction.documents.stores import backend
@@ -198,7 +199,7 @@ def test_an_error_tells_no_signature_of_a_request(status: int, monkeypatch: pyte
 def test_an_object_in_a_store_keeps_the_name_of_its_kind(bucket: Bucket) -> None:
     bucket.put(**{"a.pdf": "%PDF-1.7 no", "m.mbox": MBOX, "p.zip": packed(x=note("X"))})
     contents = [one.content for one in found("s3://bucket")]
-    assert [sandbox.name_of(one).suffix for one in contents] == [".pdf", ".eml", ".eml", ".txt"]
+    assert [content_of(one).name.suffix for one in contents] == [".pdf", ".eml", ".eml", ".txt"]
     assert "Store " not in repr(contents)
 
 
