@@ -13,6 +13,7 @@ from prefect import flow, get_run_logger  # isort: skip
 
 from cinnabar.extraction.documents.inputs import located
 from cinnabar.extraction.documents.mailboxes.address import password_of_environment
+from cinnabar.extraction.plan.parameters import takes
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.run.backfill.backfill import Backfill
 from cinnabar.extraction.run.batched_run import Summary
@@ -20,7 +21,7 @@ from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.local_paths import check_local
 from cinnabar.extraction.store.stored_records import Selection
 from cinnabar.flows.output_lock import begun_run
-from cinnabar.flows.parameters import Seconds, Share, check_given, takes
+from cinnabar.flows.parameters import Seconds, Share, check_given
 from cinnabar.flows.prefect_server import secret, with_environment, with_passwords
 
 

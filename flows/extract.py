@@ -12,6 +12,7 @@ from cinnabar.flows.ending import ends_in_words, show_end  # isort: skip
 from prefect import flow, get_run_logger  # isort: skip
 
 from cinnabar.extraction.documents.inputs import located
+from cinnabar.extraction.plan.parameters import takes
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, Server
 from cinnabar.extraction.reading.planned_models import DEFAULT_BELOW
 from cinnabar.extraction.run.batched_run import Summary
@@ -19,7 +20,7 @@ from cinnabar.extraction.run.extract import Extraction
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.local_paths import check_local
 from cinnabar.flows.output_lock import begun_run
-from cinnabar.flows.parameters import Seconds, Share, check_given, takes
+from cinnabar.flows.parameters import Seconds, Share, check_given
 from cinnabar.flows.prefect_server import check_limit, secret, with_environment, with_passwords
 
 

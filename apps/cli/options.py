@@ -10,8 +10,8 @@ import typer
 from pydantic.fields import FieldInfo
 
 from cinnabar.apps.cli import completion
+from cinnabar.extraction.plan.parameters import Function, takes
 from cinnabar.extraction.plan.run_options import Device
-from cinnabar.flows.parameters import Function, takes
 
 # The placeholders of the help for the values of options.
 _METAVARS = {
