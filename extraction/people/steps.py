@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.filler import OverEngine, OverPromptedEngine
+from cinnabar.extraction.documents.content.inputs import Content
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.batch_reader import BatchReader
 from cinnabar.extraction.reading.model_sources import MODEL_FOLDER, LanguageSource, ModelSource, model_source
-from cinnabar.extraction.run.backfill.document_lookup import Content, DocumentLookup
+from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.names import meant
 from cinnabar.extraction.store.reading import connect, show
@@ -196,7 +197,7 @@ def _stored(out: Path, document: str, schema_name: str | None) -> _Stored:
     raise UsageError(f"{own[0].path}: no step to show, no model has filled it")
 
 
-def _content(stored: _Stored, lookup: DocumentLookup) -> Content:
+def _content(stored: _Stored, lookup: DocumentLookup) -> Path | Content:
     content = lookup.find([_plain(path) for path in stored.paths], stored.digest, stored.size)
     if content is not None:
         return content

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Self
 
+from cinnabar.extraction.documents.content.inputs import Content
 from cinnabar.extraction.documents.inputs import Input
-from cinnabar.extraction.run.backfill.document_lookup import ELSEWHERE, Content, DocumentLookup
+from cinnabar.extraction.run.backfill.document_lookup import ELSEWHERE, DocumentLookup
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import Done, is_done
 from cinnabar.extraction.store.stored_records import CHANGED, GONE, LatestRecord
@@ -20,7 +22,7 @@ class Item:
     """A document to fill: its name in the run, its file or mail, and its record."""
 
     name: str
-    content: Content
+    content: Path | Content
     found: LatestRecord
 
     @property
