@@ -55,6 +55,10 @@ class Input:
 Location = Path | ImapAddress | StoreAddress | Input
 
 
+# By path, kind and number: texts alone may be equal.
+_Items = dict[tuple[str, str, int], Path | Content | Input]
+
+
 class InputSource(ABC):
     """A place that a run is given; of what a kind of place has not, it is None."""
 
@@ -66,29 +70,35 @@ class InputSource(ABC):
     root: str | None = None
     #: What the paths of lasting contents begin with.
     prefix: str | None = None
-    #: The place itself, in a form that tells what lies below it.
-    place: PurePath | None = None
 
     def __init__(self, name: str) -> None:
         self.name = name
 
+    @property
+    def place(self) -> PurePath | None:
+        """Returns the place itself, in a form that tells what lies below it."""
+        return None
+
     @abstractmethod
-    def items(self, opened: OpenSources) -> dict[tuple[str, str, int], Path | Content | Input]:
-        """Returns what lies there by path, kind and number: texts alone may be equal."""
+    def items(self, opened: OpenSources) -> _Items:
+        """Returns what lies there, by path, kind and number."""
 
 
 class _LocalSource(InputSource):
     def __init__(self, path: Path) -> None:
         super().__init__(str(path))
         self.file = path
-        self.place = Path(os.path.realpath(path))
 
-    def items(self, opened: OpenSources) -> dict[tuple[str, str, int], Path | Content | Input]:
+    @property
+    def place(self) -> PurePath:
+        return Path(os.path.realpath(self.name))
+
+    def items(self, opened: OpenSources) -> _Items:
         assert self.file is not None
         return {
             (str(path), "", number): item
             for path in files_at(self.file, opened.out)
-            for number, item in enumerate(opened.unfolded(path, path == self.file))
+            for number, item in enumerate(opened.items_in(path, path == self.file))
         }
 
 
@@ -97,16 +107,20 @@ class _ImapSource(InputSource):
         super().__init__(str(address))
         self._address, self.account, self.prefix = address, address.account, address.prefix
 
-    def items(self, opened: OpenSources) -> dict[tuple[str, str, int], Path | Content | Input]:
+    def items(self, opened: OpenSources) -> _Items:
         return {(self.name, "", message.uid): message for message in opened.mailbox(self._address).messages()}
 
 
 class _StoreSource(InputSource):
     def __init__(self, address: StoreAddress) -> None:
         super().__init__(str(address))
-        self._address, self.root, self.place = address, address.root, PurePath(str(address))
+        self._address, self.root = address, address.root
 
-    def items(self, opened: OpenSources) -> dict[tuple[str, str, int], Path | Content | Input]:
+    @property
+    def place(self) -> PurePath:
+        return PurePath(self.name)
+
+    def items(self, opened: OpenSources) -> _Items:
         items = opened.store(self._address).items(self._address.key)
         return {(item.path, item.inner, 0): item for item in items}
 
@@ -116,7 +130,7 @@ class _EarlierInput(InputSource):
         super().__init__(given.path)
         self._given = given
 
-    def items(self, opened: OpenSources) -> dict[tuple[str, str, int], Path | Content | Input]:  # noqa: ARG002
+    def items(self, opened: OpenSources) -> _Items:  # noqa: ARG002
         return {(self.name, "given", 0): self._given}
 
 
@@ -157,7 +171,7 @@ class OpenSources:
             self._stores[address.root] = self._connections.enter_context(store)
         return self._stores[address.root]
 
-    def unfolded(self, path: Path, given: bool) -> Sequence[Path | Content]:
+    def items_in(self, path: Path, given: bool) -> Sequence[Path | Content]:
         """Returns the items of a file: itself, the mails or files in it, or nothing if it only serves a Maildir.
 
         `given` files were named by the user, others lie in a folder.
@@ -213,7 +227,7 @@ def gather(
     are left out, and told by `note`. Raises UsageError if there is no such file, folder, server, user or mailbox.
     """
     opened = OpenSources(out, connections, passwords)
-    inputs: dict[tuple[str, str, int], Path | Content | Input] = {}
+    inputs: _Items = {}
     for location in locations:
         inputs |= source_of(location).items(opened)
     if not locations:

@@ -251,8 +251,8 @@ class Store:
         for name, run_id, code, detail, engine in self.rows("outcomes", columns, unread, schema_fingerprint):
             if run_id > latest.get(name, ("",))[0]:
                 latest[name] = (run_id, code, detail or "", engine)
-        columns = ("path", "run_id", "outcome", "document")
-        every = self.rows("outcomes", columns, None, schema_fingerprint) if latest else ()
+        read = ("path", "run_id", "outcome", "document")
+        every = self.rows("outcomes", read, None, schema_fingerprint) if latest else ()
         for name, run_id, outcome, document in every:
             if outcome != "skipped" and document is not None and latest.get(name, (run_id,))[0] < run_id:
                 del latest[name]

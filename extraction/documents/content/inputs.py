@@ -93,7 +93,7 @@ class Content(ABC):
         """Returns the bytes that a parser gets, None if it opens the file itself. Raises as `read`."""
         return self.read() if self.local is None else None
 
-    def carried(self) -> Content:
+    def with_bytes(self) -> Content:
         """Returns it for another machine, with its bytes. Raises as `read`."""
         return Sent(self.name, self.read(), self.modified)
 
@@ -101,7 +101,7 @@ class Content(ABC):
         """Returns the files in it if it is an archive of another machine."""
         return ()
 
-    def parsed(self, found: Document | DocumentError) -> Document | DocumentError:
+    def own_document(self, found: Document | DocumentError) -> Document | DocumentError:
         """Returns the document that it is of what was parsed."""
         return found
 
@@ -180,7 +180,7 @@ class Sent(Content):
         """Returns the bytes."""
         return self.data
 
-    def carried(self) -> Content:
+    def with_bytes(self) -> Content:
         """Returns itself."""
         return self
 

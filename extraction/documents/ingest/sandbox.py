@@ -184,7 +184,7 @@ class ParserPool:
                 )
         content = content_of(item)
         own = {**content.settings, "drawn_from": page or content.first_page}
-        return content.parsed(self._drawing._parsed(content, own))
+        return content.own_document(self._drawing._parsed(content, own))
 
     def _parse(self, item: Path | Content) -> _Outcome:
         content = content_of(item)
@@ -192,7 +192,7 @@ class ParserPool:
         if isinstance(outcome, Document):
             # The pages that OCR reads are kept for the packet, before its parts are known.
             outcome = self._ocr.filled(outcome)
-        outcome = content.parsed(outcome)
+        outcome = content.own_document(outcome)
         if isinstance(outcome, Document):
             return replace(outcome, facts={**outcome.facts, **file_facts(content, outcome.size)})
         return outcome

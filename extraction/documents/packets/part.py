@@ -110,16 +110,16 @@ class PacketPart(Content):
         """Returns the bytes of the packet that a parser gets."""
         return content_of(self.content).parser_data()
 
-    def carried(self) -> Content:
+    def with_bytes(self) -> Content:
         """Returns it with the packet's bytes."""
-        return replace(self, content=content_of(self.content).carried())
+        return replace(self, content=content_of(self.content).with_bytes())
 
     @property
     def settings(self) -> dict[str, Any]:
         """Returns what a parser of the packet must know to read these pages (`ParserSettings`)."""
         return {"pages": (self.pages.first, self.pages.last), "turns": self.pages.turns}
 
-    def parsed(self, found: Document | DocumentError) -> Document | DocumentError:
+    def own_document(self, found: Document | DocumentError) -> Document | DocumentError:
         """Returns the parsed pages as the document that they are, which knows its place in the packet."""
         if isinstance(found, DocumentError):
             return found

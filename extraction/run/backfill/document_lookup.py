@@ -210,8 +210,9 @@ class DocumentLookup:
 
     def _holding(self, mailbox: Path | ImapAddress) -> _Holding:
         if mailbox not in self._mailboxes:
-            check_account([*self._mailboxes, mailbox])
             file = source_of(mailbox).file
+            if file is None:
+                check_account([*self._mailboxes, mailbox])
             items: Iterable[Path | Content | Input] = ()
             if file is not None and file.is_file() and is_mbox(file):
                 items = mbox_messages(file)

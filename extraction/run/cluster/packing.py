@@ -40,7 +40,7 @@ def letters(batch: Sequence[Input]) -> list[Letter]:
 
 def _content(item: Input) -> Content | DocumentError:
     try:
-        return content_of(item.content).carried()
+        return content_of(item.content).with_bytes()
     except DocumentError as problem:
         return problem
 
