@@ -444,7 +444,7 @@ def test_a_file_that_became_unreadable_harms_only_itself(tmp_path: Path) -> None
     gone, there = letters([Input(str(path), path) for path in (tmp_path / "a.txt", tmp_path / "b.txt")])
     assert isinstance(gone.content, DocumentError) and gone.content.code == "not_a_file"
     assert isinstance(there.content, Sent)
-    assert (there.content.path, there.content.data) == (tmp_path / "b.txt", b"name=B\n")
+    assert (there.content.name, there.content.data) == (tmp_path / "b.txt", b"name=B\n")
 
 
 @pytest.mark.parametrize("engines", ["2", "auto"])
