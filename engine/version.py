@@ -22,7 +22,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "replies": (13, "afd081a689e4e2b4"),
     "language": (25, "f3db999a3db0d5ea"),
     "remote": (12, "b869253dd1874122"),
-    "parsing": (15, "d9b7d4a2e92e42c1"),
+    "parsing": (15, "c397c4dec3f9d4b2"),
     "merging": (21, "b4e7c7a29b12ffb0"),
     "routing": (11, "623f043ecaa7361c"),
     "plain": (13, "221c879de2ab7a4c"),
@@ -31,7 +31,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "mail": (13, "bde68ac6d2202926"),
     "office": (14, "d150173f07de9a97"),
     "web": (13, "db928927373a9e2d"),
-    "archives": (12, "99191fc5a64b9413"),
+    "archives": (12, "e5a2e5c005fa9bb0"),
 }
 
 
