@@ -13,7 +13,7 @@ CinnabarError
 │   ├── TooLarge               an automaton past the cap on states
 │   ├── TooMuchWork            patterns that would together take too much work to compile
 │   ├── UnsupportedNumber      bounds or a multipleOf that no automaton of acceptable size holds
-│   └── UnsupportedSchema      a keyword that cannot be enforced: pointer, keyword, reason, advice
+│   └── UnsupportedSchema      a keyword that cannot be enforced (refusals.py): pointer, keyword, reason, advice
 │       └── NoValue            a schema of which no value was found, mostly because none exists
 ├── NotAccepted                a value that its schema does not allow: pointer
 ├── NotStored                  a value that its schema allows and no column can hold: pointer
@@ -165,10 +165,6 @@ class UnsupportedSchema(UsageError):
 
 class NoValue(UnsupportedSchema):
     """A schema of which no value was found; if it is one of several alternatives, that alternative is dropped."""
-
-    def __init__(self, pointer: str, keyword: str, reason: str = "", advice: str = "") -> None:
-        reason = reason or "no value was found that meets this and the keywords beside it"
-        super().__init__(pointer, keyword, reason, advice)
 
 
 class NotAccepted(CinnabarError, ValueError):

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
+from cinnabar.schemas.errors import SchemaError
+from cinnabar.schemas.refusals import Refusal, refused
 
 LOOKUP = "x-cinnabar-lookup"
 #: The likeness from which on a row is the one that is meant, unless the schema says another.
 LEAST = 0.9
-_ADVICE = 'write {"table": "vendors.csv", "key": "name", "returns": "vendor_id"}'
 _MEMBERS = {"table", "key", "returns", "least", "digest", "learned"}
 #: What people said that printed words mean: by table and column returned, the value by the plain words.
 Learned = Mapping[tuple[str, str], Mapping[str, str]]
@@ -55,20 +55,18 @@ def lookup_of(schema: Mapping[str, Any], pointer: str) -> Lookup | None:
         return None
     found, at = schema[LOOKUP], f"{pointer}/{LOOKUP}"
     if not isinstance(found, dict) or not isinstance(found.get("table"), str) or not {*found} <= _MEMBERS:
-        reason = "expected an object with table, key, and returns and least if you like"
-        raise UnsupportedSchema(at, LOOKUP, reason, _ADVICE)
+        raise refused(Refusal.LOOKUP, at)
     keys = [found["key"]] if isinstance(found.get("key"), str) else found.get("key")
     if not isinstance(keys, list) or not keys or not all(isinstance(key, str) for key in keys):
-        raise UnsupportedSchema(f"{at}/key", LOOKUP, "expected a column of the table, or a list of columns", _ADVICE)
+        raise refused(Refusal.LOOKUP_KEY, f"{at}/key")
     least, returns = found.get("least", LEAST), found.get("returns", keys[0])
     if isinstance(least, bool) or not isinstance(least, (int, float)) or not 0.5 <= least <= 1:
-        raise UnsupportedSchema(f"{at}/least", LOOKUP, f"expected 0.5 to 1, got {least!r:.40}", "leave it out for 0.9")
+        raise refused(Refusal.LOOKUP_LEAST, f"{at}/least", got=least, default=LEAST)
     if not isinstance(returns, str):
-        raise UnsupportedSchema(f"{at}/returns", LOOKUP, "expected a column of the table", _ADVICE)
+        raise refused(Refusal.LOOKUP_RETURNS, f"{at}/returns")
     if (bound := [one for one in _BINDING if one in schema]) or "string" not in _types(schema):
-        reason = f"{bound[0]} stands beside it" if bound else "the field is no text"
-        reason += ", but the table tells the values"
-        raise UnsupportedSchema(at, LOOKUP, reason, "write the type string, or string and null")
+        problem = f"{bound[0]} stands beside it" if bound else "the field is no text"
+        raise refused(Refusal.LOOKUP_FIELD, at, problem=problem)
     digest, learned = str(found.get("digest", "")), found.get("learned", {})
     return Lookup(found["table"], tuple(keys), returns, float(least), digest, learned)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from cinnabar.schemas.errors import UnsupportedSchema
+from cinnabar.schemas.refusals import Refusal, refused
 
 PAGES = "x-cinnabar-pages"
 #: Pages and ranges of pages from 1, with commas between; `last` is the last one.
@@ -34,9 +34,7 @@ class PageRanges:
 def page_ranges_of(named: object, pointer: str) -> PageRanges:
     """Returns the pages that the schema at this pointer names. Raises UnsupportedSchema for other words."""
     if not isinstance(named, str) or not re.fullmatch(PAGES_PATTERN, named):
-        reason = f"expected pages from 1 as a text, got {named!r:.40}"
-        raise UnsupportedSchema(f"{pointer}/{PAGES}", PAGES, reason, f'write "{PAGES}": "1-3,last"')
+        raise refused(Refusal.PAGES, f"{pointer}/{PAGES}", got=named)
     if pointer:
-        reason = "pages are those of a document, and not of a field"
-        raise UnsupportedSchema(f"{pointer}/{PAGES}", PAGES, reason, "write it beside the properties of the record")
+        raise refused(Refusal.PAGES_OF_FIELD, f"{pointer}/{PAGES}")
     return PageRanges(named)

@@ -15,12 +15,13 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
-from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
+from cinnabar.schemas.errors import SchemaError
 from cinnabar.schemas.facts import FACTS, LANGUAGE, FactKind
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot, children
 from cinnabar.schemas.judging.resources import Documents
 from cinnabar.schemas.pointers import escape, unescape
 from cinnabar.schemas.reading.schema_object import BINDING
+from cinnabar.schemas.refusals import Refusal, refused
 
 # The most facts that an error names.
 _NEAR = 3
@@ -103,14 +104,17 @@ def check_places(form: Form, schema: dict[str, Any] | bool) -> None:
         node = place.node
         if isinstance(node, ArrayNode) and (node.prefix or not isinstance(node.item, Slot)):
             assert node.binding is not None
-            raise _misplaced(node.binding.pointer, "a list of objects, lists or fixed items holds no fact")
+            problem = "a list of objects, lists or fixed items holds no fact"
+            raise refused(Refusal.FACT_PLACE, node.binding.pointer, problem=problem)
     for pointer in _inside(form.root):
-        raise _misplaced(pointer, "a fact belongs to the whole document, and this is a row or an alternative")
+        problem = "a fact belongs to the whole document, and this is a row or an alternative"
+        raise refused(Refusal.FACT_PLACE, pointer, problem=problem)
     for place_of_schema in Documents(schema).subschemas():
         pointer = f"{place_of_schema.pointer}/{BINDING}"
         # Definitions may be unused.
         if BINDING in place_of_schema.value and pointer not in there and not _is_definition(pointer):
-            raise _misplaced(pointer, "the form has no single field for this part of the schema")
+            problem = "the form has no single field for this part of the schema"
+            raise refused(Refusal.FACT_PLACE, pointer, problem=problem)
 
 
 def _inside(node: Node, within: bool = False) -> Iterator[str]:
@@ -124,10 +128,6 @@ def _inside(node: Node, within: bool = False) -> Iterator[str]:
 
 def _is_definition(pointer: str) -> bool:
     return pointer.startswith(("/$defs/", "/definitions/"))
-
-
-def _misplaced(pointer: str, reason: str) -> UnsupportedSchema:
-    return UnsupportedSchema(pointer, BINDING, reason, "bind a field of the document, or a list of plain values")
 
 
 def proposals(form: Form) -> Iterator[Proposal]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.compiling.bindings import check_names, check_places
-from cinnabar.schemas.errors import NotAccepted, NoValue, UnsupportedSchema
+from cinnabar.schemas.errors import NotAccepted, UnsupportedSchema
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.instances import Sketch, smallest_instance
@@ -19,6 +19,7 @@ from cinnabar.schemas.reading.metaschema import check_schema, fingerprint
 from cinnabar.schemas.reading.normalise import Normalised, normalise
 from cinnabar.schemas.reading.scalars import located
 from cinnabar.schemas.reading.shape import Shape
+from cinnabar.schemas.refusals import Refusal, refused
 from cinnabar.schemas.regex.budget import one_schema
 
 
@@ -99,9 +100,8 @@ class CompiledSchema:
         violation = self.judge.violation(parse(Sketch(form, {}).text))
         if violation is None:
             # The judge takes the first record that was looked at, and the form does not hold it.
-            raise NoValue("", "schema", "no record of it was found that a form can hold", "loosen its demands")
-        reason = "no record was found that meets it and all other keywords"
-        raise NoValue(violation.schema_pointer, violation.keyword, reason, "loosen its demands")
+            raise refused(Refusal.NO_RECORD_OF_FORM, "")
+        raise refused(Refusal.NO_RECORD, violation.schema_pointer, violation.keyword)
 
 
 def compile_schema(schema: dict[str, Any] | bool) -> CompiledSchema:

@@ -16,7 +16,7 @@ from typing import Any
 
 from cinnabar.schemas.automata.canonical import decimal, parse
 from cinnabar.schemas.decimals import MOST, step_of
-from cinnabar.schemas.errors import RegexError, SchemaError, UnsupportedSchema
+from cinnabar.schemas.errors import RegexError, SchemaError
 from cinnabar.schemas.formats.formats import FORMATS, is_format
 from cinnabar.schemas.judging.checks import KeywordCheck, Test
 from cinnabar.schemas.judging.dialects import Dialect
@@ -34,6 +34,7 @@ from cinnabar.schemas.judging.values import (
     shown,
     split,
 )
+from cinnabar.schemas.refusals import Refusal, refused
 from cinnabar.schemas.regex.patterns import pattern_matches
 
 # The number of texts with a remembered verdict, for each pattern or format: a record is judged again at every
@@ -128,8 +129,7 @@ def choices(place: Place, keyword: str) -> KeywordCheck:
     try:
         allowed: frozenset[Hashable] = frozenset(map(frozen, values))
     except RecursionError:
-        reason = "expected a value with fewer levels"
-        raise UnsupportedSchema(place.pointer, keyword, reason, "describe the levels as schemas") from None
+        raise refused(Refusal.NESTED_CHOICE, place.pointer, keyword) from None
     except ValueError:
         raise broken(place, "JSON") from None
     kinds = {type(value) for value in values}
@@ -277,8 +277,9 @@ def matcher(place: Place, keyword: str, pattern: str) -> Callable[[str], bool]:
     try:
         pattern_matches(pattern, "")
     except RegexError as problem:
-        reason = f"{pattern!r:.80}: {problem}"
-        raise UnsupportedSchema(place.pointer, keyword, reason, "write a simpler pattern") from None
+        raise refused(
+            Refusal.PATTERN_OF_NAMES, place.pointer, keyword, pattern=pattern, problem=problem
+        ) from None
     return lru_cache(_REMEMBERED)(partial(pattern_matches, pattern))
 
 

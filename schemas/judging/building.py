@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from cinnabar.schemas.decimals import DECIMALS
-from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging import applicators as apply
 from cinnabar.schemas.judging import assertions, containers
 from cinnabar.schemas.judging.checks import KeywordCheck, Node
 from cinnabar.schemas.judging.dialects import Dialect, Entry, modern
 from cinnabar.schemas.judging.resources import RECURSIVE, Documents, Place, Resource
+from cinnabar.schemas.refusals import Refusal, refused
 
 MAX_BESIDE = 100
 """The most schemas that may be nested at one value; each takes a frame or two of the stack."""
@@ -290,12 +290,10 @@ def _check_circles(nodes: list[Node]) -> None:
             open_nodes.add(node)
             for check, other in fresh:
                 if other in open_nodes:
-                    reason = "it leads back to itself without going into the value"
-                    advice = "write the intended schema in its place"
-                    raise UnsupportedSchema(check.place.pointer, check.keyword, reason, advice)
+                    raise refused(Refusal.CIRCLE, check.place.pointer, check.keyword)
                 stack.append(other)
     deep = next((node for node in nodes if depth[node] > MAX_BESIDE), None)
     if deep is not None:
         check = next(c for c in deep.checks if any(depth[other] >= MAX_BESIDE for other in c.beside()))
-        reason = f"expected at most {MAX_BESIDE} schemas nested at one value, got {depth[deep]}"
-        raise UnsupportedSchema(check.place.pointer, check.keyword, reason, "nest fewer")
+        pointer, got = check.place.pointer, depth[deep]
+        raise refused(Refusal.NESTED_AT_ONE_VALUE, pointer, check.keyword, most=MAX_BESIDE, got=got)

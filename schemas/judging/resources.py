@@ -14,6 +14,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.judging.dialects import DEFAULT, Dialect, dialect_named
 from cinnabar.schemas.pointers import escape, unescape
+from cinnabar.schemas.refusals import Refusal, refused
 
 # Keywords that hold one schema, a list of schemas, or schemas by name. An older draft knows fewer; a keyword that
 # only a later draft knows then holds schemas that nobody refers to.
@@ -167,11 +168,10 @@ class Documents:
         fragment = unquote(fragment)
         target = self._within(resource, fragment)
         if target is None:
-            reason = f"{reference} leads nowhere"
-            raise UnsupportedSchema(where, keyword, reason, "add its target under $defs")
+            raise refused(Refusal.REFERENCE_NOWHERE, where, keyword, reference=reference)
         if not isinstance(target.value, (dict, bool)):
-            reason = f"expected a schema at {reference}, got {type(target.value).__name__}"
-            raise UnsupportedSchema(where, keyword, reason, "refer to a schema")
+            kind = type(target.value).__name__
+            raise refused(Refusal.REFERENCE_TO_NO_SCHEMA, where, keyword, reference=reference, got=kind)
         self._index(target)
         return target, fragment
 
@@ -197,13 +197,11 @@ class Documents:
 
     def _resource(self, uri: str, where: str, keyword: str, reference: str) -> Resource:
         if uri in self._ambiguous:
-            reason = f"two schemas call themselves {uri}"
-            raise UnsupportedSchema(where, keyword, reason, "give each a name of its own")
+            raise refused(Refusal.REFERENCE_AMBIGUOUS, where, keyword, uri=uri)
         if uri not in self.resources:
             text = _meta_schemas().get(uri)
             if text is None:
-                reason = f"{reference} is not within this schema, and nothing is fetched"
-                raise UnsupportedSchema(where, keyword, reason, "copy its target under $defs")
+                raise refused(Refusal.REFERENCE_ELSEWHERE, where, keyword, reference=reference)
             self._add(text, uri, uri)
         return self.resources[uri]
 
@@ -243,8 +241,7 @@ def _dialect_of(root: Place) -> Dialect:
         raise SchemaError(f"{where}: expected a URI, got {type(name).__name__}")
     dialect = dialect_named(name)
     if dialect is None:
-        reason = f"expected a draft of JSON Schema from 4 to 2020-12, got {name:.80}"
-        raise UnsupportedSchema(where, "$schema", reason, "name one of them, or none for 2020-12")
+        raise refused(Refusal.DRAFT, where, got=name)
     return dialect
 
 

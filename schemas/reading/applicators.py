@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from cinnabar.schemas.errors import NoValue
 from cinnabar.schemas.judging.resources import Place
 from cinnabar.schemas.reading.algebra import forbidden, intersect, restrict, types_of, union
 from cinnabar.schemas.reading.denial import Denial, beyond
@@ -27,6 +26,7 @@ from cinnabar.schemas.reading.shape import (
     branches,
     with_notes,
 )
+from cinnabar.schemas.refusals import Refusal, refused
 
 
 def alternatives(
@@ -134,7 +134,7 @@ def without_denied(reader: ReadingState, shape: Shape, schema: SchemaObject, lev
             broken = what.of(schema.below("not"))
             left = (None if broken is None else intersect(shape, broken)) or shape
     if left is None:
-        reader.nothing(NoValue(schema.pointer("not"), "not"))
+        reader.nothing(refused(Refusal.NOTHING, schema.pointer("not"), "not"))
         return None
     return with_notes(left, shape.notes)
 

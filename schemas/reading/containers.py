@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from cinnabar.schemas.errors import NoValue, UnsupportedSchema
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.algebra import forbidden, intersect, undeclared
 from cinnabar.schemas.reading.named_types import ANY_TYPE
@@ -13,6 +12,7 @@ from cinnabar.schemas.reading.reading_state import CUT, ReadingState, TooMany
 from cinnabar.schemas.reading.scalars import located, whole
 from cinnabar.schemas.reading.schema_object import SchemaObject
 from cinnabar.schemas.reading.shape import Anything, Array, Field, Object, Shape
+from cinnabar.schemas.refusals import Refusal, refused
 
 #: The most rows that an array may demand; nobody fills a form with more of them.
 MAX_MIN_ITEMS = 512
@@ -22,12 +22,10 @@ def array_shape(reader: ReadingState, schema: SchemaObject, level: int) -> Shape
     """The arrays that the keywords of a schema allow; None if no value can be written."""
     low, high = _whole(schema, "minItems") or 0, _whole(schema, "maxItems")
     if high is not None and low > high:
-        reason = f"no array has both {low} items or more and {high} or fewer"
-        reader.nothing(NoValue(schema.pointer("minItems"), "minItems", reason))
+        reader.nothing(refused(Refusal.NO_NUMBER_OF_ITEMS, schema.pointer("minItems"), low=low, high=high))
         return None
     if low > MAX_MIN_ITEMS:
-        reason = f"expected at most {MAX_MIN_ITEMS}, got {low}"
-        raise UnsupportedSchema(schema.pointer("minItems"), "minItems", reason, "lower the bound")
+        raise refused(Refusal.MIN_ITEMS, schema.pointer("minItems"), most=MAX_MIN_ITEMS, got=low)
     wanted = 0
     if "contains" in schema:
         wanted = (_whole(schema, "minContains") if "minContains" in schema else 1) or 0
@@ -48,10 +46,10 @@ def array_shape(reader: ReadingState, schema: SchemaObject, level: int) -> Shape
         item = Anything() if rest is None else reader.optional(rest, ANY_TYPE, level + 1)
     held = reader.optional(schema.below("contains"), ANY_TYPE, level + 1) if "contains" in schema else None
     if wanted and held is None:
-        reader.nothing(NoValue(schema.pointer("contains"), "contains"))
+        reader.nothing(refused(Refusal.NOTHING, schema.pointer("contains"), "contains"))
         return None
     if item is None and max(low, wanted) > len(prefix):
-        reader.nothing(NoValue(schema.pointer("minItems"), "minItems"))
+        reader.nothing(refused(Refusal.NOTHING, schema.pointer("minItems"), "minItems"))
         return None
     return Array(
         item, max(low, wanted), high, prefix=tuple(prefix[:high]), unique=schema.get("uniqueItems") is True,
@@ -96,7 +94,7 @@ def object_shape(reader: ReadingState, schema: SchemaObject, level: int) -> Shap
         if shape is not None:
             fields.append(Field(name, shape, needed))
         elif needed:
-            reader.nothing(NoValue(schema.pointer("required"), "required"))
+            reader.nothing(refused(Refusal.NOTHING, schema.pointer("required"), "required"))
             return None
         else:
             reader.problem = before
@@ -109,8 +107,7 @@ def object_shape(reader: ReadingState, schema: SchemaObject, level: int) -> Shap
         reader.left_out.append((schema.pointer("properties"), CUT))
     low, high = _whole(schema, "minProperties") or 0, _whole(schema, "maxProperties")
     if low > MAX_MIN_ITEMS and low > len(fields):
-        reason = f"expected at most {MAX_MIN_ITEMS} if fewer are declared, got {low}"
-        raise UnsupportedSchema(schema.pointer("minProperties"), "minProperties", reason, "lower the bound")
+        raise refused(Refusal.MIN_PROPERTIES, schema.pointer("minProperties"), most=MAX_MIN_ITEMS, got=low)
     patterns = (*patterns, *denied) if frame.additional is not None or patterns else ()
     return replace(
         frame, fields=tuple(fields), patterns=patterns, min_properties=low, max_properties=high,

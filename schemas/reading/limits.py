@@ -15,6 +15,7 @@ from typing import Any
 from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.judging.resources import MAPS
 from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.refusals import Refusal, refused
 
 #: The most objects and lists nested within one another. Real schemas have 24 at most; a recursive walk takes up to
 #: three frames for each, of the thousand that Python allows.
@@ -40,21 +41,20 @@ def check_limits(schema: Any, name: str = "schema") -> None:
         if isinstance(value, dict):
             for key in value:
                 if isinstance(key, str) and not key.isascii() and _SURROGATE.search(key):
-                    raise _no_unicode(_steps(way), f"the name {ascii(key)[:80]}")
+                    raise _refused_at(_steps(way), Refusal.SURROGATE, text=f"the name {ascii(key)[:80]}")
         for step, part in value.items() if isinstance(value, dict) else enumerate(value):
             if isinstance(part, (dict, list, tuple)):
                 pending.append((part, level + 1, (step, way)))
             elif isinstance(part, str):
                 if not part.isascii() and _SURROGATE.search(part):
-                    raise _no_unicode(_steps((step, way)), ascii(part)[:80])
+                    raise _refused_at(_steps((step, way)), Refusal.SURROGATE, text=ascii(part)[:80])
             elif isinstance(part, (int, float, Decimal)):
                 _check_number(part, (step, way), name)
 
 
 def too_deep(steps: Sequence[Any]) -> UnsupportedSchema:
     """The error for a value one level too deep, at the end of these steps from the root."""
-    reason = f"more than {MAX_LEVELS} objects and lists within one another"
-    return _refused(steps, reason, "nest fewer, or put inner schemas under $defs and refer to them")
+    return _refused_at(steps, Refusal.NESTED_CONTAINERS, most=MAX_LEVELS)
 
 
 def _check_number(number: int | float | Decimal, way: Any, name: str) -> None:
@@ -71,20 +71,14 @@ def _check_number(number: int | float | Decimal, way: Any, name: str) -> None:
     if not finite:
         raise SchemaError(f"{name}: {_pointer(_steps(way))}: expected JSON, got {json.dumps(float(number))}")
     if long:
-        reason = f"a number of more than {MAX_DIGITS:,} digits, written without an exponent"
-        raise _refused(_steps(way), reason, "leave it out, or write a shorter one")
+        raise _refused_at(_steps(way), Refusal.DIGITS, most=MAX_DIGITS)
 
 
-def _no_unicode(steps: Sequence[Any], what: str) -> UnsupportedSchema:
-    reason = f"expected valid Unicode, got a lone surrogate in {what}"
-    return _refused(steps, reason, "no text in UTF-8 has one; leave it out")
-
-
-def _refused(steps: Sequence[Any], reason: str, advice: str) -> UnsupportedSchema:
+def _refused_at(steps: Sequence[Any], refusal: Refusal, **told: object) -> UnsupportedSchema:
     *above, keyword = [str(step) for step in steps if not isinstance(step, int)] or ["schema"]
     if above and above[-1] in MAPS:
         keyword = above[-1]
-    return UnsupportedSchema(_pointer(steps), keyword, reason, advice)
+    return refused(refusal, _pointer(steps), keyword, **told)
 
 
 def _steps(way: Any) -> list[Any]:

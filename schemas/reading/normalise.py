@@ -12,12 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cinnabar.schemas.errors import NoValue, UnsupportedSchema
+from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging.resources import LISTS, MAPS, Documents
 from cinnabar.schemas.reading.named_types import ANY_TYPE
 from cinnabar.schemas.reading.reading_state import MAX_DEMANDED, TooMany
 from cinnabar.schemas.reading.shape import Shape
 from cinnabar.schemas.reading.shape_reader import ShapeReader
+from cinnabar.schemas.refusals import Refusal, refused
 
 #: The depths of nested containers that are tried, the most first; the last level has only required properties.
 LEVELS = (40, 7, 5, 4, 3, 2, 1)
@@ -53,15 +54,11 @@ def normalise(schema: dict[str, Any] | bool, denying: bool = False) -> Normalise
             try:
                 shape = reader.read(documents.root, ANY_TYPE, 0)
             except TooMany as stopped:
-                reason = f"there are more than {MAX_DEMANDED:,} parts up to here that cannot be left out"
-                keyword = _keyword(stopped.pointer)
-                problem = UnsupportedSchema(stopped.pointer, keyword, reason, "demand fewer values at once")
+                problem = refused(Refusal.DEMANDS, stopped.pointer, _keyword(stopped.pointer), most=MAX_DEMANDED)
                 deepest = reader.deepest
                 continue
             except RecursionError:
-                reason = "it is nested within too many others"
-                keyword = _keyword(reader.reached)
-                problem = UnsupportedSchema(reader.reached, keyword, reason, "flatten the schema")
+                problem = refused(Refusal.NESTED_SHAPES, reader.reached, _keyword(reader.reached))
                 continue
             if shape is not None:
                 return Normalised(shape, tuple(dict.fromkeys(reader.left_out)))
@@ -69,7 +66,7 @@ def normalise(schema: dict[str, Any] | bool, denying: bool = False) -> Normalise
             break
         if not reader.stopped:
             break
-    raise problem or NoValue("", "type")
+    raise problem or refused(Refusal.NOTHING, "", "type")
 
 
 def _keyword(pointer: str) -> str:

@@ -12,17 +12,16 @@ from cinnabar.schemas.automata.canonical import decimal, scalar_text
 from cinnabar.schemas.automata.minimise import MAX_RAW_STATES
 from cinnabar.schemas.decimals import DECIMALS, MOST, step_of
 from cinnabar.schemas.errors import (
-    NoValue,
     RegexError,
     TooLarge,
     TooMuchWork,
     UnsupportedNumber,
-    UnsupportedSchema,
 )
 from cinnabar.schemas.formats.formats import format_content
 from cinnabar.schemas.reading.algebra import union
 from cinnabar.schemas.reading.language import MAX_UNROLLED_LENGTH, language, smallest
 from cinnabar.schemas.reading.shape import Array, Enum, Field, Null, Number, Object, Shape, String, branches
+from cinnabar.schemas.refusals import Refusal, refused
 from cinnabar.schemas.regex import budget
 from cinnabar.schemas.regex.patterns import written
 
@@ -32,18 +31,16 @@ BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 
 
 @contextmanager
-def located(pointer: str, keyword: str, advice: str = "loosen the bound") -> Iterator[None]:
+def located(pointer: str, keyword: str, too_large: Refusal = Refusal.BOUND) -> Iterator[None]:
     """Gives the errors of the automata their place in the schema."""
     try:
         yield
     except RegexError as problem:
-        advice = "write a pattern that is regular, or leave it out"
-        raise UnsupportedSchema(pointer, keyword, str(problem), advice) from None
+        raise refused(Refusal.PATTERN, pointer, keyword, problem=problem) from None
     except TooMuchWork as problem:
-        advice = "write fewer patterns, or simpler ones"
-        raise UnsupportedSchema(pointer, keyword, str(problem), advice) from None
+        raise refused(Refusal.PATTERNS, pointer, keyword, problem=problem) from None
     except (TooLarge, UnsupportedNumber) as problem:
-        raise UnsupportedSchema(pointer, keyword, str(problem), advice) from None
+        raise refused(too_large, pointer, keyword, problem=problem) from None
 
 
 def string_shape(schema: Mapping[str, Any], pointer: str) -> String:
@@ -51,10 +48,9 @@ def string_shape(schema: Mapping[str, Any], pointer: str) -> String:
     low, high = whole(schema, "minLength", pointer) or 0, whole(schema, "maxLength", pointer)
     place = f"{pointer}/minLength"
     if high is not None and low > high:
-        raise NoValue(place, "minLength", f"no string has both {low} characters or more and {high} or fewer")
+        raise refused(Refusal.NO_LENGTH, place, low=low, high=high)
     if low > MAX_UNROLLED_LENGTH:
-        reason = f"expected at most {MAX_UNROLLED_LENGTH}, got {low}"
-        raise UnsupportedSchema(place, "minLength", reason, "lower the bound")
+        raise refused(Refusal.MIN_LENGTH, place, most=MAX_UNROLLED_LENGTH, got=low)
     name = schema.get("format")
     known = (name,) if name is not None and format_content(name) is not None else ()
     patterns = (schema["pattern"],) if "pattern" in schema else ()
@@ -87,8 +83,7 @@ def number_shape(schema: Mapping[str, Any], pointer: str, integer: bool) -> Numb
     if DECIMALS in schema:
         step = step_of(schema[DECIMALS])
         if step is None:
-            reason = f"expected a whole number from 0 to {MOST}, got {schema[DECIMALS]!r:.40}"
-            raise UnsupportedSchema(f"{pointer}/{DECIMALS}", DECIMALS, reason, "name the most decimal places")
+            raise refused(Refusal.DECIMALS, f"{pointer}/{DECIMALS}", most=MOST, got=schema[DECIMALS])
         multiples[DECIMALS] = step
     shape = Number(
         integer,
@@ -110,8 +105,7 @@ def number_shape(schema: Mapping[str, Any], pointer: str, integer: bool) -> Numb
 
 def choices_shape(values: list[Any], pointer: str, keyword: str) -> Shape | None:
     """The shape of these values of `enum` or `const` alone, without those that no text spells."""
-    advice = "name fewer or shorter values, or describe them by a pattern or bounds"
-    with located(pointer, keyword, advice):
+    with located(pointer, keyword, Refusal.CHOICES):
         chosen = union([shape for value in values if (shape := value_shape(value)) is not None])
         for branch in () if chosen is None else branches(chosen):
             if isinstance(branch, Enum) and _raw_states(branch.options) > MAX_STATES:
@@ -182,10 +176,10 @@ def _exact(value: Any, pointer: str, keyword: str) -> Decimal:
     try:
         return decimal(value)
     except ValueError as problem:
-        raise UnsupportedSchema(pointer, keyword, str(problem), "correct the number") from None
+        raise refused(Refusal.NUMBER, pointer, keyword, problem=problem) from None
 
 
 def _inhabited(shape: Number | String, pointer: str, keyword: str) -> None:
     with located(pointer, keyword):
         if smallest(shape) is None:
-            raise NoValue(pointer, keyword)
+            raise refused(Refusal.NOTHING, pointer, keyword)

@@ -8,13 +8,13 @@ from typing import Any
 
 from cinnabar.schemas.automata.canonical import json_text
 from cinnabar.schemas.decimals import DECIMALS
-from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging.dialects import Entry
 from cinnabar.schemas.judging.resources import Place
 from cinnabar.schemas.lookups import lookup_of
 from cinnabar.schemas.page_ranges import PAGES, page_ranges_of
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.shape import Binding, Notes
+from cinnabar.schemas.refusals import Refusal, refused
 
 #: The keywords for each JSON type; a schema without `type` is read as of the types of its keywords.
 ABOUT = {
@@ -82,12 +82,10 @@ def schema_notes(schema: Mapping[str, Any], pointer: str) -> Notes:
     texts = [annotation(example) for example in examples] if isinstance(examples, list) else []
     day_first = schema.get(DAY_FIRST)
     if not isinstance(day_first, bool | None):
-        reason = f"expected true or false, got {day_first!r:.40}"
-        raise UnsupportedSchema(f"{pointer}/{DAY_FIRST}", DAY_FIRST, reason, "write true if the day comes first")
+        raise refused(Refusal.DAY_FIRST, f"{pointer}/{DAY_FIRST}", got=day_first)
     written = schema.get(WRITTEN, False)
     if not isinstance(written, bool):
-        reason = f"expected true or false, got {written!r:.40}"
-        raise UnsupportedSchema(f"{pointer}/{WRITTEN}", WRITTEN, reason, "write true if no words are copied")
+        raise refused(Refusal.WRITTEN, f"{pointer}/{WRITTEN}", got=written)
     return Notes(
         _words(schema.get("title")),
         _words(schema.get("description")),
@@ -107,8 +105,7 @@ def _former_names(found: object, pointer: str) -> tuple[str, ...]:
     """The names of `x-cinnabar-was`. Raises UnsupportedSchema for another form."""
     names = [found] if isinstance(found, str) else found
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        reason = "expected the former name of the property, or a list of its former names"
-        raise UnsupportedSchema(pointer, WAS, reason, f'write "{WAS}": "OLD_NAME"')
+        raise refused(Refusal.FORMER_NAME, pointer)
     return tuple(names)
 
 
@@ -124,13 +121,12 @@ def _words_of_options(schema: Mapping[str, Any], pointer: str) -> tuple[tuple[st
         for words in lists.values()
     )
     if not good:
-        reason = "expected an object that gives each option a text or a list of texts"
-        raise UnsupportedSchema(f"{pointer}/{WORDS}", WORDS, reason, 'write {"OPTION": ["other word", …]}')
+        raise refused(Refusal.OPTION_WORDS, f"{pointer}/{WORDS}")
     known = [_option(option) for option in schema.get("enum", ())]
     unknown = next((option for option in lists if option not in known), None) if known else None
     if unknown is not None:
-        reason = f"{unknown!r} is none of the choices {', '.join(sorted(known))}"
-        raise UnsupportedSchema(f"{pointer}/{WORDS}/{escape(unknown)}", WORDS, reason, "name one of the choices")
+        place, choices = f"{pointer}/{WORDS}/{escape(unknown)}", ", ".join(sorted(known))
+        raise refused(Refusal.OPTION_UNKNOWN, place, option=unknown, choices=choices)
     return tuple((option, tuple(word.strip() for word in words)) for option, words in lists.items())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from cinnabar.schemas.errors import NoValue, UnsupportedSchema
+from cinnabar.schemas.errors import NoValue
 from cinnabar.schemas.formats.formats import format_content
 from cinnabar.schemas.judging.dialects import Dialect, modern
 from cinnabar.schemas.judging.resources import RECURSIVE, Place, Resource
@@ -24,6 +24,7 @@ from cinnabar.schemas.reading.reading_state import ReadingState
 from cinnabar.schemas.reading.scalars import choices_shape, located, number_shape, string_shape
 from cinnabar.schemas.reading.schema_object import ABOUT, SchemaObject, schema_notes
 from cinnabar.schemas.reading.shape import Anything, Shape, branches, is_scalar, with_notes
+from cinnabar.schemas.refusals import Refusal, refused
 
 #: The most conditions on the presence of properties that become alternatives.
 _MAX_DEPENDENT = 3
@@ -56,7 +57,7 @@ class ShapeReader(ReadingState):
         try:
             self.count(place.pointer)
             if place.value is False:
-                self.nothing(NoValue(place.pointer, "false", "no value is allowed here"))
+                self.nothing(refused(Refusal.FALSE, place.pointer))
                 return None
             if not isinstance(place.value, Mapping) or not place.value:
                 return Anything() if types == ANY_TYPE else restrict(Anything(), types)
@@ -68,7 +69,7 @@ class ShapeReader(ReadingState):
             shape: Shape | None = Anything()
             for keyword, part in self._parts(schema, types, level):
                 if part is None:
-                    self.nothing(NoValue(schema.pointer(keyword), keyword))
+                    self.nothing(refused(Refusal.NOTHING, schema.pointer(keyword), keyword))
                     return None
                 assert shape is not None
                 alone = isinstance(shape, Anything)
@@ -76,12 +77,12 @@ class ShapeReader(ReadingState):
                     shape = intersect(shape, part)
                 # A part that stands alone was checked when it was made.
                 if shape is None or not (alone or _inhabited(shape, schema, keyword)):
-                    self.nothing(NoValue(schema.pointer(keyword), keyword))
+                    self.nothing(refused(Refusal.NOTHING, schema.pointer(keyword), keyword))
                     return None
             assert shape is not None
             shape = shape if types == ANY_TYPE else restrict(shape, types)
             if shape is None:
-                self.nothing(NoValue(schema.pointer("type"), "type"))
+                self.nothing(refused(Refusal.NOTHING, schema.pointer("type"), "type"))
                 return None
             shape = with_unevaluated(self, shape, schema, level)
             shape = without_denied(self, shape, schema, level)
@@ -151,9 +152,7 @@ class ShapeReader(ReadingState):
             self.stopped = True
             what = f"the form has {self.unrolled} levels of a schema that contains itself, and no more"
             self.left_out.append((schema.pointer(keyword), what))
-            advice = "write the wanted levels one by one"
-            reason = "it contains itself without an end"
-            self.nothing(UnsupportedSchema(schema.pointer(keyword), keyword, reason, advice))
+            self.nothing(refused(Refusal.CONTAINS_ITSELF, schema.pointer(keyword), keyword))
             return None
         self.following.append(id(target))
         try:

@@ -28,8 +28,8 @@ from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.columns.arrow import PRECISION, arrow_schema, arrow_type, arrow_value
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource
-from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.refusals import Refusal, refused
 
 KEYWORD = "x-cinnabar-checks"
 #: Before the name of a check in the flag of a record that fails it.
@@ -99,10 +99,10 @@ class Checks:
         try:
             names = tables_in(self._database.syntax(spelled))
         except NoCheck as error:
-            raise UnsupportedSchema(at, KEYWORD, error.reason, error.advice) from None
+            raise refused(Refusal.CHECK_EXPRESSION, at, problem=error.reason, advice=error.advice) from None
         except (duckdb.Error, UnicodeError, RecursionError) as error:
             reason = str(error).split("\n")[0].strip()
-            raise UnsupportedSchema(at, KEYWORD, f"expected an expression that DuckDB accepts, got {reason}") from None
+            raise refused(Refusal.CHECK_SYNTAX, at, problem=reason) from None
         return CaseCheck(spelled, tuple(dict.fromkeys(one.lower() for one in names)))
 
     def _stated(self, name: str, expression: Any) -> str:
@@ -110,12 +110,10 @@ class Checks:
         at = f"/{KEYWORD}/{escape(name)}"
         plain = name and len(name) <= _LONGEST_NAME and all(c.isalnum() or c in "_-." for c in name)
         if not plain:
-            reason = f"expected a name of 1 to {_LONGEST_NAME} letters, digits, _, - and ., got {name[:80]!r}"
-            raise UnsupportedSchema(at, KEYWORD, reason)
+            raise refused(Refusal.CHECK_NAME, at, most=_LONGEST_NAME, got=name[:80])
         if not isinstance(expression, str) or not expression.strip() or len(expression) > LONGEST:
             got = f"{len(expression):,} characters" if isinstance(expression, str) else _kind(expression)
-            reason = f"expected an expression in SQL of 1 to {LONGEST:,} characters, got {got}"
-            raise UnsupportedSchema(at, KEYWORD, reason)
+            raise refused(Refusal.CHECK_LENGTH, at, most=LONGEST, got=got)
         return at
 
     def _check(self, name: str, expression: Any, pointers: Mapping[str, str]) -> Check:
@@ -126,13 +124,13 @@ class Checks:
         except NoCheck as error:
             others = qualifiers_in(expression) - {column.casefold() for column in pointers}
             between = "; a check between documents of a case names its own schema, as in invoice.total = order.total"
-            raise UnsupportedSchema(at, KEYWORD, error.reason, error.advice + between * bool(others)) from None
+            advice = error.advice + between * bool(others)
+            raise refused(Refusal.CHECK_EXPRESSION, at, problem=error.reason, advice=advice) from None
         except (duckdb.Error, UnicodeError, RecursionError) as error:
             reason = str(error).split("\n")[0].strip()
-            raise UnsupportedSchema(at, KEYWORD, f"expected an expression that DuckDB accepts, got {reason}") from None
+            raise refused(Refusal.CHECK_SYNTAX, at, problem=reason) from None
         if got != "BOOLEAN":
-            reason = f"expected an expression that is true or false, got one of the type {got}"
-            raise UnsupportedSchema(at, KEYWORD, reason, "compare it with something: =, <=, between, in")
+            raise refused(Refusal.CHECK_TYPE, at, got=got)
         return Check(name, expression, named.columns, named.places)
 
     def evaluate(self, records: Sequence[str]) -> list[Results]:
@@ -201,19 +199,17 @@ def _stated_checks(schema: Any) -> dict[str, Any]:
         return {}
     deeper = next(_deeper(schema, ""), None)
     if deeper is not None:
-        reason = "expected at the root of the schema, where all columns of the record are known"
-        raise UnsupportedSchema(deeper, KEYWORD, reason)
+        raise refused(Refusal.CHECKS_BELOW_ROOT, deeper)
     if KEYWORD not in schema:
         near = difflib.get_close_matches(KEYWORD, [name for name in schema if name.startswith("x-")], 1, 0.9)
         if near:
-            raise UnsupportedSchema(f"/{escape(near[0])}", near[0], f"expected the keyword {KEYWORD}, got {near[0]}")
+            raise refused(Refusal.CHECKS_MISSPELLED, f"/{escape(near[0])}", near[0], got=near[0])
         return {}
     stated = schema[KEYWORD]
     if not isinstance(stated, dict):
-        example = '{"adds_up": "net + tax = gross"}'
-        raise UnsupportedSchema(f"/{KEYWORD}", KEYWORD, f"expected an object such as {example}, got {_kind(stated)}")
+        raise refused(Refusal.CHECKS, f"/{KEYWORD}", got=_kind(stated))
     if len(stated) > _MOST:
-        raise UnsupportedSchema(f"/{KEYWORD}", KEYWORD, f"expected at most {_MOST} checks, got {len(stated)}")
+        raise refused(Refusal.CHECKS_TOO_MANY, f"/{KEYWORD}", most=_MOST, got=len(stated))
     return stated
 
 

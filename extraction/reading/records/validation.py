@@ -20,9 +20,10 @@ from pydantic import TypeAdapter, ValidationError
 from cinnabar.extraction.reading.records.translation import ECMA_PATTERN, DecimalPlaces, EcmaPattern, translated
 from cinnabar.schemas.compiling.loading import SchemaSource
 from cinnabar.schemas.decimals import DECIMALS
-from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
+from cinnabar.schemas.errors import SchemaError
 from cinnabar.schemas.judging.resources import Documents, Place
 from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.refusals import Refusal, refused
 
 _Kind = jsonschema_rs.ValidationErrorKind
 _NONE_FITS = (_Kind.AnyOf, _Kind.OneOfNotValid)
@@ -186,9 +187,7 @@ def check_routes(schema: Any) -> None:
         if isinstance(place.value, dict):
             for keyword in _ASKING:
                 if keyword in place.value and _ways(place, documents, counted) > _MAX_WAYS:
-                    reason = f"more than {_MAX_WAYS:,} ways lead through the keywords beside it"
-                    advice = "describe the parts once, without alternatives that lead to the same ones"
-                    raise UnsupportedSchema(f"{place.pointer}/{keyword}", keyword, reason, advice)
+                    raise refused(Refusal.WAYS, f"{place.pointer}/{keyword}", keyword, most=_MAX_WAYS)
         pending += reversed(list(_children(place)))
 
 

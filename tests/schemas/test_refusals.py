@@ -1,0 +1,63 @@
+"""The closed table of refusals: no schema is refused otherwise, and the page of JSON Schema has them all."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from cinnabar.schemas.errors import NoValue, UnsupportedSchema
+from cinnabar.schemas.refusals import Refusal, refused
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("schemas", "kernels", "engine", "extraction", "flows", "apps", "src")
+TREES = {path: ast.parse(path.read_text("utf-8")) for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
+
+
+def page_rows() -> list[str]:
+    """The first cells of the table under `What is refused`."""
+    text = (ROOT / "docs/json-schema.md").read_text("utf-8")
+    table = text.partition("## What is refused")[2].partition("\n## ")[0]
+    lines = [line for line in table.splitlines() if line.startswith("| ")]
+    return [line.removeprefix("| ") for line in lines[1:]]
+
+
+def test_no_schema_is_refused_outside_of_the_table() -> None:
+    made = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "id", getattr(node.func, "attr", "")) in (UnsupportedSchema.__name__, NoValue.__name__)
+    ]
+    assert made == []
+
+
+def test_each_refusal_is_used() -> None:
+    used = {
+        node.attr
+        for tree in TREES.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == Refusal.__name__
+    }
+    assert {refusal.name for refusal in Refusal} == used
+
+
+@pytest.mark.parametrize("refusal", Refusal, ids=lambda refusal: refusal.name)
+def test_a_refusal_has_a_reason_and_a_way_out_and_stands_in_the_page(refusal: Refusal) -> None:
+    assert refusal.value.reason and refusal.value.advice and refusal.value.rows
+    rows = page_rows()
+    for beginning in refusal.value.rows:
+        assert len([row for row in rows if row.startswith(beginning)]) == 1, beginning
+
+
+def test_each_row_of_the_page_belongs_to_a_refusal() -> None:
+    beginnings = tuple(row for refusal in Refusal for row in refusal.value.rows)
+    assert [row for row in page_rows() if not row.startswith(beginnings)] == []
+
+
+def test_a_refusal_fills_its_reason_and_names_its_keyword() -> None:
+    error = refused(Refusal.MIN_ITEMS, "/minItems", most=512, got=600)
+    assert str(error) == "/minItems: minItems: expected at most 512, got 600 (lower the bound)"
+    assert isinstance(refused(Refusal.NOTHING, "/type", "type"), NoValue)
