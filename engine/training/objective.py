@@ -70,11 +70,7 @@ def losses(network: Network, batch: TrainingBatch) -> dict[str, Tensor]:
         out["unsigned"] = F.binary_cross_entropy_with_logits(unsigned, targets.unsigned[signed])
 
     if (targets.choice != IGNORE).any():
-        i, j = targets.choice_at.unbind(-1)
-        options = vectors[targets.choice_options.clamp(min=0)]
-        scores = network.choices(look.slots[i, j], options, targets.choice_printed, options_supported).float()
-        scores = torch.where(targets.choice_options >= 0, scores, FLOOR)
-        out["choice"] = F.cross_entropy(scores, targets.choice, ignore_index=IGNORE)
+        out["choice"] = _choice_loss(network, batch, look, vectors, options_supported)
     if (targets.boolean != IGNORE).any():
         booleans = network.boolean_scores(look.slots, supported)
         out["boolean"] = F.cross_entropy(
@@ -86,6 +82,18 @@ def losses(network: Network, batch: TrainingBatch) -> dict[str, Tensor]:
         tags = held.tags.float()
         out["tags"] = F.cross_entropy(tags.flatten(0, 1), targets.tags.flatten(), ignore_index=IGNORE)
     return out
+
+
+def _choice_loss(
+    network: Network, batch: TrainingBatch, look: DecoderOutput, vectors: Tensor, supported: Tensor
+) -> Tensor:
+    """Returns the loss of the chosen options, of which `vectors` holds all and `supported` the support."""
+    targets = batch.targets
+    i, j = targets.choice_at.unbind(-1)
+    options = vectors[targets.choice_options.clamp(min=0)]
+    scores = network.choices(look.slots[i, j], options, targets.choice_printed, supported).float()
+    scores = torch.where(targets.choice_options >= 0, scores, FLOOR)
+    return F.cross_entropy(scores, targets.choice, ignore_index=IGNORE)
 
 
 def _row_losses(network: Network, batch: TrainingBatch, look: DecoderOutput) -> dict[str, Tensor]:

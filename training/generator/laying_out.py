@@ -96,14 +96,8 @@ def lay_out(lines: Sequence[Line], style: Style, rng: random.Random) -> Laid:
         out.append("\n")
         at += 1
     text = "".join(out)
-    found = None
-    if style.page:
-        found = (
-            np.array(starts, np.int32),
-            np.array(ends, np.int32),
-            np.array(boxes, np.float32).reshape(-1, 4),
-        )
-    return Laid(text, prints, rows, found)
+    page = (np.array(starts, np.int32), np.array(ends, np.int32), np.array(boxes, np.float32).reshape(-1, 4))
+    return Laid(text, prints, rows, page if style.page else None)
 
 
 def _line_boxes(

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -76,8 +76,6 @@ def fetch_checkpoint(
     import huggingface_hub
     from huggingface_hub import errors
 
-    from cinnabar.engine.models.language.language_model import load_texts  # Cold start: Torch takes a second.
-
     endpoint = os.environ.get("HF_ENDPOINT") or None
     try:
         with _online():
@@ -91,21 +89,7 @@ def fetch_checkpoint(
             out.mkdir(parents=True, exist_ok=True)
             origin = json.dumps({"name": name, "revision": commit}) + "\n"
             (out / ORIGIN).write_text(origin, encoding="utf-8")
-            for file in files:
-                if file.name in (CONFIG, GENERATION):
-                    fetch(file)
-            read_family(out)
-            _check_room(out, files)
-            weights = [file for file in files if file.name.endswith(".safetensors")]
-            for file in files:
-                if file not in weights:
-                    fetch(file)
-            # What the folder lacks is told before its weights are fetched.
-            load_texts(out)
-            size = sum(file.size for file in weights)
-            say(f"{name}: {size / 1e9:.2f} GB of weights; as stored they take as much memory")
-            for file in weights:
-                fetch(file)
+            _fetch_weights_last(name, files, out, fetch, say)
     except errors.GatedRepoError as error:
         raise UsageError(
             f"{name}: its owners give it to named users only; ask for access there and set HF_TOKEN"
@@ -123,6 +107,28 @@ def fetch_checkpoint(
             f"{name}: fetching from {hub} failed: {reason}; run the same command again, it goes on"
         ) from error
     return Fetched(out, commit, len(files), sum(file.size for file in files))
+
+
+def _fetch_weights_last(
+    name: str, files: Sequence[HubFile], out: Path, fetch: Callable[[HubFile], None], say: Callable[[str], None]
+) -> None:
+    """Fetches the files of a checkpoint; what cannot run or is lacking is found before its weights are fetched."""
+    from cinnabar.engine.models.language.language_model import load_texts  # Cold start: Torch takes a second.
+
+    for file in files:
+        if file.name in (CONFIG, GENERATION):
+            fetch(file)
+    read_family(out)
+    _check_room(out, files)
+    weights = [file for file in files if file.name.endswith(".safetensors")]
+    for file in files:
+        if file not in weights:
+            fetch(file)
+    load_texts(out)
+    size = sum(file.size for file in weights)
+    say(f"{name}: {size / 1e9:.2f} GB of weights; as stored they take as much memory")
+    for file in weights:
+        fetch(file)
 
 
 def fetch_file(repository: str, revision: str, name: str, size: int, sha256: str, path: Path) -> None:
