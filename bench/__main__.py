@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-TESTS = ("tests", "tests/engine", "tests/engine/diffusion")
 #: Nothing is fetched or reported.
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
 
@@ -36,10 +35,8 @@ def main() -> int:
         width = max(map(len, known))
         print("\n".join(f"{name:{width}}  {line}" for name, line in known.items()))
         return 0 if len(sys.argv) < 2 else 2
-    # What the tests have in common serves some of them too. A thread each, as the figures are told for one core.
-    paths = [str(HERE.parent / folder) for folder in TESTS]
-    paths += filter(None, [os.environ.get("PYTHONPATH")])
-    os.environ |= OFFLINE | {"PYTHONPATH": os.pathsep.join(paths), "PREFECT_HOME": str(HERE.parent / ".prefect")}
+    os.environ |= OFFLINE | {"PREFECT_HOME": str(HERE.parent / ".prefect")}
+    # A thread each, as the figures are told for one core.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     return subprocess.run([sys.executable, "-m", f"bench.{sys.argv[1]}", *sys.argv[2:]], check=False).returncode
 

@@ -22,8 +22,9 @@ from importlib.metadata import requires
 from pathlib import Path
 from statistics import median
 
-from import_graph import FOLDERS, ROOT, TOP, floors, folders, in_circles
 from packaging.requirements import Requirement
+from tests.support import ROOT
+from tests.support.import_graph import FOLDERS, TOP, floors, folders, in_circles
 
 from bench.recording import Row, record
 from bench.reporting import table

@@ -54,14 +54,14 @@ _OPTIONS = {"paged_attention_triton._attend of float32": {"num_warps": WARPS_OF_
 _TYPES = {"i": "i32", "l": "i64", "h": "bf16", "f": "fp32", "b": "i1"}
 #: Compute capabilities: Hopper and Blackwell.
 TARGETS = (90, 100)
-#: Scripts of tests/kernels with their arguments.
+#: Programs of tests/kernels with their arguments.
 COMPARISONS: dict[str, tuple[str, ...]] = {
-    "compare_blocks.py": ("20",),
-    "compare_attention.py": (),
-    "compare_layer_parts.py": (),
-    "compare_experts.py": (),
+    "compare_blocks": ("20",),
+    "compare_attention": (),
+    "compare_layer_parts": (),
+    "compare_experts": (),
 }
-_FOLDER = Path(__file__).parents[1] / "tests" / "kernels"
+_ROOT = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,8 @@ def compared(script: str, *arguments: str) -> str:
     import torch
 
     environment = dict(os.environ) if torch.cuda.is_available() else {**os.environ, "TRITON_INTERPRET": "1"}
-    command = [sys.executable, str(_FOLDER / script), *arguments]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", f"tests.kernels.{script}", *arguments]
+    done = subprocess.run(command, cwd=_ROOT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError((done.stdout + done.stderr)[-2000:])
     return done.stdout.splitlines()[-1]

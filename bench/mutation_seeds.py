@@ -300,7 +300,7 @@ def _mails() -> Iterator[tuple[str, bytes]]:
 
 
 def _outlook() -> Iterator[tuple[str, bytes]]:
-    from outlook_files import Item, msg, tnef
+    from tests.support.outlook_files import Item, msg, tnef
 
     item = Item({0x0037: "Subject", 0x1000: "The body of an item", 0x0C1F: "a@example.org", 0x0C1A: "Ann"})
     item.recipients.append({0x3001: "Bob", 0x3003: "b@example.org", 0x0C15: 1})
@@ -371,7 +371,7 @@ def _images() -> Iterator[tuple[str, bytes]]:
 
 
 def _archives() -> Iterator[tuple[str, bytes]]:
-    from encrypted_archive import encrypted_zip
+    from tests.support.encrypted_archive import encrypted_zip
 
     yield "a.zip", _zipped(("x.txt", b"words"), ("y.csv", b"a,b\n1,2\n"), ("z.zip", _zipped(("in.txt", b"inner"))))
     yield "locked.zip", encrypted_zip("x.txt", b"words", PASSWORD)

@@ -1,6 +1,6 @@
 """Asks a server that misbehaves about many documents; checks that all are accounted for and the cost is exact.
 
-    PYTHONPATH=tests python -m bench.remote_report --documents 1000 --share 0.2
+    python -m bench.remote_report --documents 1000 --share 0.2
 
 The server speaks the documented contract of Mercury's API over HTTP on this machine and keeps a ledger of its own. It
 answers a share of all requests with a fault: refusals with and without Retry-After, errors, cut connections, slow
@@ -23,7 +23,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import mercury_server as mercury
+from tests.support import mercury_server as mercury
 
 from cinnabar.engine.models.remote.serving import RemoteSettings
 from cinnabar.extraction.plan.run_options import RunOptions

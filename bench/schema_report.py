@@ -1,6 +1,6 @@
 """Measures the promises of Cinnabar about any JSON Schema, over a folder of schema suites, as one Markdown table.
 
-    PYTHONPATH=tests/engine:tests/engine/diffusion .venv/bin/python -m bench.schema_report ../shared/suites --sample 40
+    python -m bench.schema_report ../shared/suites --sample 40
 
 The folder has `json-schema-test-suite` (the standard's own, draft 2020-12) and `jsonschemabench` (real schemas with
 instances). A folder `tools` beside it may have `schema_traps.py`, probes of common mistakes. `--sample N` takes about N
@@ -17,9 +17,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from random_model import SteeredModel, request
-from random_scores import records_at_random
-from steps_of_a_fill import EFFORTS, fill_at_random, in_the_forms_way, independent, objections, refusals
+from tests.support.random_model import SteeredModel, request
+from tests.support.random_scores import records_at_random
+from tests.support.steps_of_a_fill import EFFORTS, fill_at_random, in_the_forms_way, independent, objections, refusals
 
 from bench.recording import Row, record
 from bench.schema_costs import costs

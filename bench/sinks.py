@@ -2,8 +2,8 @@
 
     python -m bench.sinks --documents 60 --kills 10
 
-The places are a real PostgreSQL, moto's server of S3, and folders of this machine; the programs of `tests/` stand on
-PYTHONPATH. After each change every place is compared with the views of the folder, row by row.
+The places are a real PostgreSQL, moto's server of S3, and folders of this machine. After each change every place is
+compared with the views of the folder, row by row.
 
     python -m bench.sinks --deliver OUT ADDRESS     one delivery, as this program starts it
 """
@@ -21,10 +21,10 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from corrected_folder import LATER, digest_of, run
-from held_by_sinks import differing
-from object_stores import s3_server
-from postgresql_server import INITDB, server
+from tests.support.corrected_folder import LATER, digest_of, run
+from tests.support.held_by_sinks import differing
+from tests.support.object_stores import s3_server
+from tests.support.postgresql_server import INITDB, server
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.store.sinks.addresses import sink_of

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from store_servers import KEYS, Bucket, bucket
+from tests.support.store_servers import KEYS, Bucket, bucket
 
 from cinnabar.extraction.store.reading import connect
 

@@ -65,9 +65,7 @@ def imports(tree: Path, file: Path) -> frozenset[Path]:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         for name in names:
             below = name.removeprefix("cinnabar.").replace(".", "/")
-            modules |= {
-                tree / one for one in (f"{below}.py", f"{below}/__init__.py", f"tests/engine/{below}.py")
-            }
+            modules |= {tree / f"{below}.py", tree / below / "__init__.py"}
     return frozenset(one for one in modules if one.is_file())
 
 

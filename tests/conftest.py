@@ -1,4 +1,4 @@
-"""Fixtures that all tests share, the path to the helper modules, and the development data where it is present."""
+"""Fixtures that all tests share, the path to helpers and benches, and the development data if it is present."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from hypothesis import HealthCheck, Phase, settings
 
 HERE = Path(__file__).resolve().parent
 
-# The tests are no package (importlib mode), so Python finds helper modules such as schema_strategies by this path. It
-# finds bench/ the same way, since bench/ is not installed.
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+# Neither the helpers, `tests.support`, nor bench/ are installed; Python finds them by this path.
+sys.path.insert(0, str(HERE.parent))
 
-from effort import FEW, QUICK  # noqa: E402, it is one of these helpers
+from tests.support.effort import FEW, QUICK  # noqa: E402, it is one of these helpers
 
 # A busy machine is no failure: examples have no deadline, and Hypothesis may draw them slowly.
 settings.register_profile("cinnabar", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -63,7 +62,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def _parsers() -> Iterator[Any]:
-    import warm_parsers
+    from tests.support import warm_parsers
 
     yield warm_parsers
     warm_parsers.end_all()
@@ -113,7 +112,7 @@ def _bare_runs(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A server that speaks Mercury's contract, with its key (mercury_server.py)."""
-    import mercury_server as mercury
+    from tests.support import mercury_server as mercury
 
     monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
     with mercury.running(mercury.Server()) as running:

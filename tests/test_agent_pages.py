@@ -6,11 +6,11 @@ import re
 import sys
 
 import pytest
-from documentation import ROOT
+from tests.support import ROOT
 
 sys.path.insert(0, str(ROOT / "scripts"))
 import agent_pages
-from test_docs import check_cinnabar, words_of
+from tests.support.documentation import check_cinnabar, words_of
 
 SKILL = (ROOT / "docs" / "skill" / "SKILL.md").read_text("utf-8")
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 import yaml
-from documentation import ROOT, check_cinnabar, fences
+from tests.support import ROOT
+from tests.support.documentation import check_cinnabar, fences
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 CONTAINERFILE = (ROOT / "Containerfile").read_text("utf-8")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from documentation import (
+from tests.support.documentation import (
     FOLDERS,
     PAGES,
     ROOT,

@@ -6,7 +6,8 @@ import ast
 import re
 
 import pytest
-from import_graph import FOLDERS, ROOT, modules
+from tests.support import ROOT
+from tests.support.import_graph import FOLDERS, modules
 
 #: What the comment says: `# Cold start: Torch takes a second.`, `# Extra: learn.`
 REASON = re.compile(r"#.*\b(Cold start|Extra|Optional)\b")

@@ -14,8 +14,9 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
-from import_graph import FOLDERS, ROOT, TOP
 from setuptools import Distribution
+from tests.support import ROOT
+from tests.support.import_graph import FOLDERS, TOP
 
 # A program of a user, in a folder without settings.
 PROGRAM = """\

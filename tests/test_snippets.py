@@ -22,8 +22,9 @@ from typing import Any
 
 import pytest
 import yaml
-from documentation import PAGES, ROOT, Fence, fences, put_files, words_of
 from pypdf import PdfWriter
+from tests.support import ROOT
+from tests.support.documentation import PAGES, Fence, fences, put_files, words_of
 
 from cinnabar.apps.cli.main import run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from documentation import ROOT
+from tests.support import ROOT
 
 PAGE = ROOT / "docs" / "structure.md"
 TEXT = PAGE.read_text("utf-8")

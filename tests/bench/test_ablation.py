@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from bench.labelled_sets import DRAWN
-from tiny_network import VOCABULARY, tiny_network
+from tests.support.tiny_network import VOCABULARY, tiny_network
 from training.recipe import load_recipe
 
 from cinnabar.engine.models.reader.loading import save_network

@@ -11,7 +11,7 @@ from bench.long_lists import ledger, read_ledger
 from bench.mixture import mixed_documents
 from bench.reporting import machine, table
 from bench.timing import throughput
-from reading_model import ReadingModel
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.extraction.documents.content.document import Document

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import os
 from pathlib import Path
 
 import pytest
-
-TESTS = Path(__file__).resolve().parents[1]
+from tests.support import ROOT
 
 
 @pytest.fixture
@@ -18,8 +16,7 @@ def loop(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("cinnabar.extraction.reading.batch_reader.ParserPool", None)
     monkeypatch.setattr("cinnabar.extraction.run.stored_run.PUBLISH_EVERY", 0.0)
     fault_loop = importlib.import_module("bench.fault_loop")
-    monkeypatch.setenv("PYTHONPATH", f"{TESTS}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
-    monkeypatch.chdir(TESTS.parent)
+    monkeypatch.chdir(ROOT)
     fault_loop.prepare()
     return fault_loop
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tiny_network import VOCABULARY, tiny_network
+from tests.support.tiny_network import VOCABULARY, tiny_network
 from training.recipe import is_held_back, load_recipe
 
 from cinnabar.engine.models.reader.loading import save_network

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from bench.parsing_speed import best, lines, main, measured
-from drawn_pages import drawn
+from tests.support.drawn_pages import drawn
 
 
 @pytest.mark.slow

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from bench.recording import RESULTS, Result, Row, record, recorded
 from bench.results_page import PAGE, main, page
-from documentation import ROOT, check_cinnabar, check_make, check_module, words_of
+from tests.support import ROOT
+from tests.support.documentation import check_cinnabar, check_make, check_module, words_of
 
 
 def check_pytest(words: list[str]) -> None:

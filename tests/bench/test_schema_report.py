@@ -10,13 +10,9 @@ from typing import Any
 import pytest
 from bench.recording import Row
 
-HERE = Path(__file__).resolve().parent
-
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    for folder in ("engine", "engine/diffusion"):
-        monkeypatch.syspath_prepend(str(HERE.parent / folder))
+def script() -> ModuleType:
     return importlib.import_module("bench.schema_report")
 
 

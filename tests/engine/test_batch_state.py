@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from random_model import request
+from tests.support.random_model import request
 
 from cinnabar.engine.batch_state import BatchState, Reopenings
 from cinnabar.engine.model import Row

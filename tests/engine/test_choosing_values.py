@@ -8,8 +8,8 @@ import json
 from typing import Any
 
 import pytest
-from random_model import RandomModel, request
-from scripted_model import Scripted, filled, form_of
+from tests.support.random_model import RandomModel, request
+from tests.support.scripted_model import Scripted, filled, form_of
 
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.engine import Engine

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from random_model import request
-from scripted_model import Scripted, filled, form_of
+from tests.support.random_model import request
+from tests.support.scripted_model import Scripted, filled, form_of
 
 from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.engine import Engine

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import torch
-from random_model import RandomModel, request
-from scripted_model import form_of
+from tests.support.random_model import RandomModel, request
+from tests.support.scripted_model import form_of
 
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.engine import Engine

@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from effort import first
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from remote_forms import form_of, request
-from tiny_checkpoint import SPECIAL, write_checkpoint
+from tests.support.effort import first
+from tests.support.remote_forms import form_of, request
+from tests.support.tiny_checkpoint import SPECIAL, write_checkpoint
 
 from cinnabar.engine import few_shot
 from cinnabar.engine.diffusion.engine import DiffusionEngine

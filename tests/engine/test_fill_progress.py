@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from random_model import RandomModel, request
-from random_schemas import forms
-from steps_of_a_fill import EFFORTS, independent
+from tests.support.random_model import RandomModel, request
+from tests.support.random_schemas import forms
+from tests.support.steps_of_a_fill import EFFORTS, independent
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.fill_progress import FormState

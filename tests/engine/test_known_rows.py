@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import torch
-from random_model import request
-from reading_model import ReadingModel
-from tiny_network import tiny_model
+from tests.support.random_model import request
+from tests.support.reading_model import ReadingModel
+from tests.support.tiny_network import tiny_model
 
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.engine import Engine

@@ -6,9 +6,9 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.effort import examples
 
 from cinnabar.engine import lifting
 from cinnabar.engine.lifting import Lifted, Vocabulary, lift

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
-from tiny_network import BILL, bill, passage_of, tiny_network, wordpieces
+from tests.support.tiny_network import BILL, bill, passage_of, tiny_network, wordpieces
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.identity import fingerprint_of

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from random_model import SteeredModel, request
+from tests.support.random_model import SteeredModel, request
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.layout import lay_out

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 import torch
-from remote_forms import form_of, request
+from tests.support.remote_forms import form_of, request
 
 from cinnabar.engine.request import Failed, Request, Result
 from cinnabar.engine.scheduler import NO_NUMBERS, pack, run_stream

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from random_model import request
+from tests.support.random_model import request
 
 from cinnabar.engine.batch_state import BatchState
 from cinnabar.engine.effort import effort_of

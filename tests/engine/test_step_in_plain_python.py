@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 import torch
-from effort import first
-from plain_step import PlainSlot, plain_step
-from random_model import random_text, request
+from tests.support.effort import first
+from tests.support.plain_step import PlainSlot, plain_step
+from tests.support.random_model import random_text, request
 
 from cinnabar.engine.batch_state import BatchState
 from cinnabar.engine.effort import Effort

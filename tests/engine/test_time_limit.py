@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from reading_model import ReadingModel
-from tiny_network import tiny_model
+from tests.support.reading_model import ReadingModel
+from tests.support.tiny_network import tiny_model
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Failed, Filled, Passage, Request

@@ -6,10 +6,10 @@ import random
 from dataclasses import replace
 
 import pytest
-from effort import first
-from random_model import RandomModel, SteeredModel, request
-from random_schemas import forms, random_schema, writable
-from steps_of_a_fill import EFFORTS, fill_at_random, in_the_forms_way, independent, objections, present
+from tests.support.effort import first
+from tests.support.random_model import RandomModel, SteeredModel, request
+from tests.support.random_schemas import forms, random_schema, writable
+from tests.support.steps_of_a_fill import EFFORTS, fill_at_random, in_the_forms_way, independent, objections, present
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Failed, Filled

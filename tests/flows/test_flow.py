@@ -10,10 +10,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-import imap_server
-import mercury_server as mercury
 import pytest
-from event_receivers import hook
+from tests.support import imap_server
+from tests.support import mercury_server as mercury
+from tests.support.event_receivers import hook
 
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.documents.mailboxes.oauth import Login
@@ -219,7 +219,7 @@ def test_the_states_of_a_flow_tell_counts_and_drift(
 def test_a_flow_runs_a_language_model_within_a_limit(notes: Path, tmp_path: Path) -> None:
     from prefect.client.orchestration import get_client
     from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate
-    from tiny_checkpoint import write_checkpoint
+    from tests.support.tiny_checkpoint import write_checkpoint
 
     from cinnabar.flows.extract import extract_folder
 

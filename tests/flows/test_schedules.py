@@ -24,9 +24,9 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import imap_server
 import pytest
-from message_receivers import receiving
+from tests.support import imap_server
+from tests.support.message_receivers import receiving
 
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store

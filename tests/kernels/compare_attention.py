@@ -10,7 +10,7 @@ from typing import get_args
 
 import numpy as np
 import torch
-from test_paged_attention import PAGE, rows_of
+from tests.kernels.test_paged_attention import PAGE, rows_of
 
 from cinnabar.kernels.paged_attention import PagedRows, Sight, paged_attention, tile_tokens
 from cinnabar.kernels.paged_attention_triton import paged_attention_triton

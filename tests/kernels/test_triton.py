@@ -9,18 +9,19 @@ import importlib.util
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from tests.support import ROOT
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is not installed")
 
 
 def interpreted(script: str, *arguments: str) -> str:
-    """The last line that the script prints in Triton's interpreter."""
+    """The last line that the program prints in Triton's interpreter."""
     environment = {**os.environ, "TRITON_INTERPRET": "1"}
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name(script)), *arguments],
+        [sys.executable, "-m", f"tests.kernels.{script}", *arguments],
+        cwd=ROOT,
         env=environment,
         capture_output=True,
         text=True,
@@ -34,19 +35,19 @@ def interpreted(script: str, *arguments: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("examples", [3, pytest.param(60, marks=pytest.mark.slow)])
 def test_blocks_and_classes_have_the_results_of_their_definitions(examples: int) -> None:
-    assert interpreted("compare_blocks.py", str(examples)) == "the blocks agree"
+    assert interpreted("compare_blocks", str(examples)) == "the blocks agree"
 
 
 @pytest.mark.slow
 def test_attention_over_pages_has_the_results_of_its_definition() -> None:
-    assert interpreted("compare_attention.py") == "attention agrees"
+    assert interpreted("compare_attention") == "attention agrees"
 
 
 @pytest.mark.slow
 def test_parts_of_a_layer_have_the_results_of_their_definitions() -> None:
-    assert interpreted("compare_layer_parts.py") == "the layers' parts agree"
+    assert interpreted("compare_layer_parts") == "the layers' parts agree"
 
 
 @pytest.mark.slow
 def test_the_steps_of_experts_have_the_results_of_their_definitions() -> None:
-    assert interpreted("compare_experts.py") == "the experts agree"
+    assert interpreted("compare_experts") == "the experts agree"

@@ -9,8 +9,8 @@ import sys
 import tomllib
 from pathlib import Path
 
-import import_graph
 import pytest
+from tests.support import import_graph
 
 from cinnabar.schemas import extras
 from cinnabar.schemas.errors import UsageError

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_network import BILL, VOCABULARY, bill, tiny_network
+from tests.support.tiny_network import BILL, VOCABULARY, bill, tiny_network
 from training.calibrate import check_asked, main, reliability_svg
 from training.calibration_data import (
     Observation,

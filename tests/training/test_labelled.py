@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tiny_network import wordpieces
+from tests.support.tiny_network import wordpieces
 from training.calibrate import sets_of_recipe
 from training.labelled import held_back_part, set_source, truths_of
 from training.recipe import MadeRecipe, Recipe, SetRecipe, is_held_back

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.tiny_network import wordpieces
+from tests.support.tiny_network import wordpieces
 from torch import Tensor
 from training.lexicon import (
     LANGUAGES,

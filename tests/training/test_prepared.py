@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from tiny_network import bills
+from tests.support.tiny_network import bills
 from training.reader import load_sources, save_source
 
 from cinnabar.engine.training.pool import TrainingSource

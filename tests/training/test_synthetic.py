@@ -7,7 +7,7 @@ import lzma
 from pathlib import Path
 
 import pytest
-from tiny_network import wordpieces
+from tests.support.tiny_network import wordpieces
 from training.generator.family import load_family
 from training.generator.generator import FAMILIES
 from training.recipe import MadeRecipe

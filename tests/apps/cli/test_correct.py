@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from corrected_folder import run as extracted
+from tests.support.corrected_folder import run as extracted
 
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.store.names import meant

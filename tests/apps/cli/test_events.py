@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from event_receivers import Hook, hook
+from tests.support.event_receivers import Hook, hook
 
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.run.events import telling

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from corrected_folder import run as extracted
-from hostile_folders import CORPUS, QUICK, correct, prepared, tree
+from tests.support.corrected_folder import run as extracted
+from tests.support.hostile_folders import CORPUS, QUICK, correct, prepared, tree
 
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.people.reviewing.listing import Listing, ListSelection

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corrected_folder import SCHEMA, leaves_of
-from corrected_folder import run as run_engine
-from tiny_network import VOCABULARY, tiny_network
+from tests.support.corrected_folder import SCHEMA, leaves_of
+from tests.support.corrected_folder import run as run_engine
+from tests.support.tiny_network import VOCABULARY, tiny_network
 
 from cinnabar.apps.cli.improve import _show
 from cinnabar.apps.cli.main import run

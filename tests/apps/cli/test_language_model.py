@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tiny_checkpoint import write_checkpoint
+from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.apps.cli.main import run
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import hub_server
 import pytest
-from hub_server import Hub
-from tiny_checkpoint import write_checkpoint, write_texts
+from tests.support import hub_server
+from tests.support.hub_server import Hub
+from tests.support.tiny_checkpoint import write_checkpoint, write_texts
 
 from cinnabar.apps.cli.main import run
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import save_file
-from tiny_checkpoint import write_checkpoint
+from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.apps.cli.main import run
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from split_packet import split_folder
+from tests.support.split_packet import split_folder
 
 from cinnabar.apps.cli.main import run
 

@@ -13,8 +13,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import mercury_server as mercury
 import pytest
+from tests.support import mercury_server as mercury
 
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.store.reading import query

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from held_by_sinks import differing
-from object_stores import s3_server
+from tests.support.held_by_sinks import differing
+from tests.support.object_stores import s3_server
 
 import cinnabar
 from cinnabar.apps.cli.main import run

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corrected_folder import run as extracted
 from mcp import Client
 from mcp.types import CallToolResult, TextContent
+from tests.support.corrected_folder import run as extracted
 
 from cinnabar.apps.cli.schema_report import reported
 from cinnabar.apps.mcp.folders import Folders

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from review_server import Served, review_of
-from reviewed_folder import write_folder
+from tests.support.review_server import Served, review_of
+from tests.support.reviewed_folder import write_folder
 
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",

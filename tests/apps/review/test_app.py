@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from effort import QUICK
-from reviewed_folder import write_folder
 from starlette.testclient import TestClient
+from tests.support.effort import QUICK
+from tests.support.reviewed_folder import write_folder
 
 from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving

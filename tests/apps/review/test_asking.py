@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fetched_release import NAME, fetched_release
-from review_server import review_of
-from reviewed_folder import TEXT, write_folder
 from starlette.testclient import TestClient
+from tests.support.fetched_release import NAME, fetched_release
+from tests.support.review_server import review_of
+from tests.support.reviewed_folder import TEXT, write_folder
 
 from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from review_server import review_of
+from tests.support.review_server import review_of
 
 from cinnabar.apps.cli.main import run
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from review_server import review_of
-from split_packet import split_folder
+from tests.support.review_server import review_of
+from tests.support.split_packet import split_folder
 
 from cinnabar.extraction.corrections import corrections
 from cinnabar.extraction.people.packets import packet_around

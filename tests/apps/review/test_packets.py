@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from split_packet import split_folder
 from starlette.testclient import TestClient
+from tests.support.split_packet import split_folder
 
 from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving

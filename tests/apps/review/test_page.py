@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from review_server import review_of
-from reviewed_folder import HOSTILE_NAME, SCHEMA, SCRIPT
+from tests.support.review_server import review_of
+from tests.support.reviewed_folder import HOSTILE_NAME, SCHEMA, SCRIPT
 
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store.reading import query

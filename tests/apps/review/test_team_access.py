@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from fastapi.routing import APIRoute
-from review_team import PUBLIC, headers_of, said, team_of, team_review
-from reviewed_folder import written
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
+from tests.support.review_team import PUBLIC, headers_of, said, team_of, team_review
+from tests.support.reviewed_folder import written
 
 from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving

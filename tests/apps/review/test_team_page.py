@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from review_proxy import proxied
-from reviewed_folder import written
+from tests.support.review_proxy import proxied
+from tests.support.reviewed_folder import written
 
 from cinnabar.extraction.corrections import corrections
 from cinnabar.extraction.store.reading import query

@@ -16,8 +16,9 @@ from typing import Any
 import httpx
 import pytest
 from bench.review_server import serving
-from corrected_folder import digest_of, run
 from starlette.testclient import TestClient
+from tests.support import ROOT
+from tests.support.corrected_folder import digest_of, run
 
 from cinnabar.apps.review.access import KEY
 from cinnabar.apps.review.app import review_app
@@ -260,8 +261,9 @@ def test_two_people_and_killed_servers_lose_nothing_and_each_conflict_is_told(tm
         while not ended.wait(dice.uniform(8, 24)):
             dice.choice(servers).kill()
             # A third person beside the page.
-            program = [sys.executable, str(Path(__file__).parents[2] / "corrected_folder.py")]
-            subprocess.run([*program, str(out), documents[0], "/note", f'"{dice.random()}"'], check=True)
+            program = [sys.executable, "-m", "tests.support.corrected_folder"]
+            value = f'"{dice.random()}"'
+            subprocess.run([*program, str(out), documents[0], "/note", value], cwd=ROOT, check=True)
 
     disturber = threading.Thread(target=disturb)
     disturber.start()

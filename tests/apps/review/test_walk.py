@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from bench.review_server import asked
-from review_server import Served, review_of
-from reviewed_folder import written
+from tests.support.review_server import Served, review_of
+from tests.support.reviewed_folder import written
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.store.reading import query

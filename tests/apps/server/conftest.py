@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from server_process import ServerProcess, running
+from tests.support.server_process import ServerProcess, running
 
 
 @pytest.fixture(scope="session")

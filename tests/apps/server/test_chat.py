@@ -14,7 +14,7 @@ import httpx
 import openai
 import pytest
 from pydantic import BaseModel, Field
-from server_process import FORMAT, INVOICE, NAME, ServerProcess, invoice
+from tests.support.server_process import FORMAT, INVOICE, NAME, ServerProcess, invoice
 
 from cinnabar.schemas import compile_schema
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server_process import running
-from tiny_checkpoint import write_checkpoint
+from tests.support.server_process import running
+from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.apps.cli.main import run
 from cinnabar.apps.cli.serve import model_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from server_process import INVOICE, NAME, ServerProcess, invoice
+from tests.support.server_process import INVOICE, NAME, ServerProcess, invoice
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = ROOT / "data" / "samples" / "invoice"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server_process import FORMAT, NAME, ServerProcess, running
+from tests.support.server_process import FORMAT, NAME, ServerProcess, running
 
 #: Requests in full, and in the quick profile.
 MANY, FEW = 300, 12

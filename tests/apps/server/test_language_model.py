@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from server_process import ServerProcess, running
-from tiny_checkpoint import add_special, write_checkpoint
+from tests.support.server_process import ServerProcess, running
+from tests.support.tiny_checkpoint import add_special, write_checkpoint
 
 from cinnabar.schemas import compile_schema
 

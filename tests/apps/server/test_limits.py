@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from server_process import FORMAT, NAME, ServerProcess, invoice, running
+from tests.support.server_process import FORMAT, NAME, ServerProcess, invoice, running
 
 from cinnabar.apps.cli.main import run
 from cinnabar.apps.server.bodies import values_of

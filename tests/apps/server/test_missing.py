@@ -10,10 +10,10 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from effort import first
 from pydantic import BaseModel
-from server_process import NAME, ServerProcess, running
-from tiny_checkpoint import write_checkpoint
+from tests.support.effort import first
+from tests.support.server_process import NAME, ServerProcess, running
+from tests.support.tiny_checkpoint import write_checkpoint
 
 import cinnabar
 from cinnabar.apps.cli.main import run

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from server_process import NAME, ServerProcess, running
-from tiny_checkpoint import write_checkpoint
+from tests.support.server_process import NAME, ServerProcess, running
+from tests.support.tiny_checkpoint import write_checkpoint
 
 CONTRACT = Path(__file__).with_name("contract.cjs")
 #: Where `npm install --prefix build/node_client openai@7` puts the package; git ignores it.

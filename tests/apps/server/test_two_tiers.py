@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fetched_release import NAME, fetched_release
-from server_process import invoice, running
+from tests.support.fetched_release import NAME, fetched_release
+from tests.support.server_process import invoice, running
 
 from cinnabar.apps.cli.main import run
 from cinnabar.apps.cli.serve import model_of

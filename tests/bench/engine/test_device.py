@@ -13,7 +13,7 @@ from bench.engine.constraint_cost import Spelled
 from bench.engine.device_shapes import SHAPES
 from bench.engine.figures import Settings
 from bench.engine.time_model import rows_of
-from tiny_checkpoint import write_checkpoint
+from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.diffusion.kept_graphs import kept_graph
 from cinnabar.engine.models.language.language_model import load_language_model

@@ -15,7 +15,7 @@ from bench.engine.figures import Figure, Settings
 from bench.engine.validity import Counts, try_case
 from bench.engine.workload import Work, work_of
 from bench.schema_suites import Case
-from tiny_checkpoint import write_checkpoint
+from tests.support.tiny_checkpoint import write_checkpoint
 from training.diffusion.pages import Page, Pages
 
 from cinnabar.engine.diffusion.denoiser import Denoiser

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from branch_checks import check_documents_are_apart, check_records_are_valid
-from effort import first
-from family_traits import FAMILY_TRAITS
-from tiny_checkpoint import write_checkpoint
+from tests.support.branch_checks import check_documents_are_apart, check_records_are_valid
+from tests.support.effort import first
+from tests.support.family_traits import FAMILY_TRAITS
+from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.branches import branch_model, decoding
 from cinnabar.engine.branches.branch_model import BranchMemory, BranchModel

@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from branch_checks import check_documents_are_apart, check_records_are_valid
-from random_schemas import forms
-from tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
+from tests.support.branch_checks import check_documents_are_apart, check_records_are_valid
+from tests.support.random_schemas import forms
+from tests.support.tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
 
 from cinnabar.engine.branches import branch_model, decoding
 from cinnabar.engine.branches.branch_model import BranchAnswer, BranchModel

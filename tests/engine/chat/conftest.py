@@ -1,17 +1,11 @@
-"""The path to the helper modules of these tests, and a tiny model."""
+"""A tiny model for these tests."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "diffusion"))
-sys.path.insert(0, str(Path(__file__).parent))
-
-from clients import serving, tiny
+from tests.support.chat_clients import serving, tiny
 
 from cinnabar.engine.chat.language_chat import LanguageChat
 from cinnabar.engine.models.language.language_model import LanguageModel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from clients import NOTE, TOOLS, accepts
+from tests.support.chat_clients import NOTE, TOOLS, accepts
 
 from cinnabar.engine.chat.answer_kinds import AnswerKind, Call, CallOr, ClientAnswer, FreeText, RecordText, Region
 from cinnabar.engine.chat.meeting import meeting

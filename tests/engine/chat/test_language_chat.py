@@ -16,9 +16,22 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from clients import NOTE, TOOLS, accepts, asked, denoiser_of, done, ended, failed, serving, tiny, user, wanted
-from effort import some
-from tiny_models import KINDS, decoder
+from tests.support.chat_clients import (
+    NOTE,
+    TOOLS,
+    accepts,
+    asked,
+    denoiser_of,
+    done,
+    ended,
+    failed,
+    serving,
+    tiny,
+    user,
+    wanted,
+)
+from tests.support.effort import some
+from tests.support.tiny_models import KINDS, decoder
 from training.diffusion.pages import Pages
 
 from cinnabar.engine.branches.engine import language_engine

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import torch
-from clients import asked, denoiser_of, done, failed, serving, wanted
-from tiny_checkpoint import add_special, write_checkpoint
+from tests.support.chat_clients import asked, denoiser_of, done, failed, serving, wanted
+from tests.support.tiny_checkpoint import add_special, write_checkpoint
 
 from cinnabar.engine.chat.answer_kinds import Middle, Region
 from cinnabar.engine.chat.gaps import between, next_edit

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clients import NOTE, TOOLS, tiny, wanted
-from tiny_checkpoint import HEADERS
+from tests.support.chat_clients import NOTE, TOOLS, tiny, wanted
+from tests.support.tiny_checkpoint import HEADERS
 
 from cinnabar.engine.chat.answer_kinds import Call, CallOr, FreeText, RecordText
 from cinnabar.engine.chat.planning import RequestPlanner

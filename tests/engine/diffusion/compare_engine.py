@@ -1,6 +1,7 @@
 """Decodes the same tasks with numpy and with Triton's kernels, which must give the same records.
 
-Run it as `compare_engine.py KIND`, with TRITON_INTERPRET=1 on a CPU. KIND: a key of `KINDS`, or `unconstrained`.
+Run it as `python -m tests.engine.diffusion.compare_engine KIND`, with TRITON_INTERPRET=1 on a CPU. KIND: a key of
+`KINDS`, or `unconstrained`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
-from tiny_models import KINDS, TOKENIZER, decoder, record
+from tests.support.tiny_models import KINDS, TOKENIZER, decoder, record
 
 from cinnabar.engine.backend import KERNELS_VARIABLE
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded

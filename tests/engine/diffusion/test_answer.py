@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from remote_forms import form_of, request
+from tests.support.remote_forms import form_of, request
 
 from cinnabar.engine.diffusion.answer import AnswerText, read_written
 from cinnabar.engine.diffusion.remaining import Remaining

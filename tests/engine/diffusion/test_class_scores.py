@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tiny_models import BLOCK, VOCABULARY, decoder
+from tests.support.tiny_models import BLOCK, VOCABULARY, decoder
 
 from cinnabar.engine.diffusion import class_scores
 from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses

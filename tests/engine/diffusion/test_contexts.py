@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from effort import some
-from tiny_models import CACHED, CAUSAL, END, VOCABULARY, decoder, record
+from tests.support.effort import some
+from tests.support.tiny_models import CACHED, CAUSAL, END, VOCABULARY, decoder, record
 
 from cinnabar.engine.diffusion.contexts import Context, PagedContext
 from cinnabar.engine.diffusion.record_graph import graph_of

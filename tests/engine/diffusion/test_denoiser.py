@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from effort import first, some
-from random_schemas import forms
-from scripted_decoder import Script, ScriptedDecoder, favour, scripted
-from tiny_models import BLOCK, CAUSAL, END, FEW_KINDS, KINDS, REVISING, TOKENIZER, VOCABULARY, decoder
+from tests.support.effort import first, some
+from tests.support.random_schemas import forms
+from tests.support.scripted_decoder import Script, ScriptedDecoder, favour, scripted
+from tests.support.tiny_models import BLOCK, CAUSAL, END, FEW_KINDS, KINDS, REVISING, TOKENIZER, VOCABULARY, decoder
 
 from cinnabar.engine.diffusion import denoiser as denoiser_module
 from cinnabar.engine.diffusion import graph_tables

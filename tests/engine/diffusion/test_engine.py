@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 import torch
-from family_traits import FAMILY_TRAITS
-from remote_forms import form_of, request
-from tiny_checkpoint import write_checkpoint
+from tests.support.family_traits import FAMILY_TRAITS
+from tests.support.remote_forms import form_of, request
+from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.diffusion.planning import Plan, Planner

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from effort import first
-from family_traits import FAMILY_TRAITS
-from remote_forms import form_of, request
-from tiny_checkpoint import write_checkpoint
+from tests.support.effort import first
+from tests.support.family_traits import FAMILY_TRAITS
+from tests.support.remote_forms import form_of, request
+from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.models.language.families import FAMILIES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tiny_models import END, TOKENIZER, VOCABULARY, record
+from tests.support.tiny_models import END, TOKENIZER, VOCABULARY, record
 
 from cinnabar.engine.diffusion.forced import ForcedText, TokenTexts
 from cinnabar.engine.diffusion.forced_spelling import spelled_graph

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from effort import first
-from random_schemas import forms
-from tiny_models import END, TEXTS, TOKENIZER, VOCABULARY, TinyTokenizer
+from tests.support.effort import first
+from tests.support.random_schemas import forms
+from tests.support.tiny_models import END, TEXTS, TOKENIZER, VOCABULARY, TinyTokenizer
 
 from cinnabar.engine.diffusion.forced import ForcedText
 from cinnabar.engine.diffusion.forced_spelling import spelled_graph

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from effort import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
-from remote_forms import form_of, request
-from schema_strategies import hard_schemas, schemas
-from tiny_checkpoint import write_checkpoint
+from tests.support.effort import examples
+from tests.support.remote_forms import form_of, request
+from tests.support.schema_strategies import hard_schemas, schemas
+from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.models.language.language_model import load_language_model

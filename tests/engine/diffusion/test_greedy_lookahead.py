@@ -7,7 +7,7 @@ import re
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import END, TEXTS, TOKENIZER, VOCABULARY
+from tests.support.tiny_models import END, TEXTS, TOKENIZER, VOCABULARY
 
 from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from effort import examples, some
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_decoder import ScriptedDecoder, favour
-from test_denoiser import INVOICE, RECORD, certain, form_of, task
-from tiny_models import BLOCK, CACHED, END, FEW_KINDS, KINDS, REVISING, TOKENIZER, VOCABULARY, decoder
+from tests.engine.diffusion.test_denoiser import INVOICE, RECORD, certain, form_of, task
+from tests.support.effort import examples, some
+from tests.support.scripted_decoder import ScriptedDecoder, favour
+from tests.support.tiny_models import BLOCK, CACHED, END, FEW_KINDS, KINDS, REVISING, TOKENIZER, VOCABULARY, decoder
 
 from cinnabar.engine.diffusion import denoiser as denoiser_module
 from cinnabar.engine.diffusion.contexts import PagedContext

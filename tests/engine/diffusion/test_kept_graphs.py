@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny_models import TOKENIZER, VOCABULARY, TinyTokenizer
+from tests.support.tiny_models import TOKENIZER, VOCABULARY, TinyTokenizer
 
 from cinnabar.engine.diffusion import kept_graphs as module
 from cinnabar.engine.diffusion.forced_spelling import spelled_graph

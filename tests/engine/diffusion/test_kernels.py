@@ -6,10 +6,10 @@ import importlib.util
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from effort import first
+from tests.support import ROOT
+from tests.support.effort import first
 
 
 @pytest.mark.slow
@@ -17,7 +17,8 @@ from effort import first
 @pytest.mark.parametrize("kind", first(1, ["causal", "broken", "unconstrained", "block", "revising"]))
 def test_the_records_do_not_depend_on_the_kernels(kind: str) -> None:
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("compare_engine.py")), kind],
+        [sys.executable, "-m", "tests.engine.diffusion.compare_engine", kind],
+        cwd=ROOT,
         env={**os.environ, "TRITON_INTERPRET": "1"},
         capture_output=True,
         text=True,

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from tiny_models import BLOCK
+from tests.support.tiny_models import BLOCK
 
 from cinnabar.engine.diffusion import lookahead as module
 from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from effort import first
-from published_gemma import CANVAS, published
-from tiny_checkpoint import write_texts
-from tiny_models import END, UNIFORM, decoder
-from tiny_models import VOCABULARY as TINY
+from tests.support.effort import first
+from tests.support.published_gemma import CANVAS, published
+from tests.support.tiny_checkpoint import write_texts
+from tests.support.tiny_models import END, UNIFORM, decoder
+from tests.support.tiny_models import VOCABULARY as TINY
 
 from cinnabar.engine.diffusion import noise_context
 from cinnabar.engine.diffusion.arrays import Ints

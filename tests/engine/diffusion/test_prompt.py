@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import given
-from schema_strategies import schemas
+from tests.support.schema_strategies import schemas
 
 from cinnabar.engine.diffusion.prompt import messages, outline
 from cinnabar.schemas import compile_schema

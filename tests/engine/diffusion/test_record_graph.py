@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from random_schemas import forms
+from tests.support.effort import examples
+from tests.support.random_schemas import forms
 
 from cinnabar.engine.diffusion import record_graph as module
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of

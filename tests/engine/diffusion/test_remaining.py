@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from remote_forms import form_of, request
+from tests.support.remote_forms import form_of, request
 
 from cinnabar.engine.diffusion.prompt import outline
 from cinnabar.engine.diffusion.remaining import Remaining

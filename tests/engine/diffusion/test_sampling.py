@@ -10,9 +10,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from effort import first, some
-from test_denoiser import INVOICE, RECORD, accepted, answering, certain_of, form_of, scripted, task
-from tiny_models import FEW_KINDS, KINDS, TOKENIZER, decoder
+from tests.engine.diffusion.test_denoiser import (
+    INVOICE,
+    RECORD,
+    accepted,
+    answering,
+    certain_of,
+    form_of,
+    scripted,
+    task,
+)
+from tests.support.effort import first, some
+from tests.support.tiny_models import FEW_KINDS, KINDS, TOKENIZER, decoder
 
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.denoiser import Denoiser

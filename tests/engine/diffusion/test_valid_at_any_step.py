@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from effort import first
-from random_schemas import forms
-from random_scores import SCALES, decoder_of, random_script, records_at_random, sure_script, task_of
-from scripted_decoder import ScriptedDecoder
-from steps_of_a_fill import EFFORTS, independent, refusals
-from tiny_models import BLOCK, TOKENIZER, VOCABULARY
+from tests.support.effort import first
+from tests.support.random_schemas import forms
+from tests.support.random_scores import SCALES, decoder_of, random_script, records_at_random, sure_script, task_of
+from tests.support.scripted_decoder import ScriptedDecoder
+from tests.support.steps_of_a_fill import EFFORTS, independent, refusals
+from tests.support.tiny_models import BLOCK, TOKENIZER, VOCABULARY
 
 from cinnabar.engine.diffusion.class_scores import TokenClasses
 from cinnabar.engine.diffusion.decoded import Decoded

@@ -10,7 +10,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_network import VOCABULARY, tiny_network
+from tests.support.tiny_network import VOCABULARY, tiny_network
 
 from cinnabar.engine.models import identity
 from cinnabar.engine.models.differences import difference, moved

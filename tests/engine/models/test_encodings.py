@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from effort import first
-from tiny_network import BILL, bill, passage_of, tiny_model
+from tests.support.effort import first
+from tests.support.tiny_network import BILL, bill, passage_of, tiny_model
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.encodings import Encodings, Remembering, key_of, remembering

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_network import VOCABULARY, tiny_network
+from tests.support.tiny_network import VOCABULARY, tiny_network
 
 from cinnabar.engine.models.differences import difference
 from cinnabar.engine.models.identity import fingerprint_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_network import VOCABULARY
+from tests.support.tiny_network import VOCABULARY
 
 from cinnabar.engine.models.weights import load_weights, quantise, restore, save_weights
 from cinnabar.schemas.errors import ModelError

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from remote_forms import NOTE, form_of, request
+from tests.support.remote_forms import NOTE, form_of, request
 
 from cinnabar.engine.replies.record import read_answer
 from cinnabar.engine.replies.wire import Wire

@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 import pytest
-from effort import examples
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from mercury_server import strict_problem
-from random_schemas import forms
-from remote_forms import NOTE, answer_of, form_of, request
+from tests.support.effort import examples
+from tests.support.mercury_server import strict_problem
+from tests.support.random_schemas import forms
+from tests.support.remote_forms import NOTE, answer_of, form_of, request
 
 from cinnabar.engine.examples import Example, Examples
 from cinnabar.engine.few_shot import FewShot

@@ -6,7 +6,7 @@ import random
 
 import pytest
 import torch
-from tiny_network import BILL, bill, bills, labelled, wordpieces
+from tests.support.tiny_network import BILL, bill, bills, labelled, wordpieces
 
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES
 from cinnabar.engine.models.value_kinds import NO_VALUE

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_network import BILL, bill, form_of
+from tests.support.effort import examples
+from tests.support.tiny_network import BILL, bill, form_of
 
 from cinnabar.engine.training.labels import Labels, label_by_pointers, label_by_search
 from cinnabar.schemas import compile_schema

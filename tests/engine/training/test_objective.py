@@ -6,7 +6,7 @@ import random
 
 import pytest
 import torch
-from tiny_network import bills, tiny_network, wordpieces
+from tests.support.tiny_network import bills, tiny_network, wordpieces
 
 from cinnabar.engine.training.batches import collate
 from cinnabar.engine.training.objective import WEIGHTS, losses, total

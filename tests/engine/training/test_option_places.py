@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import torch
-from tests.tiny_network import labelled, wordpieces
+from tests.support.tiny_network import labelled, wordpieces
 
 from cinnabar.engine.training.examples import draw_window, is_held
 from cinnabar.engine.training.option_places import with_evidence

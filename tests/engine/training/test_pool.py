@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tiny_network import bills
+from tests.support.tiny_network import bills
 
 from cinnabar.engine.training.batches import Drawn
 from cinnabar.engine.training.pool import Mix, TrainingSource

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_network import bills, tiny_network, wordpieces
+from tests.support.tiny_network import bills, tiny_network, wordpieces
 
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.training.pool import TrainingSource

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import torch
-from tiny_network import BILL, bill, labelled, tiny_network, wordpieces
+from tests.support.tiny_network import BILL, bill, labelled, tiny_network, wordpieces
 
 from cinnabar.engine.models.reader.inputs.questions import Question
 from cinnabar.engine.training.batches import TrainingBatch, collate

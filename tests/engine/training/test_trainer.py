@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_network import bills, tiny_network, wordpieces
+from tests.support.tiny_network import bills, tiny_network, wordpieces
 
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.training.pool import TrainingSource

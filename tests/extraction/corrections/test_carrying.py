@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from corrected_folder import SCHEMA, digest_of, outcome_of, run, value_of
+from tests.support.corrected_folder import SCHEMA, digest_of, outcome_of, run, value_of
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.corrections.carrying import carried, matched

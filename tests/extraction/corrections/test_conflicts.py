@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from corrected_folder import digest_of, outcome_of, run
+from tests.support.corrected_folder import digest_of, outcome_of, run
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Reviewed
 from cinnabar.extraction.corrections.journal import waiting

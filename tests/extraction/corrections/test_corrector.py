@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
-from corrected_folder import LATER, SCHEMA, digest_of, outcome_of, run, value_of
-from effort import first
+from tests.support.corrected_folder import LATER, SCHEMA, digest_of, outcome_of, run, value_of
+from tests.support.effort import first
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections, journal, units
 from cinnabar.extraction.corrections.waiting_commits import open_folder

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 from bench.faulty_disk import Faults
-from corrected_folder import digest_of, run, value_of
+from tests.support import ROOT
+from tests.support.corrected_folder import digest_of, run, value_of
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, corrections
 from cinnabar.extraction.corrections.waiting_commits import open_folder
@@ -22,7 +23,7 @@ from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.store.reading import query
 
 A = digest_of("a.txt")
-PROGRAM = Path(__file__).parents[2] / "corrected_folder.py"
+PROGRAM = [sys.executable, "-m", "tests.support.corrected_folder"]
 
 
 def number(out):
@@ -117,7 +118,7 @@ def test_programs_correct_while_another_process_runs_into_the_folder(tmp_path):
 
     def meanwhile():
         programs = [
-            subprocess.Popen([sys.executable, PROGRAM, out, digest_of(f"{name}.txt"), "/number", f'"{name}"'])
+            subprocess.Popen([*PROGRAM, out, digest_of(f"{name}.txt"), "/number", f'"{name}"'], cwd=ROOT)
             for name in "abc"
         ]
         assert [program.wait(60) for program in programs] == [0, 0, 0]

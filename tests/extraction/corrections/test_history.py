@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from corrected_folder import digest_of, run
+from tests.support.corrected_folder import digest_of, run
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.corrections.journal import waiting

@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from corrected_folder import DOCUMENTS, SCHEMA, digest_of, run, value_of
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
+from tests.support.corrected_folder import DOCUMENTS, SCHEMA, digest_of, run, value_of
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
 from cinnabar.extraction.corrections.waiting_commits import open_folder

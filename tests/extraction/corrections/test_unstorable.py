@@ -6,7 +6,7 @@ import json
 
 import orjson
 import pytest
-from corrected_folder import digest_of, outcome_of, run
+from tests.support.corrected_folder import digest_of, outcome_of, run
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
 from cinnabar.extraction.corrections.unread import unread_corrections

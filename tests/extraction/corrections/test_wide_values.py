@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from corrected_folder import digest_of, outcome_of, run
-from effort import QUICK
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from tests.support.corrected_folder import digest_of, outcome_of, run
+from tests.support.effort import QUICK
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.corrections.waiting_commits import open_folder

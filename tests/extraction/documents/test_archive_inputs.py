@@ -11,9 +11,9 @@ from pathlib import Path
 
 import docx
 import pytest
-from encrypted_archive import encrypted_zip
 from msoffcrypto.format.ooxml import OOXMLFile
-from reading_model import ReadingModel
+from tests.support.encrypted_archive import encrypted_zip
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.extraction.documents.archives.archive_process import ArchiveMember, Unpacker
 from cinnabar.extraction.documents.content.document import Document

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_network import tiny_model
+from tests.support.effort import examples
+from tests.support.tiny_network import tiny_model
 
 from cinnabar.extraction.documents.chunking import chunks, overlap_of
 from cinnabar.extraction.documents.content.document import Document, Part, Words

@@ -8,11 +8,11 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from drawn_pages import drawn
 from hypothesis import given
 from hypothesis import strategies as st
-from reading_model import ReadingModel
 from reportlab.pdfgen import canvas
+from tests.support.drawn_pages import drawn
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
 from cinnabar.extraction.documents.content.document import Document

@@ -9,9 +9,9 @@ from typing import Any
 
 import pypdf
 import pytest
-from begun_runs import backfill
-from drawn_pages import drawn
-from reading_model import ReadingModel
+from tests.support.begun_runs import backfill
+from tests.support.drawn_pages import drawn
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.extraction.documents.system_files import is_system_file
 from cinnabar.extraction.plan.run_options import RunOptions

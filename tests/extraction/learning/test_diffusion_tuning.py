@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from family_traits import FAMILY_TRAITS
 from safetensors.torch import load_file
-from tiny_checkpoint import write_checkpoint
+from tests.support.family_traits import FAMILY_TRAITS
+from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.extraction.learning.diffusion_tuning import DiffusionTuning, tune_diffusion

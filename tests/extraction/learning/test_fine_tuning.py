@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_network import VOCABULARY, passage_of, tiny_network
+from tests.support.tiny_network import VOCABULARY, passage_of, tiny_network
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.loading import load_model, save_network

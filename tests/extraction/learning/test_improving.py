@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fetched_release import NAME, fetched_release
-from tiny_network import VOCABULARY, tiny_network
+from tests.support.fetched_release import NAME, fetched_release
+from tests.support.tiny_network import VOCABULARY, tiny_network
 
 from cinnabar.engine.models.reader.loading import save_network
 from cinnabar.engine.training import trainer

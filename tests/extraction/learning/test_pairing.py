@@ -6,9 +6,9 @@ import itertools
 import random
 from typing import Any
 
-from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.effort import examples
 
 from cinnabar.extraction.learning.pairing import agreement, leaf_pairs, list_pairs, pair_items
 

@@ -1,5 +1,5 @@
 """These tests work on output folders."""
 
-from store_fixtures import _unsynced, out, workload
+from tests.support.store_fixtures import _unsynced, out, workload
 
 __all__ = ["_unsynced", "out", "workload"]

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from effort import first
-from reading_model import ReadingModel
-from steps_of_a_fill import independent
-from tiny_checkpoint import write_checkpoint
+from tests.support.effort import first
+from tests.support.reading_model import ReadingModel
+from tests.support.steps_of_a_fill import independent
+from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.corrections import Action, Change, Corrector

@@ -6,7 +6,7 @@ import json
 import random
 
 import pytest
-from effort import first
+from tests.support.effort import first
 
 from cinnabar.extraction.people.verification import check, verify
 from cinnabar.extraction.store import manifest as manifests

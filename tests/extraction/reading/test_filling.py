@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reading_model import ReadingModel
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result

@@ -13,9 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from begun_runs import backfill
-from reading_model import ReadingModel
-from tiny_checkpoint import TRAITS, write_checkpoint
+from tests.support.begun_runs import backfill
+from tests.support.reading_model import ReadingModel
+from tests.support.tiny_checkpoint import TRAITS, write_checkpoint
 from training.confidence_fit import calibrate
 
 from cinnabar.apps.cli.main import run

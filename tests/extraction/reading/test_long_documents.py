@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from begun_runs import begun_backfill, begun_extraction
-from reading_model import ReadingModel
+from tests.support.begun_runs import begun_backfill, begun_extraction
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.request import Passage
 from cinnabar.engine.time_limit import check_time

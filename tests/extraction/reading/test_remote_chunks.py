@@ -6,9 +6,9 @@ import json
 import time
 from pathlib import Path
 
-import mercury_server as mercury
 import pytest
-from remote_forms import NOTE, form_of, request
+from tests.support import mercury_server as mercury
+from tests.support.remote_forms import NOTE, form_of, request
 
 from cinnabar.engine.models.remote.serving import RemoteSettings
 from cinnabar.engine.replies.record import read_answer

@@ -9,11 +9,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import mercury_server as mercury
 import pytest
-from begun_runs import begun_extraction
-from reading_model import ReadingModel
-from remote_forms import NOTE, form_of, request
+from tests.support import mercury_server as mercury
+from tests.support.begun_runs import begun_extraction
+from tests.support.reading_model import ReadingModel
+from tests.support.remote_forms import NOTE, form_of, request
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.remote.serving import RemoteSettings

@@ -10,12 +10,12 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import packet_files
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reading_model import ReadingModel
-from split_packet import SOURCE, run
+from tests.support import packet_files
+from tests.support.reading_model import ReadingModel
+from tests.support.split_packet import SOURCE, run
 
 from cinnabar.extraction.documents.content.made_names import FRAGMENT, file_of, file_path, own_path
 from cinnabar.extraction.documents.inputs import input_of

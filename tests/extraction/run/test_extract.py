@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from begun_runs import begun_extraction
-from reading_model import ReadingModel
+from tests.support.begun_runs import begun_extraction
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool

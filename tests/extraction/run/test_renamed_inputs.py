@@ -8,8 +8,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from reading_model import ReadingModel
-from split_packet import SOURCE
+from tests.support.reading_model import ReadingModel
+from tests.support.split_packet import SOURCE
 
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource

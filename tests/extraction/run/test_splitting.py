@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-import packet_files
 import pytest
-from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reading_model import ReadingModel
-from split_packet import SOURCE, run
+from tests.support import packet_files
+from tests.support.effort import examples
+from tests.support.reading_model import ReadingModel
+from tests.support.split_packet import SOURCE, run
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.ingest.dispatch import parse

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from event_receivers import told_run, write
+from tests.support.event_receivers import told_run, write
 
 from cinnabar.extraction.run import telemetry
 from cinnabar.schemas import extras

@@ -10,8 +10,8 @@ from zipfile import ZipFile
 
 import pyarrow as pa
 import pytest
-from reading_model import ReadingModel
 from reportlab.pdfgen import canvas
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.version import VERSIONS
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool

@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from reading_model import ReadingModel
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.apps.cli.main import run as command
 from cinnabar.extraction.people.reviewing.listing import Listing, ListSelection

@@ -6,15 +6,15 @@ import json
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
+from tests.support import ROOT
 
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store
 
-PROGRAM = [sys.executable, str(Path(__file__).with_name("workload.py"))]
+PROGRAM = [sys.executable, "-m", "tests.support.store_workload"]
 NAMES = "SELECT name, size, confidence FROM note ORDER BY ALL"
 
 
@@ -32,7 +32,7 @@ def leftovers(out):
 
 
 def test_a_process_killed_around_each_rename_leaves_whole_batches_or_none(tmp_path, workload):
-    done = subprocess.run([*PROGRAM, "kill", tmp_path], capture_output=True, text=True)
+    done = subprocess.run([*PROGRAM, "kill", tmp_path], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     points = int(done.stdout)
     assert points > 15
@@ -58,7 +58,7 @@ def test_a_process_killed_around_each_rename_leaves_whole_batches_or_none(tmp_pa
 @pytest.mark.slow
 def test_a_writer_killed_at_any_moment_leaves_no_lock_and_no_torn_batch(out):
     for delay in (0.0, 0.1):
-        with subprocess.Popen([*PROGRAM, "write", out], stdout=subprocess.PIPE, text=True) as writer:
+        with subprocess.Popen([*PROGRAM, "write", out], cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
             assert writer.stdout.readline() == "began\n"
             time.sleep(delay)
             writer.kill()
@@ -79,7 +79,7 @@ def test_readers_beside_a_writer_see_whole_batches_only(out, workload, monkeypat
         store.publish()
         readers = [
             subprocess.Popen(
-                [*PROGRAM, "read", out], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+                [*PROGRAM, "read", out], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
             for _ in range(2)
         ]

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import duckdb
 import pyarrow.parquet as pq
 import pytest
-from effort import some
+from tests.support.effort import some
 
 from cinnabar.extraction.store import exporting, spreadsheet
 from cinnabar.extraction.store.exporting import export, format_of

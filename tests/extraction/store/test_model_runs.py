@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from corrected_folder import digest_of, outcome_of, run
+from tests.support.corrected_folder import digest_of, outcome_of, run
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.run.quarantine import held

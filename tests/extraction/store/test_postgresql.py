@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from documentation import ROOT, put_files
-from postgresql_server import INITDB, server
+from tests.support import ROOT
+from tests.support.documentation import put_files
+from tests.support.postgresql_server import INITDB, server
 
 from cinnabar.extraction.store.store import Store
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from effort import first
+from tests.support.effort import first
 
 import cinnabar
 from cinnabar.extraction.store.exporting import export

@@ -11,7 +11,7 @@ from decimal import Decimal
 import duckdb
 import pyarrow as pa
 import pytest
-from effort import first
+from tests.support.effort import first
 
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store import tables

@@ -6,7 +6,7 @@ import copy
 
 import duckdb
 import pytest
-from corrected_folder import DOCUMENTS, LATER, SCHEMA, digest_of, outcome_of, run, value_of
+from tests.support.corrected_folder import DOCUMENTS, LATER, SCHEMA, digest_of, outcome_of, run, value_of
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.reading.checks.checks import Checks

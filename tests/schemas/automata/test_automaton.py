@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from effort import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
-from small_automata import ANYTHING, CLASSES, OTHERS, WORDS, automata, simulate, tables
+from tests.support.effort import examples
+from tests.support.small_automata import ANYTHING, CLASSES, OTHERS, WORDS, automata, simulate, tables
 
 from cinnabar.schemas.automata.automaton import MAX_STATES, Automaton, empty, from_dfa
 from cinnabar.schemas.automata.boolean import difference, intersect, union

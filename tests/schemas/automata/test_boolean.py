@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from effort import examples
 from hypothesis import given
-from small_automata import ANYTHING, OTHERS, WORDS, automata, language
+from tests.support.effort import examples
+from tests.support.small_automata import ANYTHING, OTHERS, WORDS, automata, language
 
 from cinnabar.schemas.automata.automaton import Automaton, empty
 from cinnabar.schemas.automata.boolean import difference, intersect, union

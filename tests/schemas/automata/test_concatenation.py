@@ -7,10 +7,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from small_automata import WORDS, automata, finite
+from tests.support.effort import examples
+from tests.support.small_automata import WORDS, automata, finite
 
 from cinnabar.schemas.automata.automaton import Automaton, empty, from_dfa
 from cinnabar.schemas.automata.concatenation import concat

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
-from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from small_automata import CLASSES, OTHERS, WORDS, tables
+from tests.support.effort import examples
+from tests.support.small_automata import CLASSES, OTHERS, WORDS, tables
 
 from cinnabar.schemas.automata import determinise as module
 from cinnabar.schemas.automata.determinise import determinise

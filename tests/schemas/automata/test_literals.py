@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from effort import examples
 from hypothesis import given
-from small_automata import finite, language
+from tests.support.effort import examples
+from tests.support.small_automata import finite, language
 
 from cinnabar.schemas.automata.literals import literal, literals
 

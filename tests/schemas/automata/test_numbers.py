@@ -7,9 +7,9 @@ from decimal import ROUND_DOWN, Decimal
 from functools import partial
 
 import pytest
-from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.effort import examples
 
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.numbers import canonical_number, number, spelled_numbers

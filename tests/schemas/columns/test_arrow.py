@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from effort import examples
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from schema_strategies import hard_schemas, near, schemas
+from tests.support.effort import examples
+from tests.support.schema_strategies import hard_schemas, near, schemas
 
 from cinnabar.schemas import UnsupportedSchema, compile_schema, load_schema
 from cinnabar.schemas.automata.canonical import parse

@@ -10,10 +10,10 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_strategies import hard_schemas, hard_values, near, schemas
+from tests.support.effort import examples
+from tests.support.schema_strategies import hard_schemas, hard_values, near, schemas
 
 from cinnabar.schemas import UnsupportedSchema, compile_schema
 from cinnabar.schemas.automata.canonical import parse

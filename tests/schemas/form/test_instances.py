@@ -7,9 +7,9 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from effort import examples
 from hypothesis import given
-from schema_strategies import hard_schemas
+from tests.support.effort import examples
+from tests.support.schema_strategies import hard_schemas
 
 from cinnabar.schemas import UnsupportedSchema, compile_schema
 from cinnabar.schemas.automata.canonical import parse

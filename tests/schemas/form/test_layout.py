@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_strategies import hard_schemas
+from tests.support.effort import examples
+from tests.support.schema_strategies import hard_schemas
 
 from cinnabar.schemas import UnsupportedSchema, compile_schema
 from cinnabar.schemas.form.form import (

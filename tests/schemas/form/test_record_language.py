@@ -9,10 +9,10 @@ from itertools import product
 from typing import Any
 
 import pytest
-from effort import examples
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from schema_strategies import hard_schemas, hard_values, near, schemas
+from tests.support.effort import examples
+from tests.support.schema_strategies import hard_schemas, hard_values, near, schemas
 
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.automaton import Automaton

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_strategies import hard_schemas, hard_values, near, schemas
+from tests.support.effort import examples
+from tests.support.schema_strategies import hard_schemas, hard_values, near, schemas
 
 from cinnabar.schemas import UnsupportedSchema, compile_schema
 from cinnabar.schemas.automata.canonical import scalar_text

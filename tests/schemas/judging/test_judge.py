@@ -7,9 +7,9 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.effort import examples
 
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import UnsupportedSchema

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shapes_of_schemas import CLOSED, OPEN, TEXT, chain, fields, one, shape
+from tests.support.shapes_of_schemas import CLOSED, OPEN, TEXT, chain, fields, one, shape
 
 from cinnabar.schemas import UnsupportedSchema
 from cinnabar.schemas.automata.automaton import MAX_STATES

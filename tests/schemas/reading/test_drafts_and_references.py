@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from shapes_of_schemas import DRAFTS, TEXT, shape
+from tests.support.shapes_of_schemas import DRAFTS, TEXT, shape
 
 from cinnabar.schemas.reading.shape import Anything, Array, Null, Number, String, Union
 

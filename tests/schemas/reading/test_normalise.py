@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from shapes_of_schemas import CLOSED, DRAFTS, OPEN, TEXT, chain, fields, one, shape
+from tests.support.shapes_of_schemas import CLOSED, DRAFTS, OPEN, TEXT, chain, fields, one, shape
 
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.reading.normalise import normalise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from shapes_of_schemas import CLOSED, OPEN, TEXT
+from tests.support.shapes_of_schemas import CLOSED, OPEN, TEXT
 
 from cinnabar.schemas import UnsupportedSchema, compile_schema
 from cinnabar.schemas.errors import NoValue

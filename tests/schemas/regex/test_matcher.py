@@ -7,9 +7,9 @@ import time
 from itertools import product
 
 import pytest
-from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.effort import examples
 
 from cinnabar.schemas.automata.strings import content_of
 from cinnabar.schemas.errors import RegexError, TooLarge

@@ -9,9 +9,9 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.effort import examples
 
 from cinnabar.schemas.automata.literals import literal
 from cinnabar.schemas.automata.strings import content_of

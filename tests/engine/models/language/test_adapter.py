@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tiny_checkpoint import write_checkpoint
+from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.models.language.adapter import merge_adapter
 from cinnabar.engine.models.language.language_model import load_language_model

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from effort import some
-from tiny_checkpoint import CHATML, HEADERS, TRAITS, write_checkpoint, write_texts
+from tests.support.effort import some
+from tests.support.tiny_checkpoint import CHATML, HEADERS, TRAITS, write_checkpoint, write_texts
 
 from cinnabar.engine.models.language import rendering
 from cinnabar.engine.models.language.chat import ChatTemplate, Template, load_template

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from family_traits import EXPERTS, LLADA2
 from safetensors.torch import load_file, save_file
-from tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
+from tests.support.family_traits import EXPERTS, LLADA2
+from tests.support.tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
 
 from cinnabar.engine.models.language import checkpoint
 from cinnabar.engine.models.language.checkpoint import (

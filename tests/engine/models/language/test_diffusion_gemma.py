@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 import torch
-from published_gemma import CANVAS, VOCABULARY, published
 from safetensors.torch import load_file, save_file
-from tiny_checkpoint import write_texts
+from tests.support.published_gemma import CANVAS, VOCABULARY, published
+from tests.support.tiny_checkpoint import write_texts
 
 from cinnabar.engine.models.language import diffusion_gemma
 from cinnabar.engine.models.language.checkpoint import load_decoder

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from family_traits import DIFFUSION_GEMMA, FAST_DLLM, LLADA2, NEMOTRON, SDAR_MOE
-from tiny_checkpoint import TRAITS
+from tests.support.family_traits import DIFFUSION_GEMMA, FAST_DLLM, LLADA2, NEMOTRON, SDAR_MOE
+from tests.support.tiny_checkpoint import TRAITS
 
 from cinnabar.engine.models.language.families import FAMILIES, config_of, read_family
 from cinnabar.engine.models.language.traits import Traits

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from family_traits import EXPERTS, FAST_DLLM, LLADA2, NEMOTRON, SDAR_MOE
-from plain_decoders import PLAIN
 from safetensors.torch import load_file, save_file
-from tiny_checkpoint import tiny_decoder
+from tests.support.family_traits import EXPERTS, FAST_DLLM, LLADA2, NEMOTRON, SDAR_MOE
+from tests.support.plain_decoders import PLAIN
+from tests.support.tiny_checkpoint import tiny_decoder
 
 from cinnabar.engine.models.language.checkpoint import load_decoder, save_decoder
 from cinnabar.engine.models.language.families import read_family

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import save_file
-from tiny_checkpoint import TRAITS, write_checkpoint
+from tests.support.tiny_checkpoint import TRAITS, write_checkpoint
 
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint
 from cinnabar.engine.models.language.language_model import load_language_model

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from family_traits import FAMILY_TRAITS
-from tiny_checkpoint import TRAITS, tiny_decoder
+from tests.support.family_traits import FAMILY_TRAITS
+from tests.support.tiny_checkpoint import TRAITS, tiny_decoder
 
 from cinnabar.engine.models.language.checkpoint import load_decoder, read_contents, save_decoder, weight_bytes
 from cinnabar.engine.models.language.float8 import Float8Linear, float8_product, rounded

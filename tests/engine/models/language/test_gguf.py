@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from gguf.quants import dequantize
-from tiny_gguf import CLASSES, written
+from tests.support.tiny_gguf import CLASSES, written
 
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.models.language.configuration import language_precision

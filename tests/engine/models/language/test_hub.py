@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import hub_server
 import pytest
-from hub_server import COMMIT, Hub
 from huggingface_hub import constants, file_download
-from tiny_checkpoint import write_checkpoint
+from tests.support import hub_server
+from tests.support.hub_server import COMMIT, Hub
+from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.models.language import hub as fetching
 from cinnabar.engine.models.language.hub import fetch_checkpoint

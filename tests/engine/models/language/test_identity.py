@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tiny_checkpoint import HEADERS, write_checkpoint
+from tests.support.tiny_checkpoint import HEADERS, write_checkpoint
 
 from cinnabar.engine.models.language import identity
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint, model_fingerprint

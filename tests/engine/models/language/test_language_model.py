@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_checkpoint import HEADERS, TRAITS, tiny_decoder, write_checkpoint, write_texts
+from tests.support.tiny_checkpoint import HEADERS, TRAITS, tiny_decoder, write_checkpoint, write_texts
 
 from cinnabar.engine.models.integer_products import IntegerLinear, PackedLinear, packs_integers
 from cinnabar.engine.models.language import checkpoint, language_model

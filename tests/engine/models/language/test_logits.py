@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_checkpoint import TRAITS, tiny_decoder
+from tests.support.tiny_checkpoint import TRAITS, tiny_decoder
 
 from cinnabar.engine.models.language.checkpoint import load_decoder, save_decoder
 from cinnabar.engine.models.language.families import read_family

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import torch
-from family_traits import LLADA2, NEMOTRON
-from tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
+from tests.support.family_traits import LLADA2, NEMOTRON
+from tests.support.tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
 from torch import nn
 
 from cinnabar.engine.models.language import inspection

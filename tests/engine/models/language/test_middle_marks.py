@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tiny_checkpoint import add_special, write_texts
+from tests.support.tiny_checkpoint import add_special, write_texts
 
 from cinnabar.engine.models.language.middle_marks import TRIPLES, middle_marks
 from cinnabar.engine.models.language.tokenizer import Tokenizer, TokenizerFile

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from tests.support.tiny_models import CACHED, decoder
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from cinnabar.engine.models.language.cache import PagedCache
@@ -25,9 +24,6 @@ from cinnabar.engine.models.language.passes import (
 )
 from cinnabar.kernels.layer_parts import LayerParts
 from cinnabar.kernels.paged_attention import paged_attention, tile_tokens
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "diffusion"))
-from tiny_models import CACHED, decoder
 
 #: What makes the host wait for a device.
 WAITING = ("_local_scalar_dense", "nonzero", "unique", "masked_select", "item")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from effort import some
-from family_traits import FAMILY_TRAITS, LLADA2
-from tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
+from tests.support.effort import some
+from tests.support.family_traits import FAMILY_TRAITS, LLADA2
+from tests.support.tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
 
 from cinnabar.engine.models.language.checkpoint import load_decoder, read_contents, save_decoder, weight_bytes
 from cinnabar.engine.models.language.experts import ExpertMatrices

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tiny_gguf import written
+from tests.support.tiny_gguf import written
 
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.models.language import checkpoint, released

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_checkpoint import TRAITS, write_checkpoint
+from tests.support.tiny_checkpoint import TRAITS, write_checkpoint
 
 from cinnabar.engine.models.language.checkpoint import load_decoder
 from cinnabar.engine.models.language.families import read_family

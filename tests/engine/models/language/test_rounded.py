@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_checkpoint import TRAITS, tiny_decoder
+from tests.support.tiny_checkpoint import TRAITS, tiny_decoder
 
 from cinnabar.engine.models.integer_products import PackedLinear, eight_bits, packs_integers
 from cinnabar.engine.models.language import checkpoint, rounded

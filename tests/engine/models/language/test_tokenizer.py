@@ -10,7 +10,7 @@ import pytest
 import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_checkpoint import CHATML, SPECIAL, write_texts
+from tests.support.tiny_checkpoint import CHATML, SPECIAL, write_texts
 from tokenizers import decoders, models, normalizers
 
 from cinnabar.engine.models.language.tokenizer import Tokenizer, TokenizerFile

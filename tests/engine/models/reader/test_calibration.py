@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_network import BILL, VOCABULARY, bill, passage_of, tiny_model, tiny_network
+from tests.support.tiny_network import BILL, VOCABULARY, bill, passage_of, tiny_model, tiny_network
 
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.engine import Engine

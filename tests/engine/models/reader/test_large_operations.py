@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 from bench.products import Recorder
-from tests.tiny_network import form_of, passage_of, tiny_model, tiny_network, wordpieces
+from tests.support.tiny_network import form_of, passage_of, tiny_model, tiny_network, wordpieces
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.inputs.questions import Question, question_tensors

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tiny_network import form_of, passage_of
+from tests.support.tiny_network import form_of, passage_of
 
 from cinnabar.engine.models.reader.list_signs import chance_of, list_signs
 from cinnabar.engine.models.reader.signs import Signs, log_odds

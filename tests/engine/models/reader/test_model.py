@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 import torch
-from tiny_network import BILL, bill, form_of, passage_of, tiny_model
+from tests.support.tiny_network import BILL, bill, form_of, passage_of, tiny_model
 
 from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.effort import effort_of

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from pages import given
 from tests.engine.models.reader.priors.test_tables import TABLE, list_of
-from tests.tiny_network import form_of, passage_of, tiny_network, wordpieces
+from tests.support.prior_pages import given
+from tests.support.tiny_network import form_of, passage_of, tiny_network, wordpieces
 
 from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.model import Row, Scores

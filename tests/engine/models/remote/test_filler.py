@@ -12,10 +12,10 @@ from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
-import mercury_server as mercury
 import pytest
-from effort import some
-from remote_forms import NOTE, form_of, request
+from tests.support import mercury_server as mercury
+from tests.support.effort import some
+from tests.support.remote_forms import NOTE, form_of, request
 
 from cinnabar.apps.cli.extract_report import spent
 from cinnabar.engine.models.remote.exchange import Transient, retry_after, scrubbed, wait_of

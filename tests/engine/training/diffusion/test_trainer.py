@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from effort import first
+from tests.support.effort import first
 
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.traits import Traits, Visibility

@@ -17,8 +17,8 @@ from email.message import EmailMessage
 
 import openpyxl
 import pytest
-from encrypted_archive import encrypted_zip
-from other_archives import AES_ZIP, SEVEN_ZIPS, packed_by_hand
+from tests.support.encrypted_archive import encrypted_zip
+from tests.support.other_archives import AES_ZIP, SEVEN_ZIPS, packed_by_hand
 
 from cinnabar.extraction.documents.archives.members import MAX_MEMBERS, Member, UnpackedBytes, all_members
 from cinnabar.extraction.documents.content import seven_zip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tiny_network import tiny_model, wordpieces
+from tests.support.tiny_network import tiny_model, wordpieces
 
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.token_bound import check_length

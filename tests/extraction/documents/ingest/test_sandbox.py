@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from worker_modules import importable
+from tests.support.worker_modules import importable
 
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import LOOK_AHEAD, ParserPool

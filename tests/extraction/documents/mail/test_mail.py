@@ -6,10 +6,10 @@ import time
 from email.message import EmailMessage
 
 import pytest
-from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from reportlab.pdfgen import canvas
+from tests.support.effort import examples
 
 from cinnabar.extraction.documents.content.codes import FLAGS
 from cinnabar.extraction.documents.content.document import Document, Part

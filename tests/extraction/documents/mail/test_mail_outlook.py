@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from email.message import EmailMessage
 
 import pytest
-from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from outlook_files import Item, Tree, attribute, msg, ole, packed_rtf, tnef
+from tests.support.effort import examples
+from tests.support.outlook_files import Item, Tree, attribute, msg, ole, packed_rtf, tnef
 
 from cinnabar.extraction.documents.content.codes import FLAGS
 from cinnabar.extraction.documents.content.document import Document

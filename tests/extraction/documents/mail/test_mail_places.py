@@ -7,9 +7,9 @@ import io
 from email.message import EmailMessage
 from pathlib import Path
 
-from outlook_files import Item, msg
-from reading_model import ReadingModel
 from reportlab.pdfgen import canvas
+from tests.support.outlook_files import Item, msg
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.effort import examples
 
 from cinnabar.extraction.documents.chunking import chunks
 from cinnabar.extraction.documents.content.builder import word_bounds

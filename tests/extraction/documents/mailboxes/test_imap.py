@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-import imap_server
 import pytest
-from begun_runs import begun_extraction
-from imap_server import PASSWORD, Server, mail
-from reading_model import ReadingModel
+from tests.support import imap_server
+from tests.support.begun_runs import begun_extraction
+from tests.support.imap_server import PASSWORD, Server, mail
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.documents.inputs import gather, located

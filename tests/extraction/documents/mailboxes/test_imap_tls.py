@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-import certificates
-import imap_server
 import pytest
-from imap_server import PASSWORD, Encryption, Server, mail
+from tests.support import certificates, imap_server
+from tests.support.imap_server import PASSWORD, Encryption, Server, mail
 
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.documents.inputs import gather, located

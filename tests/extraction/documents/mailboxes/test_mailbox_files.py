@@ -8,7 +8,7 @@ from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
-from reading_model import ReadingModel
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.extraction.documents.inputs import gather, path_of
 from cinnabar.extraction.documents.mailboxes.files import is_mbox, mbox_messages

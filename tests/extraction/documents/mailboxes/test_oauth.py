@@ -13,14 +13,12 @@ from http.client import HTTPSConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import certificates
-import imap_server
-import oauth_server
 import pytest
-from begun_runs import begun_extraction
-from imap_server import Server, mail
-from oauth_server import CLIENT, CODE, SCOPE, Authority
-from reading_model import ReadingModel
+from tests.support import certificates, imap_server, oauth_server
+from tests.support.begun_runs import begun_extraction
+from tests.support.imap_server import Server, mail
+from tests.support.oauth_server import CLIENT, CODE, SCOPE, Authority
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.documents.inputs import gather, located

@@ -10,12 +10,12 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
-import imap_server
 import pytest
-from begun_runs import backfill
-from imap_server import PASSWORD, Server
-from imap_server import mail as sent
-from reading_model import ReadingModel
+from tests.support import imap_server
+from tests.support.begun_runs import backfill
+from tests.support.imap_server import PASSWORD, Server
+from tests.support.imap_server import mail as sent
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.request import Passage
 from cinnabar.extraction.documents.inputs import Location, located

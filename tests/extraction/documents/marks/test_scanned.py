@@ -8,7 +8,7 @@ from PIL import ImageDraw, ImageFont
 
 pytest.importorskip("cv2")
 
-from drawn_boxes import SCALE, Page, box, page
+from tests.support.drawn_boxes import SCALE, Page, box, page
 
 from cinnabar.extraction.documents.marks.boxes import BLANK, DOUBTFUL, EMPTY, TICKED, WRITTEN
 from cinnabar.extraction.documents.marks.scanned import scanned_marks

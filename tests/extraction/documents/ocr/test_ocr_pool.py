@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from worker_modules import importable
+from tests.support.worker_modules import importable
 
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import Document

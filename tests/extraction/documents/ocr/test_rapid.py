@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from effort import first
+from tests.support.effort import first
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("rapidocr")

@@ -12,13 +12,13 @@ import msoffcrypto
 import pptx
 import pytest
 import xlsxwriter
-from compound_file import compound_file
 from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
 from msoffcrypto.method.rc4 import _makekey
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
+from tests.support.compound_file import compound_file
 
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import ParserSettings

@@ -5,11 +5,11 @@ import io
 import numpy as np
 import pypdf
 import pytest
-from drawn_pages import Draw, drawn
 from pypdf.generic import DictionaryObject, NameObject, TextStringObject
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
+from tests.support.drawn_pages import Draw, drawn
 
 from cinnabar.extraction.documents.content.codes import FLAGS
 from cinnabar.extraction.documents.content.document import Document

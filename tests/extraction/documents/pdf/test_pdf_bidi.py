@@ -4,9 +4,9 @@ import random
 import time
 
 import pytest
-from drawn_pages import glyph_pdf
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.drawn_pages import glyph_pdf
 
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.pdf.bidi import read_line, read_word, without_ligatures

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn_pages import glyph_pdf
+from tests.support.drawn_pages import glyph_pdf
 
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.pdf.hyphens import join_words

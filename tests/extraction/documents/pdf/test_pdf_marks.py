@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from drawn_pages import Draw, drawn
 from PIL import Image, ImageDraw
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
+from tests.support.drawn_pages import Draw, drawn
 
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.pdf.glyphs import PageWords

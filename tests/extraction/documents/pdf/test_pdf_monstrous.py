@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pypdf
 import pytest
-from drawn_pages import drawn
 from PIL import Image
 from pypdf.generic import ArrayObject, DecodedStreamObject, DictionaryObject, FloatObject, NameObject
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
+from tests.support.drawn_pages import drawn
 
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import ParserSettings

@@ -4,11 +4,11 @@ import io
 from typing import Literal
 
 import pytest
-from drawn_pages import Draw, drawn
 from PIL import Image, ImageDraw
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
+from tests.support.drawn_pages import Draw, drawn
 
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest import parse

@@ -8,7 +8,6 @@ import unicodedata
 
 import pypdf
 import pytest
-from drawn_pages import Draw, drawn
 from pypdf.generic import (
     ArrayObject,
     DictionaryObject,
@@ -20,6 +19,7 @@ from pypdf.generic import (
 )
 from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.pdfgen import canvas
+from tests.support.drawn_pages import Draw, drawn
 
 from cinnabar.extraction.documents.ingest import parse
 

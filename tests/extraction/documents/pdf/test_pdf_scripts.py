@@ -4,10 +4,10 @@ import io
 
 import pypdf
 import pytest
-from drawn_pages import Draw, drawn, glyph_pdf
 from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfgen import canvas
+from tests.support.drawn_pages import Draw, drawn, glyph_pdf
 
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.people.diagnosis.fonts import has_east_asian_font

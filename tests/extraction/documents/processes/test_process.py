@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from worker_modules import importable
+from tests.support.worker_modules import importable
 
 from cinnabar.apps.server.schema_cache import SchemaLanes
 from cinnabar.engine.models.language.rendering import rendered

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import store_servers
-from begun_runs import begun_extraction
-from reading_model import ReadingModel
-from store_servers import SECRET, Bucket
+from tests.support import store_servers
+from tests.support.begun_runs import begun_extraction
+from tests.support.reading_model import ReadingModel
+from tests.support.store_servers import SECRET, Bucket
 
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.documents.content.inputs import content_of

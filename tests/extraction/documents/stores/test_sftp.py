@@ -9,10 +9,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-import store_servers
-from begun_runs import backfill, begun_extraction
-from reading_model import ReadingModel
-from store_servers import SECRET, Sftp
+from tests.support import store_servers
+from tests.support.begun_runs import backfill, begun_extraction
+from tests.support.reading_model import ReadingModel
+from tests.support.store_servers import SECRET, Sftp
 
 from cinnabar.extraction.documents.inputs import Input, examine, gather, located
 from cinnabar.extraction.documents.stores import backend

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-import store_servers
-from store_servers import SECRET, Graph
+from tests.support import store_servers
+from tests.support.store_servers import SECRET, Graph
 
 from cinnabar.extraction.documents.inputs import Input, examine, gather, located
 from cinnabar.extraction.documents.stores.endpoints import LOGIN, endpoint

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from fetched_release import fetched_release
+from tests.support.fetched_release import fetched_release
 
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.models.language.language_model import load_language_model

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reviewed_folder import written
+from tests.support.reviewed_folder import written
 
 from cinnabar.extraction.corrections import Action, Change
 from cinnabar.extraction.people.reviewing.auditing import Auditing, Judged

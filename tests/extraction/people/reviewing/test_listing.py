@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
-from corrected_folder import digest_of, outcome_of, run
-from reviewed_folder import written
+from tests.support.corrected_folder import digest_of, outcome_of, run
+from tests.support.reviewed_folder import written
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.corrections.journal import waiting

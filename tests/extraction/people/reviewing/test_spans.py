@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from corrected_folder import outcome_of, run
+from tests.support.corrected_folder import outcome_of, run
 
 from cinnabar.extraction.people.reviewing.review import AskedChange, Review
 from cinnabar.extraction.store.reading import query

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from begun_runs import backfill
-from reading_model import ReadingModel
+from tests.support.begun_runs import backfill
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.people.verification import verify

@@ -6,7 +6,7 @@ import hashlib
 from typing import Any
 
 import pytest
-from reading_model import ReadingModel
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
 from cinnabar.extraction.documents.ingest import parse

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from begun_runs import backfill
-from reading_model import ReadingModel
+from tests.support.begun_runs import backfill
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
 from cinnabar.extraction.corrections import Action, Change, Corrector

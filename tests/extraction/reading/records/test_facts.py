@@ -11,15 +11,15 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
-import mercury_server as mercury
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from begun_runs import backfill
 from hypothesis import given
 from hypothesis import strategies as st
-from reading_model import ReadingModel
-from tiny_checkpoint import write_checkpoint
+from tests.support import mercury_server as mercury
+from tests.support.begun_runs import backfill
+from tests.support.reading_model import ReadingModel
+from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.diffusion.engine import DiffusionEngine

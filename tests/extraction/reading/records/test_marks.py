@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from bench.marked_forms import form
-from drawn_pages import drawn
-from reading_model import ReadingModel
 from reportlab.pdfgen.canvas import Canvas
+from tests.support.drawn_pages import drawn
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
 from cinnabar.extraction.documents.ingest import parse

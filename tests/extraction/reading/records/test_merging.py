@@ -12,12 +12,12 @@ from typing import Any
 import jsonschema_rs
 import numpy as np
 import pytest
-from effort import examples, first
 from hypothesis import given
 from hypothesis import strategies as st
-from random_model import RandomModel, request
-from random_schemas import random_schema
-from reading_model import ReadingModel
+from tests.support.effort import examples, first
+from tests.support.random_model import RandomModel, request
+from tests.support.random_schemas import random_schema
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Filled, Leaf, Request

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import packet_files
 import pytest
-from begun_runs import backfill, begun_backfill, begun_extraction
-from reading_model import ReadingModel
+from tests.support import packet_files
+from tests.support.begun_runs import backfill, begun_backfill, begun_extraction
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.people.packets import amend, packet_around

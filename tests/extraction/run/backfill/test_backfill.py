@@ -13,8 +13,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from begun_runs import backfill, begun_backfill
-from reading_model import ReadingModel
+from tests.support import ROOT
+from tests.support.begun_runs import backfill, begun_backfill
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.model import Row, Scores
@@ -337,8 +338,8 @@ def test_the_start_is_no_part_of_what_an_estimate_scales() -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-sys.path[:0] = sys.argv[3:]
-import test_backfill as t
+sys.path.insert(0, sys.argv[3])
+from tests.extraction.run.backfill import test_backfill as t
 from cinnabar.extraction.run.backfill.backfill import Backfill
 from cinnabar.extraction.plan.run_options import RunOptions
 chosen = t.begun_backfill(t.NEW, Path(sys.argv[1]), t.of(t.ReadingModel()), options=RunOptions(workers=1, batch=2))
@@ -351,8 +352,8 @@ with chosen as begun:
 
 @pytest.mark.slow
 def test_a_killed_backfill_resumes_and_writes_the_same_rows(out: Path, filled: Path) -> None:
-    here, batches = Path(__file__).parent, 1
-    command = [sys.executable, "-c", KILLED, str(out), str(batches), str(here), str(here.parents[2])]
+    batches = 1
+    command = [sys.executable, "-c", KILLED, str(out), str(batches), str(ROOT)]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     model = Counting()
     fill(out, model=model)

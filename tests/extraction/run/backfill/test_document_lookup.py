@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from begun_runs import backfill
-from reading_model import ReadingModel
+from tests.support.begun_runs import backfill
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.extraction.documents import inputs
 from cinnabar.extraction.plan.run_options import RunOptions

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import reading_model
 import torch
-from begun_runs import begun_backfill
 from PIL import Image, ImageDraw, ImageFont
-from reading_model import ReadingModel
+from tests.support import reading_model
+from tests.support.begun_runs import begun_backfill
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.inputs import Input

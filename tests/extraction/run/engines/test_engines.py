@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from begun_runs import begun_backfill
-from dying_model import DyingModel, missing
+from tests.support.begun_runs import begun_backfill
+from tests.support.dying_model import DyingModel, missing
 
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelByName, ModelSource, model_source

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from event_receivers import Hook, hook
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from message_receivers import receiving
+from tests.support.event_receivers import Hook, hook
+from tests.support.message_receivers import receiving
 
 from cinnabar.extraction.run.events import outbox
 from cinnabar.extraction.run.events.outbox import OUTBOX, deliver, put, waiting

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from event_receivers import Hook, hook, told_run, write
+from tests.support import ROOT
+from tests.support.event_receivers import Hook, hook, told_run, write
 
 from cinnabar.apps.cli import housekeeping
 from cinnabar.apps.cli.main import run as command
@@ -24,8 +25,7 @@ from cinnabar.schemas.errors import RunError, UsageError
 KILLED = """
 import importlib, os, signal, sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[5])
-from event_receivers import told_run
+from tests.support.event_receivers import told_run
 module, _, name = sys.argv[4].partition(":")
 owner, _, name = name.rpartition(".")
 owner = getattr(importlib.import_module(module), owner)
@@ -44,8 +44,8 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def killed_run(docs: Path, out: Path, url: str, where: str) -> None:
-    helpers = str(Path(__file__).resolve().parents[3])
-    done = subprocess.run([sys.executable, "-c", KILLED, str(docs), str(out), url, where, helpers], check=False)
+    command = [sys.executable, "-c", KILLED, str(docs), str(out), url, where]
+    done = subprocess.run(command, cwd=ROOT, check=False)
     assert done.returncode == -signal.SIGKILL
 
 

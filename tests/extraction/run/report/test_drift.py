@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from tests.support.effort import examples
 
 from cinnabar.extraction.run.report.drift import Share, chi_squared, distance, fisher, holm, is_large_shift
 

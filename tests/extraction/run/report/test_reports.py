@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from page_in_chromium import opened
-from reading_model import ReadingModel
+from tests.support.page_in_chromium import opened
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.corrections import Action, Change, Corrector

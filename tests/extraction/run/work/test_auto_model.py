@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fetched_release import NAME, fetched_release
-from tiny_network import VOCABULARY, tiny_network
+from tests.support.fetched_release import NAME, fetched_release
+from tests.support.tiny_network import VOCABULARY, tiny_network
 
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.models.identity import weights_fingerprint

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from remote_forms import form_of
+from tests.support.remote_forms import form_of
 
 from cinnabar.extraction.documents.content.document import Evidence, Span
 from cinnabar.extraction.run.work.freezing import freeze, splice

@@ -8,12 +8,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import mercury_server as mercury
 import pytest
-from begun_runs import backfill
 from pydantic import BaseModel, field_validator
-from reading_model import ReadingModel
-from tiny_checkpoint import write_checkpoint
+from tests.support import mercury_server as mercury
+from tests.support.begun_runs import backfill
+from tests.support.reading_model import ReadingModel
+from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.models.remote.serving import RemoteSettings

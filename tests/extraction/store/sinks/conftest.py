@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from corrected_folder import run
-from postgresql_server import INITDB, server
+from tests.support.corrected_folder import run
+from tests.support.postgresql_server import INITDB, server
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from held_by_sinks import CHANGES, bring, differing
-from object_stores import s3_server
+from tests.support.held_by_sinks import CHANGES, bring, differing
+from tests.support.object_stores import s3_server
 
 from cinnabar.extraction.store.sinks.addresses import sink_of
 from cinnabar.schemas.errors import UsageError

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corrected_folder import LATER, digest_of, run
-from held_by_sinks import CHANGES, bring, correct, differing, held_by, held_by_folder
+from tests.support.corrected_folder import LATER, digest_of, run
+from tests.support.held_by_sinks import CHANGES, bring, correct, differing, held_by, held_by_folder
 
 from cinnabar.extraction.documents.stores import object_backend
 from cinnabar.extraction.people.forgetting import forget

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.tiny_network import wordpieces
+from tests.support.tiny_network import wordpieces
 
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 

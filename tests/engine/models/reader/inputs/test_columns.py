@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tiny_network import wordpieces
+from tests.support.tiny_network import wordpieces
 
 from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.training.wrapped import Wrapped

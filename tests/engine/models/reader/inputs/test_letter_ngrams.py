@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.tiny_network import wordpieces
+from tests.support.tiny_network import wordpieces
 
 from cinnabar.engine.models.reader.inputs.letter_ngrams import (
     BUCKETS,

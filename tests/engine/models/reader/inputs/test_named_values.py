@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_network import form_of, tiny_network, wordpieces
+from tests.support.tiny_network import form_of, tiny_network, wordpieces
 
 from cinnabar.engine.models.reader.inputs.named_values import NAMED
 from cinnabar.engine.models.reader.inputs.questions import Question, form_questions, question_tensors

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tiny_network import form_of, wordpieces
+from tests.support.tiny_network import form_of, wordpieces
 
 from cinnabar.engine.models.reader.inputs.questions import (
     QUESTION_PIECES,

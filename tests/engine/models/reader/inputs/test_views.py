@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_network import form_of, pieces_of, wordpieces
+from tests.support.tiny_network import form_of, pieces_of, wordpieces
 
 from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.model import Row

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_network import pieces_of
+from tests.support.tiny_network import pieces_of
 
 from cinnabar.engine.models.reader.inputs.windows import cut, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import CLS_ID, PAD_ID, SEP_ID

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tiny_network import VOCABULARY, wordpieces
+from tests.support.tiny_network import VOCABULARY, wordpieces
 
 from cinnabar.engine.models.reader.inputs.wordpieces import (
     CASES,

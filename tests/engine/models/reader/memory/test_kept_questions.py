@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_network import form_of, tiny_network, wordpieces
+from tests.support.tiny_network import form_of, tiny_network, wordpieces
 
 from cinnabar.engine.models.reader.memory.form import FormMemory, read_form
 from cinnabar.engine.models.reader.memory.kept_questions import FOLDER, KeptQuestions

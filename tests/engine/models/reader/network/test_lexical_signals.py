@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 from tests.engine.models.reader.network.test_phrase_vectors import letters
-from tests.tiny_network import tiny_network, wordpieces
+from tests.support.tiny_network import tiny_network, wordpieces
 
 from cinnabar.engine.models.reader.inputs.questions import Question, question_tensors
 from cinnabar.engine.models.reader.inputs.tensors import Board, Sheet

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import torch
-from tests.tiny_network import wordpieces
+from tests.support.tiny_network import wordpieces
 from torch import Tensor
 
 from cinnabar.engine.models.reader.inputs.letter_ngrams import BUCKETS, spelt_names

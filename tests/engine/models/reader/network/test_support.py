@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from tests.tiny_network import form_of, passage_of, tiny_model, tiny_network, wordpieces
+from tests.support.tiny_network import form_of, passage_of, tiny_model, tiny_network, wordpieces
 
 from cinnabar.engine.models.reader.inputs.questions import Question, question_tensors
 from cinnabar.engine.models.reader.inputs.views import RowExtent

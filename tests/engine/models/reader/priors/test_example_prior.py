@@ -6,8 +6,8 @@ import time
 from typing import Any
 
 import pytest
-from pages import given
-from tests.tiny_network import form_of
+from tests.support.prior_pages import given
+from tests.support.tiny_network import form_of
 
 from cinnabar.engine.models.reader.inputs.windows import Window
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pages import given
+from tests.support.prior_pages import given
 
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
 from cinnabar.engine.models.reader.priors.heading_prior import heading_prior, objects_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from pages import given, page_of
-from tests.tiny_network import form_of
+from tests.support.prior_pages import given, page_of
+from tests.support.tiny_network import form_of
 
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
 from cinnabar.engine.models.reader.priors.label_prior import label_prior

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from pages import given
 from tests.engine.models.reader.priors.test_tables import TABLE, list_of
-from tests.tiny_network import form_of, passage_of, tiny_model, wordpieces
+from tests.support.prior_pages import given
+from tests.support.tiny_network import form_of, passage_of, tiny_model, wordpieces
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.inputs.windows import Window

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pages import given
 from tests.engine.models.reader.priors.test_tables import GOODS, TABLE
+from tests.support.prior_pages import given
 
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
 from cinnabar.engine.models.reader.priors.table_prior import table_prior

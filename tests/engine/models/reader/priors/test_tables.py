@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pages import page_of
-from tests.tiny_network import form_of, wordpieces
+from tests.support.prior_pages import page_of
+from tests.support.tiny_network import form_of, wordpieces
 
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
 from cinnabar.engine.models.reader.priors.tables import PriorTable, tables_of

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tiny_network import form_of, passage_of, tiny_network, wordpieces
+from tests.support.tiny_network import form_of, passage_of, tiny_network, wordpieces
 
 from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.model import Scores

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
-from tiny_network import form_of, passage_of, tiny_network, wordpieces
+from tests.support.tiny_network import form_of, passage_of, tiny_network, wordpieces
 
 from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.choices import code_choice, is_compared, ways_of_choices

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from tiny_network import form_of, passage_of, tiny_model
+from tests.support.tiny_network import form_of, passage_of, tiny_model
 
 from cinnabar.engine.choices import code_choice, is_compared, ways_of_choices
 from cinnabar.engine.engine import Engine

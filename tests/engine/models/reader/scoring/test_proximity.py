@@ -6,7 +6,7 @@ import math
 import time
 
 import pytest
-from tiny_network import wordpieces
+from tests.support.tiny_network import wordpieces
 
 from cinnabar.engine.model import Candidate
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import torch
-from tiny_network import form_of, wordpieces
+from tests.support.tiny_network import form_of, wordpieces
 
 from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.model import Candidate

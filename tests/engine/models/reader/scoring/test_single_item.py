@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from tiny_network import form_of, passage_of, tiny_network, wordpieces
+from tests.support.tiny_network import form_of, passage_of, tiny_network, wordpieces
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import WHOLE

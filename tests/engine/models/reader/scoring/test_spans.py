@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from tiny_network import form_of, tiny_network, wordpieces
+from tests.support.tiny_network import form_of, tiny_network, wordpieces
 
 from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 SECTOR, SMALL, END, FREE, FAT = 512, 64, 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD
 TEXT, TEXT_8, BINARY, NUMBER, TIME, OBJECT = 0x001F, 0x001E, 0x0102, 0x0003, 0x0040, 0x000D
@@ -171,7 +173,7 @@ def attribute(level: int, number: int, kind: int, data: bytes) -> bytes:
     return struct.pack("<BHHI", level, number, kind, len(data)) + data + struct.pack("<H", sum(data) & 0xFFFF)
 
 
-def encoded(values: dict[int | tuple[bytes, int], Value | Item] | dict[int, Value | Item]) -> bytes:
+def encoded(values: Mapping[Any, Value | Item]) -> bytes:
     """A list of properties as TNEF has it."""
     out = [struct.pack("<I", len(values))]
     for key, value in values.items():

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from scripted_decoder import Script, favour, scripted
-from tiny_models import END, KINDS, TOKENIZER, VOCABULARY
+from tests.support.scripted_decoder import Script, favour, scripted
+from tests.support.tiny_models import END, KINDS, TOKENIZER, VOCABULARY
 
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser

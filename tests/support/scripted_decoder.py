@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
-from tiny_models import MASK, VOCABULARY
+from tests.support.tiny_models import MASK, VOCABULARY
 
 from cinnabar.engine.models.language.attention import Attend, PagedAttention
 from cinnabar.engine.models.language.cache import NOWHERE
@@ -62,7 +62,7 @@ class ScriptedDecoder(Decoder):
         """Returns in place of hidden states the numbers of what `logits` will say."""
         if isinstance(attend, PagedAttention):
             sizes = [*attend.packed.sizes]
-            lines, places = (list(x[0, : sum(sizes)].split(sizes)) for x in (tokens, positions))
+            lines, places = (list(torch.split(x[0, : sum(sizes)], sizes)) for x in (tokens, positions))
         else:
             lines, places = [*tokens], [*positions]
         self.read.append([[p for p in row.tolist() if p != NOWHERE] for row in places])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tiny_checkpoint import TRAITS, write_checkpoint
+from tests.support.tiny_checkpoint import TRAITS, write_checkpoint
 
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tiny_checkpoint import TRAITS
+from tests.support.tiny_checkpoint import TRAITS
 
 from cinnabar.engine.models.language.traits import ExpertTraits, LocalTraits, Traits
 

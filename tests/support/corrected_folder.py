@@ -1,6 +1,6 @@
 """Runs over documents whose records a function makes, for tests of corrections, and programs that correct them.
 
-`corrected_folder.py OUT DIGEST POINTER JSON` corrects one value.
+`corrected_folder OUT DIGEST POINTER JSON` corrects one value.
 """
 
 from __future__ import annotations
@@ -10,18 +10,20 @@ import hashlib
 import json
 import shutil
 import sys
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, Literal
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.content.document import Evidence, Span
-from cinnabar.extraction.run.stored_run import Run
+from cinnabar.extraction.run.stored_run import Run, RunSummary
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas import compile_schema, load_schema
 
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "title": "bill",
     "type": "object",
     "additionalProperties": False,
@@ -54,11 +56,11 @@ LATER["properties"]["due"] = {"type": ["string", "null"]}
 DOCUMENTS = ("a.txt", "b.txt", "c.txt")
 
 
-def digest_of(path):
+def digest_of(path: str) -> str:
     return hashlib.sha256(path.encode()).hexdigest()
 
 
-def value_of(path, engine):
+def value_of(path: str, engine: str) -> dict[str, Any]:
     """The record that an engine makes of a document."""
     return {
         "number": f"{path[0]}-{engine}",
@@ -68,7 +70,7 @@ def value_of(path, engine):
     }
 
 
-def leaves_of(value, at=""):
+def leaves_of(value: Any, at: str = "") -> list[LeafRow]:
     if isinstance(value, dict):
         return [leaf for name, part in value.items() for leaf in leaves_of(part, f"{at}/{name}")]
     if isinstance(value, list):
@@ -76,7 +78,7 @@ def leaves_of(value, at=""):
     return [LeafRow(at, json.dumps(value), 0.6, "copied", evidence=Evidence((Span(0, 3),), "abc"), page=1)]
 
 
-def outcome_of(path, engine, value=None, **more):
+def outcome_of(path: str, engine: str, value: dict[str, Any] | None = None, **more: Any) -> Outcome:
     """The outcome of a run of an engine."""
     value = value_of(path, engine) if value is None else value
     lines = value.get("lines", [])
@@ -86,18 +88,26 @@ def outcome_of(path, engine, value=None, **more):
     record = Record.of(text, leaves_of(value), (), rows, {"/lines": 0.8})
     digest = digest_of(path)
     document = DocumentInfo(digest, "text/plain", 12, 0, 1, 12)
-    status = "quarantined" if more.get("code") else "written"
+    status: Literal["written", "quarantined"] = "quarantined" if more.get("code") else "written"
     return Outcome(path, status, digest=digest, document=document, record=record, **more)
 
 
 @cache
-def _first_run():
+def _first_run() -> tuple[TemporaryDirectory[str], RunSummary]:
     """A folder with the results of a run that nobody adapted, and what the run returned."""
     kept = TemporaryDirectory()
     return kept, _run(Path(kept.name) / "out", "e1", SCHEMA, None, DOCUMENTS, None, {})
 
 
-def run(out, engine="e1", schema=SCHEMA, outcomes=None, paths=DOCUMENTS, between=None, **arguments):
+def run(
+    out: Path,
+    engine: str = "e1",
+    schema: dict[str, Any] = SCHEMA,
+    outcomes: Sequence[Outcome] | None = None,
+    paths: Sequence[str] = DOCUMENTS,
+    between: Callable[[], None] | None = None,
+    **arguments: Any,
+) -> RunSummary:
     """Does a run of an engine, like an extraction; the first of a folder is a copy of one done before."""
     usual = engine == "e1" and schema is SCHEMA and outcomes is None and paths is DOCUMENTS and between is None
     if usual and not arguments and not Path(out).exists():
@@ -107,19 +117,27 @@ def run(out, engine="e1", schema=SCHEMA, outcomes=None, paths=DOCUMENTS, between
     return _run(out, engine, schema, outcomes, paths, between, arguments)
 
 
-def _run(out, engine, schema, outcomes, paths, between, arguments):
+def _run(
+    out: Path,
+    engine: str,
+    schema: dict[str, Any],
+    outcomes: Sequence[Outcome] | None,
+    paths: Sequence[str],
+    between: Callable[[], None] | None,
+    arguments: dict[str, Any],
+) -> RunSummary:
     source = load_schema(schema)
     with Store.open(out) as store:
         begun = Run(store, source, compile_schema(source.schema), engine, {"effort": "low"} | arguments, inputs=paths)
         if between is not None:
             between()
         if outcomes is None:
-            value = {p: value_of(p, engine) for p in paths}
+            values = {p: value_of(p, engine) for p in paths}
             if schema is not SCHEMA:
-                for one in value.values():
-                    del one["seller"]["city"]
-                    one["due"] = None
-            outcomes = [outcome_of(path, engine, value[path], schema=schema) for path in paths]
+                for value in values.values():
+                    del value["seller"]["city"]
+                    value["due"] = None
+            outcomes = [outcome_of(path, engine, values[path], schema=schema) for path in paths]
         done = [
             Outcome(one.path, "skipped", "other_kind", digest=one.digest) if begun.refused(one.digest)
             else Outcome(one.path, "skipped", "done", digest=one.digest) if begun.done(one.digest) else one

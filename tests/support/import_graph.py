@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Set
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.support import ROOT
+
 #: The folder that is `cinnabar` itself; it links to the others, which stand at the top of the repository.
 TOP = ROOT / "src" / "cinnabar"
 FOLDERS = ("apps", "flows", "extraction", "engine", "kernels", "schemas")
@@ -59,7 +60,7 @@ def _imported(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
     for node in import_statements(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
-        elif node.module in known:
+        elif node.module is not None and node.module in known:
             for alias in node.names:
                 name = f"{node.module}.{alias.name}"
                 yield name if name in known else node.module
@@ -83,7 +84,7 @@ def folders(depth: int | None = None, outside: bool = False) -> dict[str, set[st
 
 def in_circles(below: Mapping[str, Set[str]]) -> set[str]:
     """Returns the names that lead back to themselves, and the names between two such circles."""
-    left: dict[str, Set[str]] = dict(below)
+    left: Mapping[str, Set[str]] = below
     while True:
         asked = {name for others in left.values() for name in others}
         kept = {name: others & left.keys() for name, others in left.items() if name in asked}

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from certificates import Certificates
+from tests.support import ROOT
+from tests.support.certificates import Certificates
 
 USER, PASSWORD = "anna@example.org", "pass word"
 
@@ -93,13 +94,13 @@ def running(
     elif certificates is not None:
         secured = ["--cert", str(certificates.chain)]
     if tokens is not None:
-        start += f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import imap_tokens;"
+        start += "from tests.support import imap_tokens;"
         start += f"imap_tokens.install({str(tokens)!r}, {PASSWORD!r});"
     start += "import pymap.main; pymap.main.main()"
     command = [sys.executable, "-c", start, "--host", "127.0.0.1", "--port", str(port), *secured]
     account = ["dict", "--demo-user", USER, "--demo-password", PASSWORD]
     null = subprocess.DEVNULL
-    with subprocess.Popen([*command, *account], stdout=null, stderr=null) as process:
+    with subprocess.Popen([*command, *account], cwd=ROOT, stdout=null, stderr=null) as process:
         try:
             _wait(process, port)
             yield Server(port, encryption, certificates)

@@ -10,7 +10,7 @@ import gguf
 import numpy as np
 import torch
 from gguf.quants import dequantize, quantize
-from tiny_checkpoint import CHATML, tokenizer_json
+from tests.support.tiny_checkpoint import CHATML, tokenizer_json
 
 #: Names in Hugging Face form, of tensors and of the class of the configuration.
 PARTS = {

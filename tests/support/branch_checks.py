@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
-from random_schemas import forms
+from tests.support.random_schemas import forms
 
 from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.models.language.language_model import LanguageModel

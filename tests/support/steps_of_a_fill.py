@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jsonschema_rs
-from random_model import RandomModel, request
+from tests.support.random_model import RandomModel, request
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.layout import lay_out

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import packet_files
-from reading_model import ReadingModel
+from tests.support import packet_files
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource

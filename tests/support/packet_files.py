@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drawn_pages import drawn
 from reportlab.pdfgen.canvas import Canvas
+from tests.support.drawn_pages import drawn
 
 _SENTENCES = {
     "invoice": "We delivered forty oak chairs and a round table to your shop in Bremen and ask for payment.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.engine.models.reader.network.test_phrase_vectors import letters
-from tests.tiny_network import tiny_network, wordpieces
+from tests.support.tiny_network import tiny_network, wordpieces
 
 from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.priors.name_matching import Page, WordVectors

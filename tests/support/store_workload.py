@@ -1,11 +1,11 @@
 """Batches to store, and processes that die while they store them or read beside the writer.
 
-`workload.py kill ROOT` runs once for each rename of a run: in ROOT/<point> a process dies before that rename. It prints
-the number of points.
+`store_workload kill ROOT` runs once for each rename of a run: in ROOT/<point> a process dies before that rename. It
+prints the number of points.
 
-`workload.py write OUT` commits batches for ever.
+`store_workload write OUT` commits batches for ever.
 
-`workload.py read OUT` polls the snapshot until its standard input is closed, and prints the states that it saw.
+`store_workload read OUT` polls the snapshot until its standard input is closed, and prints the states that it saw.
 """
 
 from __future__ import annotations

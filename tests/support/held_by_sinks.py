@@ -6,12 +6,13 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import obstore
-from corrected_folder import DOCUMENTS, LATER, digest_of, run
+from tests.support.corrected_folder import DOCUMENTS, LATER, digest_of, run
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.store.exporting import json_line
@@ -87,10 +88,11 @@ def _rows_of(cursor: Any, schema: str, name: str) -> Counter[str]:
     listed = ", ".join(f"{quoted(c)}::text" if kind in text else quoted(c) for c, kind in kinds.items())
     cursor.execute(f'SELECT {listed} FROM "{schema}"."{name}"')
     table = cursor.fetch_arrow_table()
+    readers: dict[str, Callable[[str], Any]] = {"jsonb": partial(json.loads, parse_float=Decimal), "numeric": Decimal}
     columns = []
     for column, kind in zip(table.columns, kinds.values(), strict=True):
-        read = {"jsonb": lambda v: json.loads(v, parse_float=Decimal), "numeric": Decimal}.get(kind, lambda v: v)
-        columns.append([None if value is None else read(value) for value in column.to_pylist()])
+        read = readers.get(kind)
+        columns.append([value if value is None or read is None else read(value) for value in column.to_pylist()])
     return _table([*kinds], [*zip(*columns, strict=True)])
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from random_model import RandomModel, request
-from random_schemas import forms as random_forms
+from tests.support.random_model import RandomModel, request
+from tests.support.random_schemas import forms as random_forms
 
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.model import Candidate, Scores

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reading_model import ReadingModel
+from tests.support.reading_model import ReadingModel
 
 from cinnabar.schemas.errors import ModelError
 

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import sys
-from pathlib import Path
 
 import pytest
-
-_PATH = Path(__file__).parent / "extraction" / "store" / "workload.py"
+from tests.support import store_workload
 
 
 @pytest.fixture(scope="session")
 def workload():
     """The module of that program."""
-    spec = importlib.util.spec_from_file_location("storage_workload", _PATH)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return store_workload
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.support import ROOT
+
 FOLDERS = (
     "apps", "flows", "extraction", "engine", "kernels", "schemas", "training", "data", "docs", "scripts", "tests",
 )  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tiny_checkpoint import CHATML, write_checkpoint
+from tests.support.tiny_checkpoint import CHATML, write_checkpoint
 
 from cinnabar.engine.chat.language_chat import LanguageChat, TaskStream, shared_language_engine
 from cinnabar.engine.chat.requests import ChatRequest, Done, Event, FailedRequest, Message, State, Tool

@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from certificates import Certificates
+from tests.support.certificates import Certificates
 
 CLIENT, SCOPE, CODE = "owners-client", "mail.read offline_access", "WDJB-MJHT"
 

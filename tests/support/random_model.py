@@ -137,8 +137,8 @@ class RandomModel:
                 refused[at] = draw.gauss(0, scale)
         most = max((len(texts) for texts in candidates), default=0)
         logits = torch.full((size, most), float("-inf"))
-        for at, texts in enumerate(candidates):
-            for k, candidate in enumerate(texts):
+        for at, listed in enumerate(candidates):
+            for k, candidate in enumerate(listed):
                 own_draw = self._draw(candidate.text, own_number[at], spread[at])
                 logits[at, k] = own_draw.gauss(0, spread[at])
         return Scores(candidates, logits, absent, refused)

@@ -1,8 +1,0 @@
-"""The path to the helper modules of these tests."""
-
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
