@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-PROJECT, EXTRAS = "cinnabar-extract", frozenset({"bench", "dev", "docs", "mutants"})
+PROJECT, EXTRAS = "cinnabar-extract", frozenset({"dev", "docs", "mutants"})
 
 
 def installed(root: str, extras: frozenset[str]) -> dict[str, str]:
@@ -35,12 +35,14 @@ def installed(root: str, extras: frozenset[str]) -> dict[str, str]:
             if marker and not any(marker.evaluate({"extra": extra}) for extra in (wanted or {""})):
                 continue
             below = canonicalize_name(requirement.name)
+            waiting.append((below, frozenset(requirement.extras)))
+            if below == root:  # `dev` names other extras of the project
+                continue
             try:
                 # The suffix (`+cpu`) is dropped, since a bound holds for every build of a release.
                 releases[below] = Version(version(below)).public
             except PackageNotFoundError:
                 raise SystemExit(f"{below}, which {name} needs, is not installed: run `make setup`") from None
-            waiting.append((below, frozenset(requirement.extras)))
     return releases
 
 

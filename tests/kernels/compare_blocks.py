@@ -1,6 +1,7 @@
 """Compares the scan of blocks and the scores of classes in Triton with their definitions and with numpy.
 
-Run it as `python -m tests.kernels.compare_blocks EXAMPLES`, with TRITON_INTERPRET=1 on a CPU, or without that on a CUDA device.
+Run it as `python -m tests.kernels.compare_blocks EXAMPLES`, with TRITON_INTERPRET=1 on a CPU, or without that on a CUDA
+device.
 """
 
 from __future__ import annotations
