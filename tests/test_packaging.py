@@ -239,11 +239,25 @@ def test_the_wheel_is_left_out_if_the_package_index_is_out_of_reach(tmp_path: Pa
 
 
 def test_whoever_hosts_the_project_checks_the_newest_and_the_lowest_releases() -> None:
-    job = yaml.safe_load((ROOT / ".github" / "workflows" / "wheel.yml").read_text(encoding="utf-8"))["jobs"]["wheel"]
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))["jobs"]
+    assert jobs["check"]["strategy"]["matrix"] == {"target": ["lint", "test"]}
+    assert jobs["check"]["steps"][-1]["run"] == "make ${{ matrix.target }}"
+    job = jobs["wheel"]
     assert job["strategy"]["matrix"] == {"releases": ["newest", "lowest"]}
     assert job["steps"][-1]["run"] == "make wheel-check ARGS=${{ matrix.releases }}"
     least = PROJECT["project"]["requires-python"].removeprefix(">=")
     assert job["steps"][1]["with"]["python-version"] == least
+
+
+def test_actions_are_named_by_the_hash_of_their_commit() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / ".github" / "workflows").glob("*.yml")]
+    used = [line.strip() for text in texts for line in text.splitlines() if "uses:" in line]
+    assert used and [line for line in used if not re.fullmatch(r"- uses: [\w/-]+@[0-9a-f]{40}  # v[\d.]+", line)] == []
+
+
+def test_a_release_has_a_section_of_the_changelog() -> None:
+    sections = re.findall(r"^## \[(.+)\] - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert sections[0] == PROJECT["project"]["version"]
 
 
 def test_importing_the_engine_makes_waiting_threads_passive() -> None:
