@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes .venv once, and again when pyproject.toml, constraints.txt or the folder's path changes.
+# Makes .venv once, and again when pyproject.toml, constraints.txt, setup.py or the folder's path changes.
 #
 #     PYTHON=python3.12 scripts/setup.sh
 #
@@ -8,8 +8,8 @@ set -eu
 cd "$(dirname "$0")/.."
 
 stamp=.venv/.cinnabar-setup
-wanted="$(cat pyproject.toml constraints.txt scripts/setup.sh | cksum) $(pwd)"
-if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && .venv/bin/python -c '' 2>/dev/null; then
+wanted="$(cat pyproject.toml constraints.txt setup.py scripts/setup.sh | cksum) $(pwd)"
+if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && [ -e src/cinnabar/engine ] && .venv/bin/python -c '' 2>/dev/null; then
     exit 0
 fi
 

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from tests.support import ROOT
 from tests.support.documentation import check_cinnabar, fences
+from tests.support.import_graph import FOLDERS
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 CONTAINERFILE = (ROOT / "Containerfile").read_text("utf-8")
@@ -51,8 +52,7 @@ def test_every_copied_file_exists_and_the_context_holds_only_what_a_wheel_needs(
     assert lines[1] == "*"
     context = {line[1:] for line in lines if line.startswith("!")}
     assert sorted(name for name in context if not (ROOT / name).exists()) == []
-    links = {path.name for path in (ROOT / "src" / "cinnabar").iterdir() if path.is_symlink()}
-    assert links | {"src", "pyproject.toml", "constraints.txt"} <= context
+    assert {*FOLDERS, "src", "pyproject.toml", "setup.py", "constraints.txt"} <= context
     assert not context & {"secrets", ".git", "runs", "tests", "docs"}
 
 

@@ -59,9 +59,28 @@ def imported(path: Path) -> frozenset[str]:
     return frozenset(names)
 
 
-def test_the_package_is_a_folder_with_a_link_to_each_folder_at_the_top() -> None:
-    links = {path.name: path.resolve() for path in TOP.iterdir() if path.is_symlink()}
-    assert links == {folder: ROOT / folder for folder in FOLDERS}
+def test_git_keeps_no_links_and_setup_makes_one_to_each_folder_at_the_top(tmp_path: Path) -> None:
+    listed = subprocess.run(["git", "ls-files", "--stage"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert [line for line in listed.stdout.splitlines() if line.startswith("120000")] == []
+    shutil.copy(ROOT / "setup.py", tmp_path)
+    for folder in ("src/cinnabar", *FOLDERS):
+        (tmp_path / folder).mkdir(parents=True)
+    for _ in range(2):
+        subprocess.run([sys.executable, "setup.py", "--name"], cwd=tmp_path, check=True, capture_output=True)
+        links = {path.name: path.resolve() for path in (tmp_path / "src" / "cinnabar").iterdir()}
+        assert links == {folder: tmp_path / folder for folder in FOLDERS}
+
+
+def test_a_checkout_without_links_imports_the_folders_at_its_top(tmp_path: Path) -> None:
+    package = tmp_path / "src" / "cinnabar"
+    package.mkdir(parents=True)
+    shutil.copy(TOP / "__init__.py", package)
+    for folder in FOLDERS:
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    code = "from cinnabar import schemas; from cinnabar.kernels import bounds; print(bounds.__file__, schemas.__file__)"
+    env = os.environ | {"PYTHONPATH": str(tmp_path / "src")}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [f"{tmp_path}/kernels/bounds.py", f"{tmp_path}/schemas/__init__.py"]
 
 
 @pytest.mark.parametrize("folder", ["kernels", "tests"])

@@ -12,6 +12,7 @@ The names below are imported when they are first used, so that `import cinnabar`
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ __all__ = [
     "outlines",
     "read",
 ]
+
+if not Path(__file__).with_name("engine").exists():
+    # A checkout without installation has no links to the folders at its top (setup.py).
+    __path__.append(str(Path(__file__).resolve().parents[2]))
 
 _HOMES = {
     "cinnabar.extracting": ("Extracting", "Progress", "aextract", "extract"),

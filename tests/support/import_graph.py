@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.support import ROOT
 
-#: The folder that is `cinnabar` itself; it links to the others, which stand at the top of the repository.
+#: The folder that is `cinnabar` itself; setup.py links the others into it, which stand at the top of the repository.
 TOP = ROOT / "src" / "cinnabar"
 FOLDERS = ("apps", "flows", "extraction", "engine", "kernels", "schemas")
 #: Folders at the top that no wheel holds, with modules of their own.
