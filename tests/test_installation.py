@@ -91,7 +91,7 @@ def test_a_wheel_holds_every_tracked_file_of_the_product(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("model", ["reader", "sentences"])
 def test_weights_lie_beside_a_notice_with_the_hash_of_what_they_come_from(model: str) -> None:
-    folder = ROOT / "engine" / "models" / model / "weights"
+    folder = ROOT / "engine" / "weights" / model
     notice = (folder / "NOTICE").read_text("utf-8")
     origin = json.loads((folder / "model.json").read_text("utf-8"))
     origin = origin.get("encoder", origin)

@@ -142,7 +142,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         packet.append(file)
     packet.write(folder / "packet.pdf")
     (folder / "data").symlink_to(ROOT / "data")
-    (folder / "my_model").symlink_to(ROOT / "engine" / "models" / "reader" / "weights")
+    (folder / "my_model").symlink_to(ROOT / "engine" / "weights" / "reader")
     shutil.copytree(folder / "inbox", folder / "my_set" / "docs")
     shutil.copy(samples / "receipt" / "schema.json", folder / "my_set" / "schema.json")
     (folder / "my_set" / "truth.jsonl").write_text("")

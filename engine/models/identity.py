@@ -13,7 +13,7 @@ from cinnabar.engine.version import values_version
 from cinnabar.schemas.errors import ModelError, UsageError
 
 #: Where the model that ships with the project lies.
-SHIPPED = Path(__file__).parent / "reader" / "weights"
+SHIPPED = Path(__file__).parents[1] / "weights" / "reader"
 #: The file of a model's folder that says what its probabilities are worth (engine/models/reader/calibration.py).
 CALIBRATION = "calibration.json"
 # Of the text that a fingerprint of weights is the hash of.

@@ -28,7 +28,7 @@ from cinnabar.schemas.extras import check_extra
 
 _FILE = "model.gguf"
 #: What the project ships for releases, a folder for each, whose name is one that a wheel packs.
-SHIPPED = Path(__file__).parent / "releases"
+SHIPPED = Path(__file__).parents[2] / "weights"
 #: Seconds after which the download of a package counts as failed.
 _PATIENCE = 1800
 

@@ -32,7 +32,7 @@ from cinnabar.schemas.errors import ModelError
 
 Vectors = npt.NDArray[np.float32]
 
-FOLDER = Path(__file__).parent / "weights"
+FOLDER = Path(__file__).parents[2] / "weights" / "sentences"
 #: The sizes of the published model: pieces of a text (the rest is not read), values of a vector.
 PIECES, WIDTH = 256, 384
 #: Vocabulary, width, layers, heads, inner width and positions of its encoder.

@@ -52,7 +52,7 @@ def models() -> Iterator[Finding]:
     # Cold start: Torch takes a second.
     from cinnabar.engine.models.weights import check_files
 
-    for check, folder in (("reader", SHIPPED), ("sentence encoder", SHIPPED.parents[1] / "sentences" / "weights")):
+    for check, folder in (("reader", SHIPPED), ("sentence encoder", SHIPPED.parent / "sentences")):
         try:
             card = json.loads((folder / "model.json").read_text(encoding="utf-8"))
             check_files(folder, card["files"])

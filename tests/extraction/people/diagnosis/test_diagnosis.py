@@ -50,8 +50,8 @@ def test_a_machine_without_a_font_for_japanese_gets_advice(
 
 
 def test_changed_weights_fail_with_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "models" / "sentences" / "weights").mkdir(parents=True)
-    weights = tmp_path / "models" / "reader" / "weights"
+    (tmp_path / "weights" / "sentences").mkdir(parents=True)
+    weights = tmp_path / "weights" / "reader"
     weights.mkdir(parents=True)
     (weights / "body.safetensors").write_bytes(b"changed")
     (weights / "model.json").write_text(json.dumps({"files": {"body.safetensors": "0" * 64}}))
