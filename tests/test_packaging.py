@@ -213,6 +213,18 @@ def test_every_dependency_has_a_bound_that_was_tested() -> None:
     assert [name for name in wanted if name.replace("_", "-").lower() not in bounds] == []
 
 
+def test_the_lock_has_releases_that_were_tested_with_hashes_and_no_address() -> None:
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    releases = [line for line in lines if re.fullmatch(r"[a-z\d.-]+==\S+ \\", line)]
+    hashes = [line for line in lines if re.fullmatch(r" {4}--hash=sha256:[\da-f]{64}( \\)?", line)]
+    assert len(hashes) > len(releases) > 200
+    assert sorted({*lines} - {*releases, *hashes}) == sorted(line for line in lines if line.startswith("#"))
+    bounds = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    locked = {line.split(" ")[0].replace("==", "<=") for line in releases}
+    # A package that a newer release does not need any more has no bound.
+    assert len(locked - {*bounds}) <= 3
+
+
 def test_scripts_can_be_run() -> None:
     named = [ROOT / ".ci" / "run", *(ROOT / "scripts").glob("*.sh")]
     assert [str(p) for p in named if not p.stat().st_mode & stat.S_IXUSR] == []
