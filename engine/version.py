@@ -17,10 +17,10 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (15, "69c54eb349f35c48"),
-    "engine": (31, "baee4ca91b357aff"),
-    "reader": (30, "82ada02414b59ddb"),
+    "engine": (31, "9d19a8fadd3f43b9"),
+    "reader": (30, "467e0295a101546f"),
     "replies": (13, "afd081a689e4e2b4"),
-    "language": (25, "f3db999a3db0d5ea"),
+    "language": (25, "b274175f2d0653f8"),
     "remote": (12, "b869253dd1874122"),
     "parsing": (15, "c397c4dec3f9d4b2"),
     "merging": (21, "b4e7c7a29b12ffb0"),
