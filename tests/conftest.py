@@ -70,10 +70,10 @@ def _parsers() -> Iterator[Any]:
 
 @pytest.fixture(autouse=True)
 def _warm_parsers(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Runs share parser processes, but for the tests of the parsers themselves."""
+    """Runs share parser processes, but for the tests of the parsers themselves and of flows."""
     rooms = {*request.path.relative_to(HERE).parts[:-1]}
     parsing = "documents" in rooms and "mailboxes" not in rooms and request.path.parent.name != "documents"
-    if parsing or not {"extraction", "apps", "flows", "api"} & rooms:
+    if parsing or not {"extraction", "apps", "api"} & rooms:
         yield
         return
     parsers = request.getfixturevalue("_parsers")
@@ -86,21 +86,16 @@ def _warm_parsers(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def whole_runs() -> None:
-    """The runs of this test publish their snapshot and write their report, as users' do."""
-
-
 @pytest.fixture(autouse=True)
 def _bare_runs(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Runs of quick tests leave out what only tests of `whole_runs`, of storage and of reports look at.
+    """Quick tests that do not look at the results of their runs do without snapshots and reports.
 
     It is half of a small run's time. That a report cannot be written fails no run, and a query defines the same views
-    as a snapshot.
+    as a snapshot. The runs of commands, flows and Python, and those of tests about runs, are as users' are.
     """
     rooms = {*request.path.relative_to(HERE).parts[:-1]}
-    whole = "whole_runs" in request.fixturenames or request.node.get_closest_marker("slow") is not None
-    if whole or not {"extraction", "apps", "flows", "api"} & rooms or {"store", "report", "people"} & rooms:
+    slow = request.node.get_closest_marker("slow") is not None
+    if slow or "extraction" not in rooms or {"run", "store", "people"} & rooms:
         yield
         return
     with pytest.MonkeyPatch.context() as patch:

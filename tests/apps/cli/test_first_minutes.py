@@ -82,7 +82,6 @@ def test_the_commands_of_a_projects_readme_run(
         assert run(shlex.split(line)[1:]) == 0, line
 
 
-@pytest.mark.usefixtures("whole_runs")
 def test_doctor_checks_this_machine_and_a_folder(done: Path, capsys: CaptureResult) -> None:
     found = asked(capsys, "doctor", "--out", str(done))
     states = {one["check"]: one["state"] for one in found["checks"]}

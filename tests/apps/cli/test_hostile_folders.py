@@ -15,7 +15,6 @@ from cinnabar.extraction.people.reviewing.listing import Listing, ListSelection
 from cinnabar.schemas.errors import CinnabarError
 
 # What lies where the snapshot or a report would be written is one way out of the folder.
-pytestmark = pytest.mark.usefixtures("whole_runs")
 CaptureResult = pytest.CaptureFixture[str]
 COMMANDS = (
     ("status",),

@@ -86,7 +86,6 @@ def test_too_much_in_quarantine_is_status_3_and_a_sentence(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("whole_runs")
 def test_drift_is_status_3_and_a_sentence_for_who_asks(
     notes: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult
 ) -> None:

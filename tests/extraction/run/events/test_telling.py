@@ -33,9 +33,6 @@ setattr(owner, name, lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL))
 told_run(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
 """
 
-# Drift and links to reports are told, too.
-pytestmark = pytest.mark.usefixtures("whole_runs")
-
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
