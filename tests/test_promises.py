@@ -22,14 +22,13 @@ from documentation import ROOT
 WATCH = """
 import os, sys
 def _watch(event, args):
-    if event in ("socket.connect", "socket.getaddrinfo", "os.system") or event == "subprocess.Popen":
-        outside = event != "socket.connect" or not isinstance(args[1], (str, bytes))
-        if outside:
-            with open(os.environ["WATCHED"], "a") as file:
-                print(event, *[str(a) for a in args[:2]], file=file)
+    local = event == "socket.connect" and isinstance(args[1], (str, bytes))
+    if event in ("socket.connect", "socket.getaddrinfo", "os.system", "subprocess.Popen") and not local:
+        with open(os.environ["WATCHED"], "a") as file:
+            print(event, *[str(a) for a in args[:2]], file=file)
 sys.addaudithook(_watch)
 """
-MAIL = "From: Nordkurier <noreply@nordkurier.example>\nSubject: Your parcel\n\nYour parcel NK 7730 1182 weighs 2.4 kg.\n"
+MAIL = "From: Nordkurier <n@k.example>\nSubject: Your parcel\n\nYour parcel NK 7730 1182 weighs 2.4 kg.\n"
 PARCEL = {"type": ["string", "null"], "description": "Number of the parcel, as written."}
 WEIGHT = {"type": ["number", "null"], "description": "Weight in kilograms."}
 
@@ -45,7 +44,7 @@ def command(*words: str | Path) -> list[str]:
     return [sys.executable, "-m", "cinnabar.apps.cli.main", *map(str, words)]
 
 
-def extract(folder: Path, *words: str) -> list[str]:
+def extract(*words: str) -> list[str]:
     said = ["mails", "--schema", "delivery.json", "--out", "tables", "--model", "reader", "--workers", "1", "--json"]
     return command("extract", *said, *words)
 
@@ -84,7 +83,7 @@ def test_every_promise_of_the_readme_has_its_test() -> None:
 def test_nothing_invalid_is_written(folder: Path) -> None:
     number = {"type": "number", "x-cinnabar-decimals": 1, "exclusiveMaximum": 2}  # the mail's 2.4 is none
     path = schema(folder, parcel=PARCEL | {"pattern": "^[A-Z]{2} [0-9 ]+$"}, weight=number)
-    told(folder, *extract(folder, "--on-missing", "guess"))
+    told(folder, *extract("--on-missing", "guess"))
     (row,) = asked(folder, "select record_json from records")
     judge = jsonschema_rs.validator_for(json.loads(path.read_text()))
     assert judge.is_valid(json.loads(row["record_json"]))
@@ -93,7 +92,7 @@ def test_nothing_invalid_is_written(folder: Path) -> None:
 @pytest.mark.slow
 def test_a_schema_is_enforced_or_refused(folder: Path) -> None:
     schema(folder, parcel=PARCEL | {"pattern": r"^(a|b)\1$"}, weight=WEIGHT)
-    reason = told(folder, *extract(folder), status=2)
+    reason = told(folder, *extract(), status=2)
     assert "/properties/parcel/pattern" in str(reason) and not (folder / "tables").exists()
 
 
@@ -105,7 +104,7 @@ def test_nothing_is_lost_and_nothing_comes_twice(folder: Path) -> None:
     for number in range(2, 8):
         (folder / "mails" / f"{number}.txt").write_text(MAIL.replace("1182", f"118{number}0"))
     env = os.environ | {"OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(extract(folder), cwd=folder, env=env,
+    with subprocess.Popen(extract(), cwd=folder, env=env,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as broken:  # fmt: skip
         end = time.monotonic() + 60
         while not [*(folder / "tables" / "data").rglob("*.parquet")] and broken.poll() is None:
@@ -113,7 +112,7 @@ def test_nothing_is_lost_and_nothing_comes_twice(folder: Path) -> None:
             time.sleep(0.02)
         broken.kill()
     for _ in range(2):
-        counts = told(folder, *extract(folder))
+        counts = told(folder, *extract())
         assert counts["inputs"] == 9 == counts["written"] + counts["quarantined"] + counts["skipped"]
     outcomes = asked(folder, "select path, count(*) as n from outcomes group by all having n <> count(distinct run_id)")
     assert outcomes == []
@@ -125,10 +124,10 @@ def test_nothing_is_lost_and_nothing_comes_twice(folder: Path) -> None:
 def test_a_demanded_value_that_is_not_found_is_held_back(folder: Path) -> None:
     (folder / "mails" / "1.txt").write_text("Dear all,\n\nthe office stays closed on Monday.\n")
     schema(folder, parcel=PARCEL | {"type": "string", "pattern": "^NK [0-9 ]+$"}, weight=WEIGHT)
-    assert told(folder, *extract(folder))["written"] == 0
+    assert told(folder, *extract())["written"] == 0
     (row,) = asked(folder, "select code, pointers from quarantine")
     assert row["code"] == "missing" and "/parcel" in row["pointers"]
-    assert told(folder, *extract(folder, "--on-missing", "guess", "--on-empty", "write"))["written"] == 1
+    assert told(folder, *extract("--on-missing", "guess", "--on-empty", "write"))["written"] == 1
     (leaf,) = asked(folder, "select flags from fields where field = '/parcel'")
     assert "guessed" in leaf["flags"]
 
@@ -139,7 +138,7 @@ def test_a_bad_file_harms_only_itself(folder: Path) -> None:
     (folder / "mails" / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
     (folder / "mails" / "deep.json").write_text("[" * 3_000)
     (folder / "mails" / "bomb.txt.gz").write_bytes(bytes.fromhex("1f8b08000000000000ff") + b"\xff" * 4000)
-    told(folder, *extract(folder))
+    told(folder, *extract())
     (row,) = asked(folder, "select parcel from delivery where path = 'mails/1.txt'")
     assert row["parcel"] == "NK 7730 1182"
     held = {row["path"] for row in asked(folder, "select path from quarantine")}
@@ -156,7 +155,7 @@ def test_the_content_of_a_document_is_data(folder: Path) -> None:
     schema(folder, parcel=PARCEL, weight=WEIGHT)
     (folder / "mails" / "1.txt").rename(folder / "mails" / "1.html")
     (folder / "mails" / "1.html").write_text(HOSTILE)
-    told(folder, *extract(folder))
+    told(folder, *extract())
     (row,) = asked(folder, "select record_json from records")
     assert [*json.loads(row["record_json"])] == ["parcel", "weight"]
     assert "127.0.0.1" not in watched(folder) and "curl" not in watched(folder)
@@ -165,7 +164,7 @@ def test_the_content_of_a_document_is_data(folder: Path) -> None:
 @pytest.mark.slow
 def test_nothing_leaves_your_machine_unless_you_ask_for_it(folder: Path) -> None:
     schema(folder, parcel=PARCEL, weight=WEIGHT)
-    told(folder, *extract(folder))
+    told(folder, *extract())
     asked(folder, "select 1 from delivery")
     assert [line for line in watched(folder).splitlines() if line.startswith("socket")] == []
 

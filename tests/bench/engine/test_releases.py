@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bench.engine.releases import HEAD, published, read_release, rows
 
-PAGE = Path(__file__).parents[3] / "docs" / "models.md"
+PAGE = Path(__file__).parents[3] / "docs" / "model" / "families.md"
 #: Thousands of millions of parameters as the makers tell them, and the block.
 TOLD = {
     "SDAR-1.7B-Chat": (2.0, 4), "SDAR-4B-Chat": (4.4, 4), "SDAR-8B-Chat": (8.2, 4), "SDAR-8B-Chat-b32": (8.2, 32),
@@ -26,7 +26,7 @@ def test_a_published_release_is_read_with_its_size_and_block(name: str) -> None:
 
 
 def test_the_table_of_the_documentation_is_the_one_that_is_computed() -> None:
-    section = PAGE.read_text("utf-8").partition("## Which model")[2].partition("\n## ")[0]
+    section = PAGE.read_text("utf-8").partition("## Releases for a GPU")[2].partition("\n## ")[0]
     written = {}
     for line in section.splitlines():
         if line.startswith("| ") and not line.startswith(("| release", "| name", "| `")):
