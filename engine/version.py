@@ -16,14 +16,14 @@ from typing import Any
 FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
-    "schemas": (15, "69c54eb349f35c48"),
+    "schemas": (15, "f3f3ce048570d06e"),
     "engine": (31, "9d19a8fadd3f43b9"),
     "reader": (30, "467e0295a101546f"),
     "replies": (13, "afd081a689e4e2b4"),
-    "language": (25, "b274175f2d0653f8"),
+    "language": (25, "0f9cb70e87305278"),
     "remote": (12, "b869253dd1874122"),
     "parsing": (15, "c397c4dec3f9d4b2"),
-    "merging": (21, "b4e7c7a29b12ffb0"),
+    "merging": (21, "6fdb230833d4f096"),
     "routing": (11, "623f043ecaa7361c"),
     "plain": (13, "221c879de2ab7a4c"),
     "pdf": (15, "22735466da8f73e6"),
