@@ -27,7 +27,7 @@ from cinnabar.engine.canvas import Canvas
 # The engine must set up its environment before torch is loaded (engine/__init__.py).
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Model, Row, Scores
-from cinnabar.engine.models.encodings import Remembering
+from cinnabar.engine.models.encodings import CachingModel
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ENCODINGS, ModelSource, RunPlace, model_source
 from cinnabar.extraction.run.backfill.backfill import Backfill
@@ -91,7 +91,7 @@ class _Counted:
         self._count.seconds += time.thread_time() - begin
 
     def encode(self, passages: Sequence[Any]) -> list[Any]:
-        kept = self._model.encodings if isinstance(self._model, Remembering) else None
+        kept = self._model.encodings if isinstance(self._model, CachingModel) else None
         found = kept.found if kept else 0
         with self._timed():
             memories = self._model.encode(passages)

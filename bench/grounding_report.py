@@ -50,7 +50,7 @@ def way_to(slot: Slot, truth: Any, also: Sequence[Any], grounds: Grounds) -> str
     if slot.options:
         return "chosen"
     if kind_of(slot) in TYPED:
-        readings = (grounds.reader.read(slot, (start, end)) for start, end, _ in grounds.reader.typed(slot))
+        readings = (grounds.reader.read(slot, (start, end)) for start, end, _ in grounds.reader.typed_mentions(slot))
         right = any(text is not None and is_right(truth, json.loads(text), also) for text in readings)
         return "copied" if right else "none"
     if any(_is_printed(str(value), grounds) for value in (truth, *also)):

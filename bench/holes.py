@@ -23,7 +23,7 @@ from pathlib import Path
 
 from bench.recording import Row, record
 from bench.reporting import table
-from cinnabar.engine.chat.gaps import between
+from cinnabar.engine.chat.infill import gap_between
 from cinnabar.engine.chat.language_chat import LanguageChat, shared_language_engine
 from cinnabar.engine.chat.requests import ChatRequest, Done, Event
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
@@ -164,7 +164,7 @@ def around(hole: Hole, model: LanguageModel) -> tuple[str, str]:
 def filled(chat: LanguageChat, hole: Hole, model: LanguageModel) -> Done:
     """Returns what the model writes into a hole."""
     found: queue.Queue[Event] = queue.Queue()
-    chat.submit(ChatRequest(hole.path.name, max_tokens=MOST, gap=between(*around(hole, model))), found.put)
+    chat.submit(ChatRequest(hole.path.name, max_tokens=MOST, gap=gap_between(*around(hole, model))), found.put)
     event = found.get()
     if not isinstance(event, Done):
         raise SystemExit(f"holes: {event}")

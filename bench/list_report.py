@@ -174,7 +174,7 @@ def columns_told(
     told = predictions.get(file, {}).get("confidence", {})
     fields: dict[tuple[str, ...], list[tuple[float, bool]]] = defaultdict(list)
     for one in pairs:
-        if "*" in one.field and one.paired and one.predicted is not None and one.pointer in told:
+        if "*" in one.field and one.is_paired and one.predicted is not None and one.pointer in told:
             fields[one.field].append((told[one.pointer], one.right))
     return [
         (sum(chance for chance, _ in own) / len(own), 2 * sum(right for _, right in own) >= len(own))

@@ -28,7 +28,7 @@ from cinnabar.extraction.documents.content.token_bound import check_length
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource, model_source
-from cinnabar.extraction.reading.progress import Silent
+from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.extract import Extraction
 
 # The engine must set up its environment before torch is loaded (engine/__init__.py).
@@ -99,7 +99,7 @@ class _Enough(Exception):
     """The mixed documents are committed."""
 
 
-class _Until(Silent):
+class _Until(NoProgress):
     """Ends the run once these documents are committed."""
 
     def __init__(self, names: Sequence[str]) -> None:

@@ -21,7 +21,7 @@ from bench.mixture import mixed_documents
 from bench.reporting import machine, table
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource, model_source
-from cinnabar.extraction.run.cluster.connection import Cluster, joined
+from cinnabar.extraction.run.cluster.connection import Cluster, join_cluster
 from cinnabar.extraction.run.cluster.supervisor import Supervisor
 from cinnabar.extraction.run.extract import Extraction
 
@@ -83,7 +83,7 @@ def main() -> None:
     warm = 2 * a.engines
     rates: dict[str, list[float]] = {"one process": [], "Ray": []}
     run = Assignment(source, model)
-    with tempfile.TemporaryDirectory() as folder, joined("local", run, processors=a.engines) as cluster:
+    with tempfile.TemporaryDirectory() as folder, join_cluster("local", run, processors=a.engines) as cluster:
         docs = Path(folder) / "docs"
         docs.mkdir()
         for document in mixed_documents(SAMPLES, a.documents + warm * BATCH):

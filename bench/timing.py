@@ -15,7 +15,7 @@ from bench.mixture import MixedDocument
 from bench.reporting import peak_memory, table
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Model
-from cinnabar.engine.timing import timed
+from cinnabar.engine.timing import time_stage
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.reading.pipeline import Job, Read, run_batch
@@ -40,7 +40,7 @@ class Clock:
     @contextmanager
     def time(self, stage: str) -> Iterator[None]:
         """Counts the seconds of the block for this stage."""
-        with timed(self.seconds, stage):
+        with time_stage(self.seconds, stage):
             yield
 
 

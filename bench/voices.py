@@ -27,7 +27,7 @@ from cinnabar.extraction.store.reading import query
 
 # Where a process kills itself, in place of this call.
 _MOMENTS = (
-    "cinnabar.extraction.run.events.telling:TellingPromise.ended",
+    "cinnabar.extraction.run.events.telling:TellingPromise.on_runs_ended",
     "cinnabar.extraction.run.events.telling:TellingPromise._remove",
     "cinnabar.extraction.run.events.telling:TellingPromise.drop",
     "cinnabar.extraction.run.events.outbox:Waiting.taken",

@@ -11,7 +11,7 @@ import torch
 from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.layout import lay_out
 from cinnabar.engine.model import Row
-from cinnabar.engine.repair import Alternatives, repaired
+from cinnabar.engine.repair import Alternatives, repair_record
 from cinnabar.engine.request import Filled, Leaf, Request
 from cinnabar.engine.writing import Value, Writer, known_value
 from cinnabar.schemas.automata.canonical import parse, scalar_text
@@ -161,7 +161,7 @@ class BatchState:
             if judge is not None and not judge.accepts(parse(writer.record)):
                 writer = None
                 if not waiting:
-                    writer = repaired(layout, values, offset, judge, _of(own, alternatives))
+                    writer = repair_record(layout, values, offset, judge, _of(own, alternatives))
             if writer is not None:
                 self.kept[batch] = KeptRecord(writer.record, writer.leaves, writer.rows)
 

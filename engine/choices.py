@@ -125,12 +125,12 @@ def _way(slot: Slot) -> str:
         codes = "pointed at: the codes, and their signs and names"
         words = ", ".join(map(json.loads, choice.words))
         unlisted = f", and for other codes of their kind {words}" if words else ""
-        left = _unprinted(slot) if choice.judged else "null"
+        left = _explain_comparison(slot) if choice.judged else "null"
         return codes if choice.only_codes else f"{codes}{unlisted}; else {left}"
-    return f"pointed at if an option is printed, else {_unprinted(slot)}"
+    return f"pointed at if an option is printed, else {_explain_comparison(slot)}"
 
 
-def _unprinted(slot: Slot) -> str:
+def _explain_comparison(slot: Slot) -> str:
     if not is_compared(slot):
         return "judged by the network alone"
     told = ((*slot.option_notes[at : at + 1], *slot.words_of(at)) for at in range(len(slot.options)))

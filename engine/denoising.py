@@ -18,7 +18,7 @@ WIDEST = 1.0e6
 GRAIN = 1.0e4
 
 
-def rounded(probability: torch.Tensor) -> torch.Tensor:
+def round_to_places(probability: torch.Tensor) -> torch.Tensor:
     """Returns the probabilities rounded to four places."""
     return torch.round(probability * GRAIN) / GRAIN
 
@@ -62,7 +62,7 @@ def weigh(
     kept = torch.where(possible, everything, FLOOR)
     log_allowed = (kept.logsumexp(1) - everything.logsumexp(1)).clamp_(FLOOR, 0.0)
     posterior = torch.where(possible, kept.softmax(1), 0.0)
-    return Shares(rounded(posterior[:, :-1]), possible[:, :-1], log_allowed)
+    return Shares(round_to_places(posterior[:, :-1]), possible[:, :-1], log_allowed)
 
 
 def select(
@@ -96,6 +96,6 @@ def select(
     return result
 
 
-def doubted(now: torch.Tensor, other: torch.Tensor, reopen: float, margin: float) -> torch.Tensor:
+def is_doubtful(now: torch.Tensor, other: torch.Tensor, reopen: float, margin: float) -> torch.Tensor:
     """Returns whether to re-open a committed choice: its posterior is low and another one's is clearly higher."""
-    return (rounded(now) < reopen) & (rounded(other) - rounded(now) >= margin)
+    return (round_to_places(now) < reopen) & (round_to_places(other) - round_to_places(now) >= margin)

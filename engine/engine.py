@@ -10,16 +10,16 @@ from typing import Any
 import torch
 
 from cinnabar.engine.batch_state import BatchState, Reopenings
-from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.fill_progress import Watch, Watcher
 from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.engine.model import Helped, Model, Row
 from cinnabar.engine.request import Passage, RefusedRow, Request, Result
+from cinnabar.engine.required import drop_unsupported_choices
 from cinnabar.engine.scheduler import cost_of, run
 from cinnabar.engine.step import commit
 from cinnabar.engine.time_limit import check_time
-from cinnabar.engine.timing import timed
+from cinnabar.engine.timing import time_stage
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.form.form import Form
 
@@ -102,9 +102,9 @@ class Engine:
     def _fill_batch(
         self, requests: Sequence[Request], observer: Observer | None, watcher: Watcher | None
     ) -> list[Result]:
-        with timed(self.timings, "encode"):
+        with time_stage(self.timings, "encode"):
             memories = self.model.encode([request.passage for request in requests])
-        with timed(self.timings, "rows"):
+        with time_stage(self.timings, "rows"):
             all_rows = self._rows(requests, memories)
             # Refused places hold no other rows, so the parents keep their numbers.
             rows = [[row for row in own if row.taken] for own in all_rows]
@@ -118,9 +118,9 @@ class Engine:
         _show(state, step, observer)
         while state.active:
             check_time()
-            with timed(self.timings, "score"):
+            with time_stage(self.timings, "score"):
                 scores = self.model.score(state.forms, state.memories, state.rows, state.canvas)
-            with timed(self.timings, "commit"):
+            with time_stage(self.timings, "commit"):
                 state.judge(commit(state, scores, self.effort))
                 step += 1
                 if watch is not None:
@@ -131,7 +131,7 @@ class Engine:
         filled = [
             replace(
                 result,
-                refused=_refused(own, request.passage.offset),
+                refused=_refused_rows(own, request.passage.offset),
                 matches={row.anchor + request.passage.offset: row.matches for row in own if row.matches},
             )
             for result, own, request in zip(state.results, all_rows, requests, strict=True)
@@ -141,7 +141,7 @@ class Engine:
         if calibration is None:
             return list(filled)
         return [
-            without_made_up_choices(request.form, calibration.calibrated(request.form, request.passage, result))
+            drop_unsupported_choices(request.form, calibration.calibrate(request.form, request.passage, result))
             for request, result in zip(requests, filled, strict=True)
         ]
 
@@ -171,7 +171,7 @@ def _with_known(request: Request, begun: Sequence[Row]) -> list[Row]:
     return rows
 
 
-def _refused(rows: Sequence[Row], offset: int) -> tuple[RefusedRow, ...]:
+def _refused_rows(rows: Sequence[Row], offset: int) -> tuple[RefusedRow, ...]:
     """Returns the places that the model decided against, in characters of the document."""
     return tuple(RefusedRow(row.array, row.anchor + offset, row.probability) for row in rows if not row.taken)
 

@@ -23,7 +23,7 @@ class Examples:
     by_form: Mapping[str, Sequence[Example]]
 
 
-def joined(given: Sequence[Examples]) -> Examples:
+def join_examples(given: Sequence[Examples]) -> Examples:
     """Returns the examples of several sources as those of one."""
     if len(given) == 1:
         return given[0]

@@ -77,8 +77,8 @@ class _ExampleChoice:
         self._plain = [_plain(example.text) for example in self._examples]
         counts = np.stack([_trigrams(text) for text in self._plain])
         self._rarity = _rarity_of(counts)
-        self._vectors = _weighed(counts, self._rarity)
-        self._groups = self._grouped()
+        self._vectors = _unit_vectors(counts, self._rarity)
+        self._groups = self._group()
 
     def chosen(self, text: str) -> Chosen:
         """Returns the examples for this text, none of which holds it."""
@@ -86,10 +86,10 @@ class _ExampleChoice:
         same = frozenset(at for at, other in enumerate(self._plain) if own and own in other)
         number = 0
         if len(self._groups) > 1:
-            vector = _weighed(_trigrams(own), self._rarity)
+            vector = _unit_vectors(_trigrams(own), self._rarity)
             number = int(_grade(np.array([group.centre @ vector for group in self._groups])).argmax())
         ranked = self._groups[number].ranked
-        shown, left_out = self._fitting(ranked), self._fitting([at for at in ranked if at not in same])
+        shown, left_out = self._choose_fitting(ranked), self._choose_fitting([at for at in ranked if at not in same])
         examples = tuple(self._examples[at] for at in left_out)
         return Chosen(examples, number if shown == left_out else None)
 
@@ -100,9 +100,9 @@ class _ExampleChoice:
 
     def every(self) -> list[tuple[Example, ...]]:
         """Returns the examples of each group."""
-        return [tuple(self._examples[at] for at in self._fitting(group.ranked)) for group in self._groups]
+        return [tuple(self._examples[at] for at in self._choose_fitting(group.ranked)) for group in self._groups]
 
-    def _grouped(self) -> list[_AlikeExamples]:
+    def _group(self) -> list[_AlikeExamples]:
         alike = _grade(self._vectors @ self._vectors.T)
         several = len(alike) > SHOWN or sum(self._tokens) > self._room
         leaders, best = list[int](), np.zeros(len(alike), np.int64)
@@ -115,11 +115,11 @@ class _ExampleChoice:
         groups = []
         for leader in leaders:
             ranked = tuple(np.argsort(-alike[leader], kind="stable").tolist())
-            shown = self._fitting(ranked)
+            shown = self._choose_fitting(ranked)
             groups.append(_AlikeExamples(ranked, self._vectors[shown].mean(0)))
         return groups
 
-    def _fitting(self, ranked: Sequence[int]) -> list[int]:
+    def _choose_fitting(self, ranked: Sequence[int]) -> list[int]:
         """Returns the first of these examples that fit together; one that is too long is passed over."""
         fitting, room = list[int](), self._room
         for at in ranked:
@@ -216,7 +216,7 @@ def _rarity_of(counts: _Doubles) -> _Doubles:
     return found
 
 
-def _weighed(counts: _Doubles, rarity: _Doubles) -> _Doubles:
+def _unit_vectors(counts: _Doubles, rarity: _Doubles) -> _Doubles:
     """Returns vectors of length 1 of these counts, [..., _PLACES]; their products are likenesses from 0 to 1."""
     found = np.log1p(counts) * rarity
     lengths: _Doubles = np.sqrt((found**2).sum(-1, keepdims=True))

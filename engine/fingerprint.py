@@ -15,7 +15,7 @@ def engine_fingerprint(model: str, effort: Effort, *fillers: str) -> str:
 
     `fillers` are the parts of the code that fill records with it (engine/version.py): `reader`, `language`, `remote`.
     """
-    return _hashed((values_version("merging", *fillers), model, astuple(effort)[1:]))
+    return _hash((values_version("merging", *fillers), model, astuple(effort)[1:]))
 
 
 def read_by(engine: str, parsers: Collection[str]) -> str:
@@ -24,8 +24,8 @@ def read_by(engine: str, parsers: Collection[str]) -> str:
     Without any it may be all of them.
     """
     known = sorted(parsers) if parsers and set(parsers) <= set(FAMILIES) else sorted(FAMILIES)
-    return _hashed((engine, known, values_version(*known)))
+    return _hash((engine, known, values_version(*known)))
 
 
-def _hashed(parts: tuple[object, ...]) -> str:
+def _hash(parts: tuple[object, ...]) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

@@ -159,7 +159,7 @@ def _arrays(columns: _Columns) -> tuple[Ints, Ints, Ints]:
     return columns.begin, columns.source, columns.state
 
 
-def _joined(parts: Sequence[_Columns]) -> _Columns:
+def _join_columns(parts: Sequence[_Columns]) -> _Columns:
     """All columns of these parts."""
     begin = np.append(0, np.cumsum(np.concatenate([part.sizes() for part in parts])))
     source = np.concatenate([part.source for part in parts])
@@ -196,7 +196,7 @@ def _columns(automaton: Automaton, vocabulary: Vocabulary) -> tuple[_Columns, In
             break
     ended_at = np.flatnonzero(column_of >= 0)
     used, place = np.unique(column_of[ended_at], return_inverse=True)
-    reached = _joined(after).take(used)
+    reached = _join_columns(after).take(used)
     column, same = reached.distinct()
     # Classes in the order of their first tokens.
     kinds, first, kind = np.unique(same[place], return_index=True, return_inverse=True)
@@ -229,7 +229,7 @@ def _onward(
         parts.append(onward.take(first))
     if len(parts) == 1:
         return parts[0], places[0]
-    whole = _joined(parts)
+    whole = _join_columns(parts)
     first, same = whole.distinct()
     return whole.take(first), same[np.concatenate(places)]
 

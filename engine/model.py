@@ -71,7 +71,7 @@ class Scores:
 class Calibrator(Protocol):
     """Turns a model's posteriors into calibrated confidences."""
 
-    def calibrated(self, form: Form, passage: Passage, filled: Filled) -> Filled:
+    def calibrate(self, form: Form, passage: Passage, filled: Filled) -> Filled:
         """Returns the same record with calibrated confidences of its leaves and rows."""
         ...
 

@@ -1,7 +1,7 @@
 """The precision of a model's matrix products: a setting, and a part of every record's key.
 
 The environment variable `CINNABAR_PRECISION` sets it. `int8`, the default of the reader, computes in integers
-(engine/models/integer_products.py) where the processor has fast and exact products of these, and in float32 elsewhere.
+(engine/models/int8_matmul.py) where the processor has fast and exact products of these, and in float32 elsewhere.
 The two agree to .0002 of the encoder's states, so both have the same records and the same key. bfloat16 is as fast on a
 processor with AVX512-BF16 (11 sets, 171 documents, 6 of 2,846 values differ), but on a processor with AMX it was slower
 and lost .023 of F1 on data/samples and .04 on unseen kinds of documents. The loss comes from the encoder's states: with

@@ -60,7 +60,7 @@ class RepairChange:
         return frozenset((*values, *self.decided.items()))
 
 
-def repaired(
+def repair_record(
     layout: Layout, values: Sequence[Value], offset: int, judge: Judge, alternatives: Alternatives
 ) -> Writer | None:
     """Returns the likeliest record near this one that the judge accepts; None if the search finds none in its budget.

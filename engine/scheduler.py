@@ -10,7 +10,7 @@ import torch
 
 from cinnabar.engine.request import Failed, Request, Result
 from cinnabar.engine.share_done import part
-from cinnabar.engine.time_limit import TOO_SLOW, counted
+from cinnabar.engine.time_limit import TOO_SLOW, start_clock
 from cinnabar.schemas.errors import EngineFailure, RunError
 
 FillBatch = Callable[[Sequence[Request]], list[Result]]
@@ -65,7 +65,7 @@ def run(requests: Sequence[Request], costs: Sequence[int], budget: int, fill: Fi
         batch = waiting.pop()
         try:
             done = len(results)
-            with counted(), part(done / len(requests), (done + len(batch)) / len(requests)):
+            with start_clock(), part(done / len(requests), (done + len(batch)) / len(requests)):
                 filled = fill([requests[index] for index in batch])
             if len(filled) != len(batch):
                 raise EngineFailure("engine_error", f"expected {len(batch)} results, got {len(filled)}")
@@ -111,7 +111,7 @@ def run_stream(requests: Sequence[Request], costs: Sequence[int], room: int, str
         alone, memory = len(part) == 1, False
         again, failure = set[int](), None
         try:
-            with counted() if alone else nullcontext():
+            with start_clock() if alone else nullcontext():
                 for index, result in stream(part, room):
                     if not alone and isinstance(result, Failed) and result.code in ALONE:
                         again.add(index)

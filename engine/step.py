@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from cinnabar.engine.batch_state import BatchState
-from cinnabar.engine.denoising import Shares, doubted, rounded, select, weigh
+from cinnabar.engine.denoising import Shares, is_doubtful, round_to_places, select, weigh
 from cinnabar.engine.effort import Effort
 from cinnabar.engine.model import Candidate, Scores
 from cinnabar.engine.repair import Alternatives
@@ -56,7 +56,7 @@ def decide(state: BatchState, scores: Scores, effort: Effort) -> SlotProposals:
     classes = torch.zeros_like(state.excusable)
     classes[sorted(scores.classes)] = True
     defaults = _defaults(scores, shares)
-    unstated = _unstated(state, scores, shares, effort)
+    unstated = _unsure_choices(state, scores, shares, effort)
     choice, sure = _best(shares, defaults, state.excusable, classes, unstated, effort)
     choice, sure = _with_likeliest(state, scores, shares, defaults, choice, sure)
     return SlotProposals(shares, choice, sure, unstated, given_up, state.closed & ~given_up)
@@ -66,7 +66,7 @@ def choose(state: BatchState, proposal: SlotProposals, effort: Effort) -> torch.
     """Selects the slots to commit now, [S] bool."""
     left = [effort.steps - state.steps[batch] for batch in state.active]
     remaining = torch.tensor(left, device=state.device)
-    certainty, absent = rounded(proposal.sure), proposal.choice <= 0
+    certainty, absent = round_to_places(proposal.sure), proposal.choice <= 0
     return select(~proposal.closed, certainty, absent, state.request, remaining, effort.threshold)
 
 
@@ -120,7 +120,7 @@ def _defaults(scores: Scores, shares: Shares) -> torch.Tensor:
     return result
 
 
-def _unstated(state: BatchState, scores: Scores, shares: Shares, effort: Effort) -> torch.Tensor:
+def _unsure_choices(state: BatchState, scores: Scores, shares: Shares, effort: Effort) -> torch.Tensor:
     """Returns [S] bool, the choices whose likeliest option is not sure though absence is possible.
 
     These are choices whose options no words and no passage show: only the network's word stands behind them. In a row
@@ -159,7 +159,7 @@ def _best(
     value, sure = shares.best(only_absent)
     none, chance = shares.best(~(only_absent | defaults))
     nothing = (only_absent | defaults) & shares.possible
-    present = rounded(1.0 - torch.where(nothing, shares.posterior, 0.0).sum(1))
+    present = round_to_places(1.0 - torch.where(nothing, shares.posterior, 0.0).sum(1))
     least = torch.where(classes, effort.class_answer, effort.answer)
     poor = (value < 0) | (present < effort.present) | (sure < least) | unstated
     absent = excusable & (none >= 0) & poor
@@ -184,7 +184,7 @@ def _with_likeliest(
     absent = (choice == 0) | ((choice > 0) & defaults.gather(1, choice.clamp_min(0).unsqueeze(1)).squeeze(1))
     for slot in absent.nonzero().squeeze(1).tolist():
         earlier = state.likeliest[slot]
-        if earlier is None or earlier[1] <= float(rounded(sure[slot])) or _is_item(state, slot):
+        if earlier is None or earlier[1] <= float(round_to_places(sure[slot])) or _is_item(state, slot):
             continue
         at = next((k for k, one in enumerate(scores.candidates[slot], 1) if one.text == earlier[0]), -1)
         if at > 0 and bool(shares.possible[slot, at]):
@@ -217,10 +217,10 @@ def _given_up(state: BatchState, scores: Scores, effort: Effort) -> tuple[torch.
     excluded = ours.clone()
     excluded[:, 0] |= ~state.excusable
     instead, other = shares.best(excluded)
-    given_up = judgeable & doubted(now, other, effort.reopen, effort.margin)
+    given_up = judgeable & is_doubtful(now, other, effort.reopen, effort.margin)
     # A found value gives way to another value, but to absence only if that is surer than the value was.
     former = torch.tensor([0.0 if one is None else one[1] for one in state.likeliest], device=state.device)
-    given_up &= (instead != 0) | (held <= 0) | (rounded(other) > former)
+    given_up &= (instead != 0) | (held <= 0) | (round_to_places(other) > former)
     return given_up, ours & given_up.unsqueeze(1)
 
 

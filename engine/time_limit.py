@@ -26,7 +26,7 @@ _abandoned: ContextVar[Callable[[], bool] | None] = ContextVar("_abandoned", def
 
 
 @contextmanager
-def limited(seconds: float | None) -> Iterator[None]:
+def limit_batches(seconds: float | None) -> Iterator[None]:
     """Limits each batch of requests in this block to so many seconds; None sets no limit."""
     token = _seconds.set(seconds)
     try:
@@ -46,7 +46,7 @@ def until(abandoned: Callable[[], bool]) -> Iterator[None]:
 
 
 @contextmanager
-def counted() -> Iterator[None]:
+def start_clock() -> Iterator[None]:
     """Starts the clock of one batch of requests."""
     seconds = _seconds.get()
     token = _end.set(None if seconds is None else time.thread_time() + seconds)

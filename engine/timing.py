@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def timed(timings: dict[str, float], stage: str) -> Iterator[None]:
+def time_stage(timings: dict[str, float], stage: str) -> Iterator[None]:
     """Adds the seconds of the block to this stage's."""
     begin = time.perf_counter()
     try:

@@ -16,22 +16,22 @@ from typing import Any
 FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
-    "schemas": (15, "f3f3ce048570d06e"),
-    "engine": (31, "9d19a8fadd3f43b9"),
-    "reader": (30, "467e0295a101546f"),
-    "replies": (13, "afd081a689e4e2b4"),
-    "language": (25, "0f9cb70e87305278"),
-    "remote": (12, "b869253dd1874122"),
-    "parsing": (15, "c397c4dec3f9d4b2"),
-    "merging": (21, "6fdb230833d4f096"),
-    "routing": (11, "623f043ecaa7361c"),
-    "plain": (13, "221c879de2ab7a4c"),
-    "pdf": (15, "22735466da8f73e6"),
-    "ocr": (14, "9cd7c706c60a8af0"),
-    "mail": (13, "bde68ac6d2202926"),
-    "office": (14, "d150173f07de9a97"),
-    "web": (13, "db928927373a9e2d"),
-    "archives": (12, "e5a2e5c005fa9bb0"),
+    "schemas": (15, "092d0b15ecef028e"),
+    "engine": (31, "e8acaeb50bd1bf9b"),
+    "reader": (30, "fbe44553dc17b893"),
+    "replies": (13, "0d621f31437e97c9"),
+    "language": (25, "c523b35dadadc924"),
+    "remote": (12, "a4e5739efcf07d4a"),
+    "parsing": (15, "e3414293b99f6772"),
+    "merging": (21, "02da40d5fcdb7568"),
+    "routing": (11, "80cdf10bba26ba48"),
+    "plain": (13, "d6a2ca842f9d53f2"),
+    "pdf": (15, "f4e84cd1d788d9bd"),
+    "ocr": (14, "22d55789c80a35cc"),
+    "mail": (13, "0e5a85dcd06ab869"),
+    "office": (14, "d70ebdb77fc1984d"),
+    "web": (13, "b0c84daa1e317546"),
+    "archives": (12, "8daa0c19edeb0e9b"),
 }
 
 
@@ -52,7 +52,8 @@ PARTS: dict[str, CodePart] = {
     # What all fillers share, also the reader's questions and calibration, which other models use.
     "engine": CodePart(("schemas",), (
         "engine", "kernels/bounds.py",
-        "engine/models/reader/calibration.py", "engine/models/reader/list_signs.py", "engine/models/reader/signs.py",
+        "engine/models/reader/calibration.py",
+        "engine/models/reader/list_signs.py", "engine/models/reader/confidence_features.py",
         "engine/models/reader/inputs/cells.py", "engine/models/reader/inputs/code_choices.py",
         "engine/models/reader/inputs/letter_ngrams.py", "engine/models/reader/inputs/mentions.py",
         "engine/models/reader/inputs/named_values.py", "engine/models/reader/inputs/questions.py",

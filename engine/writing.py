@@ -62,7 +62,7 @@ def known_value(slot: Slot, text: bytes) -> Value:
     return Value(text, absent=False, confidence=1.0, origin="known")
 
 
-def _nothing(text: str | None, value: Value, slot: Slot) -> Leaf:
+def _empty_leaf(text: str | None, value: Value, slot: Slot) -> Leaf:
     """Returns the leaf of a place without a value."""
     return Leaf(
         text, value.absent_confidence, (), "absent", False, value.allowed_mass, value.absent_confidence,
@@ -99,10 +99,10 @@ def minimal(node: Node, pointer: str = "", leaves: dict[str, Leaf] | None = None
         return b"null" if node.nullable else minimal(node.branches[0], pointer, leaves)
     if node.nullable and node.min_items:
         return b"null"
-    return b"[" + b",".join(_filling(node, [], node.min_items, pointer, leaves)) + b"]"
+    return b"[" + b",".join(_fill_up(node, [], node.min_items, pointer, leaves)) + b"]"
 
 
-def _filling(
+def _fill_up(
     node: ArrayNode, items: list[bytes], size: int, pointer: str, leaves: dict[str, Leaf] | None
 ) -> list[bytes]:
     """Returns the items, filled up with minimal ones to `size`, without repeats if items must be unique."""
@@ -184,11 +184,11 @@ class Writer:
                 parts = [*place.prefix, *(part for _, part in place.items)]
             else:
                 parts = [part for _, part in place.members]
-                parts += [part for _, _, part in self._named(place)]
+                parts += [part for _, _, part in self._named_properties(place)]
             self._vacant[key] = all(self._empty(part) for part in parts)
         return self._vacant[key]
 
-    def _named(self, place: ObjectPlace) -> list[tuple[int, LeafPlace, Place]]:
+    def _named_properties(self, place: ObjectPlace) -> list[tuple[int, LeafPlace, Place]]:
         """Returns the open properties of an object with a value and an unused name, each with its row."""
         taken = {_key(member.name) for member, _ in place.members}
         named: list[tuple[int, LeafPlace, Place]] = []
@@ -250,7 +250,7 @@ class Writer:
 
     def _open(self, place: ObjectPlace, pointer: str, members: dict[bytes, bytes]) -> None:
         """Adds the open properties to `members`."""
-        for row, key, part in self._named(place):
+        for row, key, part in self._named_properties(place):
             name = self.values[key.instance].text
             at = f"{pointer}/{escape(json.loads(name))}"
             text = self._write(part, at)
@@ -265,7 +265,7 @@ class Writer:
         self.instances.setdefault(pointer, []).append(place.instance)
         if value.absent and not place.known and (slot.nullable or place.optional):
             text = "null" if slot.nullable else None
-            self.leaves[pointer] = _nothing(text, value, slot)
+            self.leaves[pointer] = _empty_leaf(text, value, slot)
             return None if text is None else text.encode()
         self.leaves[pointer] = Leaf(
             value.text.decode(),
@@ -286,7 +286,7 @@ class Writer:
         """Notes the leaves of a place that is left out."""
         if isinstance(place, LeafPlace):
             self.instances.setdefault(pointer, []).append(place.instance)
-            self.leaves[pointer] = _nothing(None, self.values[place.instance], place.slot)
+            self.leaves[pointer] = _empty_leaf(None, self.values[place.instance], place.slot)
         elif isinstance(place, ChoicePlace):
             self._close(self._branch(place)[1], pointer)
         elif isinstance(place, ObjectPlace):
@@ -320,7 +320,7 @@ class Writer:
             items.append(text)
             read = self.layout.rows[row]
             self.rows[at] = (self.offset + max(read.anchor, 0), read.probability)
-        return b"[" + b",".join(_filling(node, items, size, pointer, self.leaves)) + b"]"
+        return b"[" + b",".join(_fill_up(node, items, size, pointer, self.leaves)) + b"]"
 
     def _forget(self, pointer: str) -> None:
         """Removes the notes on an item that is not written after all."""

@@ -20,7 +20,7 @@ from prefect.events import emit_event
 from cinnabar.extraction.reading.progress import OutcomeTally
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas.errors import CinnabarError
-from cinnabar.schemas.wording import counted, harmless
+from cinnabar.schemas.wording import harmless, with_noun
 
 if TYPE_CHECKING:
     from cinnabar.extraction.reading.cost_estimate import CostEstimate
@@ -52,7 +52,7 @@ class Artifacts(OutcomeTally):
         if error is not None:
             self.end(None, str(error) if isinstance(error, CinnabarError) else f"{type(error).__name__}: {error}")
 
-    def estimated(self, estimate: CostEstimate) -> None:
+    def on_estimate(self, estimate: CostEstimate) -> None:
         """Logs the estimated cost of a server's answers."""
         # Extra: flows.
         from prefect import get_run_logger
@@ -66,11 +66,11 @@ class Artifacts(OutcomeTally):
 
         get_run_logger().warning(harmless(text))
 
-    def begin(self, inputs: int) -> None:
+    def on_inputs(self, inputs: int) -> None:
         """Creates the progress artifact for so many inputs."""
-        super().begin(inputs)
+        super().on_inputs(inputs)
         # In a flow that is no coroutine the call returns the artifact's id directly.
-        made = create_progress_artifact(0.0, _PROGRESS, f"{counted(inputs, 'document')}, {self._what}")
+        made = create_progress_artifact(0.0, _PROGRESS, f"{with_noun(inputs, 'document')}, {self._what}")
         self._progress = cast(UUID, made)
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
@@ -108,7 +108,7 @@ class Artifacts(OutcomeTally):
         left = self.inputs - self.done
         if failure or left:
             rows.append({"outcome": "not done", "reason": failure, "documents": left})
-        create_table_artifact(rows, _RESULTS, f"Outcomes of {counted(self.inputs, 'document')}, {self._what}")
+        create_table_artifact(rows, _RESULTS, f"Outcomes of {with_noun(self.inputs, 'document')}, {self._what}")
 
     def _show(self) -> None:
         if self._progress is not None:

@@ -11,7 +11,7 @@ from cinnabar.flows.tasks import work_on
 from cinnabar.flows.ending import ends_in_words, show_end  # isort: skip
 from prefect import flow, get_run_logger  # isort: skip
 
-from cinnabar.extraction.documents.inputs import located
+from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.documents.mailboxes.address import password_of_environment
 from cinnabar.extraction.plan.parameters import takes
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
@@ -82,7 +82,7 @@ def backfill_folder(
     plan = with_passwords(RunPlan.of([record_schema], out, **run_options), document_password_block)
     assignment = Assignment.of(plan)
     password = secret(password_block) if password_block else password_of_environment
-    lying = located(others or [], password)
+    lying = parse_locations(others or [], password)
     with (
         with_environment(environment_block),
         begun_run(

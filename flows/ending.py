@@ -12,7 +12,7 @@ from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.flows.artifacts import Artifacts
 from cinnabar.flows.limits import broken_limits
 from cinnabar.schemas.errors import CinnabarError, RunError
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 from prefect import get_run_logger  # isort: skip
 from prefect.states import Completed, Failed  # isort: skip
@@ -39,19 +39,19 @@ def ends_in_words(body: Callable[P, Summary | None]) -> Callable[P, dict[str, An
     """
 
     @wraps(body)
-    def ended(**parameters: Any) -> Any:
+    def run_to_state(**parameters: Any) -> Any:
         try:
             summary = body(**parameters)  # type: ignore[call-arg]
         except CinnabarError as error:
             return Failed(message=str(error), data=error)
         if summary is None:
             return Completed(message="nothing to fill", data={})
-        drift = f"; drift: {counted(len(summary.drift), 'sentence')} in its log" if summary.drift else ""
+        drift = f"; drift: {with_noun(len(summary.drift), 'sentence')} in its log" if summary.drift else ""
         return Completed(message=f"{summary.counts}{drift}", data=asdict(summary))
 
     # Prefect finds the parameters in `body`, and passes by name what the function itself takes by name.
-    ended.__dict__.pop("__signature__", None)
-    return cast(Callable[P, dict[str, Any]], ended)
+    run_to_state.__dict__.pop("__signature__", None)
+    return cast(Callable[P, dict[str, Any]], run_to_state)
 
 
 def show_end(summary: Summary, artifacts: Artifacts, plan: RunPlan) -> None:

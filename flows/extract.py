@@ -11,7 +11,7 @@ from cinnabar.flows.tasks import work_on
 from cinnabar.flows.ending import ends_in_words, show_end  # isort: skip
 from prefect import flow, get_run_logger  # isort: skip
 
-from cinnabar.extraction.documents.inputs import located
+from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.plan.parameters import takes
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, Server
 from cinnabar.extraction.reading.planned_models import DEFAULT_BELOW
@@ -79,7 +79,7 @@ def extract_folder(
     plan = RunPlan.of(schemas, out, route=len(schemas) > 1, server=remote or Server(), **run_options)
     plan = with_passwords(plan, document_password_block)
     assignment = Assignment.of(plan)
-    locations = located(paths, *([secret(password_block)] if password_block else []))
+    locations = parse_locations(paths, *([secret(password_block)] if password_block else []))
     if plan.gpu_limit is not None:
         check_limit(plan.gpu_limit)
     title = f"{', '.join(part.source.name for part in assignment.parts)} into {out}"

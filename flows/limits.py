@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cinnabar.extraction.plan.run_options import FailOn, RunPlan
 from cinnabar.extraction.store.records import EMPTY_RECORD
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 if TYPE_CHECKING:
     from cinnabar.extraction.reading.progress import ReasonCount
@@ -19,7 +19,9 @@ _SENTENCES, _NAMED = 5, 3
 
 def broken_limits(summary: Summary, reasons: Sequence[ReasonCount], plan: RunPlan) -> str:
     """Returns what the run broke, in sentences; "" if it kept its limits. `reasons` names documents of the run."""
-    return " ".join(filter(None, (_held_back(summary, reasons, plan.max_error_rate), _drifted(summary, plan.fail_on))))
+    return " ".join(
+        filter(None, (_held_back(summary, reasons, plan.max_error_rate), _drift_text(summary, plan.fail_on)))
+    )
 
 
 def _held_back(summary: Summary, reasons: Sequence[ReasonCount], most: float | None) -> str:
@@ -33,10 +35,10 @@ def _held_back(summary: Summary, reasons: Sequence[ReasonCount], most: float | N
         if one.outcome == "quarantined" or one.code == EMPTY_RECORD
     )
     where = "in quarantine or empty" if held > summary.quarantined else "in quarantine"
-    return f"{held} of {counted(read, 'document')} {where}, more than {most:g} of them: {why}."
+    return f"{held} of {with_noun(read, 'document')} {where}, more than {most:g} of them: {why}."
 
 
-def _drifted(summary: Summary, fail_on: FailOn | None) -> str:
+def _drift_text(summary: Summary, fail_on: FailOn | None) -> str:
     if fail_on != "drift" or summary.drift == ():
         return ""
     if summary.drift is None:

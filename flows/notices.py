@@ -97,7 +97,7 @@ def alert(address: str) -> None:
 
     _put(
         _FAILED,
-        _happening({f"{_RUN}Failed", f"{_RUN}Crashed", f"{_RUN}TimedOut"}, match_related=_OURS),
+        _trigger_of({f"{_RUN}Failed", f"{_RUN}Crashed", f"{_RUN}TimedOut"}, match_related=_OURS),
         message(_SUBJECT + "{{ flow_run.state.name }}", "{{ flow_run.state.message }}" + _WHERE),
     )
     begun = {f"{_RUN}{state}" for state in ("Pending", "Running", "Scheduled")} | _ENDED
@@ -126,7 +126,7 @@ def check_address(address: str) -> None:
         )
 
 
-def _happening(expect: set[str], **match: Any) -> EventTrigger:
+def _trigger_of(expect: set[str], **match: Any) -> EventTrigger:
     """Returns the trigger that fires at each of these events."""
     return EventTrigger(
         expect=expect, for_each={"prefect.resource.id"}, posture=Posture.Reactive, threshold=1, **match

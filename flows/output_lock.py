@@ -10,8 +10,8 @@ from typing import TypeVar
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.progress import Progress
 from cinnabar.extraction.run.batched_run import BatchedRun
-from cinnabar.extraction.run.cluster.connection import Cluster, joined
-from cinnabar.extraction.run.events.telling import watched
+from cinnabar.extraction.run.cluster.connection import Cluster, join_cluster
+from cinnabar.extraction.run.events.telling import notify_run
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.flows.artifacts import Artifacts
@@ -56,8 +56,8 @@ def begun_run(
     with (
         artifacts,
         # First what wrong use ends, so that it leaves no folder.
-        joined(plan.ray, assignment, gpu_limit=plan.gpu_limit) as cluster,
-        watched(plan, artifacts, artifacts.emit) as progress,
+        join_cluster(plan.ray, assignment, gpu_limit=plan.gpu_limit) as cluster,
+        notify_run(plan, artifacts, artifacts.emit) as progress,
         begun_alone(lambda: begin(progress), wait, get_run_logger().warning) as run,
     ):
         yield run, cluster, artifacts

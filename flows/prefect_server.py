@@ -143,12 +143,12 @@ def server(port: int) -> Iterator[str]:
         if answers(url):
             yield url
             return
-        with _started(url, port):
+        with _start(url, port):
             yield url
 
 
 @contextmanager
-def _started(url: str, port: int) -> Iterator[None]:
+def _start(url: str, port: int) -> Iterator[None]:
     command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
     null = subprocess.DEVNULL
     with (

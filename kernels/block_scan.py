@@ -143,7 +143,7 @@ def block_scan(
     """
     positions, n, e2 = len(fixed), tables.states, 2 * len(tables.source)
     scores = np.concatenate([fixed, fixed[::-1], best], 1)
-    allowed = _allowed(tables, free)
+    allowed = _allowed_sums(tables, free)
     norm = np.zeros((positions, n), np.float32)
     norm[judged[opened]] = local * allowed[opened]
     shift = np.concatenate([norm, np.zeros_like(norm), norm], 1)
@@ -190,7 +190,7 @@ def _best_path(tables: PartTables, state: int, highest: Floats, norm: Floats, be
     return path
 
 
-def _allowed(tables: PartTables, free: Floats) -> Floats:
+def _allowed_sums(tables: PartTables, free: Floats) -> Floats:
     """[K, N], the log sum of the scores of the tokens that may follow each state; 0 where none may."""
     sums = np.zeros((len(free), tables.states), np.float32)
     step = max(1, _CELLS // max(len(tables.source), 1))

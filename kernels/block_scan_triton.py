@@ -62,7 +62,7 @@ def device_part(tables: PartTables, classes: Ints, sizes: Ints, distance: Ints, 
 
 
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
-def _added(top, sums, x):  # type: ignore[no-untyped-def]
+def _add_tile(top, sums, x):  # type: ignore[no-untyped-def]
     """Takes a tile of terms into running log sums: the greatest term of each row, and the sum of all relative to it."""
     higher = tl.maximum(top, tl.max(x, 1))
     return higher, sums * tl.exp(top - higher) + tl.sum(tl.exp(x - higher[:, None]), 1)
@@ -93,7 +93,7 @@ def _emissions(  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
-def _allowed(  # type: ignore[no-untyped-def]
+def _allowed_sums(  # type: ignore[no-untyped-def]
     tables, blocks, places, free, allowed, ROWS: tl.constexpr, EDGES: tl.constexpr
 ):
     """For the states at one scored position, the log sum of the scores of what may follow; 0 where nothing may."""
@@ -119,7 +119,7 @@ def _allowed(  # type: ignore[no-untyped-def]
                 edge = begin[:, None] + k + tl.arange(0, EDGES)[None, :]
                 on = edge < stop[:, None]
                 x = tl.load(scores + tl.load(label + edge, mask=on, other=0), mask=on, other=_NONE)
-                top, sums = _added(top, sums, x)
+                top, sums = _add_tile(top, sums, x)
             log_sum = tl.where(stop > begin, top + tl.log(tl.maximum(sums, 1e-30)), 0.0)
             tl.store(out + state, log_sum, mask=inside)
 
@@ -184,7 +184,7 @@ def _recursions(  # type: ignore[no-untyped-def]
                     on = edge < stop[:, None]
                     x = tl.load(before + tl.load(near + edge, mask=on, other=0), mask=on, other=_NONE)
                     x += tl.load(emission + tl.load(label + edge, mask=on, other=0), mask=on, other=0.0)
-                    top, sums = _added(top, sums, x)
+                    top, sums = _add_tile(top, sums, x)
                 reach = top
                 if which != 2:
                     reach += tl.log(tl.maximum(sums, 1e-30))
@@ -293,7 +293,7 @@ def _shares(  # type: ignore[no-untyped-def]
                 x = tl.load(forward + source, mask=on, other=_NONE)
                 x += tl.load(backward + tl.load(far + edge, mask=on, other=0), mask=on, other=0.0)
                 x -= held * tl.load(shares + source, mask=on, other=0.0)
-                top, sums = _added(top, sums, x)
+                top, sums = _add_tile(top, sums, x)
             one = tl.load(emission + label, mask=inside, other=0.0)
             share = tl.where(inside, top + tl.log(tl.maximum(sums, 1e-30)) + one, _NONE)
             graph_class = tl.load(table + label, mask=inside, other=0)
@@ -393,7 +393,7 @@ def block_scan_triton(
     places[:, 1] = np.concatenate([block.base for block in blocks])
     places[:, 2] = np.concatenate([block.kind for block in blocks])
     places[:, 3] = np.concatenate([block.row for block in blocks])
-    asked = uploaded(np.concatenate([fields.ravel(), places.ravel()]), device)
+    asked = upload(np.concatenate([fields.ravel(), places.ravel()]), device)
     where, at = asked[: fields.size], asked[fields.size :]
     width, room = int(emissions.sum()), int(cells.sum())
     free, fixed, sharp = torch.empty(3, width, dtype=torch.float32, device=device).unbind()
@@ -404,7 +404,7 @@ def block_scan_triton(
     numbers = torch.zeros(positions * RESULTS + many, dtype=torch.int32, device=device)
     floats, complete = numbers.view(torch.float32), numbers[positions * RESULTS :]
     _emissions[(positions,)](tables, where, at, total, best, free, fixed, sharp, LANE=_LANE)
-    _allowed[(positions,)](tables, where, at, free, allowed, ROWS=_ROWS, EDGES=_EDGES)
+    _allowed_sums[(positions,)](tables, where, at, free, allowed, ROWS=_ROWS, EDGES=_EDGES)
     _recursions[(many, 3)](
         tables, where, at, fixed, sharp, allowed, trace, room, local, ROWS=_ROWS, EDGES=_EDGES
     )
@@ -413,7 +413,7 @@ def block_scan_triton(
         tables, where, at, free, best, token, own, finite, allowed, trace, room, path, local, numbers, floats,
         LANE=_LANE, ROWS=_ROWS, EDGES=_EDGES,
     )  # fmt: skip
-    copied = downloaded(numbers)
+    copied = begin_download(numbers)
 
     def results() -> BlockResults:
         host = copied()
@@ -472,13 +472,13 @@ def _block_fields(blocks: Sequence[ScoredBlock], begins: Sequence[int], lengths:
     return fields, emissions, cells
 
 
-def uploaded(array: npt.NDArray[np.int64], device: torch.device) -> torch.Tensor:
+def upload(array: npt.NDArray[np.int64], device: torch.device) -> torch.Tensor:
     """Returns the array on a device; a copy from pinned memory does not wait for what the device computes."""
     made = torch.from_numpy(array)
     return made.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else made
 
 
-def downloaded(made: torch.Tensor) -> Callable[[], npt.NDArray[np.int32]]:
+def begin_download(made: torch.Tensor) -> Callable[[], npt.NDArray[np.int32]]:
     """Begins to copy int32 numbers to the host; the call returned waits for them, and for nothing launched later."""
     if made.device.type != "cuda":
         return lambda: made.cpu().numpy()

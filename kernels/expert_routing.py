@@ -66,7 +66,7 @@ class ExpertRouting:
             weights = weights / (weights.sum(-1, keepdim=True) + 1e-20)
         return experts, weights * routing.scale
 
-    def placed(self, experts: torch.Tensor, count: int) -> Placed:
+    def place(self, experts: torch.Tensor, count: int) -> Placed:
         """Returns the places of the pairs of tokens with their `experts`, [N, K] of so many."""
         flat = experts.flatten()
         order = flat.argsort(stable=True)
@@ -75,7 +75,7 @@ class ExpertRouting:
         ends = torch.nn.functional.one_hot(flat, count).sum(0).cumsum(0).int()
         return Placed(order // experts.shape[1], back.view_as(experts), ends)
 
-    def summed(self, made: torch.Tensor, placed: Placed, weights: torch.Tensor) -> torch.Tensor:
+    def sum_weighted(self, made: torch.Tensor, placed: Placed, weights: torch.Tensor) -> torch.Tensor:
         """Returns [N, D], for each token the weighted sum of what its experts made of it; made: [N K, D]."""
         each = made[placed.back.flatten()].view(*placed.back.shape, -1)
         return (each.float() * weights.unsqueeze(-1)).sum(1).to(made.dtype)

@@ -118,8 +118,8 @@ class TritonExpertRouting(ExpertRouting):
         )  # fmt: skip
         return experts, weights
 
-    def placed(self, experts: torch.Tensor, count: int) -> Placed:
-        """See `ExpertRouting.placed`."""
+    def place(self, experts: torch.Tensor, count: int) -> Placed:
+        """See `ExpertRouting.place`."""
         pairs, device = experts.numel(), experts.device
         ends = torch.empty(count, dtype=torch.int32, device=device)
         token = torch.empty(pairs, dtype=torch.int64, device=device)
@@ -129,8 +129,8 @@ class TritonExpertRouting(ExpertRouting):
         _place[(count,)](experts, ends, token, back, pairs, experts.shape[1], _PAIRS)
         return Placed(token, back, ends)
 
-    def summed(self, made: torch.Tensor, placed: Placed, weights: torch.Tensor) -> torch.Tensor:
-        """See `ExpertRouting.summed`."""
+    def sum_weighted(self, made: torch.Tensor, placed: Placed, weights: torch.Tensor) -> torch.Tensor:
+        """See `ExpertRouting.sum_weighted`."""
         many, width = len(placed.back), made.shape[1]
         out = torch.empty(many, width, dtype=made.dtype, device=made.device)
         grid = (many, triton.cdiv(width, _NUMBERS))

@@ -61,7 +61,7 @@ class LayerParts:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Returns (x + added, its RMS norm times `weight`), both [N, D] in the dtype of x (arXiv 1910.07467)."""
         total = x if added is None else x + added
-        return total, normed(total, weight, epsilon)
+        return total, rms_norm(total, weight, epsilon)
 
     def queries(
         self, joined: torch.Tensor, shape: HeadShape, at: Positioned, norms: HeadNorms | None, written: CacheWrites
@@ -73,27 +73,27 @@ class LayerParts:
         parts = joined.view(len(joined), -1, shape.width)
         q, k, v = torch.split(parts, [shape.heads, shape.key_heads, shape.key_heads], 1)
         if norms is not None:
-            q, k = normed(q, norms.queries, norms.epsilon), normed(k, norms.keys, norms.epsilon)
-        q, k = (turned(one, at.cosines[:, None], at.sines[:, None]) for one in (q, k))
+            q, k = rms_norm(q, norms.queries, norms.epsilon), rms_norm(k, norms.keys, norms.epsilon)
+        q, k = (rotate_halves(one, at.cosines[:, None], at.sines[:, None]) for one in (q, k))
         if at.scale is not None:
             q = q * at.scale[:, None, None]
         written.keys.index_copy_(0, written.places, k)
         written.values.index_copy_(0, written.places, v)
         return q
 
-    def gated(self, both: torch.Tensor) -> torch.Tensor:
+    def silu_gate(self, both: torch.Tensor) -> torch.Tensor:
         """Returns silu(gate) * up, [N, I], of gate and up side by side (2002.05202)."""
         gate, up = both.chunk(2, -1)
         return F.silu(gate) * up
 
 
-def normed(x: torch.Tensor, weight: torch.Tensor, epsilon: float) -> torch.Tensor:
+def rms_norm(x: torch.Tensor, weight: torch.Tensor, epsilon: float) -> torch.Tensor:
     """Returns x by the root of its mean square, in float32, times the weight; x: [..., D], weight: [D]."""
     wide = x.float()
     return weight * (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + epsilon)).to(x.dtype)
 
 
-def turned(x: torch.Tensor, cosines: torch.Tensor, sines: torch.Tensor) -> torch.Tensor:
+def rotate_halves(x: torch.Tensor, cosines: torch.Tensor, sines: torch.Tensor) -> torch.Tensor:
     """Returns x with its halves turned against each other by angles; both broadcast to [..., W].
 
     With angles for fewer numbers than x has only the first numbers turn.

@@ -82,7 +82,7 @@ def _queries(  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
-def _gated(both, made, INNER: tl.constexpr, TILE: tl.constexpr):  # type: ignore[no-untyped-def]
+def _silu_gate(both, made, INNER: tl.constexpr, TILE: tl.constexpr):  # type: ignore[no-untyped-def]
     """Some numbers of one token."""
     token, at = tl.program_id(0).to(tl.int64), tl.program_id(1) * TILE + tl.arange(0, TILE)
     inside = at < INNER
@@ -127,9 +127,9 @@ class TritonLayerParts(LayerParts):
         )  # fmt: skip
         return made
 
-    def gated(self, both: torch.Tensor) -> torch.Tensor:
-        """See `LayerParts.gated`."""
+    def silu_gate(self, both: torch.Tensor) -> torch.Tensor:
+        """See `LayerParts.silu_gate`."""
         many, inner = len(both), both.shape[1] // 2
         made = torch.empty(many, inner, dtype=both.dtype, device=both.device)
-        _gated[(many, triton.cdiv(inner, _NUMBERS))](both, made, inner, _NUMBERS)
+        _silu_gate[(many, triton.cdiv(inner, _NUMBERS))](both, made, inner, _NUMBERS)
         return made

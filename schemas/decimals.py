@@ -38,7 +38,7 @@ def inexact_multiples(schema: Any, at: str = "") -> Iterator[tuple[str, str]]:
     elif isinstance(schema, dict):
         step = schema.get("multipleOf")
         if not isinstance(step, bool) and isinstance(step, (int, float, Decimal)) and not _is_exact(step):
-            yield f"{at}/multipleOf", _warning(Decimal(str(step)))
+            yield f"{at}/multipleOf", _warning_of(Decimal(str(step)))
         for key, part in schema.items():
             if key in _NAMED and isinstance(part, dict):
                 for name, below in part.items():
@@ -54,7 +54,7 @@ def _is_exact(step: int | float | Decimal) -> bool:
     return Decimal(float(step)) == Decimal(str(step))
 
 
-def _warning(step: Decimal) -> str:
+def _warning_of(step: Decimal) -> str:
     sign, digits, exponent = step.normalize().as_tuple()
     places = -exponent if isinstance(exponent, int) else 0
     warning = f"multipleOf {step} is exact here, but validators with binary floats refuse numbers that meet it"

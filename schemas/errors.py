@@ -21,7 +21,7 @@ CinnabarError
 ├── ModelError                 weights or settings that do not fit
 ├── EngineFailure              one request that could not be filled: quarantine, with `code`
 └── RunError                   the run itself failed; rerun the same command (exit status 1)
-    ├── StrangeName            a name in an output folder that Cinnabar does not give (extraction/store/own_names.py)
+    ├── StrangeName            a name in an output folder that Cinnabar does not give (extraction/store/path_safety.py)
     └── ClusterGone            the machines that did its work do not answer any more
 """
 
@@ -146,7 +146,7 @@ class UnsupportedNumber(UsageError):
         super().__init__(reason)
 
 
-def shortened(pointer: str) -> str:
+def shorten(pointer: str) -> str:
     """Returns a JSON pointer, or a parameter's name, for a message: both ends of a long one."""
     return pointer if len(pointer) <= 120 else f"{pointer[:60]} … {pointer[-50:]}"
 
@@ -160,7 +160,7 @@ class UnsupportedSchema(UsageError):
 
     def __init__(self, pointer: str, keyword: str, reason: str, advice: str = "") -> None:
         self.pointer, self.keyword, self.reason, self.advice = pointer, keyword, reason, advice
-        super().__init__(f"{shortened(pointer) or '/'}: {keyword}: {reason}" + (f" ({advice})" if advice else ""))
+        super().__init__(f"{shorten(pointer) or '/'}: {keyword}: {reason}" + (f" ({advice})" if advice else ""))
 
 
 class NoValue(UnsupportedSchema):

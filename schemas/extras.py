@@ -17,7 +17,7 @@ class Extra:
     purpose: str
     modules: dict[str, str]
 
-    def missing(self) -> list[str]:
+    def missing_packages(self) -> list[str]:
         """The distributions that are not installed."""
         return [name for module, name in self.modules.items() if find_spec(module) is None]
 
@@ -78,6 +78,6 @@ def install_line(extra: str) -> str:
 
 def check_extra(extra: str, asked: str) -> None:
     """Raises UsageError, with the command that installs it, if the extra that `asked` needs is not whole."""
-    if missing := EXTRAS[extra].missing():
+    if missing := EXTRAS[extra].missing_packages():
         packages = f"the package{'s' if len(missing) > 1 else ''} {' and '.join(missing)}"
         raise UsageError(f"{asked}: needs {packages}, not installed here: {install_line(extra)}")

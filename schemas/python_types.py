@@ -89,10 +89,10 @@ def _of_term(spec: Any, outlines: Any) -> dict[str, Any] | str:
 
 def ecma(pattern: str) -> str:
     """Returns a pattern of Python's `re` with its escapes of other characters spelled as ECMA-262 spells them."""
-    return re.sub(r"\\(.)", _escaped, pattern, flags=re.DOTALL)
+    return re.sub(r"\\(.)", _escape, pattern, flags=re.DOTALL)
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     character = found[1]
     if character.isalnum() or character in _ESCAPABLE:
         return found[0]

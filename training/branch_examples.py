@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cinnabar.engine.branches.prompt import dotted, field_lines, first_words, head, item_head, messages
+from cinnabar.engine.branches.prompt import dotted_name, field_lines, first_words, head, item_head, messages
 from cinnabar.engine.training.labels import LabelledLeaf, Labels, label_by_search
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
@@ -49,7 +49,7 @@ def branch_example(source: str, schema: dict[str, Any], text: str, truth: Any, r
     nameless = rng.random() < DESCRIPTIONS_ALONE
     described = nameless or rng.random() >= NAMES_ALONE
     slots = {slot.path: slot for slot in form.slots}
-    names = {path: f"field_{i}" if nameless else dotted(path) for i, path in enumerate(slots)}
+    names = {path: f"field_{i}" if nameless else dotted_name(path) for i, path in enumerate(slots)}
     listing = "\n".join(field_lines(form, names, described))
     asked = messages(schema.get("title", ""), listing, text)
     return BranchExample(source, asked, _chosen(list(_branches(form, text, truth, names)), rng))
@@ -82,7 +82,7 @@ def _list_branches(
     begins = [_first_words(by_row.get(i, []), text) for i, _ in rows]
     if len(rows) < 12 and all(begins):
         listed = ", ".join(json.dumps(b, ensure_ascii=False) for b in begins)
-        yield Branch(head(dotted(array.path)), f" [{listed}]}}")
+        yield Branch(head(dotted_name(array.path)), f" [{listed}]}}")
     for (i, _), begin in list(zip(rows, begins, strict=True))[:ITEMS]:
         for leaf in by_row.get(i, []) if begin else ():
             answer = _answer(leaf, text)

@@ -129,7 +129,7 @@ def main() -> None:
     sets = [*(sets_of_recipe(found, load_recipe()) if ours else found), *lists]
     check_asked(asked, [one.name for one in sets])
     with Bar() as bar:
-        bar.begin(sum(min(asked.limit, len(one.truths)) for one in sets))
+        bar.on_inputs(sum(min(asked.limit, len(one.truths)) for one in sets))
         done = calibrate(
             sets, asked.model, asked.device, asked.cache, asked.limit, asked.workers, bar.step,
             [one.name for one in lists],

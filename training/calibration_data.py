@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from cinnabar.engine.filler import Filler
 from cinnabar.engine.models.reader.calibration import RecordSigns, signs_of
+from cinnabar.engine.models.reader.confidence_features import Signs
 from cinnabar.engine.models.reader.list_signs import chance_of
-from cinnabar.engine.models.reader.signs import Signs
 from cinnabar.engine.request import Filled, Passage
 from cinnabar.engine.version import FAMILIES, values_version
 from cinnabar.extraction.corrections.units import at as value_at
@@ -161,7 +161,7 @@ def _judged(
     right: dict[str, bool] = {}
     rows: set[str] = set()
     for leaf in leaves_of(line, json.loads(filled.record), **labelled.options):
-        if leaf.paired and leaf.pointer:
+        if leaf.is_paired and leaf.pointer:
             right[leaf.pointer] = leaf.right
             at = leaf.pointer
             while at:

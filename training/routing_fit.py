@@ -35,13 +35,13 @@ from cinnabar.extraction.reading.routing.likeness import (
     PageVectors,
     RoutingFit,
     common_kinds,
-    differing,
+    differs_from_kinds,
     example_features,
     log_odds,
     probabilities,
     routing_fit,
     shortness,
-    standardized,
+    standardize,
 )
 from cinnabar.extraction.reading.routing.vectors import common, kinds_of, outline, page_vectors
 from cinnabar.schemas import load_schema
@@ -126,13 +126,13 @@ def fitted(data: Compared, sets: Sequence[int], seed: int = 0) -> tuple[list[flo
     truths: list[int] = []
     for label in sets:
         for own, others in zip(data.own[label], data.others[label], strict=True):
-            scaled, scaled_others = standardized(own, others), standardized(others, others)
+            scaled, scaled_others = standardize(own, others), standardize(others, others)
             for _ in range(_DRAWS):
                 shown, belongs = drawn(rng, label, sets, _OWN)
                 several = len(shown)
                 padded = shown + [shown[0]] * (_MOST - several)
                 rows.append(np.concatenate([scaled[padded], scaled_others]))
-                masks.append(np.concatenate([np.arange(_MOST) < several, differing(alike[shown])]))
+                masks.append(np.concatenate([np.arange(_MOST) < several, differs_from_kinds(alike[shown])]))
                 truths.append(0 if belongs else _MOST)
     x, mask, truth = torch.from_numpy(np.stack(rows)), torch.from_numpy(np.stack(masks)), torch.tensor(truths)
     weights, bias, sharp = torch.full((x.shape[-1],), 0.3), torch.zeros(1), torch.zeros(1)

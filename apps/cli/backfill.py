@@ -17,22 +17,22 @@ from cinnabar.apps.cli.console import Bar
 from cinnabar.apps.cli.options import AsJson, FromOption, takes_options
 from cinnabar.apps.cli.plans import limit_status, print_notice
 from cinnabar.engine.models.remote.serving import is_remote
-from cinnabar.extraction.documents.inputs import located
+from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.reading.model_sources import is_named, local_fingerprint
 from cinnabar.extraction.run.backfill.backfill import Backfill
 from cinnabar.extraction.run.backfill.estimate import BackfillEstimate
 from cinnabar.extraction.run.batched_run import Summary
-from cinnabar.extraction.run.cluster.connection import joined
-from cinnabar.extraction.run.events.telling import watched
+from cinnabar.extraction.run.cluster.connection import join_cluster
+from cinnabar.extraction.run.events.telling import notify_run
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.stored_records import CHANGED, GONE, Selection, names
 from cinnabar.extraction.store.stored_schemas import latest_source
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.library import LIBRARY
-from cinnabar.schemas.wording import counted, harmless
+from cinnabar.schemas.wording import harmless, with_noun
 
 #: The most lost documents that the report names.
 NAMED = 20
@@ -148,13 +148,13 @@ def _work(
     """Tells the estimate, does the work unless it is a `dry_run`, and returns the exit status."""
     assert plan.out is not None
     out = plan.out
-    lying = located(others)
+    lying = parse_locations(others)
     summary = None
     telling = plan.model_copy(update={"tell": []}) if dry_run else plan
     with (
         Bar(out=out) as bar,
-        watched(telling, bar) as progress,
-        joined(plan.ray, assignment) as cluster,
+        notify_run(telling, bar) as progress,
+        join_cluster(plan.ray, assignment) as cluster,
         Backfill(assignment, out, chosen, progress, lying) as run,
     ):
         estimate = run.estimate()
@@ -214,7 +214,7 @@ def _print_estimate(estimate: BackfillEstimate, name: str, there: list[str]) -> 
     dropped = f"; dropped: {', '.join(estimate.dropped)}" if estimate.dropped else ""
     print(harmless(f"{name}: to be filled: {filled_fields}{dropped}"))
     print(
-        f"{counted(estimate.documents, 'document')}, about {counted(estimate.tokens, 'token')} and"
+        f"{with_noun(estimate.documents, 'document')}, about {with_noun(estimate.tokens, 'token')} and"
         f" {_range(*estimate.seconds)} seconds (from a sample of {estimate.sampled}; the start took"
         f" {estimate.start:,.1f} more);"
         f" {estimate.done} done before, {estimate.lost} gone or changed{_gone_elsewhere(estimate)}"
@@ -228,7 +228,7 @@ def _range(least: float, most: float) -> str:
 def _gone_elsewhere(estimate: BackfillEstimate) -> str:
     if not estimate.elsewhere:
         return ""
-    return f"; {counted(estimate.elsewhere, 'document')} left out, which a later --route or --related sent elsewhere"
+    return f"; {with_noun(estimate.elsewhere, 'document')} left out, which a later --route or --related sent elsewhere"
 
 
 def _report(summary: Summary, out: Path) -> None:

@@ -20,10 +20,10 @@ from rich.table import Table
 from rich.text import Text
 
 from cinnabar.extraction.reading.cost_estimate import CostEstimate
-from cinnabar.extraction.reading.progress import OutcomeTally, ReasonCount, Silent
+from cinnabar.extraction.reading.progress import NoProgress, OutcomeTally, ReasonCount
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas.errors import ModelError, UsageError
-from cinnabar.schemas.wording import counted, harmless
+from cinnabar.schemas.wording import harmless, with_noun
 
 #: Seconds between two lines of progress without a terminal.
 LINE_SECONDS = 30.0
@@ -94,7 +94,7 @@ def _json(value: Any) -> str:
 def short(value: Any) -> str:
     """Returns a value as the text of a preview's cell: a long text ends in an ellipsis, a number is never cut."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
-        return counted(len(value), "row")
+        return with_noun(len(value), "row")
     text = cell(value)
     if len(text) <= CELL_WIDTH or isinstance(value, (int, float, Decimal)):
         return text
@@ -104,7 +104,7 @@ def short(value: Any) -> str:
     return f"{kept}…"
 
 
-class Bar(Silent):
+class Bar(NoProgress):
     """A progress bar on standard error: documents, fields, rate, quarantined; without a terminal lines in its place.
 
     It is a context manager and the `Progress` of a run. If the run breaks off, it prints the totals so far, and that
@@ -173,7 +173,7 @@ class Bar(Silent):
         so_far = ", ".join(filter(None, (f"{self._done} of {self._tally.inputs} documents", rate)))
         return ": ".join(filter(None, (so_far, outcome_counts)))
 
-    def estimated(self, estimate: CostEstimate) -> None:
+    def on_estimate(self, estimate: CostEstimate) -> None:
         """Prints the estimated cost of a server's answers to standard error, with or without a terminal."""
         print(harmless(f"cinnabar: {estimate}"), file=sys.stderr)
 
@@ -181,9 +181,9 @@ class Bar(Silent):
         """Prints a notice to standard error, with or without a terminal."""
         print(harmless(f"cinnabar: {text}"), file=sys.stderr)
 
-    def begin(self, inputs: int) -> None:
+    def on_inputs(self, inputs: int) -> None:
         """Sets the number of documents."""
-        self._tally.begin(inputs)
+        self._tally.on_inputs(inputs)
         self._progress.update(self._task, total=inputs)
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:

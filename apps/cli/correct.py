@@ -16,12 +16,12 @@ from cinnabar.apps.cli.console import short, standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out, warn_of_unread
 from cinnabar.extraction.corrections import Action, Change, Corrector, Reviewed
-from cinnabar.extraction.corrections.conflicts import sight
-from cinnabar.extraction.corrections.journal import waiting
+from cinnabar.extraction.corrections.conflicts import place_digest
+from cinnabar.extraction.corrections.journal import waiting_corrections
 from cinnabar.extraction.store.reading import record_named
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import counted, harmless
+from cinnabar.schemas.wording import harmless, with_noun
 
 _Pages = list[int] | None
 _OfPages = list[str] | None
@@ -119,8 +119,8 @@ def correct(
         print(json.dumps(reviewed.as_json, ensure_ascii=False))
         return
     _print(reviewed)
-    if left := len(waiting(out)):
-        print(f"{counted(left, 'change')} kept in the folder; the next run or correction brings them into the tables")
+    if left := len(waiting_corrections(out)):
+        print(f"{with_noun(left, 'change')} kept in the folder; the next run or correction brings them into the tables")
 
 
 def _correct_packet(
@@ -173,13 +173,13 @@ def _seen(saw: Sequence[str], places: Collection[str]) -> dict[str, str]:
         if pointer not in places:
             raise UsageError(f"--saw {one}: expected the place of a change, such as --set {pointer}=…")
         try:
-            seen[pointer] = sight(parse(json_text(parse(text))))
+            seen[pointer] = place_digest(parse(json_text(parse(text))))
         except ValueError as error:
             raise UsageError(f"--saw {one}: expected a JSON pointer, = and a JSON value ({error})") from error
     return seen
 
 
-def _shortened(text: str | None) -> str:
+def _cell_text(text: str | None) -> str:
     """Returns a JSON text as a cell of the table; --json has all of it."""
     return "" if text is None else short(json.loads(text))
 
@@ -190,8 +190,8 @@ def _print(reviewed: Reviewed) -> None:
             one.identity,
             one.action.value,
             one.pointer or "/",
-            _shortened(one.before),
-            _shortened(one.after),
+            _cell_text(one.before),
+            _cell_text(one.after),
             one.who,
             f"{one.made:%Y-%m-%d %H:%M:%S}",
             "taken back" if one.undone else "",
@@ -203,7 +203,7 @@ def _print(reviewed: Reviewed) -> None:
         console.print(table(("correction", "action", "place", "before", "after", "who", "made", ""), rows))
     force = sum(one.undone is None for one in reviewed.corrections)
     outcome = f"{reviewed.path}: {reviewed.outcome} {reviewed.code}".rstrip()
-    print(harmless(f"{outcome}, {counted(force, 'correction')} in force"))
+    print(harmless(f"{outcome}, {with_noun(force, 'correction')} in force"))
     if reviewed.detail:
         print(harmless(reviewed.detail))
     if reviewed.guesses and force:

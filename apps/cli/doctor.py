@@ -22,7 +22,7 @@ from cinnabar.extraction.people.diagnosis.results_folder import results_folder
 from cinnabar.flows.prefect_server import check_server
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import EXTRAS, install_line
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 
 def doctor(
@@ -65,14 +65,14 @@ def doctor(
         rows = [(one.check, one.state.value, " → ".join(filter(None, (one.found, one.advice)))) for one in findings]
         console = standard_output(PAGE_WIDTH)
         console.print(table(("check", "", "found"), rows))
-        summary = f"{counted(failing, 'check')} failed, {advice} with advice"
+        summary = f"{with_noun(failing, 'check')} failed, {advice} with advice"
         console.print(summary if failing or advice else "all is well")
     return 1 if failing else 0
 
 
 def _prefect() -> Iterator[Finding]:
     """The version of Prefect, and whether the server answers that is set."""
-    if EXTRAS["flows"].missing():
+    if EXTRAS["flows"].missing_packages():
         yield ok("Prefect", f"not installed; {install_line('flows')} for runs on a schedule")
         return
     installed = version("prefect")

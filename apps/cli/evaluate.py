@@ -225,7 +225,7 @@ def predict_sets(
     with ExitStack() as stack:
         pool = stack.enter_context(ParserPool(options.workers, settings=parser_settings(options)))
         bar = stack.enter_context(Bar())
-        bar.begin(sum(len(one.truths) for one in chosen))
+        bar.on_inputs(sum(len(one.truths) for one in chosen))
         for one in chosen:
             predictions[one.name] = {}
             if one.name in compiled:
@@ -233,7 +233,7 @@ def predict_sets(
                 limits = options.max_tokens, options.max_seconds
                 job = Job(ready, engine, validator, "guess", options.context, 0.0, tier, *limits, checks=checks)
                 predictions[one.name] = predict(one, job, pool, bar.step)
-    fillers = [engine] if tier is None else [engine, *tier.loaded]
+    fillers = [engine] if tier is None else [engine, *tier.loaded_fillers]
     for usage in [one.usage() for one in fillers if isinstance(one, Metered)]:
         cost = "not known" if usage["cost"] is None else f"${usage['cost']}"
         print(f"cinnabar: {usage['requests']} requests to {usage['model']}, cost {cost}", file=sys.stderr)

@@ -14,7 +14,7 @@ from cinnabar.extraction.reading.routing.routing import routing_of
 from cinnabar.extraction.store.tables import OTHER_KIND
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import counted, harmless
+from cinnabar.schemas.wording import harmless, with_noun
 
 if TYPE_CHECKING:
     from cinnabar.extraction.reading.routing.confusion import SetRoutes
@@ -51,7 +51,7 @@ def evaluate_routing(
     from cinnabar.extraction.run.work.labelled_sets import read_set
 
     with ParserPool(options.workers, settings=parser_settings(options)) as pool, Bar() as bar:
-        bar.begin(sum(len(one.truths) for one in chosen))
+        bar.on_inputs(sum(len(one.truths) for one in chosen))
         documents = {one.name: ((read.path, read.found) for read in read_set(one, pool)) for one in chosen}
         routes = confusion(routing, documents, bar.step)
     several = len(chosen) > 1
@@ -88,6 +88,6 @@ def _report(routes: Mapping[str, SetRoutes], figures: Mapping[str, Any], summary
     for name, route in wrong[:_NAMED]:
         print(harmless(f"{name}: {route}"))
     if len(wrong) > _NAMED:
-        print(f"… and {counted(len(wrong) - _NAMED, 'document')} more (--json has all)")
+        print(f"… and {with_noun(len(wrong) - _NAMED, 'document')} more (--json has all)")
     if lost := sum(one.unreadable for one in routes.values()):
-        print(f"{counted(lost, 'document')} could not be read")
+        print(f"{with_noun(lost, 'document')} could not be read")

@@ -18,7 +18,7 @@ from cinnabar.extraction.store.local_paths import check_local
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.sinks.addresses import is_sink, sink_of
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import counted, harmless
+from cinnabar.schemas.wording import harmless, with_noun
 
 
 def export(
@@ -93,4 +93,4 @@ def export(
     if as_json:
         print(json.dumps({"file": str(to), "rows": rows}, ensure_ascii=False))
     elif to is not None:
-        print(harmless(f"{counted(rows, 'row')}: {to}"))
+        print(harmless(f"{with_noun(rows, 'row')}: {to}"))

@@ -15,12 +15,12 @@ from cinnabar.apps.cli.extract_report import print_report
 from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
 from cinnabar.apps.cli.plans import check_plan, flow_parameters, limit_status, print_notice
 from cinnabar.extraction.corrections.waiting_commits import open_folder
-from cinnabar.extraction.documents.inputs import located
+from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, Server
 from cinnabar.extraction.reading.progress import ReasonCount
 from cinnabar.extraction.run.batched_run import Summary
-from cinnabar.extraction.run.cluster.connection import joined
-from cinnabar.extraction.run.events.telling import watched
+from cinnabar.extraction.run.cluster.connection import join_cluster
+from cinnabar.extraction.run.events.telling import notify_run
 from cinnabar.extraction.run.extract import Extraction
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.flows.prefect_server import check_server
@@ -94,11 +94,11 @@ def extract(
 
 def _run(paths: list[str], plan: RunPlan, assignment: Assignment) -> tuple[Summary, list[ReasonCount]]:
     assert plan.out is not None
-    locations = located(paths)
+    locations = parse_locations(paths)
     with (
         Bar(out=plan.out) as bar,
-        watched(plan, bar) as progress,
-        joined(plan.ray, assignment) as cluster,
+        notify_run(plan, bar) as progress,
+        join_cluster(plan.ray, assignment) as cluster,
         Extraction(assignment, locations, plan.out, progress) as run,
     ):
         return run.work_through(cluster), bar.reasons()
@@ -113,7 +113,7 @@ def _through_prefect(paths: list[str], plan: RunPlan, assignment: Assignment) ->
     check_plan(paths, plan, assignment)
     with open_folder(plan.out) as store:
         for part in assignment.parts:
-            store.check_united(part.source, part.compiled)
+            store.check_united(part.source, part.compiled_schema)
     check_server()
 
     from cinnabar.flows.extract import extract_folder  # Extra: flows. Wrong use is refused before it is imported.

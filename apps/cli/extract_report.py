@@ -17,7 +17,7 @@ from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import AMBIGUOUS_DATE, EMPTY, EMPTY_RECORD
 from cinnabar.extraction.store.tables import OTHER_KIND
 from cinnabar.schemas import SchemaSource
-from cinnabar.schemas.wording import counted, harmless
+from cinnabar.schemas.wording import harmless, with_noun
 
 # What the codes of skipped inputs say.
 _SKIPS = {OTHER_KIND: "of another kind", EMPTY_RECORD: "without any value", SYSTEM_FILE: "of the system, no documents"}
@@ -33,7 +33,7 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
     reasons = ", ".join(f"{code} {count}" for code, count in summary.reasons.items())
     read = summary.written + summary.quarantined
     rate = speed(read, max(summary.seconds, 1e-3))
-    speed_and_steps = f"{rate}, {counted(summary.steps, 'denoising step')}" if read else ""
+    speed_and_steps = f"{rate}, {with_noun(summary.steps, 'denoising step')}" if read else ""
     left = summary.usage["left"] if summary.usage else 0
     why = (summary.usage or {}).get("stopped")
     named_skips = {code: count for code in _SKIPS if (count := summary.skips.get(code, 0))}
@@ -64,10 +64,10 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
         if records:
             shown = [[path, *map(short, values)] for path, *values in records]
             of = f" of {source.name}" if len(sources) > 1 else ""
-            title = f"{len(records)} of the records{of}" + (f"; {counted(more, 'more field')} each" if more else "")
+            title = f"{len(records)} of the records{of}" + (f"; {with_noun(more, 'more field')} each" if more else "")
             console.print(table(("document", *columns), shown, title))
     runs = [part["run_id"] for part in summary.routed or ()] or [summary.run_id]
-    failing = sum(_failing(run_id, out) for run_id in runs)
+    failing = sum(_count_failing(run_id, out) for run_id in runs)
     if failing:
         console.print(f"Records that fail a check of the schema: {failing} (cinnabar status checks --out {out})")
     if kept := summary.empty - summary.skips.get(EMPTY_RECORD, 0) - summary.reasons.get(EMPTY_RECORD, 0):
@@ -77,7 +77,9 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
     for ambiguous, days, months in map(_orders_of_dates, runs, repeat(out)):
         if ambiguous:
             advice = f", so --day-first {'yes' if days else 'no'} may be right" if bool(days) != bool(months) else ""
-            told = f"the others have {counted(days, 'date')} with the day first, {months} with the month first{advice}"
+            told = (
+                f"the others have {with_noun(days, 'date')} with the day first, {months} with the month first{advice}"
+            )
             console.print(f"Records with a date that means two days: {ambiguous} (flag {AMBIGUOUS_DATE}); {told}")
     if not summary.inputs:
         console.print("Nothing to do: there is no file to read (hidden ones do not count).")
@@ -91,7 +93,7 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
 def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
     """Returns the usage of a model behind a server, and the escalated fields, as rows of the report."""
     if "cost" not in usage:
-        return _escalated(usage)
+        return _escalation_rows(usage)
     cost = "not known" if usage["cost"] is None else f"${usage['cost']}"
     tokens = (
         f"{usage['input_tokens']:,} tokens in ({usage['cached_tokens']:,} cached),"
@@ -109,17 +111,17 @@ def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
         if usage[name]:
             most = usage[f"{name}_cost_at_most"]
             rows.append((name, usage[name], meaning if most is None else f"{meaning}, ${most} at most"))
-    return rows + _escalated(usage)
+    return rows + _escalation_rows(usage)
 
 
-def _escalated(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
+def _escalation_rows(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
     if "escalated_documents" not in usage:
         return []
-    fields = f"{counted(usage['escalated_fields'], 'field')} escalated to {usage['model']}"
+    fields = f"{with_noun(usage['escalated_fields'], 'field')} escalated to {usage['model']}"
     return [("escalated", usage["escalated_documents"], fields)]
 
 
-def _failing(run_id: str, out: Path) -> int:
+def _count_failing(run_id: str, out: Path) -> int:
     """Returns the number of records of this run that fail a check."""
     sql = "SELECT count(DISTINCT document) FROM _checks WHERE run_id = ? AND NOT holds"
     with connect(out, sql=sql) as connection:

@@ -13,7 +13,7 @@ import typer
 
 from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
 from cinnabar.apps.cli.plans import check_plan, flow_parameters, print_notice
-from cinnabar.extraction.documents.inputs import gather, located
+from cinnabar.extraction.documents.inputs import gather, parse_locations
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.flows.prefect_server import at_server, check_limit, secret, server, with_environment
@@ -151,7 +151,7 @@ def _check_at_server(
     password, environment = blocks["password_block"], blocks["environment_block"]
     if password is not None or environment is not None:
         with with_environment(environment), ExitStack() as connections:
-            gather(located(paths, *([secret(password)] if password is not None else [])), out, connections)
+            gather(parse_locations(paths, *([secret(password)] if password is not None else [])), out, connections)
     if (documents := blocks["document_password_block"]) is not None:
         secret(documents, "document_password_block")
     if gpu_limit is not None:

@@ -18,7 +18,7 @@ from cinnabar.extraction.learning.forgetting import ForgottenInSet, forget_in_se
 from cinnabar.extraction.people.forgetting import Forgotten
 from cinnabar.extraction.people.forgetting import forget as remove
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import counted, harmless
+from cinnabar.schemas.wording import harmless, with_noun
 
 # The words for a row of each table.
 _ROWS = {
@@ -104,26 +104,28 @@ def _print_forgotten(verb: str, forgotten: Forgotten | None, drafted: list[Forgo
         for path in forgotten.paths:
             _print_safely(path)
         _print_safely(", ".join(forgotten.digests) or "no digest: the file could not be opened")
-        parts = [counted(count, _ROWS[t], _MORE.get(t, "")) for t, count in forgotten.rows.items() if count]
+        parts = [with_noun(count, _ROWS[t], _MORE.get(t, "")) for t, count in forgotten.rows.items() if count]
         if forgotten.quarantined:
             parts.append(f"{forgotten.quarantined} of the outcomes in quarantine")
-        _print_safely(f"{verb}: {', '.join(parts)}; {counted(forgotten.batches, 'batch', 'batches')} written anew")
+        _print_safely(f"{verb}: {', '.join(parts)}; {with_noun(forgotten.batches, 'batch', 'batches')} written anew")
         if forgotten.pages:
-            _print_safely(f"{verb}: {counted(forgotten.pages, 'page')} that OCR read")
+            _print_safely(f"{verb}: {with_noun(forgotten.pages, 'page')} that OCR read")
         if forgotten.encodings:
-            encodings = counted(forgotten.encodings, "encoding")
+            encodings = with_noun(forgotten.encodings, "encoding")
             _print_safely(f"{verb}: {encodings} of all documents; the model makes them again")
         for name in forgotten.journals:
             _print_safely(f"{verb}: the texts of a server's answers in {name}; an unfinished run pays for them again")
         if forgotten.reports:
-            _print_safely(f"{verb}: {counted(len(forgotten.reports), 'report')} that named it; those are written anew")
+            _print_safely(
+                f"{verb}: {with_noun(len(forgotten.reports), 'report')} that named it; those are written anew"
+            )
         for name in forgotten.aside:
             _print_safely(f"{verb}: {name}, a batch that had been set aside")
     for one in drafted:
         for file in one.files:
             _print_safely(f"{verb}: {Path(one.folder) / file}")
         if one.truths:
-            _print_safely(f"{verb}: {counted(one.truths, 'line')} of {Path(one.folder) / 'truth.jsonl'}")
+            _print_safely(f"{verb}: {with_noun(one.truths, 'line')} of {Path(one.folder) / 'truth.jsonl'}")
 
 
 def _print_safely(text: str) -> None:

@@ -15,13 +15,13 @@ from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out, warn_of_unread
 from cinnabar.extraction.people.verification import verify as check
 from cinnabar.extraction.reading.checks.listing import check_results
-from cinnabar.extraction.run.events.outbox import deliver, waiting
+from cinnabar.extraction.run.events.outbox import deliver, waiting_events
 from cinnabar.extraction.run.events.telling import keep_promises
 from cinnabar.extraction.run.report.reports import write_report
 from cinnabar.extraction.store.housekeeping import compact as merge
 from cinnabar.extraction.store.housekeeping import runs as stored
 from cinnabar.extraction.store.housekeeping import status as look
-from cinnabar.schemas.wording import counted, harmless
+from cinnabar.schemas.wording import harmless, with_noun
 
 # Seconds of tries to send events.
 _TRIES = 60.0
@@ -62,7 +62,7 @@ def status(
         *((f"records of {name}", count, "") for name, count in content.records.items()),
         ("quarantine", sum(content.quarantined.values()), _counts(content.quarantined)),
         ("corrections", content.corrections, f"{content.waiting} to be committed" if content.waiting else ""),
-        ("files", content.files, f"{_size(content.bytes)} in {counted(content.batches, 'batch', 'batches')}"),
+        ("files", content.files, f"{_size(content.bytes)} in {with_noun(content.batches, 'batch', 'batches')}"),
         ("to be removed", "", f"{_size(content.replaced)} of batches that were merged"),
         ("a run is going", "yes" if content.writing else "no", ""),
         ("snapshot", "" if content.snapshot else "behind", "" if content.snapshot else "the next run renews it"),
@@ -180,7 +180,7 @@ def compact(out: Out, as_json: AsJson = False) -> None:
         print(json.dumps(asdict(merged)))
         return
     if (merged.batches_before, merged.files_before) == (merged.batches, merged.files):
-        print(f"nothing to merge: {counted(merged.batches, 'batch', 'batches')}, {counted(merged.files, 'file')}")
+        print(f"nothing to merge: {with_noun(merged.batches, 'batch', 'batches')}, {with_noun(merged.files, 'file')}")
         return
     print(f"before: {_sizes_in_words(merged.batches_before, merged.files_before, merged.bytes_before)}")
     print(f"now: {_sizes_in_words(merged.batches, merged.files, merged.bytes)}; the old files go after a day")
@@ -205,13 +205,13 @@ def events(
     if send:
         keep_promises(out, notes.append)
         notes += deliver(out, None, _TRIES)
-    rows = [{"id": one.id, "to": one.to} for one in waiting(out)]
+    rows = [{"id": one.id, "to": one.to} for one in waiting_events(out)]
     if as_json:
         print(json.dumps({"events": rows, "notes": notes}))
     else:
         if rows:
             standard_output().print(table(("id", "to"), [[harmless(text) for text in row.values()] for row in rows]))
-        for note in (*notes, f"{counted(len(rows), 'event')} waiting"):
+        for note in (*notes, f"{with_noun(len(rows), 'event')} waiting"):
             print(harmless(note))
     return 1 if send and rows else 0
 
@@ -240,13 +240,13 @@ def verify(
     for name in checked.aside:
         print(harmless(f"{name}: set aside; the next run fills its documents again"))
     if checked.removed:
-        print(f"removed: {counted(len(checked.removed), 'file')} of dead runs")
+        print(f"removed: {with_noun(len(checked.removed), 'file')} of dead runs")
     if checked.leftovers:
-        lying = counted(len(checked.leftovers), "file")
+        lying = with_noun(len(checked.leftovers), "file")
         print(f"left over from dead runs: {lying}; --clean or the next run removes them")
-    broken = counted(len(checked.problems), "problem") if checked.problems else "all is well"
-    looked = (counted(checked.batches, "batch", "batches"), counted(checked.files, "file"))
-    print(f"{', '.join(looked)}, {counted(checked.records, 'record')}: {broken}")
+    broken = with_noun(len(checked.problems), "problem") if checked.problems else "all is well"
+    looked = (with_noun(checked.batches, "batch", "batches"), with_noun(checked.files, "file"))
+    print(f"{', '.join(looked)}, {with_noun(checked.records, 'record')}: {broken}")
     return 1 if checked.problems else 0
 
 
@@ -270,7 +270,7 @@ def _counts(counts: dict[str, Any]) -> str:
 
 
 def _sizes_in_words(batches: int, files: int, size: int) -> str:
-    return f"{counted(batches, 'batch', 'batches')}, {counted(files, 'file')}, {_size(size)}"
+    return f"{with_noun(batches, 'batch', 'batches')}, {with_noun(files, 'file')}, {_size(size)}"
 
 
 def _size(count: int) -> str:

@@ -22,7 +22,7 @@ from cinnabar.apps.cli.console import LINE_SECONDS, Bar, standard_output, table
 from cinnabar.apps.cli.options import AsJson, OutOption
 from cinnabar.extraction.plan.run_options import Device, RunPlan
 from cinnabar.extraction.reading.planned_models import sources_of
-from cinnabar.extraction.reading.progress import Silent
+from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.backfill.backfill import Backfill
 from cinnabar.extraction.run.work import kept_models
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -151,13 +151,13 @@ def _train(
         _show(improvement, schema, out)
 
 
-class _EventsOfReading(Silent):
+class _EventsOfReading(NoProgress):
     """The progress of reading again, as a JSON object a line."""
 
     def __init__(self) -> None:
         self._inputs = self._done = 0
 
-    def begin(self, inputs: int) -> None:
+    def on_inputs(self, inputs: int) -> None:
         """Receives the number of documents."""
         self._inputs = inputs
         self.advance(())

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from cinnabar.extraction.store.local_paths import check_local
-from cinnabar.extraction.store.own_names import check_links
+from cinnabar.extraction.store.path_safety import check_links
 from cinnabar.schemas.errors import UsageError
 
 
@@ -37,13 +37,13 @@ class LazyCommand(TyperCommand):
         self._key = name, entry
 
     @property
-    def loaded(self) -> TyperCommand | TyperGroup:
+    def command(self) -> TyperCommand | TyperGroup:
         """The command itself, which takes paths of this machine only, and `--quiet`."""
-        return _loaded(*self._key)
+        return _load_command(*self._key)
 
     def make_context(self, *args: Any, **settings: Any) -> Any:
         """Returns a context of the command itself, so that its parent invokes and completes that one."""
-        return self.loaded.make_context(*args, **settings)
+        return self.command.make_context(*args, **settings)
 
 
 class LazyGroup(TyperGroup):
@@ -57,7 +57,7 @@ class LazyGroup(TyperGroup):
 
 
 @cache
-def _loaded(name: str, entry: CommandEntry) -> TyperCommand | TyperGroup:
+def _load_command(name: str, entry: CommandEntry) -> TyperCommand | TyperGroup:
     module, _, attribute = entry.place.partition(":")
     target = getattr(importlib.import_module(f"{__package__}.{module}"), attribute)
     # The callback makes it a group also around a single command.
@@ -84,15 +84,15 @@ def take_local_paths(app: typer.Typer) -> None:
     """Has all commands of an app and of its groups refuse addresses where they take paths, and strange results."""
     for info in app.registered_commands:
         if info.callback is not None:
-            info.callback = _refusing(info.callback)
+            info.callback = _check_paths(info.callback)
     if app.registered_callback is not None and app.registered_callback.callback is not None:
-        app.registered_callback.callback = _refusing(app.registered_callback.callback)
+        app.registered_callback.callback = _check_paths(app.registered_callback.callback)
     for inner in app.registered_groups:
         if inner.typer_instance is not None:
             take_local_paths(inner.typer_instance)
 
 
-def _refusing(command: Callable[..., Any]) -> Callable[..., Any]:
+def _check_paths(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def run(*args: Any, **arguments: Any) -> Any:
         for name, value in arguments.items():

@@ -17,7 +17,7 @@ from cinnabar.extraction.documents.mailboxes.credential import check_writable, i
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
 from cinnabar.extraction.documents.mailboxes.oauth import Login, log_in, provider_of
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import counted, harmless
+from cinnabar.schemas.wording import harmless, with_noun
 
 
 def log_in_to_mailbox(
@@ -62,4 +62,4 @@ def log_in_to_mailbox(
     if as_json:
         print(json.dumps({"address": str(mailbox), "kept": place.place, "mails": mails}))
     else:
-        print(harmless(f"logged in: {mailbox}: {counted(mails, 'mail')}; the login is kept in {place.place}"))
+        print(harmless(f"logged in: {mailbox}: {with_noun(mails, 'mail')}; the login is kept in {place.place}"))

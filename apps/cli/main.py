@@ -164,7 +164,7 @@ def main() -> None:
 
 def _open_streams() -> None:
     """Has standard output and error escape what they cannot show, as JSON does; a closed stream is an empty one."""
-    codecs.register_error(_ESCAPED, _escaped)
+    codecs.register_error(_ESCAPED, _escape_character)
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             # The process has it until its end.
@@ -173,7 +173,7 @@ def _open_streams() -> None:
             stream.reconfigure(errors=_ESCAPED)
 
 
-def _escaped(error: UnicodeError) -> tuple[str, int]:
+def _escape_character(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeEncodeError)
     text = json.dumps(error.object[error.start : error.end])
     return text[1:-1], error.end

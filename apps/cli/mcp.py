@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.apps.cli.options import takes_options
-from cinnabar.apps.cli.schema_report import reported
+from cinnabar.apps.cli.schema_report import report_of_schema
 from cinnabar.apps.cli.serve import key_in, model_of
 from cinnabar.apps.server.logs import start_log
 from cinnabar.apps.server.settings import ServerSettings
@@ -86,7 +86,7 @@ def serve_agents(
 
     loading, loaded = threading.Lock(), list[Assembled]()
 
-    def reading() -> FileReading:
+    def file_reading() -> FileReading:
         with loading:
             if not loaded:
                 model = model_of(plan)
@@ -103,8 +103,8 @@ def serve_agents(
     tools = Tools(
         out,
         Folders(folders or (), settings.max_body),
-        reading,
-        lambda source, compiled: reported(source, compiled).as_json,
+        file_reading,
+        lambda source, compiled: report_of_schema(source, compiled).as_json,
         f"{getpass.getuser()} (agent)",
         max_answer << 10,
         timeout,

@@ -21,7 +21,7 @@ from cinnabar.extraction.plan.run_options import Device, RunOptions
 from cinnabar.extraction.reading.model_sources import model_source
 from cinnabar.schemas.errors import ModelError, UsageError
 from cinnabar.schemas.extras import check_extra
-from cinnabar.schemas.wording import counted, harmless
+from cinnabar.schemas.wording import harmless, with_noun
 
 if TYPE_CHECKING:
     from cinnabar.extraction.run.work.labelled_sets import LabelledSet
@@ -168,7 +168,7 @@ def fetch_model(
     if as_json:
         print(json.dumps(asdict(done) | {"folder": str(done.folder)}))
         return
-    size = f"{counted(done.files, 'file')}, {done.size / 1e9:.2f} GB"
+    size = f"{with_noun(done.files, 'file')}, {done.size / 1e9:.2f} GB"
     print(f"written: {done.folder}: {size}, commit {done.revision[:12]}")
 
 
@@ -224,7 +224,7 @@ def merge_model(
     if as_json:
         print(json.dumps({"folder": str(out), "changed": many}))
         return
-    print(f"written: {out}: {counted(many, 'tensor')} changed")
+    print(f"written: {out}: {with_noun(many, 'tensor')} changed")
 
 
 def _show(facts: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from cinnabar.extraction.documents.inputs import gather, located
+from cinnabar.extraction.documents.inputs import gather, parse_locations
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.progress import ReasonCount
@@ -34,7 +34,7 @@ def check_plan(paths: Sequence[str], plan: RunPlan, assignment: Assignment, reac
     check_addresses(plan.tell)
     if plan.ray is not None:
         check_cluster(plan.ray, assignment, gpu_limit=plan.gpu_limit)
-    locations = located(paths)
+    locations = parse_locations(paths)
     check_apart(assignment.sinks, locations)
     if reachable:
         with ExitStack() as connections:

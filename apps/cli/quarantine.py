@@ -13,7 +13,7 @@ from cinnabar.apps.cli import completion
 from cinnabar.apps.cli.console import Bar, standard_output, table
 from cinnabar.apps.cli.options import AsJson, DeviceOption, FromOption
 from cinnabar.apps.cli.results import Out
-from cinnabar.extraction.documents.inputs import located
+from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.reading.model_sources import model_source
 from cinnabar.extraction.run.backfill.document_lookup import ELSEWHERE
 from cinnabar.extraction.run.backfill.retrying import retry as again
@@ -98,7 +98,7 @@ def retry(
     chosen = held(out, documents or (), codes or ())
     source = model_source(model, device)
     with Bar() as bar:
-        done = again(out, chosen, source, bar, located(others or []))
+        done = again(out, chosen, source, bar, parse_locations(others or []))
     if as_json:
         print(json.dumps({"runs": [asdict(run) for run in done.runs], "gone": [*done.gone]}))
         return

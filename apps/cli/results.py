@@ -23,7 +23,7 @@ from cinnabar.extraction.store.reading import query as ask
 from cinnabar.extraction.store.reading import show as find
 from cinnabar.extraction.store.tables import LENGTH
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import counted, harmless
+from cinnabar.schemas.wording import harmless, with_noun
 
 # Of the nulls of eight labelled sets that are surer than this 95% are right, of the others 9%.
 _LEAST_NULL = 0.6
@@ -56,7 +56,7 @@ def sql(
         return
     console = standard_output()
     console.print(table(answer.columns, answer.rows))
-    console.print(counted(len(answer.rows), "row"))
+    console.print(with_noun(len(answer.rows), "row"))
 
 
 def show(

@@ -65,10 +65,10 @@ def report_of(schema: str) -> SchemaReport:
     source = load_schema(schema)
     compiled = compile_schema(source.schema)
     Validator(source)
-    return reported(source, compiled)
+    return report_of_schema(source, compiled)
 
 
-def reported(source: SchemaSource, compiled: CompiledSchema) -> SchemaReport:
+def report_of_schema(source: SchemaSource, compiled: CompiledSchema) -> SchemaReport:
     """Returns the report of a schema that can be enforced."""
     checks = Checks(source, compiled)
     misspelt = [
@@ -80,7 +80,7 @@ def reported(source: SchemaSource, compiled: CompiledSchema) -> SchemaReport:
         fields_in_words(compiled.form),
         _places(source, compiled, checks, misspelt),
         _choices(compiled),
-        [*compiled.unenforced, *inexact_multiples(source.schema), *misspelt],
+        [*compiled.unenforced_demands, *inexact_multiples(source.schema), *misspelt],
         [(one.name, one.expression) for one in checks.each],
         [(one.pointer, one.fact) for one in proposals(compiled.form)],
     )

@@ -14,7 +14,7 @@ from cinnabar.apps.cli.options import takes_options
 from cinnabar.apps.cli.plans import print_notice
 from cinnabar.apps.server.logs import start_log
 from cinnabar.apps.server.settings import ServerSettings
-from cinnabar.engine.examples import Examples, joined
+from cinnabar.engine.examples import Examples, join_examples
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.reading.model_sources import LanguageSource, Source
 from cinnabar.extraction.reading.planned_models import chosen_note, sources_of
@@ -150,7 +150,7 @@ def _examples(
         from cinnabar.extraction.learning.corrected_examples import corrected_examples
 
         given.append(corrected_examples(out))
-    return joined(given) if any(one.by_form for one in given) else None
+    return join_examples(given) if any(one.by_form for one in given) else None
 
 
 def key_in(file: Path) -> str:

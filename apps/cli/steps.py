@@ -15,7 +15,7 @@ from rich.text import Text
 from cinnabar.apps.cli.console import standard_output
 from cinnabar.extraction.people.steps import WatchedStep, watch
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.wording import counted, harmless
+from cinnabar.schemas.wording import harmless, with_noun
 
 # A longer record is shown by the lines that changed.
 _LINES = 60
@@ -85,7 +85,7 @@ class _Blocks:
         for pointer, line, mark in shown:
             self._console.print(_line(mark, line, step.confidence.get(pointer)))
         if len(shown) < len(marked):
-            self._console.print(Text(f"    … {counted(len(marked) - len(shown), 'line')} as before", style="dim"))
+            self._console.print(Text(f"    … {with_noun(len(marked) - len(shown), 'line')} as before", style="dim"))
         self._console.print()
 
     def _headline(self, step: WatchedStep) -> str:

@@ -16,13 +16,13 @@ from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import AsJson, takes_options
 from cinnabar.extraction.documents.content.codes import problem_message
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.documents.inputs import examine, gather, located
+from cinnabar.extraction.documents.inputs import examine, gather, parse_locations
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.people.table_files import DocumentTable, document_tables, write_tables
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.store.exporting import export_table
 from cinnabar.schemas.errors import DocumentError
-from cinnabar.schemas.wording import counted, harmless
+from cinnabar.schemas.wording import harmless, with_noun
 
 
 @takes_options("password_file", "hidden", "ocr", "ocr_engine", "workers")
@@ -49,7 +49,7 @@ def tables(
     """
     options = RunPlan.of((), None, **run_options).options
     settings = parser_settings(options)
-    locations = located(paths)
+    locations = parse_locations(paths)
     failed: list[str] = []
     with ExitStack() as connections:
         items = [examine(item, locations) for item in gather(locations, None, connections, settings.passwords)]
@@ -74,5 +74,5 @@ def tables(
     else:
         shown = ("file", "view", "document", "page", "heading", "rows")
         standard_output().print(table(shown, ([one[name] for name in shown] for one in listed)))
-        print(f"{counted(len(listed), 'table')} of {counted(len(items) - len(failed), 'document')} in {out}")
+        print(f"{with_noun(len(listed), 'table')} of {with_noun(len(items) - len(failed), 'document')} in {out}")
     return int(bool(failed))

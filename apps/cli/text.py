@@ -15,7 +15,7 @@ from cinnabar.engine.tables.table import tables_of
 from cinnabar.extraction.documents.content.codes import problem_message
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.documents.inputs import examine, gather, located
+from cinnabar.extraction.documents.inputs import examine, gather, parse_locations
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.bounds import OcrChoice
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -65,7 +65,7 @@ def text(
         raise UsageError("expected at most one of --parts, --words, --tables, --facts and --json")
     options = RunOptions(password_file=password_file, hidden=hidden, ocr=ocr, ocr_engine=ocr_engine)
     settings = parser_settings(options)
-    locations = located(paths)
+    locations = parse_locations(paths)
     status = 0
     with ExitStack() as connections:
         items = [examine(item, locations) for item in gather(locations, None, connections, settings.passwords)]

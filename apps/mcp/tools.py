@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from cinnabar.apps.mcp.folders import Folders
-from cinnabar.apps.server.bodies import checked
+from cinnabar.apps.server.bodies import check_parameters
 from cinnabar.apps.server.documents import FILES, FileReading
 from cinnabar.apps.server.parameters import ExtractBody
 from cinnabar.extraction.corrections import Action, Change, Corrector
@@ -66,7 +66,7 @@ class Tools:
         """
         if not files and not texts:
             raise UsageError("extract: expected files or texts, got none")
-        body = checked(ExtractBody, {"schema": schema, "files": [{"content": ""}]})
+        body = check_parameters(ExtractBody, {"schema": schema, "files": [{"content": ""}]})
         files = [files] if isinstance(files, str) else files
         if len(files) + len(texts) > FILES:
             raise UsageError(f"extract: expected at most {FILES} files and texts, got {len(files) + len(texts)}")
@@ -112,7 +112,7 @@ class Tools:
 
         Raises ApiError, with the pointer of the keyword, if it cannot be enforced.
         """
-        prepared = await (await asyncio.to_thread(self.reading)).prepared(schema)
+        prepared = await (await asyncio.to_thread(self.reading)).prepare(schema)
         await asyncio.to_thread(prepared.judges)
         told = await asyncio.to_thread(self.report, prepared.source, prepared.compiled)
         fields = _within(told["fields"], self.most)

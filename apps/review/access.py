@@ -40,7 +40,7 @@ KEY = "x-cinnabar-key"
 
 
 class Guard:
-    """Lets a request through to the `app` if it is not `refused`, and sets the headers of every answer."""
+    """Lets a request through to the `app` if there is no `refusal`, and sets the headers of every answer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -52,7 +52,7 @@ class Guard:
                 await self._app(scope, receive, send)
             return
 
-        async def sending(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 given = {name for name, _ in message["headers"]}
                 added = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
@@ -60,10 +60,10 @@ class Guard:
             await send(message)
 
         headers = Headers(scope=scope)
-        refused = self.refused(scope, headers) or _malformed(scope["method"], headers)
-        await (refused or self._app)(scope, receive, sending)
+        refused = self.refusal(scope, headers) or _refuse_malformed(scope["method"], headers)
+        await (refused or self._app)(scope, receive, send_with_headers)
 
-    def refused(self, scope: Scope, headers: Headers) -> Response | None:
+    def refusal(self, scope: Scope, headers: Headers) -> Response | None:
         """Returns the answer to a request that the app must not see; None if it may."""
         raise NotImplementedError
 
@@ -78,7 +78,7 @@ class Access(Guard):
         super().__init__(app)
         self._key, self._hosts = key, frozenset(hosts)
 
-    def refused(self, scope: Scope, headers: Headers) -> Response | None:
+    def refusal(self, scope: Scope, headers: Headers) -> Response | None:
         """Returns the answer to a request that does not come from the page that this server printed."""
         if headers.get("host", "").lower() not in self._hosts:
             return PlainTextResponse("This address is not that of the review page.\n", 421)
@@ -91,14 +91,14 @@ class Access(Guard):
         return None
 
 
-def _malformed(method: str, headers: Headers) -> Response | None:
+def _refuse_malformed(method: str, headers: Headers) -> Response | None:
     """Returns the answer to a change that another site may have sent, and to a request that is too long."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     near = headers.get("sec-fetch-site", "same-origin") == "same-origin"
     # No form of another site can send JSON.
     if method not in READS and not (near and kind == "application/json"):
         return PlainTextResponse("Changes come from the review page alone.\n", 403)
-    if not _bounded(headers.get("content-length", "0")) or "transfer-encoding" in headers:
+    if not _fits_bound(headers.get("content-length", "0")) or "transfer-encoding" in headers:
         return PlainTextResponse("The request is too long.\n", 413)
     return None
 
@@ -108,5 +108,5 @@ def is_page(path: str) -> bool:
     return path == "/" or path.startswith("/page/")
 
 
-def _bounded(length: str) -> bool:
+def _fits_bound(length: str) -> bool:
     return length.isdecimal() and len(length) < 10 and int(length) <= _MOST_BYTES

@@ -77,7 +77,7 @@ def review_app(review: Review, improving: Improving) -> FastAPI:
 
 def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(Refused)
-    def refused(_: Request, error: Refused) -> Response:
+    def answer_refusal(_: Request, error: Refused) -> Response:
         places = [{"pointer": pointer, "message": message} for pointer, message in error.places]
         # A refusal is an answer, and not a failure that the browser's console reports.
         return as_json({"refused": str(error), "places": places})
@@ -105,7 +105,7 @@ def _answer_errors(app: FastAPI) -> None:
         return as_json({"error": str(error)}, 400)
 
     @app.exception_handler(CinnabarError)
-    def failed(_: Request, error: CinnabarError) -> Response:
+    def answer_failure(_: Request, error: CinnabarError) -> Response:
         return as_json({"error": str(error)}, 500)
 
 
@@ -158,7 +158,7 @@ def _serve_list(app: FastAPI, review: Review, claims: Claims) -> None:
         return as_json({"total": part.total, "start": start, "rows": part.rows, "added": part.added})
 
     @app.get("/api/next")
-    def following(
+    def next_document(
         request: Request, name: Annotated[Name, Query(alias="list")], after: int = Query(ge=-1, le=1 << 31)
     ) -> Response:
         taken = claims.of_others(person_of(request.scope, review.who).name)

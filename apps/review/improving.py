@@ -116,9 +116,11 @@ class Improving:
         process.stderr.close()
         with self._lock:
             self._process = None
-            self._status = self._ended(status, result, messages, then)
+            self._status = self._state_at_end(status, result, messages, then)
 
-    def _ended(self, status: int, result: dict[str, Any] | None, messages: deque[str], then: str) -> dict[str, Any]:
+    def _state_at_end(
+        self, status: int, result: dict[str, Any] | None, messages: deque[str], then: str
+    ) -> dict[str, Any]:
         """Returns what is told after the command has ended."""
         own = {"schema": self._status["schema"]}
         if status == 0 and then != "done":

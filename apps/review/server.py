@@ -23,7 +23,7 @@ from cinnabar.schemas.errors import UsageError
 
 
 @contextmanager
-def reviewing(out: Path, port: int, who: str, team: Team | None = None) -> Iterator[tuple[ASGIApp, str]]:
+def open_review(out: Path, port: int, who: str, team: Team | None = None) -> Iterator[tuple[ASGIApp, str]]:
     """Yields the guarded application over an output folder, and the address that opens it.
 
     That of a `team` is for its proxy. Raises UsageError if the folder holds no results.
@@ -47,9 +47,9 @@ def serve_review(
 
     A `port` of 0 takes a free one. Raises UsageError if the port cannot be had, or the folder holds no results.
     """
-    with _listening(port, HOST if team is None else team.host) as listener:
+    with _listen(port, HOST if team is None else team.host) as listener:
         number = listener.getsockname()[1]
-        with reviewing(out, number, who or _user(), team) as (app, address):
+        with open_review(out, number, who or _user(), team) as (app, address):
             server = _ReviewServer(
                 uvicorn.Config(
                     app,
@@ -83,7 +83,7 @@ class _ReviewServer(uvicorn.Server):
 
 
 @contextmanager
-def _listening(port: int, host: str) -> Iterator[socket.socket]:
+def _listen(port: int, host: str) -> Iterator[socket.socket]:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

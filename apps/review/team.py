@@ -32,13 +32,13 @@ _LONGEST = 200
 _PORTS = {"http": ":80", "https": ":443"}
 
 
-def _composed(name: str) -> str:
+def _compose(name: str) -> str:
     return unicodedata.normalize("NFC", name).strip()
 
 
 _Header = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]+$", to_lower=True)]
 _Roles = dict[
-    Annotated[str, AfterValidator(_composed), StringConstraints(min_length=1)], Literal["reader", "reviewer", "owner"]
+    Annotated[str, AfterValidator(_compose), StringConstraints(min_length=1)], Literal["reader", "reviewer", "owner"]
 ]
 
 
@@ -84,13 +84,13 @@ class Team(BaseModel):
             raise HTTPException(403, "This address is for the reverse proxy alone; open the one of the proxy.")
         if self.secret and not hmac.compare_digest(_single(headers, SECRET).encode(), self.secret.encode()):
             raise HTTPException(403, f"The proxy did not tell its secret in {SECRET}; open the address of the proxy.")
-        name = _composed(_single(headers, self.name_header))
+        name = _compose(_single(headers, self.name_header))
         if not name:
             raise HTTPException(401, f"The proxy told no name: {self.name_header} is missing or empty.")
         if len(name) > _LONGEST or any(unicodedata.category(one) in ("Cc", "Cf", "Zl", "Zp") for one in name):
             raise HTTPException(400, f"The name is longer than {_LONGEST} characters, or has one that cannot be shown.")
         groups = _single(headers, self.group_header).split(",")
-        roles = [self.names.get(name), *(self.groups.get(_composed(one)) for one in groups)]
+        roles = [self.names.get(name), *(self.groups.get(_compose(one)) for one in groups)]
         role = max((Role[one.upper()] for one in roles if one), default=None)
         if role is None:
             raise HTTPException(403, "You are signed in, and have no role here: ask an owner of this review.")
@@ -111,7 +111,7 @@ class TeamAccess(Guard):
         super().__init__(app)
         self._team = team
 
-    def refused(self, scope: Scope, headers: Headers) -> Response | None:
+    def refusal(self, scope: Scope, headers: Headers) -> Response | None:
         """Returns the answer to a request of somebody who may not make it."""
         method, path = scope["method"], scope["path"]
         try:

@@ -34,10 +34,10 @@ def serve_team(app: FastAPI, review: Review, claims: Claims) -> None:
         return as_json({"held": claims.take((claimed.document, claimed.schema_name), who, claimed.tab)})
 
     @app.get("/api/audit")
-    def following(request: Request) -> Response:
+    def next_to_audit(request: Request) -> Response:
         who = person_of(request.scope, review.who)
         # Who works alone is the second reader of their own corrections.
-        return as_json(auditing.following("" if who.alone else who.name, claims.of_others(who.name)))
+        return as_json(auditing.next_document("" if who.alone else who.name, claims.of_others(who.name)))
 
     @app.get("/api/audit/document")
     def document(document: Name, schema: Name) -> Response:

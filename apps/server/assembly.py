@@ -80,7 +80,7 @@ def assemble(
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     gate = Gate(app, settings, metrics)
     chat, engine = _models(model, name, options, settings, metrics, examples, escalation)
-    metrics.watch_queue(lambda: chat.waiting)
+    metrics.watch_queue(lambda: chat.queue_length)
     pool = ParserPool(options.workers, max_tokens=options.max_tokens, settings=parser_settings(options))
     cache = SchemaCache(settings.compile_seconds, metrics)
     cache.warm()
@@ -95,7 +95,7 @@ def assemble(
         cache.close()
         pool.close()
         # Nobody waits for the batch at work any more, so it ends with its pass; Python cannot end beside a pass.
-        engine.ended(_END)
+        engine.wait_for_end(_END)
 
     return Assembled(gate, name, documents, close)
 

@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect
 from cinnabar.apps.server.errors import ApiError, invalid, of_failure
 from cinnabar.apps.server.gate import Gate
 from cinnabar.engine.chat.requests import FailedRequest
-from cinnabar.schemas.errors import UnsupportedSchema, shortened
+from cinnabar.schemas.errors import UnsupportedSchema, shorten
 from cinnabar.schemas.reading.texts import read_schema
 
 #: Bytes of JSON above which a thread parses it, so that the loop serves others.
@@ -86,7 +86,7 @@ async def read_json(request: Request, gate: Gate) -> dict[str, Any]:
     data = await read_bytes(request, gate)
     values = values_of(data)
     gate.hold(request.scope["state"], values * _VALUE)
-    return await asyncio.to_thread(parsed, data) if len(data) > _LARGE else parsed(data)
+    return await asyncio.to_thread(parse_object, data) if len(data) > _LARGE else parse_object(data)
 
 
 def values_of(data: bytes) -> int:
@@ -103,14 +103,14 @@ def _marks(data: bytes) -> int:
     return sum(map(data.count, (b",", b"[", b"{")))
 
 
-def parsed(data: bytes, param: str | None = None) -> dict[str, Any]:
+def parse_object(data: bytes, param: str | None = None) -> dict[str, Any]:
     """Returns the JSON object in these bytes. Raises ApiError if there is none; param: what they are, if not all."""
     place = param or "the body of the request"
     try:
         text = data.decode("utf-8")
         value = read_schema(text)
     except UnsupportedSchema as error:
-        raise ApiError(400, "invalid_json", f"{place}: {shortened(error.pointer)}: {error.reason}", param) from None
+        raise ApiError(400, "invalid_json", f"{place}: {shorten(error.pointer)}: {error.reason}", param) from None
     except ValueError as error:
         wanted = f"JSON, got {str(error)[:200]}"
         if isinstance(error, UnicodeDecodeError):
@@ -142,7 +142,7 @@ def _check_unicode(value: Any, place: str, param: str | None) -> None:
             pending += one
 
 
-def checked(model: type[B], value: dict[str, Any]) -> B:
+def check_parameters(model: type[B], value: dict[str, Any]) -> B:
     """Returns the parameters of a request. Raises ApiError, which names the first one that is wrong."""
     try:
         return model.model_validate(value)
@@ -157,7 +157,7 @@ def _error_of(wrong: ErrorDetails) -> ApiError:
             param += f"[{step}]"
         elif not step.startswith("<"):
             param += f".{step}" if param else step
-    param = shortened(param)
+    param = shorten(param)
     if wrong["type"] == "extra_forbidden":
         message = f"{param or 'the request'}: this server knows no such parameter; docs/server.md lists them"
         return invalid(message, param, "unknown_parameter")
@@ -165,10 +165,10 @@ def _error_of(wrong: ErrorDetails) -> ApiError:
         return invalid(f"{param}: expected a value, got none", param, "missing_parameter")
     value, length = wrong["input"], wrong["type"] in ("too_short", "too_long")
     got = str(len(value)) if length else _shown(value)
-    return invalid(f"{param or 'the request'}: expected {_expected(wrong)}, got {got}", param or None)
+    return invalid(f"{param or 'the request'}: expected {_describe_expected(wrong)}, got {got}", param or None)
 
 
-def _expected(wrong: ErrorDetails) -> str:
+def _describe_expected(wrong: ErrorDetails) -> str:
     """Returns what a value should be, in the words of all our messages rather than Pydantic's."""
     context = wrong.get("ctx", {})
     if wrong["type"] == "literal_error":

@@ -12,7 +12,7 @@ import orjson
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 
-from cinnabar.apps.server.bodies import checked, read_json
+from cinnabar.apps.server.bodies import check_parameters, read_json
 from cinnabar.apps.server.errors import ApiError, invalid, json_response, of_failure
 from cinnabar.apps.server.gate import Gate
 from cinnabar.apps.server.metrics import Metrics
@@ -27,9 +27,9 @@ from cinnabar.apps.server.parameters import (
     TextPart,
 )
 from cinnabar.apps.server.request_events import RequestEvents
-from cinnabar.apps.server.responses import ResponsesBody, renamed, response_of
+from cinnabar.apps.server.responses import ResponsesBody, rename_parameter, response_of
 from cinnabar.apps.server.schema_cache import SchemaCache
-from cinnabar.engine.chat.gaps import between, next_edit
+from cinnabar.engine.chat.infill import gap_between, next_edit
 from cinnabar.engine.chat.reading import INSTEAD
 from cinnabar.engine.chat.requests import (
     ChatModel,
@@ -79,18 +79,18 @@ class Completions:
     async def chat(self, request: Request) -> Response:
         """Answers POST /v1/chat/completions."""
         body = await self._body(ChatBody, request)
-        return await self._answered(await self._chat_request(body), request, body)
+        return await self._answer(await self._chat_request(body), request, body)
 
     async def responses(self, request: Request) -> Response:
         """Answers POST /v1/responses, for a schema."""
-        parameters = checked(ResponsesBody, await read_json(request, self._gate))
+        parameters = check_parameters(ResponsesBody, await read_json(request, self._gate))
         try:
-            body = checked(ChatBody, parameters.as_chat)
+            body = check_parameters(ChatBody, parameters.as_chat)
             self.check_model(body.model)
             chat_request = await self._chat_request(body)
             done = await RequestEvents(self._model, chat_request, request).done()
         except ApiError as error:
-            raise renamed(error) from None
+            raise rename_parameter(error) from None
         self._count(done.usage)
         return json_response(response_of(chat_request, body, done) | values_member(done))
 
@@ -103,11 +103,11 @@ class Completions:
             effort=self._effort,
             max_tokens=body.max_tokens,
             stop=_stop(body.stop),
-            **_sampling(body),
+            **_sampling_members(body),
             states=bool(body.stream),
-            gap=between(body.prompt, body.suffix),
+            gap=gap_between(body.prompt, body.suffix),
         )
-        return await self._answered(chat_request, request, body)
+        return await self._answer(chat_request, request, body)
 
     async def edit(self, request: Request) -> Response:
         """Answers POST /v1/edit/completions."""
@@ -120,8 +120,10 @@ class Completions:
         except RequestRefused as refused:
             raise of_failure(refused.event) from None
         most = body.max_completion_tokens or body.max_tokens
-        chat_request = ChatRequest(_identity("edit"), effort=self._effort, max_tokens=most, **_sampling(body), gap=gap)
-        return await self._answered(chat_request, request, body)
+        chat_request = ChatRequest(
+            _identity("edit"), effort=self._effort, max_tokens=most, **_sampling_members(body), gap=gap
+        )
+        return await self._answer(chat_request, request, body)
 
     def check_model(self, name: str) -> None:
         """Raises ApiError if the server has no model of this name."""
@@ -143,7 +145,7 @@ class Completions:
         schema = None
         if isinstance(body.response_format, SchemaFormat):
             where = "response_format.json_schema.schema"
-            schema = (await self._schemas.prepared(body.response_format.json_schema.schema_, where)).compiled
+            schema = (await self._schemas.prepare(body.response_format.json_schema.schema_, where)).compiled
         tools = [
             Tool(
                 one.function.name,
@@ -151,7 +153,7 @@ class Completions:
                 None
                 if one.function.parameters is None
                 else (
-                    await self._schemas.prepared(one.function.parameters, f"tools[{at}].function.parameters")
+                    await self._schemas.prepare(one.function.parameters, f"tools[{at}].function.parameters")
                 ).compiled,
             )
             for at, one in enumerate(body.tools or ())
@@ -169,14 +171,14 @@ class Completions:
             body.max_completion_tokens or body.max_tokens,
             _stop(body.stop),
             states=bool(body.diffusing) or (bool(body.stream) and schema is None),
-            **_sampling(body),
+            **_sampling_members(body),
             extract=reads,
             guesses=body.on_missing == "guess",
         )
 
     async def _body(self, kind: type[_Body], request: Request) -> _Body:
         """Returns the parameters of a request for this server's model."""
-        body = checked(kind, await read_json(request, self._gate))
+        body = check_parameters(kind, await read_json(request, self._gate))
         self.check_model(body.model)
         if isinstance(body, ChatBody | FimBody):
             for name in ("diffusing", "stream_options"):
@@ -184,14 +186,14 @@ class Completions:
                     raise invalid(f"{name}: expected stream: true with it", name)
         return body
 
-    async def _answered(
+    async def _answer(
         self, chat_request: ChatRequest, request: Request, body: ChatBody | FimBody | EditBody
     ) -> Response:
         """Returns the answer of a route, whole or as events."""
         fills = isinstance(body, FimBody)
         if not isinstance(body, EditBody) and body.stream:
             kind = "text_completion" if fills else "chat.completion.chunk"
-            return await self._streamed(chat_request, request, body, kind, _text_of if fills else _delta)
+            return await self._stream(chat_request, request, body, kind, _text_of if fills else _delta)
         done = await RequestEvents(self._model, chat_request, request).done()
         self._count(done.usage)
         content, kind = (_text_of(done, True), "text_completion") if fills else (_message(done), "chat.completion")
@@ -205,12 +207,12 @@ class Completions:
     def _head(self, chat_request: ChatRequest, kind: str) -> dict[str, Any]:
         return {"id": chat_request.identity, "object": kind, "created": int(time.time()), "model": self.name}
 
-    async def _streamed(
+    async def _stream(
         self, chat_request: ChatRequest, request: Request, body: ChatBody | FimBody, kind: str, content: EventContent
     ) -> Response:
         """Returns the answer as events of the server. What fails before the first event has a status of its own."""
         answer = RequestEvents(self._model, chat_request, request).events()
-        events = answer if body.diffusing else _settled(answer)
+        events = answer if body.diffusing else _settled_pieces(answer)
         first = await anext(events)
         usage = body.stream_options is not None and bool(body.stream_options.include_usage)
         head: dict[str, Any] = self._head(chat_request, kind) | ({"usage": None} if usage else {})
@@ -297,7 +299,7 @@ def _call(call: ToolCall) -> dict[str, Any]:
     return {"id": call.identity, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
-async def _settled(events: AsyncGenerator[State | Done, None]) -> AsyncGenerator[State | Done, None]:
+async def _settled_pieces(events: AsyncGenerator[State | Done, None]) -> AsyncGenerator[State | Done, None]:
     """Yields what each state settles of the answer, then the rest of it: pieces that a client joins."""
     sent = 0
     async for event in events:
@@ -308,7 +310,7 @@ async def _settled(events: AsyncGenerator[State | Done, None]) -> AsyncGenerator
             sent = event.settled
 
 
-def _sampling(body: ChatBody | FimBody | EditBody) -> dict[str, Any]:
+def _sampling_members(body: ChatBody | FimBody | EditBody) -> dict[str, Any]:
     """Returns the members of a request that tell how tokens are drawn."""
     top_p = 1.0 if body.top_p is None else body.top_p
     return {"temperature": body.temperature or 0.0, "top_p": top_p, "seed": body.seed}

@@ -19,13 +19,13 @@ from fastapi import Request, Response
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
-from cinnabar.apps.server.bodies import checked, parsed, read_bytes, read_json
+from cinnabar.apps.server.bodies import check_parameters, parse_object, read_bytes, read_json
 from cinnabar.apps.server.completions import Completions
 from cinnabar.apps.server.errors import ApiError, invalid, json_response, of_schema
 from cinnabar.apps.server.gate import Gate
 from cinnabar.apps.server.metrics import Metrics
 from cinnabar.apps.server.parameters import ExtractBody
-from cinnabar.apps.server.request_events import disconnected, first_of
+from cinnabar.apps.server.request_events import first_of, wait_for_disconnect
 from cinnabar.apps.server.schema_cache import Prepared, SchemaCache
 from cinnabar.apps.server.two_tiers import TwoTiers
 from cinnabar.engine.chat.shared_engine import SharedEngine
@@ -68,9 +68,9 @@ class FileReading:
         if kind == "multipart/form-data":
             parameters, files = await self._form(request)
         else:
-            body = checked(ExtractBody, await read_json(request, self._gate))
+            body = check_parameters(ExtractBody, await read_json(request, self._gate))
             parameters, files = body, [(one.name, _bytes(one.content, at)) for at, one in enumerate(body.files)]
-        gone = asyncio.ensure_future(disconnected(request))
+        gone = asyncio.ensure_future(wait_for_disconnect(request))
         try:
             results = await self.answers(parameters, files, gone, request.state.deadline)
         finally:
@@ -95,7 +95,7 @@ class FileReading:
         if len(files) > FILES:
             raise invalid(f"files: expected {FILES} or fewer entries, got {len(files)}", "files")
         self._completions.check_model(asked.model or self._completions.name)
-        prepared = await self.prepared(asked.schema_)
+        prepared = await self.prepare(asked.schema_)
         try:
             validator, checks = await asyncio.to_thread(prepared.judges)
         except CinnabarError as problem:
@@ -139,10 +139,10 @@ class FileReading:
         """Ends the threads after what they work on."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def prepared(self, schema: dict[str, Any] | bool | str) -> Prepared:
+    async def prepare(self, schema: dict[str, Any] | bool | str) -> Prepared:
         """Returns a schema, or the one that the server knows by this name. Raises ApiError if it cannot be filled."""
         if not isinstance(schema, str):
-            return await self._schemas.prepared(schema, "schema")
+            return await self._schemas.prepare(schema, "schema")
         # A name never becomes a path or a module.
         if schema not in self._named:
             message = f"schema: expected a JSON Schema, or one of {', '.join(self._named)}; got {schema[:80]!r}"
@@ -181,7 +181,7 @@ class FileReading:
             fields[key] = text
         if not files:
             raise invalid("files: expected at least one file in the form, got none", "files", "missing_parameter")
-        return checked(ExtractBody, {**_values(fields), "files": [{"content": ""}]}), files
+        return check_parameters(ExtractBody, {**_values(fields), "files": [{"content": ""}]}), files
 
 
 def _values(fields: Mapping[str, str]) -> dict[str, Any]:
@@ -189,7 +189,7 @@ def _values(fields: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = dict(fields)
     schema = fields.get("schema", "").strip()
     if schema.startswith(("{", "[")):
-        values["schema"] = parsed(schema.encode(), "schema")
+        values["schema"] = parse_object(schema.encode(), "schema")
     elif schema in ("true", "false"):
         values["schema"] = schema == "true"
     if "min_confidence" in fields:

@@ -30,7 +30,7 @@ class RequestEvents:
         self._states: deque[State] = deque(maxlen=_STATES)
         self._end: Done | FailedRequest | None = None
         self._deadline: float = request.state.deadline
-        self._gone = asyncio.ensure_future(disconnected(request))
+        self._gone = asyncio.ensure_future(wait_for_disconnect(request))
         self._cancel: Cancel = model.submit(chat_request, self._deliver)
 
     def _deliver(self, event: Event) -> None:
@@ -99,7 +99,7 @@ async def first_of(work: asyncio.Future[Any], gone: asyncio.Future[None], deadli
     raise of_failure(FailedRequest("timeout", "the request took longer than this server allows (--timeout)"))
 
 
-async def disconnected(request: Request) -> None:
+async def wait_for_disconnect(request: Request) -> None:
     """Returns when the client has closed its connection; the body of the request has been read."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

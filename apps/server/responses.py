@@ -110,7 +110,7 @@ class ResponsesBody(Parameters):
         }
 
 
-def renamed(error: ApiError) -> ApiError:
+def rename_parameter(error: ApiError) -> ApiError:
     """Returns an error of a chat completion with its parameter as it is called here."""
     error.param = _NAMES.get(error.param or "", error.param)
     return error

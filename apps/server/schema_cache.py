@@ -72,7 +72,7 @@ class SchemaCache:
         self._compiling = {quick: threading.Lock() for quick in (True, False)}
         self._kept: OrderedDict[str, Future[Prepared]] = OrderedDict()
 
-    async def prepared(self, schema: dict[str, Any] | bool, param: str) -> Prepared:
+    async def prepare(self, schema: dict[str, Any] | bool, param: str) -> Prepared:
         """Returns the schema, ready to fill. Raises ApiError, with the pointer of a keyword that cannot be enforced."""
         try:
             # Exact decimals and the order of properties, which decides that of a record's, are part of the key.
@@ -87,15 +87,15 @@ class SchemaCache:
 
         def make() -> Prepared:
             with self._compiling[self._lanes.check(text, param)]:
-                prepared = _prepared(load_schema(schema))
+                prepared = _prepare(load_schema(schema))
                 _ = prepared.size
                 return prepared
 
         return await self._kept_or_new(hashlib.sha256(text).hexdigest(), make, param)
 
     async def prepared_source(self, source: SchemaSource, param: str) -> Prepared:
-        """Returns a schema that the server was started with. Raises ApiError as `prepared`."""
-        return await self._kept_or_new(f"{source.name} {source.fingerprint}", lambda: _prepared(source), param)
+        """Returns a schema that the server was started with. Raises ApiError as `prepare`."""
+        return await self._kept_or_new(f"{source.name} {source.fingerprint}", lambda: _prepare(source), param)
 
     async def _kept_or_new(self, key: str, make: Callable[[], Prepared], param: str) -> Prepared:
         with self._lock:
@@ -160,7 +160,7 @@ def _forget_schemas() -> None:
                     one.cache_clear()
 
 
-def _prepared(source: SchemaSource) -> Prepared:
+def _prepare(source: SchemaSource) -> Prepared:
     try:
         compiled = compile_schema(source.schema)
         _ = compiled.form
@@ -196,7 +196,7 @@ class SchemaLanes:
         """
         for limit, lane in self._lanes:
             try:
-                problem = lane.ask_json(partial(_started, limit), text, _ANSWER)
+                problem = lane.ask_json(partial(_start_worker, limit), text, _ANSWER)
             except (WorkerDied, WorkerTimedOut) as error:
                 dead = isinstance(error, WorkerDied)
                 continue
@@ -216,6 +216,6 @@ class SchemaLanes:
             lane.close()
 
 
-def _started(limit: float) -> WorkerProcess:
+def _start_worker(limit: float) -> WorkerProcess:
     command = [sys.executable, "-P", "-m", "cinnabar.apps.server.schema_worker", str(limit), str(_MEMORY)]
     return WorkerProcess(command, b"", limit, "schema")

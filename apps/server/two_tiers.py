@@ -30,9 +30,9 @@ class TwoTiers:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="two tiers")
 
     @property
-    def waiting(self) -> int:
+    def queue_length(self) -> int:
         """The number of requests that wait for a batch of either model."""
-        return self.lower.waiting + self.upper.waiting
+        return self.lower.queue_length + self.upper.queue_length
 
     @property
     def alive(self) -> bool:
@@ -70,9 +70,9 @@ class TwoTiers:
         self.upper.close()
         self._threads.shutdown(wait=False, cancel_futures=False)
 
-    def ended(self, seconds: float) -> bool:
+    def wait_for_end(self, seconds: float) -> bool:
         """Waits so long, at most, for each model's threads; returns whether they have ended."""
-        return self.lower.ended(seconds) and self.upper.ended(seconds)
+        return self.lower.wait_for_end(seconds) and self.upper.wait_for_end(seconds)
 
     def _go_on(self, request: Request, read: Result, upper: SharedFiller, final: Awaited) -> None:
         """Has a thread ask the language model, for the engine's own one must not wait."""

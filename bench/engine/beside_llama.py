@@ -24,7 +24,7 @@ from training.labelled import labelled_documents
 from bench.recording import Row, record
 from bench.reporting import machine_line, table
 from cinnabar.engine.branches.branch_model import BranchModel
-from cinnabar.engine.branches.prompt import dotted, field_lines, messages
+from cinnabar.engine.branches.prompt import dotted_name, field_lines, messages
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.request import Filled, Request, text_passage
@@ -104,7 +104,7 @@ class Llama:
 
 def prompt_of(form: Form, text: str) -> str:
     """Returns the prompt of the branches as one text, in the marks of Qwen."""
-    lines = "\n".join(field_lines(form, {slot.path: dotted(slot.path) for slot in form.slots}))
+    lines = "\n".join(field_lines(form, {slot.path: dotted_name(slot.path) for slot in form.slots}))
     said = (f"<|im_start|>{one['role']}\n{one['content']}<|im_end|>\n" for one in messages(form.title, lines, text))
     return "".join(said) + "<|im_start|>assistant\n"
 

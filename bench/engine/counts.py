@@ -91,7 +91,7 @@ def count(
         for _ in range(prompts)
     ]
     context.parts = lambda sequences: min(parts, len(sequences))  # type: ignore[method-assign]
-    left, read, launched, finished, waiting = prompts, context.hidden, denoiser._launched, denoiser._finished, [0]
+    left, read, launched, finished, waiting = prompts, context.hidden, denoiser._launch, denoiser._finish, [0]
 
     def launch(runs: Sequence[DecodingRun]) -> Any:
         counted.beside += left > rows and waiting[0] > 0
@@ -102,7 +102,7 @@ def count(
         waiting[0] -= 1
         return finished(one)
 
-    denoiser._launched, denoiser._finished = launch, finish  # type: ignore[method-assign]
+    denoiser._launch, denoiser._finish = launch, finish  # type: ignore[method-assign]
 
     def hidden(sequences: Sequence[OpenSequence], wanted: Any) -> Any:
         found = read(sequences, wanted)

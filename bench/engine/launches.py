@@ -67,10 +67,10 @@ class CountedParts(LayerParts):
     """The definitions, each counted as the launch that its kernel is."""
 
     def __init__(self, launches: Launches) -> None:
-        for name in ("add_norm", "queries", "gated"):
+        for name in ("add_norm", "queries", "silu_gate"):
             setattr(self, name, _counted(getattr(self, name), launches))
         self.routing = ExpertRouting()
-        for name, many in (("chosen", 1), ("placed", 2), ("summed", 1)):
+        for name, many in (("chosen", 1), ("place", 2), ("sum_weighted", 1)):
             setattr(self.routing, name, _counted(getattr(self.routing, name), launches, many))
 
 

@@ -20,7 +20,7 @@ from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.tokenizer import Tokenizer
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.extraction.reading.records.translation import ECMA_PATTERN, EcmaPattern, translated
+from cinnabar.extraction.reading.records.translation import ECMA_PATTERN, EcmaPattern, translate
 from cinnabar.extraction.reading.records.validation import exact
 from cinnabar.schemas import CompiledSchema, compile_schema, load_schema
 from cinnabar.schemas.automata.canonical import parse
@@ -141,7 +141,7 @@ def other_validator(case: Case) -> jsonschema_rs.Validator | None:
     named = isinstance(case.schema, dict) and "$schema" in case.schema
     try:
         return jsonschema_rs.validator_for(
-            translated(case.schema, not named)[0], validate_formats=True, keywords={ECMA_PATTERN: EcmaPattern}
+            translate(case.schema, not named)[0], validate_formats=True, keywords={ECMA_PATTERN: EcmaPattern}
         )
     except ValueError:
         return None

@@ -28,7 +28,7 @@ from cinnabar.engine.branches.grounds import Grounds, written_option
 from cinnabar.engine.branches.items import array_levels, item_region, item_rows, lists_of
 from cinnabar.engine.branches.prompt import (
     begun_record,
-    dotted,
+    dotted_name,
     field_lines,
     first_words,
     head,
@@ -176,7 +176,7 @@ class BranchModel:
         for number, (form, memory, own, rows) in enumerate(zip(forms, memories, arrays, found, strict=True)):
             with part(number / len(forms) / 2, (number + 1) / len(forms) / 2):
                 for array, parent in lists_of(own, rows, form):
-                    listing = self._listing(form, memory, array, rows, parent)
+                    listing = self._list_questions(form, memory, array, rows, parent)
                     if listing is not None:
                         asked.append((rows, array, parent, memory, listing))
                         reading.append((self._forks(form, memory), listing))
@@ -185,7 +185,7 @@ class BranchModel:
         for rows, array, parent, memory, listing in asked:
             rows += item_rows(array, parent, memory.grounds.stretches, listing)
 
-    def _listing(
+    def _list_questions(
         self, form: Form, memory: BranchMemory, array: ArrayNode, rows: Sequence[Row], parent: int
     ) -> BranchListing | None:
         """Returns what is asked for the items of a list, of the whole passage or of an item; None if it has none."""
@@ -196,7 +196,7 @@ class BranchModel:
             grounded = grounds.constraint(array.item, within)
         if grounded is None or not grounds.stretches.begins:
             return None
-        asked = head(self._prompt(form).names.get(array.path) or dotted(array.path))
+        asked = head(self._prompt(form).names.get(array.path) or dotted_name(array.path))
         return BranchListing(self._encode(asked), grounded)
 
     @torch.inference_mode()
@@ -252,7 +252,7 @@ class BranchModel:
         self.branches.decode([(forks, [branch for *_, branch in branches]) for _, forks, branches in asked], likely)
         for memory, _, branches in asked:
             for key, slot, branch in branches:
-                memory.answers[key] = self._composed(slot, branch, memory) or self._answer(slot, branch, memory)
+                memory.answers[key] = self._compose_value(slot, branch, memory) or self._answer(slot, branch, memory)
 
     def _ask_doubted(self, asked: Sequence[tuple[Form, BranchMemory, Sequence[tuple[Slot, int]]]]) -> None:
         """Asks the doubtful slots outside of lists once more, behind the sure values."""
@@ -262,7 +262,7 @@ class BranchModel:
             if form.fingerprint in memory.told:
                 continue
             memory.told.add(form.fingerprint)
-            sure, doubted = self._parted(form, memory, [slot for slot, row in slots if row < 0])
+            sure, doubted = self._split_slots(form, memory, [slot for slot, row in slots if row < 0])
             if not sure or not doubted:
                 continue
             first = {key: memory.answers.pop(key) for key in (_key(form, slot, (), -1) for slot in doubted)}
@@ -281,7 +281,9 @@ class BranchModel:
             unended = {key for key in first if memory.answers[key].text is None and memory.answers[key].null < 0.5}
             memory.answers |= {key: first[key] for key in unended}
 
-    def _parted(self, form: Form, memory: BranchMemory, slots: Sequence[Slot]) -> tuple[dict[str, str], list[Slot]]:
+    def _split_slots(
+        self, form: Form, memory: BranchMemory, slots: Sequence[Slot]
+    ) -> tuple[dict[str, str], list[Slot]]:
         """Returns the values to tell, by the names of their fields, and the slots in doubt."""
         prompt, left = self._prompt(form), TOLD
         sure, doubted = dict[str, str](), list[Slot]()
@@ -349,7 +351,7 @@ class BranchModel:
         lines = memory.grounds.traces.lines.encode()
         return WrittenText(slot.automaton, self.tokens, b"%s\n%s" % (tried, lines) if tried else lines)
 
-    def _composed(self, slot: Slot, copied: Branch, memory: BranchMemory) -> BranchAnswer | None:
+    def _compose_value(self, slot: Slot, copied: Branch, memory: BranchMemory) -> BranchAnswer | None:
         """Returns the value that was put together from parts of the document, None if the copied one stays."""
         free = copied.free
         if free is None or not isinstance(free.final, tuple):
@@ -385,7 +387,7 @@ class BranchModel:
         """Returns the branches of a passage that was read with this form."""
         forks = memory.forks.get(form.fingerprint)
         if forks is None:
-            prompt = self._rendered(form.title, self._prompt(form).lines, memory.passage.text)
+            prompt = self._render(form.title, self._prompt(form).lines, memory.passage.text)
             end = self._border(len(prompt))
             keys = self._keys(form, memory.passage.text, prompt[:end])
             forks = memory.forks[form.fingerprint] = Forks(self.model.decoder, keys, prompt[end:])
@@ -407,7 +409,7 @@ class BranchModel:
         if begun is None:
             # What two prompts have in common, of which only the first part is the same.
             parts = ((form.title, lines, one) if not first else (one, one, text) for one in ("A", "0 B"))
-            others = [self._rendered(*part) for part in parts]
+            others = [self._render(*part) for part in parts]
             same = next(at for at, pair in enumerate(zip(*others, strict=False)) if len({*pair}) > 1)
             begun = others[0][: same // self.model.traits.block * self.model.traits.block]
         many = len(begun)
@@ -424,9 +426,9 @@ class BranchModel:
     def _prompt(self, form: Form) -> _Prompt:
         made = self._prompts.get(form.fingerprint)
         if made is None:
-            names = {slot.path: dotted(slot.path) for slot in form.slots}
+            names = {slot.path: dotted_name(slot.path) for slot in form.slots}
             lines = "\n".join(field_lines(form, names))
-            taken = len(self._rendered(form.title, lines, ""))
+            taken = len(self._render(form.title, lines, ""))
             if taken > self.context_tokens:
                 raise UsageError(
                     f"{self.model.folder}: the fields of the schema take {taken} tokens, expected at most"
@@ -443,7 +445,7 @@ class BranchModel:
             _keep(self._prompts, form.fingerprint, made, FORMS_KEPT)
         return made
 
-    def _rendered(self, title: str, lines: str, text: str) -> list[int]:
+    def _render(self, title: str, lines: str, text: str) -> list[int]:
         return self.model.chat.render(messages(title, lines, text, self._document_first))
 
 

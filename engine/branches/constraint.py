@@ -52,7 +52,7 @@ class BranchConstraint(Protocol):
         """Returns the state before the first token."""
         ...
 
-    def settled(self, state: object) -> object | None:
+    def only_end(self, state: object) -> object | None:
         """Returns the final state if only one text is left, None if there is a choice."""
         ...
 
@@ -101,7 +101,7 @@ class Grounded:
         allowed = at in self._stretches.ends if self._given is None else at in self._given[begin]
         return allowed and (self._taken is None or self._taken(begin, at))
 
-    def settled(self, state: object) -> tuple[Pair, ...] | None:
+    def only_end(self, state: object) -> tuple[Pair, ...] | None:
         """Returns the pairs at their end if all that are left go on with one text."""
         assert isinstance(state, tuple)
         if self._given is None or not state:
@@ -140,7 +140,7 @@ class Grounded:
             return []
         (begin, at), *_ = state
         stop = min(self._stop, begin + LONGEST) if self._given is None else max(self._given[begin])
-        return self._tokens.spelled(self._stretches.written[at : min(stop, at + DRAFT)], many)
+        return self._tokens.longest_tokens(self._stretches.written[at : min(stop, at + DRAFT)], many)
 
     def _moves_from(self, state: tuple[Pair, ...]) -> tuple[Ints, list[tuple[Pair, ...]], list[tuple[Pair, ...]]]:
         """Returns the tokens that go on, then those that end; the states of the former, and the final ones."""
@@ -180,7 +180,7 @@ class WrittenText:
         """Returns the state behind the opening quote; -1 if no string is accepted."""
         return self._automaton.run(b'"'), b""
 
-    def settled(self, state: object) -> object | None:  # noqa: ARG002, as in the protocol
+    def only_end(self, state: object) -> object | None:  # noqa: ARG002, as in the protocol
         """Returns None: what is left to write is not looked for."""
         return None
 
@@ -192,7 +192,7 @@ class WrittenText:
             at = self._source.find(text[-size:])
             if at >= 0:
                 line, _, _ = self._source[at + size : at + size + DRAFT].partition(b"\n")
-                return self._tokens.spelled(line, many)
+                return self._tokens.longest_tokens(line, many)
         return []
 
     def move(self, state: object, shares: Floats) -> Move | None:
@@ -215,7 +215,7 @@ class WrittenText:
             if spelled is None:
                 continue
             before, quote, _ = spelled.partition(b'"')
-            if quote and token in self._closing(before):
+            if quote and token in self._closing_tokens(before):
                 behind = self._automaton.run(before + b'"', at)
                 if behind >= 0 and self._automaton.accepting[behind]:
                     if not end:
@@ -234,7 +234,7 @@ class WrittenText:
             return None
         return Move(best[1], best[2], _ratio(best[0], total, alone=False), total)
 
-    def _closing(self, before: bytes) -> frozenset[int]:
+    def _closing_tokens(self, before: bytes) -> frozenset[int]:
         closing = self._tokens.closing.get(before)
         return frozenset() if closing is None else frozenset(closing.tolist())
 

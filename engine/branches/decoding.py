@@ -75,7 +75,7 @@ class Branch:
     state: object = None
     ahead: list[int] = field(default_factory=list)
 
-    def moved(self, shares: Floats) -> None:
+    def advance(self, shares: Floats) -> None:
         """Takes the next move of the constraint."""
         move = self.constraint.move(self.state, shares)
         if move is None or self.tokens >= self.most:
@@ -88,7 +88,7 @@ class Branch:
             return
         self.tokens += 1
         self.state, self.ahead = move.state, [move.token]
-        settled = None if self.whole else self.constraint.settled(self.state)
+        settled = None if self.whole else self.constraint.only_end(self.state)
         if settled is not None:
             self.final, self.done = settled, True
 
@@ -206,12 +206,12 @@ class BranchDecoder:
 
     def _fill(self, forks: Forks, branch: Branch) -> Steps:
         """Reads the rest of a branch's head and writes its answer."""
-        draft = self._tokens.spelled(branch.tried, self._room)
+        draft = self._tokens.longest_tokens(branch.tried, self._room)
         opening = [*branch.head[branch.fork.length :], self._quote, *draft]
-        null, first = yield from self._opened(forks, branch.fork, opening, len(draft))
+        null, first = yield from self._open(forks, branch.fork, opening, len(draft))
         branch.null = round(float(null[self._tokens.null].sum()), 4)
         branch.state = branch.constraint.first()
-        branch.final = branch.constraint.settled(branch.state)
+        branch.final = branch.constraint.only_end(branch.state)
         if branch.final is None:
             # Rows of its own: the others of the pass are not kept with them.
             own = [one.copy() for one in first]
@@ -219,7 +219,7 @@ class BranchDecoder:
             yield from self._write(forks, branch, own, draft)
         return None
 
-    def _opened(
+    def _open(
         self, forks: Forks, fork: Fork, tokens: Sequence[int], drafted: int = 0
     ) -> Generator[BranchPiece, list[Floats], tuple[Floats, list[Floats]]]:
         """Reads tokens, of which the last one before a draft opens a value or a list.
@@ -237,7 +237,7 @@ class BranchDecoder:
         begun = min(branch.fork.length - len(draft), branch.fork.opened), len(branch.fork.text)
         own, taken = first, 0
         while True:
-            branch.moved(own[taken])
+            branch.advance(own[taken])
             if branch.otherwise is not None and branch.free is None and _is_doubted(branch):
                 branch.free = Branch(branch.head, branch.otherwise(), most=COMPOSED_TOKENS, null=branch.null)
                 branch.free.state = branch.free.constraint.first()
@@ -269,7 +269,7 @@ class BranchDecoder:
         """Writes the items of a list."""
         fork, quote, grounded = forks.open(), self._tokens.token[b'"'], listing.grounded
         opening = self._tokens.token.get(b' ["', self._tokens.token.get(b'["', quote))
-        empty, first = yield from self._opened(forks, fork, [*listing.head, opening])
+        empty, first = yield from self._open(forks, fork, [*listing.head, opening])
         none = np.concatenate([self._tokens.no_items, self._tokens.null])
         listing.none = round(float(empty[none].sum()), 4)
         state: tuple[Pair, ...] = grounded.first()

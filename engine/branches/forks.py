@@ -106,7 +106,7 @@ class Forks:
             parts = []
             for (room, rows), hidden in zip(groups, unseen, strict=True):
                 keys, values = held[:, own[rows], :, :room]
-                parts.append(_branched(q[:, :, rows], base[layer, :, :, :length], keys, values, hidden))
+                parts.append(_attend_branches(q[:, :, rows], base[layer, :, :, :length], keys, values, hidden))
             return torch.cat(parts, 2)[:, :, order]
 
         return length + at, attend
@@ -140,7 +140,7 @@ def read_branches(decoder: Decoder, pieces: Sequence[tuple[Forks, Fork, Sequence
     return hidden[0]
 
 
-def _branched(
+def _attend_branches(
     q: torch.Tensor, base: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, unseen: torch.Tensor
 ) -> torch.Tensor:
     """Returns attention [1, H, N, W] of N tokens to their document and to their own branch.

@@ -52,7 +52,7 @@ class Grounds:
             taken = None if slot.free and slot.max_length is None else self._taken(slot)
             return Grounded(self.stretches, self._tokens, None, within, taken)
         given: dict[int, set[int]] = {}
-        for start, end, _ in self.reader.typed(slot):
+        for start, end, _ in self.reader.typed_mentions(slot):
             begin, stop = self.stretches.place(start), self.stretches.end_place(end)
             if begin < stop and (within is None or (within[0] <= begin and stop <= within[1])):
                 given.setdefault(begin, set()).add(stop)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from cinnabar.engine.branches.decoding import BranchListing
 from cinnabar.engine.branches.stretches import Stretches
 from cinnabar.engine.model import WHOLE, Row
-from cinnabar.schemas.form.form import ArrayNode, Form, enclosing
+from cinnabar.schemas.form.form import ArrayNode, Form, enclosing_arrays
 
 #: What ends a sentence within a line: behind a word of three letters or a figure, as abbreviations and initials are
 #: shorter, and before no small letter or figure.
@@ -18,7 +18,7 @@ _SENTENCE = re.compile(r"(?:(?<=[^\W_]{3})|(?<=[\d)\"”’%]))[.!?][\"”’)]*
 
 def array_levels(form: Form) -> list[list[ArrayNode]]:
     """Returns the arrays of a form whose items are looked for: those in no other one, then those in their items."""
-    around, levels = enclosing(form), list[list[ArrayNode]]()
+    around, levels = enclosing_arrays(form), list[list[ArrayNode]]()
     for array in form.arrays:
         level, outer = 0, around[array.index]
         while outer >= 0:
@@ -31,7 +31,7 @@ def array_levels(form: Form) -> list[list[ArrayNode]]:
 
 def lists_of(arrays: Sequence[ArrayNode], rows: Sequence[Row], form: Form) -> Iterator[tuple[ArrayNode, int]]:
     """Yields each list of these arrays with the number of the row around it, -1 if there is none."""
-    around = enclosing(form)
+    around = enclosing_arrays(form)
     for array in arrays:
         outer = around[array.index]
         for parent in [-1] if outer < 0 else [at for at, row in enumerate(rows) if row.array == outer]:

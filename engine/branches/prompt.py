@@ -18,7 +18,7 @@ OPTIONS = 20
 FIRST_WORDS, FIRST_CHARACTERS = 4, 80
 
 
-def dotted(path: str) -> str:
+def dotted_name(path: str) -> str:
     """Returns the name of a place in the prompt: `/seller/name` is `seller.name`, `/items/*/price` `items.price`."""
     return path.strip("/").replace("/*", "").replace("/", ".") or "value"
 
@@ -53,17 +53,17 @@ def messages(title: str, fields: str, text: str, document_first: bool = False) -
 
 def head(name: str, told: bool = False) -> str:
     """Returns the beginning of the answer for a field, or for a list; told: behind a record that is begun."""
-    return f" {_quoted(name)}:" if told else f"{{{_quoted(name)}:"
+    return f" {_quote(name)}:" if told else f"{{{_quote(name)}:"
 
 
 def begun_record(values: Mapping[str, str]) -> str:
     """Returns the beginning of an answer that has these values by the names of their fields."""
-    return "{" + ", ".join(f"{_quoted(name)}: {_quoted(value)}" for name, value in values.items()) + ","
+    return "{" + ", ".join(f"{_quote(name)}: {_quote(value)}" for name, value in values.items()) + ","
 
 
 def item_head(array: ArrayNode, begins: str, name: str) -> str:
     """Returns the beginning of the answer for a field of an item, which `begins` with these words."""
-    return f'{{{_quoted(dotted(array.path))}: [{{"begins": {_quoted(begins)}, {_quoted(name)}:'
+    return f'{{{_quote(dotted_name(array.path))}: [{{"begins": {_quote(begins)}, {_quote(name)}:'
 
 
 def first_words(text: str, anchor: int) -> str:
@@ -72,5 +72,5 @@ def first_words(text: str, anchor: int) -> str:
     return " ".join(line.split()[:FIRST_WORDS])
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)

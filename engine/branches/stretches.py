@@ -38,7 +38,7 @@ class Stretches:
                     character.append(at)
                 previous = " "
                 continue
-            if not _joined(previous, sign):
+            if not _is_within_word(previous, sign):
                 starts.append(len(written))
                 if previous != " ":
                     ends.append(len(written))
@@ -84,7 +84,7 @@ class Stretches:
         return int(self.character[begin]), int(self.character[end - 1]) + 1
 
 
-def _joined(before: str, after: str) -> bool:
+def _is_within_word(before: str, after: str) -> bool:
     """Returns whether no stretch may begin or end between these characters, as within a word."""
     if not (before.isalpha() and after.isalpha()) and not (before.isdigit() and after.isdigit()):
         return False

@@ -41,7 +41,7 @@ class ValueTokens(TokenTexts):
     def _of(self, wanted: Callable[[bytes], bool]) -> Ints:
         return np.array([token for token, text in self.texts.items() if wanted(text)], np.int64)
 
-    def spelled(self, text: bytes, many: int) -> list[int]:
+    def longest_tokens(self, text: bytes, many: int) -> list[int]:
         """Returns tokens of a text's beginning, so many at most: the longest that fits, again and again."""
         spelled = list[int]()
         at = 0

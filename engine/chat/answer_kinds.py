@@ -14,7 +14,7 @@ from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.automata.concatenation import concat
 from cinnabar.schemas.automata.literals import literal
 from cinnabar.schemas.automata.strings import canonical_string
-from cinnabar.schemas.form.fitting import accepted, fit
+from cinnabar.schemas.form.fitting import accept, fit
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import one_line, record_language
 
@@ -61,7 +61,7 @@ class AnswerKind:
         """Returns whether the answer ends with this beginning of a text."""
         return False
 
-    def settled(self, text: bytes) -> int:  # noqa: ARG002
+    def settled_length(self, text: bytes) -> int:  # noqa: ARG002
         """Returns how many characters of the answer stay as they are, whatever follows this beginning of a text.
 
         A judge may send any answer back that is not free.
@@ -96,7 +96,7 @@ class FreeText(AnswerKind):
         # What is cut while it is written may end within a character.
         return ClientAnswer(text[: self.cut(text)].decode("utf-8", "ignore"))
 
-    def settled(self, text: bytes) -> int:
+    def settled_length(self, text: bytes) -> int:
         return len(self.read(text if self.ends(text) else text[: len(text) - self.held(text)]).text)
 
     def cut(self, text: bytes) -> int:
@@ -154,7 +154,7 @@ class Region(AnswerKind):
         inner = self._inner(text)
         return self.meeting.cut(inner) < len(inner)
 
-    def settled(self, text: bytes) -> int:
+    def settled_length(self, text: bytes) -> int:
         return 0 if self.cursor else len(self.read(text[: len(text) - _begun(text, b"\n" + self.fence)]).text)
 
     def read(self, text: bytes) -> ClientAnswer:
@@ -187,7 +187,7 @@ class RecordText(AnswerKind):
 
     def accepts(self, text: bytes) -> bool:
         try:
-            return accepted(self.form, parse(text.decode())) is not None
+            return accept(self.form, parse(text.decode())) is not None
         except ValueError:
             return False
 
@@ -214,22 +214,22 @@ class Call(AnswerKind):
         return union(*(concat(literal(_before(tool)), _arguments(tool), literal(b"}")) for tool in self.tools))
 
     def accepts(self, text: bytes) -> bool:
-        call = self._parsed(text)
+        call = self._parse_call(text)
         if call is None:
             return False
         tool, arguments = call
-        return arguments == {} if tool.parameters is None else accepted(tool.parameters.form, arguments) is not None
+        return arguments == {} if tool.parameters is None else accept(tool.parameters.form, arguments) is not None
 
     def read(self, text: bytes) -> ClientAnswer:
         """Returns the name of the tool and the canonical text of its arguments."""
-        call = self._parsed(text)
+        call = self._parse_call(text)
         if call is None:
             raise ValueError(f"expected a call of a tool, got {text[:200]!r}")
         tool, arguments = call
         given = "{}" if tool.parameters is None else fit(tool.parameters.form, arguments).text
         return ClientAnswer("", (tool.name, given))
 
-    def _parsed(self, text: bytes) -> tuple[Tool, Any] | None:
+    def _parse_call(self, text: bytes) -> tuple[Tool, Any] | None:
         tool = next((tool for tool in self.tools if text.startswith(_before(tool))), None)
         try:
             return None if tool is None else (tool, parse(text.decode())["arguments"])
@@ -269,8 +269,8 @@ class CallOr(AnswerKind):
         """Returns what a text answers."""
         return self.of(text).read(text)
 
-    def settled(self, text: bytes) -> int:
-        return self.of(text).settled(text)
+    def settled_length(self, text: bytes) -> int:
+        return self.of(text).settled_length(text)
 
     def of(self, text: bytes) -> AnswerKind:
         """Returns the kind of answer that a text, or the beginning of one, is."""

@@ -55,7 +55,7 @@ class Answering(Protocol):
     """What fills requests one by one: the engine of one model, or of two."""
 
     @property
-    def waiting(self) -> int: ...
+    def queue_length(self) -> int: ...
 
     def submit(self, request: Request, effort: Effort, watch: Watch | None = None) -> Future[Result]: ...
 
@@ -148,9 +148,9 @@ class DocumentChat:
         self._open = set[OpenRequest]()
 
     @property
-    def waiting(self) -> int:
+    def queue_length(self) -> int:
         """The number of requests that wait for a batch, also those of others that share the engine."""
-        return sum(one.work is None for one in [*self._open]) + self._answering.waiting
+        return sum(one.work is None for one in [*self._open]) + self._answering.queue_length
 
     def submit(self, request: ChatRequest, deliver: Deliver) -> Cancel:
         """Takes a request in, has it planned in another thread, and returns what cancels it."""

@@ -23,7 +23,7 @@ from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.request import Passage, text_passage
 from cinnabar.engine.scheduler import ALONE, failure_of, out_of_memory
-from cinnabar.engine.time_limit import limited
+from cinnabar.engine.time_limit import limit_batches
 from cinnabar.schemas.errors import NotAccepted
 
 
@@ -71,7 +71,7 @@ class _States:
         if run.sequence.passes != self._passes:
             self._passes = run.sequence.passes
             self._state = run.shown(self._state)
-            self._show(self._answer.settled(run.settled()))
+            self._show(self._answer.settled_length(run.settled_beginning()))
 
     def _show(self, settled: int) -> None:
         try:
@@ -193,7 +193,7 @@ class TaskStream:
             for run in runs:
                 run.postpone(spent)
 
-        with limited(self._seconds):
+        with limit_batches(self._seconds):
             for number, decoded in self.denoiser.serve(batch, watch, room=self._room):
                 one = batch.open.pop(number)
                 if not isinstance(decoded, Undecoded):

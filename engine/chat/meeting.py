@@ -40,10 +40,10 @@ class Meeting:
             line = text[:at].rstrip(_BLANKS)
             own = text[len(line) : at]
             if self.within and not self.ends:
-                return at - _shared(text[:at], self.indent)
+                return at - _count_shared(text[:at], self.indent)
             # The blanks before the hole belong to the line that the text behind begins with, if it begins with none.
             if line.endswith(b"\n") and own == (b"" if self.ends else self.lead) + self.indent:
-                return len(line) - _shared(line, self.ends) if self.ends else at - len(self.indent)
+                return len(line) - _count_shared(line, self.ends) if self.ends else at - len(self.indent)
             if not self.within and not line and own == self.indent:
                 return 0
             at = text.find(self.lines, at + 1)
@@ -91,7 +91,7 @@ class Meeting:
 NOWHERE = Meeting()
 
 
-def meeting(before: str, behind: str) -> Meeting:
+def meeting_of(before: str, behind: str) -> Meeting:
     """Returns what is looked for in the text of the hole between two texts.
 
     Behind a hole within a line that is the rest of the line, with its end; behind any other one whole lines.
@@ -138,7 +138,7 @@ def _common(one: bytes, other: bytes) -> bytes:
     return one[:size]
 
 
-def _shared(text: bytes, blanks: bytes) -> int:
+def _count_shared(text: bytes, blanks: bytes) -> int:
     """Returns how many of these blanks, the last ones, a text ends with."""
     return next(size for size in range(len(blanks), -1, -1) if text.endswith(blanks[len(blanks) - size :]))
 

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from cinnabar.engine.chat.answer_kinds import AnswerKind, Call, CallOr, FreeText, Middle, RecordText, Region
-from cinnabar.engine.chat.meeting import NOWHERE, meeting
+from cinnabar.engine.chat.meeting import NOWHERE, meeting_of
 from cinnabar.engine.chat.prompts import chat_messages
 from cinnabar.engine.chat.requests import ChatRequest, Gap, RequestRefused, Tool
 from cinnabar.engine.diffusion.budget import answer_budget
@@ -78,7 +78,7 @@ class RequestPlanner:
                 "max_tokens",
             )
         most = min(room, self._usual(request, kind, least) if limit is None else limit)
-        task = Task(prompt, graph, most, kind.accepts, kind.minimal, settings, kind.ends, _sampling(request))
+        task = Task(prompt, graph, most, kind.accepts, kind.minimal, settings, kind.ends, _sampling_of(request))
         if isinstance(kind, FreeText | Region):
             task = replace(task, judge=None)
         return RequestPlan(kind, task)
@@ -99,7 +99,7 @@ class RequestPlanner:
         """Returns the kind of the request's answer."""
         stop = tuple(text.encode("utf-8", "replace") for text in request.stop)
         if (around := self._around(request)) is not None:
-            return Middle(stop, meeting=meeting(*around))
+            return Middle(stop, meeting=meeting_of(*around))
         if request.gap is not None:
             return _region(request.gap)
         schema = _any_object() if request.any_json else request.schema
@@ -178,11 +178,11 @@ class RequestPlanner:
 def _region(gap: Gap) -> Region:
     """Returns the kind of an answer in words; that to an edit ends where it goes on with the file behind the region."""
     # A region may have several blocks.
-    behind = replace(meeting(*gap.around), next=None, open=None) if gap.cursor else NOWHERE
+    behind = replace(meeting_of(*gap.around), next=None, open=None) if gap.cursor else NOWHERE
     return Region(gap.fence.encode(), gap.cursor.encode(), behind)
 
 
-def _sampling(request: ChatRequest) -> Sampling | None:
+def _sampling_of(request: ChatRequest) -> Sampling | None:
     """Returns how the tokens of a request are drawn, None for the likeliest ones."""
     if not request.temperature or not request.top_p:
         return None

@@ -36,7 +36,7 @@ def chat_messages(
     if form is not None and not must_call:
         system.append(_answer(request, form))
     turns = _turns(request.messages)
-    parts = _joined(system)
+    parts = _join_texts(system)
     if not parts:
         return turns
     if has_system:
@@ -87,10 +87,10 @@ def _turns(messages: Sequence[Message]) -> list[Rendered]:
             texts.append([text])
     if not roles or roles[-1] != "user":
         raise _wrong(len(messages) - 1, "expected the last message to be one of the user or of a tool")
-    return [{"role": role, "content": _joined(own)} for role, own in zip(roles, texts, strict=True)]
+    return [{"role": role, "content": _join_texts(own)} for role, own in zip(roles, texts, strict=True)]
 
 
-def _joined(texts: Sequence[str]) -> tuple[str, ...]:
+def _join_texts(texts: Sequence[str]) -> tuple[str, ...]:
     """Returns the texts with an empty line between them; each is a part that is encoded by itself."""
     return tuple(text if not at else "\n\n" + text for at, text in enumerate(texts))
 

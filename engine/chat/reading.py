@@ -37,18 +37,18 @@ class AskedRecord:
 def asked_of(request: ChatRequest) -> AskedRecord:
     """Returns what the request asks for. Raises RequestRefused if it is no record of a document."""
     if request.any_json:
-        raise _refused(f"the reader needs a schema: give json_schema; for any JSON {INSTEAD}", "response_format")
+        raise _refuse(f"the reader needs a schema: give json_schema; for any JSON {INSTEAD}", "response_format")
     if request.stop:
-        raise _refused("a record that is read from a document is whole, and ends by itself", "stop")
+        raise _refuse("a record that is read from a document is whole, and ends by itself", "stop")
     schema, tool = request.schema, None
     if request.tools and request.tool_choice != "none":
         tool = _tool_of(request)
         schema = tool.parameters
         if schema is None:
-            raise _refused(f"the tool {tool.name} has no parameters, so there is nothing to read", "tools")
+            raise _refuse(f"the tool {tool.name} has no parameters, so there is nothing to read", "tools")
     if schema is None:
         reason = "the reader fills schemas: give response_format with json_schema, or a tool that has to be called"
-        raise _refused(f"{reason}; for free text {INSTEAD}", "response_format")
+        raise _refuse(f"{reason}; for free text {INSTEAD}", "response_format")
     document = _document_of(request.messages)
     if not document.strip():
         reason = "expected the document as text of the first user message, got none"
@@ -60,16 +60,16 @@ def _tool_of(request: ChatRequest) -> Tool:
     """Returns the one tool that the request wants called. Raises RequestRefused if there is none."""
     if request.tool_choice == "auto":
         reason = "the reader does not decide whether to call a tool: expected required, none, or the name of a tool"
-        raise _refused(f"{reason}; for auto {INSTEAD}", "tool_choice")
+        raise _refuse(f"{reason}; for auto {INSTEAD}", "tool_choice")
     if request.tool_choice != "required":
         return next(tool for tool in request.tools if tool.name == request.tool_choice)
     if len(request.tools) > 1:
         reason = f"the reader does not choose among tools: name the one to call; or {INSTEAD}"
-        raise _refused(reason, "tool_choice")
+        raise _refuse(reason, "tool_choice")
     return request.tools[0]
 
 
-def _refused(reason: str, param: str) -> RequestRefused:
+def _refuse(reason: str, param: str) -> RequestRefused:
     return RequestRefused("unsupported_parameter", reason, param)
 
 

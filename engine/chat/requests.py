@@ -204,7 +204,7 @@ class ChatModel(Protocol):
     def abilities(self) -> frozenset[Ability]: ...
 
     @property
-    def waiting(self) -> int:
+    def queue_length(self) -> int:
         """The number of requests that wait for a batch."""
         ...
 

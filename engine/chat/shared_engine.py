@@ -20,7 +20,7 @@ from cinnabar.engine.engine import Observer
 from cinnabar.engine.filler import Filler, OverEngine, OverPromptedEngine, Preparing, Prompted
 from cinnabar.engine.request import Failed, Request, Result
 from cinnabar.engine.scheduler import cost_of
-from cinnabar.engine.time_limit import GIVEN_UP, counted, limited, until
+from cinnabar.engine.time_limit import GIVEN_UP, limit_batches, start_clock, until
 from cinnabar.schemas.errors import EngineFailure, TooLarge
 from cinnabar.schemas.form.form import Form
 
@@ -121,7 +121,7 @@ class SharedEngine:
         self._preparing.start()
 
     @property
-    def waiting(self) -> int:
+    def queue_length(self) -> int:
         """The number of requests and tasks that wait for the model."""
         return len(self._queue) + len(self._unprepared) + len(self._undecoded)
 
@@ -189,7 +189,7 @@ class SharedEngine:
         for one in left:
             one.fail(CLOSED)
 
-    def ended(self, seconds: float) -> bool:
+    def wait_for_end(self, seconds: float) -> bool:
         """Waits so long, at most, for the threads of a closed engine; returns whether they have ended."""
         until = time.monotonic() + seconds
         for thread in (self._thread, self._preparing):
@@ -230,10 +230,10 @@ class SharedEngine:
         engine = self.engine(one.effort)
         assert isinstance(engine, Preparing)
         try:
-            with limited(self._max_seconds), until(one.result.done), counted():
+            with limit_batches(self._max_seconds), until(one.result.done), start_clock():
                 engine.prepare(one.request.form)
         except Exception as error:
-            return _failed(one, error)
+            return _failure_of(one, error)
         return None
 
     def _work(self) -> None:
@@ -307,18 +307,18 @@ class SharedEngine:
 
         watched = any(one.watch is not None for one in batch)
         try:
-            with limited(self._max_seconds), until(lambda: all(one.result.done() for one in batch)):
+            with limit_batches(self._max_seconds), until(lambda: all(one.result.done() for one in batch)):
                 engine = self.engine(batch[0].effort)
                 results = engine.fill([one.request for one in batch], observe if watched else None)
         except Exception as error:
-            results = [_failed(one, error) for one in batch]
+            results = [_failure_of(one, error) for one in batch]
         for one, result in zip(batch, results, strict=True):
             one.settle(result)
         if self._on_batch is not None:
             self._on_batch(len(batch), sum(one.cost for one in batch), time.monotonic() - begun)
 
 
-def _failed(one: AwaitedRecord, error: Exception) -> Failed:
+def _failure_of(one: AwaitedRecord, error: Exception) -> Failed:
     """Returns the failure of a request; the text of an error may hold that of a document."""
     if isinstance(error, TooLarge):
         return Failed(one.identity, "schema_too_large", str(error))

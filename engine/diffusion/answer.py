@@ -18,19 +18,19 @@ from functools import partial
 from itertools import accumulate
 from typing import Any
 
-from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.diffusion.value_places import ByteSpan, ValuePlaces, places_of
 from cinnabar.engine.models.language.tokenizer import Tokenizer
 from cinnabar.engine.replies.alignment import ABSENT, Aligner
 from cinnabar.engine.replies.reading import Taken
-from cinnabar.engine.replies.record import Answered, record_of, unstated
+from cinnabar.engine.replies.record import Answered, find_unstated, record_of
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
+from cinnabar.engine.required import drop_unsupported_choices
 from cinnabar.engine.writing import Value
 from cinnabar.schemas.automata.canonical import json_text, parse, scalar_text
 from cinnabar.schemas.errors import EngineFailure
-from cinnabar.schemas.form.fitting import accepted, branch_of
+from cinnabar.schemas.form.fitting import accept, branch_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.form.record_walk import RecordRow, walk_record
 from cinnabar.schemas.pointers import escape, lies_within
@@ -78,7 +78,7 @@ def without_made_up_values(form: Form, filled: Filled) -> Filled:
 
     One that the document does not print is made up if the model itself rather doubts it.
     """
-    return without_made_up_choices(form, filled, ("chosen", "generated"))
+    return drop_unsupported_choices(form, filled, ("chosen", "generated"))
 
 
 class Certainty:
@@ -121,15 +121,15 @@ def read_written(request: Request, remaining: Remaining, written: AnswerText | N
         value, places = parse(written.text.decode()), places_of(written.text)
         _decisions(remaining.form.root, value, "", places, decided)
         certainty = Certainty(written)
-    record = remaining.joined(value)
+    record = remaining.with_frozen(value)
     taken, pointers = _taken(request, record)
     asked = (pair for key, pair in taken.texts.items() if pointers[key] not in request.known)
-    if problems := unstated(request, asked):
+    if problems := find_unstated(request, asked):
         raise EngineFailure("invalid_answer", "; ".join(problems))
     weigh = partial(_value, certainty=certainty, decided=decided, pointers=pointers)
     filled = record_of(request, taken, weigh)
     if not isinstance(filled, Filled):
-        if accepted(request.form, record) is None:
+        if accept(request.form, record) is None:
             raise EngineFailure("invalid_answer", f"the record breaks a rule of the schema: {'; '.join(filled)}")
         filled = _as_written(request, record, taken, weigh)
     return filled if written is None else replace(filled, steps=written.steps, reopened=written.reopened)
@@ -233,7 +233,7 @@ def _decisions(node: Node, value: Any, pointer: str, places: ValuePlaces, decide
         if own is not None:
             decided[pointer] = own
     elif value is None:
-        _closed(node, pointer, own, decided)
+        _note_closed(node, pointer, own, decided)
     elif isinstance(node, ObjectNode):
         names = [place.name for place in node.properties]
         for at, place in enumerate(node.properties):
@@ -241,7 +241,7 @@ def _decisions(node: Node, value: Any, pointer: str, places: ValuePlaces, decide
             if place.name in value:
                 _decisions(place.node, value[place.name], below, places, decided)
             else:
-                _closed(place.node, below, places.gap(pointer, names[at + 1 :]), decided)
+                _note_closed(place.node, below, places.gap(pointer, names[at + 1 :]), decided)
         for name in value.keys() - set(names):
             below = f"{pointer}/{escape(name)}"
             decided |= {at: span for at, span in places.values.items() if lies_within(at, below)}
@@ -256,7 +256,7 @@ def _decisions(node: Node, value: Any, pointer: str, places: ValuePlaces, decide
                 _decisions(part, item, f"{pointer}/{at}", places, decided)
 
 
-def _closed(node: Node, pointer: str, span: ByteSpan | None, decided: dict[str, ByteSpan]) -> None:
+def _note_closed(node: Node, pointer: str, span: ByteSpan | None, decided: dict[str, ByteSpan]) -> None:
     """Notes for the slots of a place that is null or left out, outside of lists, the bytes that decided so."""
     if span is None:
         return
@@ -264,7 +264,7 @@ def _closed(node: Node, pointer: str, span: ByteSpan | None, decided: dict[str, 
         decided[pointer] = span
     elif isinstance(node, ObjectNode):
         for place in node.properties:
-            _closed(place.node, f"{pointer}/{escape(place.name)}", span, decided)
+            _note_closed(place.node, f"{pointer}/{escape(place.name)}", span, decided)
     elif isinstance(node, ChoiceNode):
         for branch in node.branches:
-            _closed(branch, pointer, span, decided)
+            _note_closed(branch, pointer, span, decided)

@@ -43,7 +43,7 @@ class Commitment:
     def __init__(self, tables: GraphTables, end: int) -> None:
         self._tables, self._end = tables, end
 
-    def doubted(self, look: LookaheadQuery, lookahead: Lookahead, at: Ints) -> Ints:
+    def doubtful_positions(self, look: LookaheadQuery, lookahead: Lookahead, at: Ints) -> Ints:
         """Returns those of the positions `at` whose tokens the model no longer believes, given all others."""
         now, other = grade(lookahead.posterior[at - look.begin]), grade(lookahead.runner_up[at - look.begin])
         settings = look.sequence.settings
@@ -90,7 +90,7 @@ class Commitment:
             if not lookahead.finite or (row in ahead and not ahead[row].finite):
                 results[row] = NOT_FINITE
                 continue
-            doubted = self.doubted(look, lookahead, look.scored)
+            doubted = self.doubtful_positions(look, lookahead, look.scored)
             if len(doubted):
                 look.sequence.reopen(look.block, doubted)
                 results[row] = look.block
@@ -100,14 +100,14 @@ class Commitment:
             if results[row] is None and not lookahead.finite:
                 results[row] = NOT_FINITE
             if results[row] is None:
-                again[row] = self._masked(opens[row], lookahead)
+                again[row] = self._mask_doubtful(opens[row], lookahead)
         # The tokens beside doubted ones are weighed without these.
         anew = [row for row, doubted in again.items() if len(doubted)]
         ahead.update(zip(anew, self._tables.lookaheads([opens[row] for row in anew])(), strict=True))
         undrawn = {row: asked.undrawn[row] for row in again if row in asked.undrawn}
         self._calm(opens, ahead, undrawn, asked.checked)
         for row, doubted in again.items():
-            results[row] = self._committed(opens[row], ahead[row], doubted)
+            results[row] = self._commit(opens[row], ahead[row], doubted)
         return results
 
     def _calm(
@@ -129,18 +129,20 @@ class Commitment:
             posterior = np.minimum(ahead[row].posterior, lookahead.posterior)
             ahead[row] = replace(ahead[row], posterior=posterior)
 
-    def _masked(self, look: LookaheadQuery, lookahead: Lookahead) -> Ints:
+    def _mask_doubtful(self, look: LookaheadQuery, lookahead: Lookahead) -> Ints:
         """Masks the doubted tokens of an open block and returns their positions."""
         sequence, block = look.sequence, look.block
         block.passes += 1
         held = look.scored[sequence.tokens[look.scored] >= 0]
-        doubted = self.doubted(look, lookahead, held) if block.passes < sequence.settings.passes else held[:0]
+        doubted = (
+            self.doubtful_positions(look, lookahead, held) if block.passes < sequence.settings.passes else held[:0]
+        )
         if len(doubted):
             sequence.mask(doubted)
             sequence.doubts[doubted] += 1
         return doubted
 
-    def _committed(self, look: LookaheadQuery, lookahead: Lookahead, doubted: Ints) -> Undecoded | None:
+    def _commit(self, look: LookaheadQuery, lookahead: Lookahead, doubted: Ints) -> Undecoded | None:
         """Commits the certain tokens of the witness of an open block, or the first open one."""
         sequence, block, begin = look.sequence, look.block, look.begin
         if not lookahead.complete:

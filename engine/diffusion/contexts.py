@@ -56,7 +56,7 @@ class Context(Protocol):
         """Returns in how many parts these sequences are best read, so that the host is at work on one meanwhile."""
         ...
 
-    def cached(self, sequence: OpenSequence) -> int:
+    def count_cached(self, sequence: OpenSequence) -> int:
         """Returns how many tokens of the prompt were not computed, since another sequence had read them."""
         ...
 
@@ -126,7 +126,7 @@ class PagedContext:
         border = _border(sequence)
         # The tail of the prompt that lies in the open block is no part of it, nor what is read again for the shift.
         row = self.cache.open(sequence.tokens[: max(border - int(self._traits.shift), 0)])
-        end = border + self._opened(sequence)
+        end = border + self._block_length(sequence)
         promised = sum(self._room(one) for one in self._rows.values() if not one[0].pages)
         if self._rows and self._room((row, end)) + promised > self.cache.pool.room:
             return False
@@ -152,7 +152,7 @@ class PagedContext:
         pages = sum(self.cache.pages_of(sequence.limit + block) for sequence in sequences)
         return 2 if pages <= self.cache.pool.pages else 1
 
-    def cached(self, sequence: OpenSequence) -> int:
+    def count_cached(self, sequence: OpenSequence) -> int:
         """Returns the tokens of the prompt whose keys were there when the sequence joined."""
         return self._rows[id(sequence)][0].cached
 
@@ -168,7 +168,7 @@ class PagedContext:
         shift = int(self._traits.shift)
         pieces: dict[int, Piece] = {}
         scored = list[int]()
-        for reading, end in self._planned(sequences):
+        for reading, end in self._plan_pass(sequences):
             sequence, whole = sequences[reading.number], end == reading.whole
             tokens = shown_tokens(sequence.tokens[reading.begin : end], self._traits)
             at = wanted[reading.number] - shift if whole else np.zeros(0, np.int64)
@@ -180,9 +180,9 @@ class PagedContext:
         states = self.passes([pieces[number] for number in sorted(pieces)])
         return sorted(scored), states
 
-    def _planned(self, sequences: Sequence[OpenSequence]) -> list[tuple[_Reading, int]]:
+    def _plan_pass(self, sequences: Sequence[OpenSequence]) -> list[tuple[_Reading, int]]:
         """Returns what each row reads in the next pass, and the end of it; some rows may read nothing."""
-        readings = [self._reading(number, sequence) for number, sequence in enumerate(sequences)]
+        readings = [self._plan_row(number, sequence) for number, sequence in enumerate(sequences)]
         oldest, rest = readings[0], readings[1:]
         # The oldest row first, so that it has its pages; then open blocks, and prompts with little left before others:
         # no row waits for a long prompt.
@@ -205,15 +205,15 @@ class PagedContext:
             planned[reading.number] = reading, end
         return list(planned.values())
 
-    def _reading(self, number: int, sequence: OpenSequence) -> _Reading:
+    def _plan_row(self, number: int, sequence: OpenSequence) -> _Reading:
         row, _ = self._rows[id(sequence)]
         border, checked = _border(sequence), sequence.checked
         first = max((border if checked is None else checked.begin) - int(self._traits.shift), 0)
-        whole = border + self._opened(sequence)
+        whole = border + self._block_length(sequence)
         self._rows[id(sequence)] = row, whole
         return _Reading(number, row, first, border, whole)
 
-    def _opened(self, sequence: OpenSequence) -> int:
+    def _block_length(self, sequence: OpenSequence) -> int:
         return self._traits.block if self._traits.noise != "none" and sequence.block is not None else 0
 
     def _prompt(self, reading: _Reading) -> int:
@@ -227,7 +227,7 @@ class PagedContext:
 
     def _room(self, wanting: tuple[CacheRow, int]) -> int:
         """Returns the pages that a row without any takes for all that it reads before it is scored."""
-        return self.cache.missing(*wanting)
+        return self.cache.room_needed(*wanting)
 
     def _extend(
         self, readings: Sequence[_Reading], planned: dict[int, tuple[_Reading, int]], reading: _Reading, end: int

@@ -72,7 +72,7 @@ class DecodingRun:
         self._judge = sequence.task.judge if constrained else None
 
     @contextmanager
-    def guarded(self) -> Iterator[None]:
+    def catch_errors(self) -> Iterator[None]:
         """Makes an error of this block the reason for which the task fails, unless it is one of the whole batch."""
         try:
             yield
@@ -84,17 +84,17 @@ class DecodingRun:
             failure = failure_of("", error)
             self.failed = Undecoded(failure.code, failure.detail)
 
-    def settled(self) -> bytes:
+    def settled_beginning(self) -> bytes:
         """Returns the beginning of the answer whose blocks are not opened any more, if no judge sends it back."""
         tokens, _ = self._part()
         block = self.sequence.checked or self.sequence.block
         end = self.sequence.limit if block is None else block.begin
         return self._texts.text(tokens[: max(end - self.sequence.begin, 0)].tolist())
 
-    def ended(self) -> bool:
+    def is_ended(self) -> bool:
         """Whether the task's answer ends with its settled beginning."""
         ends = self.sequence.task.ends
-        return ends is not None and ends(self.settled())
+        return ends is not None and ends(self.settled_beginning())
 
     def postpone(self, seconds: float) -> None:
         """Gives the task so many seconds more, which its thread has spent on something else."""
@@ -109,7 +109,7 @@ class DecodingRun:
         """Returns the result, or the reason for which there is none."""
         outcome: Decoded | Undecoded | None = None
         if self.failed is None:
-            with self.guarded():
+            with self.catch_errors():
                 outcome = self.result()
         outcome = outcome or self.failed
         assert outcome is not None
@@ -128,7 +128,7 @@ class DecodingRun:
         tokens = tokens[: ended[0]] if len(ended) else tokens
         if self.failed is not None or (tokens < 0).any():
             return before
-        with self.guarded():
+        with self.catch_errors():
             text = self._record(tokens)
             return text if self._accepts(text) else before
         return before

@@ -184,23 +184,23 @@ class Denoiser:
                 active = [run for run in active if run not in done]
                 # All of them before the first is told: whoever stops listening leaves no pages behind.
                 for run in done:
-                    run.cached = self._context.cached(run.sequence)
+                    run.cached = self._context.count_cached(run.sequence)
                     self._context.leave(run.sequence, spoilt=run.failed not in (None, GIVEN_UP))
                 for run in done:
                     yield run.index, run.outcome()
-                ready = yield from self._admitted(arrivals, active, ready, room)
+                ready = yield from self._admit(arrivals, active, ready, room)
                 if not active:
                     return
                 self._tables.keep(run.sequence.task.graph for run in active)
                 waiting = [run for run in active if run not in computed]
                 parts = self._context.parts([run.sequence for run in active])
                 if waiting and len(passes) < parts:
-                    passes.append(self._launched(waiting[: -(-len(active) // parts)]))
+                    passes.append(self._launch(waiting[: -(-len(active) // parts)]))
                     # The device has something to do: the other part is committed and laid out beside it.
                     if len(passes) < parts:
                         continue
                 runs = passes[0].runs
-                if not self._finished(passes.popleft()):
+                if not self._finish(passes.popleft()):
                     continue
                 steps += 1
                 if edit is not None:
@@ -213,7 +213,7 @@ class Denoiser:
             if active:
                 self._context.clear()
 
-    def _admitted(
+    def _admit(
         self, arrivals: Arrivals, active: list[DecodingRun], ready: DecodingRun | None, room: int | None
     ) -> Generator[tuple[int, Decoded | Undecoded], None, DecodingRun | None]:
         """Takes `ready` and arriving tasks into `active` while there is room, and returns the one that has to wait.
@@ -226,11 +226,11 @@ class Denoiser:
                 if arrived is None:
                     return None
                 index, task = arrived
-                refused = self._refused(task)
+                refused = self._refuse(task)
                 if refused is not None:
                     yield index, refused
                     continue
-                ready = DecodingRun(index, self._opened(task), self.texts, self.constrained)
+                ready = DecodingRun(index, self._open(task), self.texts, self.constrained)
             if not self._goes_on(ready):
                 yield ready.index, ready.outcome()
                 ready = None
@@ -243,7 +243,7 @@ class Denoiser:
             active.append(ready)
             ready = None
 
-    def _refused(self, task: Task) -> Undecoded | None:
+    def _refuse(self, task: Task) -> Undecoded | None:
         """Returns why a task cannot be decoded at all."""
         least = int(task.graph.distance[0]) if self.constrained else 1
         if 0 <= least <= task.budget and task.prompt:
@@ -252,7 +252,7 @@ class Denoiser:
         detail = f"expected a prompt and {least} tokens or more, got {len(task.prompt)} and {task.budget}"
         return Undecoded("budget", detail)
 
-    def _opened(self, task: Task) -> OpenSequence:
+    def _open(self, task: Task) -> OpenSequence:
         # Blocks are counted from the prompt's end where the prompt was not read in blocks.
         apart = self.decoder.traits.visibility == "token_causal"
         origin, settings = len(task.prompt) if apart else 0, task.settings or self.settings
@@ -260,8 +260,8 @@ class Denoiser:
 
     def _goes_on(self, run: DecodingRun) -> bool:
         """Writes forced text and closes full blocks; returns whether the run needs another pass."""
-        with run.guarded():
-            return run.failed is None and self._proceeds(run) and not run.ended()
+        with run.catch_errors():
+            return run.failed is None and self._proceeds(run) and not run.is_ended()
         return False
 
     def _proceeds(self, run: DecodingRun) -> bool:
@@ -299,7 +299,7 @@ class Denoiser:
     def _force(self, sequence: OpenSequence, block: Block) -> None:
         """Commits the forced text at the front of the open block."""
         graph = sequence.task.graph
-        forced = self._tables.forced(graph).after(block.ahead)
+        forced = self._tables.forced_text(graph).after(block.ahead)
         room = min(len(forced.tokens), block.stop - block.front)
         while room and graph.distance[forced.states[room - 1]] > sequence.limit - block.front - room:
             room -= 1
@@ -325,9 +325,12 @@ class Denoiser:
         # The next block's first pass scores these tokens too, but for the last block it would be a pass of its own.
         return bool((grade(chosen) < round(SURE * GRAIN)).any()) if sequence.over else len(chosen) > 0
 
-    def _launched(self, runs: Sequence[DecodingRun]) -> _Pass:
+    def _launch(self, runs: Sequence[DecodingRun]) -> _Pass:
         """Has all runs read in one pass, which scores their open and their doubtable positions."""
-        checked, scored = [_checked(run.sequence) for run in runs], [self._scored(run.sequence) for run in runs]
+        checked, scored = (
+            [_checked_positions(run.sequence) for run in runs],
+            [self._positions_to_score(run.sequence) for run in runs],
+        )
         wanted = [np.concatenate(pair) for pair in zip(checked, scored, strict=True)]
         rows, hidden = self._context.hidden([run.sequence for run in runs], wanted)
         if not rows:
@@ -341,7 +344,7 @@ class Denoiser:
         )
         return _Pass(runs, rows, asked)
 
-    def _finished(self, one: _Pass) -> bool:
+    def _finish(self, one: _Pass) -> bool:
         """Commits or re-masks tokens of the runs that a pass scored; returns whether there are any."""
         if one.asked is None:
             return False
@@ -366,7 +369,7 @@ class Denoiser:
         scores = self._tables.scores(own, part, [wanted[k] for k in drawing], drawn=False)
         return dict(zip(drawing, scores, strict=True))
 
-    def _scored(self, sequence: OpenSequence) -> Ints:
+    def _positions_to_score(self, sequence: OpenSequence) -> Ints:
         """Returns the positions of the open block to score: the open ones, and committed ones that may be doubted."""
         block = sequence.block
         if block is None:
@@ -378,7 +381,7 @@ class Denoiser:
         return block.first + np.flatnonzero(scored)
 
 
-def _checked(sequence: OpenSequence) -> Ints:
+def _checked_positions(sequence: OpenSequence) -> Ints:
     """Returns the positions of the checked block that hold chosen tokens."""
     block = sequence.checked
     if block is None:

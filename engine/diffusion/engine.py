@@ -24,7 +24,7 @@ from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.request import Failed, Passage, Request, Result
 from cinnabar.engine.scheduler import failure_of, run_stream
-from cinnabar.engine.timing import timed
+from cinnabar.engine.timing import time_stage
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import NotAccepted, RunError, UsageError
 from cinnabar.schemas.form.fitting import fit
@@ -115,13 +115,13 @@ class DiffusionEngine:
 
         Raises RunError if the observer or the watcher fails. A failure within a request becomes its `Failed`.
         """
-        with timed(self.timings, "prepare"):
+        with time_stage(self.timings, "prepare"):
             plans = self._planner.plans(requests)
         shown = None if observer is None and watcher is None else _Shown(plans, observer, watcher, self._decoder.texts)
         costs = [0 if isinstance(plan, Failed) or plan.task is None else plan.task.tokens for plan in plans]
-        return run_stream(requests, costs, self.token_budget, lambda at, room: self._filled(plans, at, room, shown))
+        return run_stream(requests, costs, self.token_budget, lambda at, room: self._fill_plans(plans, at, room, shown))
 
-    def _filled(
+    def _fill_plans(
         self, plans: Sequence[Plan | Failed], at: Sequence[int], room: int, shown: _Shown | None
     ) -> Iterator[tuple[int, Result]]:
         """Yields the number of each of these plans with its result, as soon as there is one."""
@@ -140,12 +140,12 @@ class DiffusionEngine:
         watched = {} if look is None else {"edit": look}
         stream = self._decoder.stream(tasks, observer, room=room, **watched)
         while True:
-            with timed(self.timings, "decode"):
+            with time_stage(self.timings, "decode"):
                 following = next(stream, None)
             if following is None:
                 return
             index, decoded = following
-            with timed(self.timings, "read"):
+            with time_stage(self.timings, "read"):
                 result = self._read(asked[numbers[index]][0], decoded)
             yield numbers[index], result
 
@@ -157,7 +157,7 @@ class DiffusionEngine:
             written = None if decoded is None else self._written(decoded)
             filled = read_written(request, plan.remaining, written)
             if self.calibration is not None:
-                filled = self.calibration.calibrated(request.form, request.passage, filled)
+                filled = self.calibration.calibrate(request.form, request.passage, filled)
             return without_made_up_values(request.form, filled)
         except Exception as error:  # the batch's other records need no second decoding
             return failure_of(request.id, error)
@@ -226,7 +226,7 @@ class _Shown:
         if state is None and plan.task is not None:
             return plan.request.form.instance
         try:
-            record = plan.remaining.joined(None if state is None else parse(state.decode()))
+            record = plan.remaining.with_frozen(None if state is None else parse(state.decode()))
             return fit(plan.request.form, record).text
         except (NotAccepted, ValueError):
             return ""

@@ -57,7 +57,7 @@ def spelled_graph(graph: RecordGraph, tokenizer: TokenSpelling) -> RecordGraph:
         for state in fresh.tolist():
             spelled.follow(state)
         kept = spelled.kept()
-        reached = _reached(graph.states, graph.source[kept], graph.target[kept])
+        reached = _reachable_states(graph.states, graph.source[kept], graph.target[kept])
         # A tokenisation that the graph lacks leaves all edges of its state, so that more states are reached.
         fresh = np.flatnonzero(reached & spelled.forced & ~spelled.seen)
         if not len(fresh):
@@ -150,16 +150,16 @@ class _Spelled:
         """Returns the tokenizer's tokens of this text behind the bytes before it, as far as they spell it."""
         while before and before[0] & 0xC0 == 0x80:
             before = before[1:]  # The rest of a character.
-        behind = self._spelling(before + text)
+        behind = self._spell(before + text)
         size = 0
         for count, (token, length) in enumerate(behind):
             if size == len(before):
                 return [token for token, _ in behind[count:]]
             size += length
         # A token would reach from what stands before into the text; but the model has ended one there.
-        return [token for token, _ in self._spelling(text)]
+        return [token for token, _ in self._spell(text)]
 
-    def _spelling(self, text: bytes) -> list[tuple[int, int]]:
+    def _spell(self, text: bytes) -> list[tuple[int, int]]:
         """Returns the tokenizer's tokens of this text with their lengths in bytes, as far as they spell it."""
         try:
             whole = text.decode()
@@ -194,7 +194,7 @@ def _arrivals(automaton: Automaton, byte_of: Ints, sizes: Ints) -> tuple[list[in
     return came.tolist(), last.tolist()
 
 
-def _reached(states: int, source: Ints, target: Ints) -> Bools:
+def _reachable_states(states: int, source: Ints, target: Ints) -> Bools:
     """[N] bool, the states that these edges reach from the first one."""
     begin = np.searchsorted(source, np.arange(states + 1))
     reached = np.zeros(states, np.bool_)

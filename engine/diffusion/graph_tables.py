@@ -84,7 +84,7 @@ class GraphTables:
         while others and (len(others) > CONSTRAINTS or edges > TABLES):
             edges -= self._graphs.pop(others.pop(0))[0].edges
 
-    def forced(self, graph: RecordGraph) -> ForcedText:
+    def forced_text(self, graph: RecordGraph) -> ForcedText:
         """Returns what tells a graph's forced text."""
         return self._tools(graph)[1]
 
@@ -97,7 +97,7 @@ class GraphTables:
         drawn, whatever the sequences ask for.
         """
         groups = list(self._groups(sequences, hidden, wanted, drawn))
-        reduced = self._reduced(groups) if self._backend == "triton" else None
+        reduced = self._reduce(groups) if self._backend == "triton" else None
         by_row: dict[int, ClassScores | DeviceScores] = {}
         cells = places = 0
         for group in groups:
@@ -139,14 +139,14 @@ class GraphTables:
             classes, tokens = self._constraint(graph).classes, np.concatenate([held[row] for row in rows])
             yield _WantedPositions(classes, rows, part, tokens, bans, draws)
 
-    def _reduced(self, groups: Sequence[_WantedPositions]) -> Reduced:
+    def _reduce(self, groups: Sequence[_WantedPositions]) -> Reduced:
         """Computes the scores of all groups on the device, one group after the other in the same tensors."""
         # Cold start: Triton takes 0.2 s, and a CPU runs without it.
-        from cinnabar.kernels.block_scan_triton import uploaded
+        from cinnabar.kernels.block_scan_triton import upload
 
         device = self._decoder.device
         sizes = [len(group.held) * group.classes.classes for group in groups]
-        held = uploaded(np.concatenate([group.held for group in groups]), device)
+        held = upload(np.concatenate([group.held for group in groups]), device)
         out = Reduced(
             torch.empty(sum(sizes), dtype=torch.float32, device=device),
             torch.empty(sum(sizes), dtype=torch.float32, device=device),

@@ -91,7 +91,7 @@ class NoiseContext:
         wanted = self._bytes(sequence.limit)
         if self._room is not None and self._texts and wanted + sum(t.most for t in self._texts.values()) > self._room:
             return False
-        self._joined(sequence).most = wanted
+        self._join(sequence).most = wanted
         return True
 
     def _bytes(self, positions: int) -> int:
@@ -109,20 +109,20 @@ class NoiseContext:
         """Returns 1: the texts of a batch are read together."""
         return 1
 
-    def cached(self, sequence: OpenSequence) -> int:
+    def count_cached(self, sequence: OpenSequence) -> int:
         """Returns the tokens of the prompt that an earlier sequence had read."""
-        return self._joined(sequence).cached
+        return self._join(sequence).cached
 
     def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> tuple[list[int], torch.Tensor]:
         """Reads the open canvas of each sequence, and its full block if there is one; all sequences are scored."""
         readings: list[PassText] = []
         read: list[tuple[_KeptSequence, Block, Ints]] = []
         for sequence, at in zip(sequences, wanted, strict=True):
-            text = self._joined(sequence)
+            text = self._join(sequence)
             # A full block is scored as a canvas, while the next one sees it as text.
             for block in (sequence.checked, sequence.block):
                 if block is not None:
-                    readings.append(self._reading(sequence, text, block))
+                    readings.append(self._read_block(sequence, text, block))
                     read.append((text, block, at[(at >= block.begin) & (at < block.stop)]))
         states, made = self._decoder.read(readings)
         # Of two readings of one sequence the second one has read more as text.
@@ -160,12 +160,12 @@ class NoiseContext:
         They depend on the request and on the number of its pass alone.
         """
         tokens, many = sequence.tokens[begin:stop], stop - begin
-        seed = self._joined(sequence).seed + sequence.passes.to_bytes(8, "little")
+        seed = self._join(sequence).seed + sequence.passes.to_bytes(8, "little")
         drawn = np.frombuffer(hashlib.shake_256(seed).digest(8 * many), "<u8") % self._decoder.traits.vocabulary
         behind = np.logical_or.accumulate(tokens == self._end)
         return np.where(tokens >= 0, tokens, np.where(behind, self._end, drawn.astype(np.int64)))
 
-    def _joined(self, sequence: OpenSequence) -> _KeptSequence:
+    def _join(self, sequence: OpenSequence) -> _KeptSequence:
         """Returns what is kept of a sequence; of a new one, what is kept of its shared prefix."""
         text = self._texts.get(id(sequence))
         if text is None:
@@ -189,7 +189,7 @@ class NoiseContext:
         self._prefixes[tokens] = text
         return text
 
-    def _reading(self, sequence: OpenSequence, text: _KeptSequence, block: Block) -> PassText:
+    def _read_block(self, sequence: OpenSequence, text: _KeptSequence, block: Block) -> PassText:
         # Read with the first canvas, the rest of a prompt would be as long as what no other text shares with it.
         if text.length < sequence.begin or block.begin - text.length > self._decoder.traits.block:
             self._read(text, sequence.tokens, block.begin)
@@ -198,14 +198,14 @@ class NoiseContext:
         )
         expected = None
         if text.states is not None and text.canvas == block.begin:
-            expected = self._decoder.expected(text.states, temperature(text.passes))
-        return PassText(self._moved(tokens), text.length, block.begin, text.held, expected)
+            expected = self._decoder.expected_embeddings(text.states, temperature(text.passes))
+        return PassText(self._to_device(tokens), text.length, block.begin, text.held, expected)
 
     def _read(self, text: _KeptSequence, tokens: Ints, end: int) -> None:
         """Reads the tokens of a text up to this position."""
         while text.length < end:
             stop = min((text.length // PREFILL + 1) * PREFILL, end)
-            part = PassText(self._moved(tokens[text.length : stop]), text.length, stop, text.held)
+            part = PassText(self._to_device(tokens[text.length : stop]), text.length, stop, text.held)
             self._extend(text, stop, self._decoder.read([part])[1][0])
 
     def _extend(self, text: _KeptSequence, end: int, made: Sequence[Held]) -> None:
@@ -225,7 +225,7 @@ class NoiseContext:
             kept.append((keys.clone(), values.clone()))
         text.held, text.length = kept, end
 
-    def _moved(self, tokens: Ints) -> torch.Tensor:
+    def _to_device(self, tokens: Ints) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(tokens)).to(self._decoder.device)
 
 

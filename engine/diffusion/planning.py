@@ -19,7 +19,7 @@ from cinnabar.engine.request import Failed, Request
 from cinnabar.engine.scheduler import failure_of
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import EngineFailure, TooLarge
-from cinnabar.schemas.form.fitting import accepted
+from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.instances import smallest_instance
 from cinnabar.schemas.form.record_language import one_line
@@ -58,12 +58,12 @@ class Planner:
 
     def plans(self, requests: Sequence[Request]) -> list[Plan | Failed]:
         """Returns a plan for each request, or the failure of one that cannot be asked."""
-        return [self._planned(request) for request in requests]
+        return [self._plan(request) for request in requests]
 
     def _rendered_beginning(self, whole: Form, form: Form, shown: tuple[Example, ...]) -> list[int]:
         return self._model.chat.render(messages(form, {}, "", _example_texts(whole, form, shown)))
 
-    def _planned(self, request: Request) -> Plan | Failed:
+    def _plan(self, request: Request) -> Plan | Failed:
         try:
             remaining = Remaining(request)
             if remaining.form is None:
@@ -96,7 +96,7 @@ class Planner:
             prompt=prompt,
             graph=graph,
             budget=min(room, least + most),
-            judge=lambda text: _accepted(request.form, remaining, text),
+            judge=lambda text: _is_accepted(request.form, remaining, text),
             minimal=_minimal(request.form, remaining, form),
         )
 
@@ -115,13 +115,13 @@ class _Whole:
 
     def violation(self, value: Any) -> Violation | None:
         """Returns the first rule that the whole record breaks."""
-        return self.judge.violation(self.remaining.joined(value))
+        return self.judge.violation(self.remaining.with_frozen(value))
 
 
-def _accepted(form: Form, remaining: Remaining, text: bytes) -> bool:
+def _is_accepted(form: Form, remaining: Remaining, text: bytes) -> bool:
     """Returns whether the schema accepts the record of this text with the frozen values, and can write its numbers."""
     try:
-        return accepted(form, remaining.joined(parse(text.decode()))) is not None
+        return accept(form, remaining.with_frozen(parse(text.decode()))) is not None
     except ValueError:
         return False
 

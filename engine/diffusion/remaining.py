@@ -40,7 +40,7 @@ class Remaining:
             root = self._node(request.form.root, "")
             self.form = None if root is None else replace(request.form, root=root, judge=None, instance="")
 
-    def joined(self, value: Any) -> Any:
+    def with_frozen(self, value: Any) -> Any:
         """Returns the record of this value of the remaining form, parsed, with the frozen values.
 
         A demanded place that nobody asks for, such as a list with no frozen item, has its smallest value.

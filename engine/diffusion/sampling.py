@@ -50,10 +50,10 @@ class Sampling:
 
 def gumbel(many: int, seed: int, place: int, device: torch.device) -> torch.Tensor:
     """Returns Gumbel noise, [many] float32, the same for the same seed and place but for the device's logarithm."""
-    key = _mixed((_mixed(seed & _WORD) + place * _STEP) & _WORD)
-    bits = torch.arange(1, many + 1, device=device) * _signed(_STEP) + _signed(key)
-    bits = (bits ^ _right(bits, 30)) * _signed(_FIRST)
-    bits = (bits ^ _right(bits, 27)) * _signed(_SECOND)
+    key = _mix((_mix(seed & _WORD) + place * _STEP) & _WORD)
+    bits = torch.arange(1, many + 1, device=device) * _to_signed(_STEP) + _to_signed(key)
+    bits = (bits ^ _right(bits, 30)) * _to_signed(_FIRST)
+    bits = (bits ^ _right(bits, 27)) * _to_signed(_SECOND)
     # The upper 23 bits, so that a float32 holds the middle of their steps exactly: never 0 or 1.
     uniform = (_right(bits ^ _right(bits, 31), 41).float() + 0.5) * 2.0**-23
     return -torch.log(-torch.log(uniform))
@@ -64,13 +64,13 @@ def _right(bits: torch.Tensor, by: int) -> torch.Tensor:
     return (bits >> by) & ((1 << 64 - by) - 1)
 
 
-def _mixed(word: int) -> int:
+def _mix(word: int) -> int:
     word = ((word ^ word >> 30) * _FIRST) & _WORD
     word = ((word ^ word >> 27) * _SECOND) & _WORD
     return word ^ word >> 31
 
 
-def _signed(word: int) -> int:
+def _to_signed(word: int) -> int:
     return word - (1 << 64) if word >> 63 else word
 
 

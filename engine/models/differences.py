@@ -36,13 +36,13 @@ def difference(base: dict[str, Tensor], tuned: dict[str, Tensor]) -> dict[str, T
         if delta.dim() == 2 and delta.numel() >= PACKED_FROM:
             step = (STEP * delta.pow(2).mean(1, keepdim=True).sqrt()).half()
             level = (delta / step.float().clamp(min=1e-12)).floor().clamp(-2, 1) + 2
-            stored[f"{name}.moves"], stored[f"{name}.step"] = _packed(level.to(torch.uint8)), step
+            stored[f"{name}.moves"], stored[f"{name}.step"] = _pack(level.to(torch.uint8)), step
         else:
             stored[f"{name}.plus"] = delta.half().contiguous()
     return stored
 
 
-def moved(base: dict[str, Tensor], stored: dict[str, Tensor]) -> dict[str, Tensor]:
+def add_difference(base: dict[str, Tensor], stored: dict[str, Tensor]) -> dict[str, Tensor]:
     """Returns the weights in float32 from this base and a stored difference. Raises KeyError for an unknown name."""
     weights = dict(base)
     for key, value in stored.items():
@@ -50,16 +50,16 @@ def moved(base: dict[str, Tensor], stored: dict[str, Tensor]) -> dict[str, Tenso
         if part == "plus":
             weights[name] = base[name] + value.float().view_as(base[name])
         elif part == "moves":
-            level = _unpacked(value, base[name].numel()).view_as(base[name]).float() - 1.5
+            level = _unpack(value, base[name].numel()).view_as(base[name]).float() - 1.5
             weights[name] = base[name] + level * stored[f"{name}.step"].float()
     return weights
 
 
-def _packed(levels: Tensor) -> Tensor:
+def _pack(levels: Tensor) -> Tensor:
     flat = torch.nn.functional.pad(levels.flatten(), (0, -levels.numel() % 4)).view(-1, 4)
     # The shifted values share no bits, so their sum is their union.
     return (flat << _SHIFTS).sum(1).to(torch.uint8)
 
 
-def _unpacked(packed: Tensor, count: int) -> Tensor:
+def _unpack(packed: Tensor, count: int) -> Tensor:
     return ((packed[:, None] >> _SHIFTS) & 3).flatten()[:count]

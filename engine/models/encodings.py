@@ -75,7 +75,7 @@ class Encodings:
         return self.folder / key[:2] / f"{key}{_SUFFIX}"
 
 
-class Remembering:
+class CachingModel:
     """A model that looks up its earlier encodings; all else it leaves to the model itself."""
 
     def __init__(self, model: Model, packing: Packing, encodings: Encodings) -> None:
@@ -117,7 +117,7 @@ class Remembering:
     def beside(self, load: Callable[[], Model | None]) -> Model:
         """Returns this model with another one beside it."""
         other = self._model.beside(load) if isinstance(self._model, Helped) else self._model
-        return Remembering(other, self._packing, self.encodings)
+        return CachingModel(other, self._packing, self.encodings)
 
     def find_rows(self, forms: Sequence[Form], memories: Sequence[Any]) -> list[list[Row]]:
         """Returns the rows of each form's arrays."""
@@ -134,14 +134,14 @@ class Remembering:
         return None if packed is None else self._packing.unpack(passage, packed)
 
 
-def remembering(model: Model, folder: Path, limit: int) -> Model:
+def with_kept_encodings(model: Model, folder: Path, limit: int) -> Model:
     """Returns the model with its encodings kept in this folder; the model alone if it cannot store them.
 
     A GPU reads faster than the disk, so a model on a GPU keeps nothing.
     """
     if limit <= 0 or model.device.type != "cpu" or not isinstance(model, Packing):
         return model
-    return Remembering(model, model, Encodings(folder, limit))
+    return CachingModel(model, model, Encodings(folder, limit))
 
 
 def key_of(passage: Passage, model: str) -> str:

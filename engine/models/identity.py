@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from cinnabar.engine.models.unusable import named_wrongly
+from cinnabar.engine.models.model_name_hint import model_name_hint
 from cinnabar.engine.version import values_version
 from cinnabar.schemas.errors import ModelError, UsageError
 
@@ -24,7 +24,7 @@ def model_folder(name: str | Path) -> Path:
     """The folder of a model: `default` is the one that ships. UsageError where there is none."""
     folder = SHIPPED if str(name) == "default" else Path(name)
     if not (folder / "model.json").is_file():
-        if wrong := named_wrongly(name):
+        if wrong := model_name_hint(name):
             raise UsageError(f"--model {name}: {wrong}")
         raise UsageError(
             f"--model {name}: expected `default` or a folder with model.json, as `cinnabar train` makes it"

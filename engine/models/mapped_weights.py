@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from cinnabar.engine.models.empty_modules import WithoutDrawing
-from cinnabar.engine.models.integer_products import take_integers, with_integer_products
+from cinnabar.engine.models.int8_matmul import take_integers, with_integer_products
 from cinnabar.schemas.kept_files import KeptFiles, cache_folder, mark_used
 
 _M = TypeVar("_M", bound=nn.Module)
@@ -70,9 +70,9 @@ def mapped_tensors(
     cached = cache_folder()
     name = hashlib.sha256(repr((identity, code, torch.__version__, sys.byteorder)).encode()).hexdigest()
     path = None if cached is None else cached / folder / name
-    held = None if path is None else _mapped(path)
+    held = None if path is None else _map_file(path)
     if path is not None and held is None and _write(path, *make(), limit):
-        held = _mapped(path)
+        held = _map_file(path)
     return dict(make()[1]) if held is None else held
 
 
@@ -91,7 +91,7 @@ def _code() -> str:
     return digest_of(files)
 
 
-def _mapped(path: Path) -> dict[str, Tensor] | None:
+def _map_file(path: Path) -> dict[str, Tensor] | None:
     """Returns the tensors of a file, which nobody may write to; None if there is none or it is broken."""
     try:
         size = path.stat().st_size

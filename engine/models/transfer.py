@@ -31,7 +31,7 @@ class CarriedModel:
     folders: tuple[dict[str, bytes], ...]
 
 
-def carried(name: str | Path) -> CarriedModel:
+def pack_model(name: str | Path) -> CarriedModel:
     """Returns the model of this name or folder as bytes. Raises UsageError or ModelError if it is none."""
     folders: list[dict[str, bytes]] = []
     folder: Path | None = model_folder(name)
@@ -43,7 +43,7 @@ def carried(name: str | Path) -> CarriedModel:
     return CarriedModel(fingerprint_of(name), tuple(folders))
 
 
-def unpacked(model: CarriedModel, place: Path) -> str:
+def unpack_model(model: CarriedModel, place: Path) -> str:
     """Writes the model's folders below `place` and returns its name on this machine.
 
     Raises ModelError if this installation ships another model.

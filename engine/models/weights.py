@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from cinnabar.engine.models.differences import moved
+from cinnabar.engine.models.differences import add_difference
 from cinnabar.engine.models.identity import about, base_name, base_of, model_folder, weights_fingerprint
 from cinnabar.engine.models.value_kinds import TAGS
 from cinnabar.schemas.errors import ModelError
@@ -113,8 +113,8 @@ def load_weights(folder: Path) -> dict[str, Tensor]:
 
     Raises ModelError if a file or the base does not have the expected digest.
     """
-    base, stored = base_of(folder), _stored(folder)
-    return _with_tags(restore(stored)) if base is None else moved(load_weights(base), stored)
+    base, stored = base_of(folder), _stored_tensors(folder)
+    return _with_tags(restore(stored)) if base is None else add_difference(load_weights(base), stored)
 
 
 def _with_tags(weights: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -127,7 +127,7 @@ def _with_tags(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     return weights
 
 
-def _stored(folder: Path) -> dict[str, Tensor]:
+def _stored_tensors(folder: Path) -> dict[str, Tensor]:
     """Returns the tensors of a model's folder after checking every file against its digest."""
     return checked_tensors(folder, about(folder)["files"])
 

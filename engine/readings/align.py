@@ -116,7 +116,7 @@ def _fold_text(text: str) -> tuple[str, tuple[int, ...]]:
     return _fold(text)
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """Returns the letters and digits of a text in folded form, for comparison."""
     return _fold(text)[0]
 

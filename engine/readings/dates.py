@@ -6,7 +6,7 @@ import re
 from datetime import date
 
 from cinnabar.engine.readings.locale import Locale
-from cinnabar.engine.readings.months import COMMON, MONTH_PATTERN, OTHER, WEEKDAY_PATTERN, marked, months_of
+from cinnabar.engine.readings.months import COMMON, MONTH_PATTERN, OTHER, WEEKDAY_PATTERN, mark_names, months_of
 from cinnabar.engine.readings.numerals import english_number
 
 _ORDINAL_WORDS = (
@@ -77,7 +77,7 @@ def read_date(text: str, locale: Locale) -> tuple[str, ...] | None:
     """
     if not _HAS_DAY.search(text):
         return None
-    whole = marked(text)
+    whole = mark_names(text)
     match = _DATE.fullmatch(whole)
     # Most texts are no dates, and have no such tail either.
     if match is None and (bare := _TAIL.sub("", whole)) != whole:
@@ -87,7 +87,7 @@ def read_date(text: str, locale: Locale) -> tuple[str, ...] | None:
 
 def read_month(text: str) -> tuple[str, ...]:
     """Returns the months ("YYYY-MM", ISO 8601) that a whole text may mean; empty for any other text."""
-    match = _MONTH_OF_YEAR.fullmatch(marked(text))
+    match = _MONTH_OF_YEAR.fullmatch(mark_names(text))
     if match is None:
         return ()
     if match["name"]:
@@ -100,7 +100,7 @@ def dates_in(text: str, locale: Locale) -> list[tuple[int, int, tuple[str, ...]]
     if not _HAS_DAY.search(text):
         return []
     dates = []
-    for match in _DATE.finditer(marked(text)):
+    for match in _DATE.finditer(mark_names(text)):
         values = _dates(text, match, locale)
         if values:
             dates.append((match.start(), match.end(), values))

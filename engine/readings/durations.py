@@ -135,11 +135,11 @@ def _iso(parts: list[tuple[float, str]]) -> str | None:
         return None
     if counts.get("week"):
         return f"P{int(counts['week'])}W"
-    day, clock = (_filled(counts, units) for units in (("year", "month", "day"), ("hour", "minute", "second")))
+    day, clock = (_fill_units(counts, units) for units in (("year", "month", "day"), ("hour", "minute", "second")))
     return f"P{day}" + (f"T{clock}" if clock else "") if day or clock else "PT0S"
 
 
-def _filled(counts: dict[str, float], units: tuple[str, ...]) -> str:
+def _fill_units(counts: dict[str, float], units: tuple[str, ...]) -> str:
     """Returns the counts of units that follow one another, from the first to the last that is not zero."""
     there = [at for at, unit in enumerate(units) if counts[unit]]
     span = units[there[0] : there[-1] + 1] if there else ()

@@ -15,7 +15,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 
 from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, codes_of, currencies_of
-from cinnabar.engine.readings.months import COMMON, OTHER, is_english_month, marked, months_of
+from cinnabar.engine.readings.months import COMMON, OTHER, is_english_month, mark_names, months_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ def _votes_of_month_names(text: str, years: Counter[int], headers: Collection[in
     They are `foreign`, of these `comma` in languages with a decimal comma, and in English `day` or `month` first.
     """
     votes = Counter[str]()
-    for match in _MONTH_DATE.finditer(marked(text)):
+    for match in _MONTH_DATE.finditer(mark_names(text)):
         if match["d"] is None and match["d2"] is None and match["od"] is None:
             continue
         year = match["y"] or match["oy"]

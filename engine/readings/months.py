@@ -149,7 +149,7 @@ def _letter_of(word: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def marked(text: str) -> str:
+def mark_names(text: str) -> str:
     """Returns the text with the names of months and weekdays overwritten by the letters of their classes."""
     if not text.isascii() and _CLASSES.search(text):
         # Ogham letters of the text itself must not count as marks.
@@ -171,10 +171,10 @@ def marked(text: str) -> str:
         out += (text[at:start], letter * (end - start))
         at = end
     done = "".join(out) + text[at:] if out else text
-    return _GLUED.sub(_unglued, done)
+    return _GLUED.sub(_unglue, done)
 
 
-def _unglued(match: re.Match[str]) -> str:
+def _unglue(match: re.Match[str]) -> str:
     letter = _letter_of(match[2]).strip("|")
     return match[1] + letter * len(match[2]) if letter else match[0]
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cinnabar.engine.readings.dates import dates_in
 from cinnabar.engine.readings.locale import Locale
-from cinnabar.engine.readings.months import WEEKDAY_PATTERN, marked
+from cinnabar.engine.readings.months import WEEKDAY_PATTERN, mark_names
 
 _WORDS = {"noon": "12:00", "midday": "12:00", "midnight": "00:00", "mittag": "12:00", "mitternacht": "00:00",
           "midi": "12:00", "minuit": "00:00", "mediodía": "12:00", "medianoche": "00:00", "mezzogiorno": "12:00",
@@ -136,7 +136,7 @@ def is_beside(gap: str, time: str, date_first: bool, behind: str) -> bool:
     behind: what follows the time. On the next line a time needs a word before it, or stands alone. "8h30" may be a
     length, so that it needs a word before it too.
     """
-    if _BESIDE.fullmatch(marked(gap)) is None:
+    if _BESIDE.fullmatch(mark_names(gap)) is None:
         return False
     worded, lines = any(map(str.isalpha, gap)), gap.count("\n")
     near = not lines or (lines == 1 and date_first and (worded or not behind.partition("\n")[0].strip()))

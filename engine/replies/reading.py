@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from cinnabar.engine.replies.wire import MORE, Wire, expected, open_names
+from cinnabar.engine.replies.provider_schema import MORE, Wire, expected_values, open_names
 from cinnabar.schemas.automata.canonical import scalar_text
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within
@@ -41,11 +41,11 @@ class AnswerReader:
         else:
             self._array(node, answer, pointer, row)
 
-    def closed(self, node: Node, pointer: str, row: int) -> None:
+    def lay_out_known(self, node: Node, pointer: str, row: int) -> None:
         """Lays out the known rows of a node of which nothing is asked."""
         if isinstance(node, ObjectNode):
             for place in node.properties:
-                self.closed(place.node, f"{pointer}/{escape(place.name)}", row)
+                self.lay_out_known(place.node, f"{pointer}/{escape(place.name)}", row)
         elif isinstance(node, ChoiceNode):
             known = {at for at in self.wire.known if lies_within(at, pointer)}
             for option, branch in zip(node.selector.options, node.branches, strict=True):
@@ -53,12 +53,12 @@ class AnswerReader:
                     self.taken.texts[node.selector.index, row] = node.selector, option
                     return
         elif isinstance(node, ArrayNode):
-            for at in range(self.wire.pinned(pointer)):
+            for at in range(self.wire.known_items(pointer)):
                 part, below = self._item(node, at, row)
-                self.closed(part, f"{pointer}/{at}", below)
+                self.lay_out_known(part, f"{pointer}/{at}", below)
 
     def _problem(self, pointer: str, wanted: str, answer: Any) -> None:
-        self.taken.problems.append(f"{pointer or '/'}: expected {wanted}, got {shown(answer)}")
+        self.taken.problems.append(f"{pointer or '/'}: expected {wanted}, got {shorten_answer(answer)}")
 
     def _slot(self, slot: Slot, answer: Any, pointer: str, row: int) -> None:
         if answer is None or (answer == "" and '""' not in slot.options):
@@ -69,7 +69,7 @@ class AnswerReader:
         except ValueError:
             text = None
         if text is None or not slot.accepts(text.encode()):
-            self._problem(pointer, f"{expected(slot)}, or null", answer)
+            self._problem(pointer, f"{expected_values(slot)}, or null", answer)
         else:
             self.taken.texts[slot.index, row] = slot, text
 
@@ -84,10 +84,10 @@ class AnswerReader:
             if name in answered:
                 self.read(part, answered[name], below, row)
             else:
-                self.closed(part, below, row)
+                self.lay_out_known(part, below, row)
         for place in node.properties:
             if place.name not in names:
-                self.closed(place.node, f"{pointer}/{escape(place.name)}", row)
+                self.lay_out_known(place.node, f"{pointer}/{escape(place.name)}", row)
         for name, rest in zip(opened, node.rest, strict=True):
             if answered:
                 self._open(rest, answered.get(name), pointer, row)
@@ -134,8 +134,8 @@ class AnswerReader:
         self.taken.problems += best.problems
 
     def _array(self, node: ArrayNode, answer: Any, pointer: str, row: int) -> None:
-        if self.wire.pinned(pointer):
-            self._pinned(node, answer, pointer, row)
+        if self.wire.known_items(pointer):
+            self._read_known_items(node, answer, pointer, row)
             return
         more, begin = answer, 0
         if node.prefix:
@@ -158,16 +158,16 @@ class AnswerReader:
             part, below = self._item(node, at, row)
             self.read(part, item, f"{pointer}/{at}", below)
 
-    def _pinned(self, node: ArrayNode, answer: Any, pointer: str, row: int) -> None:
+    def _read_known_items(self, node: ArrayNode, answer: Any, pointer: str, row: int) -> None:
         rows = dict(self.wire.rows(node, pointer))
         if not self._has(answer, [str(at) for at in rows], pointer):
             return
-        for at in range(self.wire.pinned(pointer)):
+        for at in range(self.wire.known_items(pointer)):
             part, below = self._item(node, at, row)
             if at in rows:
                 self.read(part, (answer or {}).get(str(at)), f"{pointer}/{at}", below)
             else:
-                self.closed(part, f"{pointer}/{at}", below)
+                self.lay_out_known(part, f"{pointer}/{at}", below)
 
     def _item(self, node: ArrayNode, at: int, row: int) -> tuple[Node, int]:
         """Returns an item's node and row: a new row, except for prefix items."""
@@ -190,7 +190,7 @@ def slot_pointers(node: Node, pointer: str) -> Iterator[str]:
             yield from slot_pointers(place.node, f"{pointer}/{escape(place.name)}")
 
 
-def shown(answer: Any) -> str:
+def shorten_answer(answer: Any) -> str:
     """Returns a part of an answer as text for a person, cut to `_SHOWN` characters."""
     text = scalar_text(answer) if isinstance(answer, str) else str(answer)
     text = "null" if answer is None else text

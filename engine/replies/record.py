@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from cinnabar.engine.layout import Layout, State, lay_out
 from cinnabar.engine.model import Row
 from cinnabar.engine.models.reader.inputs.questions import form_questions
-from cinnabar.engine.repair import repaired
+from cinnabar.engine.repair import repair_record
 from cinnabar.engine.replies.alignment import ABSENT, AlignedValue, Aligner
-from cinnabar.engine.replies.reading import AnswerReader, Taken, shown
-from cinnabar.engine.replies.wire import ROOT, Wire
+from cinnabar.engine.replies.provider_schema import ROOT, Wire
+from cinnabar.engine.replies.reading import AnswerReader, Taken, shorten_answer
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.engine.writing import Value, Writer, known_value
 from cinnabar.schemas.automata.canonical import parse
@@ -54,23 +54,23 @@ def read_answer(request: Request, wire: Wire, text: str) -> Filled | list[str]:
     taken = Taken()
     if wire.schema is not None:
         try:
-            answer = parse(_unfenced(text))
+            answer = parse(_without_fence(text))
         except ValueError as error:
             return [f"the whole answer: expected one JSON object, got other text ({error})"]
         root = wire.form.root
         if not isinstance(answer, dict) and not (answer is None and root.nullable):
-            return [f"/: expected an object, got {shown(answer)}"]
+            return [f"/: expected an object, got {shorten_answer(answer)}"]
         if not isinstance(root, ObjectNode):
             if not isinstance(answer, dict) or answer.keys() != {ROOT}:
-                return [f"/: expected an object with {ROOT!r} alone, got {shown(answer)}"]
+                return [f"/: expected an object with {ROOT!r} alone, got {shorten_answer(answer)}"]
             answer = answer[ROOT]
         AnswerReader(wire, taken).read(root, answer, "", -1)
     else:
-        AnswerReader(wire, taken).closed(wire.form.root, "", -1)
-    return taken.problems or unstated(request, taken.texts.values()) or record_of(request, taken, _value)
+        AnswerReader(wire, taken).lay_out_known(wire.form.root, "", -1)
+    return taken.problems or find_unstated(request, taken.texts.values()) or record_of(request, taken, _value)
 
 
-def unstated(request: Request, texts: Iterable[tuple[Slot, str | None]]) -> list[str]:
+def find_unstated(request: Request, texts: Iterable[tuple[Slot, str | None]]) -> list[str]:
     """Returns a problem for each text that is longer than the whole document, so that nothing there states it."""
     most = max(WRITTEN, len(request.passage.text))
     return [
@@ -81,7 +81,7 @@ def unstated(request: Request, texts: Iterable[tuple[Slot, str | None]]) -> list
     ]
 
 
-def _unfenced(text: str) -> str:
+def _without_fence(text: str) -> str:
     """Returns the answer without the code fence around it, if there is one."""
     fenced = _FENCED.fullmatch(text.strip())
     return fenced[1] if fenced else text
@@ -133,7 +133,7 @@ def record_of(
         id=request.id,
         record=writer.record,
         leaves=writer.leaves,
-        rows=_anchored(writer, offset),
+        rows=_anchor_rows(writer, offset),
         steps=0,
         reopened=0,
     )
@@ -163,7 +163,7 @@ def _otherwise(
     sparse = Writer(layout, values, offset, out)
     if _violation(form, sparse) is None:
         return sparse
-    other = repaired(layout, values, offset, form.judge, lambda at: _others(values[at]))
+    other = repair_record(layout, values, offset, form.judge, lambda at: _others(values[at]))
     missing = any(leaf.missing for leaf in writer.leaves.values())
     return other if other is not None and (missing or _values(other) == answered) else None
 
@@ -190,7 +190,7 @@ def _others(value: Value) -> list[tuple[float, Value]]:
     return [(value.absent_confidence, replace(value, absent=True))]
 
 
-def _anchored(writer: Writer, offset: int) -> dict[str, tuple[int, float]]:
+def _anchor_rows(writer: Writer, offset: int) -> dict[str, tuple[int, float]]:
     """Returns (anchor, confidence) of each row: it begins at its first value, else where the row before began."""
     starts: dict[str, tuple[int, float]] = {}
     begins: dict[str, list[tuple[int, float]]] = {}

@@ -35,7 +35,7 @@ def blocks_of(text: str) -> Blocks | None:
 
     Time is in proportion to the text.
     """
-    found = list(_labelled(text))
+    found = list(_labelled_values(text))
     names = [text[slice(*label)] for label, _ in found]
     times = Counter(names)
     first = next((name for name in names if times[name] >= _BLOCKS), None)
@@ -56,7 +56,7 @@ def blocks_of(text: str) -> Blocks | None:
     return Blocks(tuple((place[name],) for name in heads), tuple(found[at][0][0] for at in begins), cells)
 
 
-def _labelled(text: str) -> Iterator[tuple[Span, tuple[Span, ...]]]:
+def _labelled_values(text: str) -> Iterator[tuple[Span, tuple[Span, ...]]]:
     """Yields each label with the spans of its value, which may go on in the lines right below."""
     label: Span | None = None
     value: list[Span] = []

@@ -169,7 +169,7 @@ def _free_of_all(lines: Iterable[Line], crossed: float) -> list[Gap]:
     """Returns the stretches across the page that at most so many lines have words on."""
     bounds: list[tuple[float, int]] = []
     for line in lines:
-        for cell in _joined(line):
+        for cell in _covered_stretches(line):
             bounds += (cell[0], 1), (cell[1], -1)
     bounds.sort()
     free: list[Gap] = []
@@ -184,7 +184,7 @@ def _free_of_all(lines: Iterable[Line], crossed: float) -> list[Gap]:
     return free
 
 
-def _joined(line: Line) -> list[Gap]:
+def _covered_stretches(line: Line) -> list[Gap]:
     """Returns the stretches that a line's words cover."""
     covered: list[Gap] = []
     for word in line.words:

@@ -67,7 +67,7 @@ def with_headings(table: Table, text: str, above: int = 0) -> Table:
             columns.append([standing := own.get(row, standing) for row in range(len(table.rows))])
     known = {text[one[0][0] : one[-1][1]].rstrip(" :") for one in heads if one}
     spoken = {line.start for kind in kinds if len(kind) > 1 for line, _ in kind}
-    for label, value in _labelled(table, text, above, spoken):
+    for label, value in _labels_above(table, text, above, spoken):
         counts_rows = len(table.rows) >= _MANY and text[slice(*value)] == str(len(table.rows))
         if text[slice(*label)] in known or counts_rows:
             continue
@@ -93,7 +93,7 @@ def _lines_below(table: Table, text: str) -> dict[int, Span]:
     return {row: (end - len(text[start:end].lstrip()), end) for row, (start, end) in found.items()}
 
 
-def _labelled(table: Table, text: str, above: int, spoken: Collection[int]) -> list[tuple[Span, Span]]:
+def _labels_above(table: Table, text: str, above: int, spoken: Collection[int]) -> list[tuple[Span, Span]]:
     """Returns the labels and values of the lines above a table: behind a colon, or one beside the other.
 
     spoken: where lines begin that are headings of rows.

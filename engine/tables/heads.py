@@ -67,7 +67,7 @@ class Forms:
             found += column >= first and form_of(words_of(cells[column], self._text)) in usual
         return found
 
-    def filled(self, cells: Cells) -> int:
+    def count_filled(self, cells: Cells) -> int:
         """Returns the number of a line's cells in columns of figures that have words."""
         return sum(bool(cells[column]) for column in self._usual)
 
@@ -97,7 +97,7 @@ def head_lines(
             headings += 1
             continue
         # A head may have a figure among its words: "Under 18".
-        if 2 * forms.matches(own) >= max(1, forms.filled(own)) or (is_heading and left):
+        if 2 * forms.matches(own) >= max(1, forms.count_filled(own)) or (is_heading and left):
             break
         block.insert(0, at)
     named = {column for at in block for column, spans in enumerate(cells(at)) if spans}
@@ -122,7 +122,7 @@ def heads_of(lines: Sequence[Line], grid: Grid, head: Sequence[int], cells: Mapp
             for column, spans in enumerate(cells[at]):
                 heads[column] += spans
             continue
-        repeated = _repeated(cells[head[-1]], text)
+        repeated = _repeated_columns(cells[head[-1]], text)
         edges = [float("-inf"), *((one.right + two.left) / 2 for one, two in pairwise(own)), float("inf")]
         for cell, left, right in zip(own, edges, edges[1:], strict=False):
             for column in _under(cell, left, right, grid, lines[grid.lines[0]], repeated):
@@ -130,7 +130,7 @@ def heads_of(lines: Sequence[Line], grid: Grid, head: Sequence[int], cells: Mapp
     return tuple(tuple(own) for own in heads)
 
 
-def _repeated(own: Cells, text: str) -> frozenset[int]:
+def _repeated_columns(own: Cells, text: str) -> frozenset[int]:
     """Returns the columns whose heads in this line stand over other columns too: only a group tells these apart."""
     words = [words_of(spans, text) for spans in own]
     times = Counter(words)

@@ -78,7 +78,7 @@ def length_of(text: str, begins: Sequence[int], names: Sequence[str] = (), end: 
         return ListLength(0)
     end = len(text) if end is None else end
     starts = sorted({text.rfind("\n", 0, at) + 1 for at in begins})
-    gaps, numbered = _numbering(text, starts, end) if len(starts) == len(begins) else ([], False)
+    gaps, numbered = _number_gaps(text, starts, end) if len(starts) == len(begins) else ([], False)
     counts = _counts(text, starts, end)
     agreeing, missed = _by_kind(counts, len(begins))
     whole = _whole(counts, len(begins), names, text)
@@ -91,7 +91,7 @@ def length_of(text: str, begins: Sequence[int], names: Sequence[str] = (), end: 
     return ListLength(len(begins), told, at, agreeing + (told == len(begins)), numbered, (*gaps,))
 
 
-def _numbering(text: str, starts: Sequence[int], end: int) -> tuple[list[MissingRows], bool]:
+def _number_gaps(text: str, starts: Sequence[int], end: int) -> tuple[list[MissingRows], bool]:
     """Returns the gaps in the numbers of the rows, and whether the rows are numbered: their lines begin with 1, 2, 3, …
 
     They may begin anew with each group. Lines like the rows that have the number before the first one, or that behind
@@ -150,7 +150,7 @@ class _Count:
         """The words beside the number: counts of several parts of a list have the same."""
         return self.left, self.right
 
-    def named(self, stems: set[str]) -> bool:
+    def names_list(self, stems: set[str]) -> bool:
         """Returns whether a word beside the number is one for the list."""
         return any(word[:_STEM] in stems for word in self.kind if word)
 
@@ -223,10 +223,10 @@ def _whole(counts: Sequence[_Count], found: int, names: Sequence[str], text: str
     for one in counts:
         values.setdefault(one.kind, set()).add(one.value)
     alone = [one for one in counts if len(values[one.kind]) == 1]
-    named = [one for one in alone if one.named(stems) and one.is_plain(text)]
-    right = [one for one in alone if one.value == found and (one.named(stems) or one.follows_colon(text))]
+    named = [one for one in alone if one.names_list(stems) and one.is_plain(text)]
+    right = [one for one in alone if one.value == found and (one.names_list(stems) or one.follows_colon(text))]
     if right:
-        one = max(right, key=lambda count: count.named(stems))
+        one = max(right, key=lambda count: count.names_list(stems))
         return one.value, one.at
     far = max(1.0, _NEAR * found)
     wrong = [

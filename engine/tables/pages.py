@@ -57,10 +57,10 @@ class _Page:
         for line in part:
             level = next((n for n in sorted(self._near(line)) if _level(line, self.lines[n])), None)
             number = len(self.lines) if level is None else level
-            self.lines[number] = line if level is None else _joined(self.lines[number], line, text)
+            self.lines[number] = line if level is None else _join_lines(self.lines[number], line, text)
             self._place(number, self.lines[number])
 
-    def sorted(self) -> list[Line]:
+    def sorted_lines(self) -> list[Line]:
         """Returns the lines from top to bottom."""
         return sorted(self.lines.values(), key=lambda line: line.top + line.bottom)
 
@@ -73,10 +73,10 @@ def whole_lines(lines: Sequence[Line], text: str) -> list[Line]:
         if page is not None and part[0].boxed and page.takes(part):
             page.add(part, text)
             continue
-        found += page.sorted() if page is not None else []
+        found += page.sorted_lines() if page is not None else []
         page = _Page(part) if part[0].boxed else None
         found += part if page is None else []
-    return found + (page.sorted() if page is not None else [])
+    return found + (page.sorted_lines() if page is not None else [])
 
 
 def _parts(lines: Sequence[Line]) -> Iterator[list[Line]]:
@@ -101,7 +101,7 @@ def _level(one: Line, two: Line) -> bool:
     return apart <= _APART * min(one.bottom - one.top, two.bottom - two.top)
 
 
-def _joined(one: Line, two: Line, text: str) -> Line:
+def _join_lines(one: Line, two: Line, text: str) -> Line:
     words = tuple(sorted((*one.words, *two.words), key=lambda word: word.left))
     top, bottom = min(one.top, two.top), max(one.bottom, two.bottom)
     return replace(one, words=words, cells=cells_of(words, text), top=top, bottom=bottom)

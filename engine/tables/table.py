@@ -216,7 +216,7 @@ def has_labels(table: Table, text: str) -> bool:
 def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[int, Table]:
     """Returns the first line of a grid's table, which is `floor` or below, and the table."""
     head, first = _head(lines, coarse(lines, grid, text), floor, text)
-    grid = _fitted(lines, grid, head, text)
+    grid = _fit_head(lines, grid, head, text)
     # Lines above the head belong to another table.
     begin = min(head, default=grid.first)
     grid = replace(grid, lines=tuple(at for at in grid.lines if at >= begin))
@@ -240,7 +240,7 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
         is_count = counted.get(at, -1) in (len(rows), len(rows) - since)
         since = len(rows) if at in counted else since
         filled = {column for column, spans in enumerate(own) if spans and not is_count}
-        is_row = at in fitting or forms.matches(own) >= _FITTING * max(1, _filled(own, figures))
+        is_row = at in fitting or forms.matches(own) >= _FITTING * max(1, _count_filled(own, figures))
         if at >= first and is_row and _fills(own, usual):
             rows.append(TableRow(line.start, own))
             last = at
@@ -279,7 +279,7 @@ def _head(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[lis
     forms = Forms(fitting, figures, text)
 
     def is_row(at: int) -> bool:
-        return _fills(cells(at), usual) and 2 * forms.matches(cells(at)) > _filled(cells(at), figures)
+        return _fills(cells(at), usual) and 2 * forms.matches(cells(at)) > _count_filled(cells(at), figures)
 
     # In a table without figures the first line is the head.
     first = next(filter(is_row, grid.lines), None)
@@ -296,14 +296,14 @@ def _head(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[lis
 
 def _fills(cells: Cells, usual: frozenset[int]) -> bool:
     """Returns whether a line fills as many of the usual columns as a row does."""
-    return _filled(cells, usual) > _FILLED * len(usual)
+    return _count_filled(cells, usual) > _FILLED * len(usual)
 
 
-def _filled(cells: Cells, columns: frozenset[int]) -> int:
+def _count_filled(cells: Cells, columns: frozenset[int]) -> int:
     return sum(bool(cells[column]) for column in columns)
 
 
-def _fitted(lines: Sequence[Line], grid: Grid, head: Sequence[int], text: str) -> Grid:
+def _fit_head(lines: Sequence[Line], grid: Grid, head: Sequence[int], text: str) -> Grid:
     """Returns a grid whose gaps leave the words of the head whole, without those within a column.
 
     A column without a head, or without a cell, belongs to one beside it if only a blank parts them in nearly all rows
@@ -326,7 +326,7 @@ def _fitted(lines: Sequence[Line], grid: Grid, head: Sequence[int], text: str) -
             beside = [gap for gap in (column - 1, column) if 0 <= gap < len(grid.gaps)]
             sides = [gap for gap in beside if is_within(lines, grid, gap, blank)]
             if sides:
-                best = max(sides, key=lambda gap: _aligned(lines, without(grid, gap), gap))
+                best = max(sides, key=lambda gap: _aligned_share(lines, without(grid, gap), gap))
                 grid, column = without(grid, best), max(0, column - 1)
                 continue
         column += 1
@@ -342,7 +342,7 @@ def _is_first_word(
     return all(grid.column(part.left + 0.1) != column + 1 for at in head for part in lines[at].cells)
 
 
-def _aligned(lines: Sequence[Line], grid: Grid, column: int) -> float:
+def _aligned_share(lines: Sequence[Line], grid: Grid, column: int) -> float:
     """Returns the share of a column's cells that have the commonest left edge, or right edge if that is more."""
     extents = [extent for at in grid.lines if (extent := extent_in(lines[at], grid, column)) is not None]
     times = [Counter(round(extent[side]) for extent in extents).most_common(1)[0][1] for side in (0, 1)]

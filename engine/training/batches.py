@@ -151,7 +151,7 @@ class _Collation:
             asked = self.wording.of(target.question, kind)
             self.board.mask[i, j] = True
             self.board.kind[i, j] = kind
-            self.board.question[i, j] = self._asked(asked)
+            self.board.question[i, j] = self._question_number(asked)
             if isinstance(target, RowsTarget):
                 self.rows.append(((i, j), places_inside(target.places, window)))
                 continue
@@ -178,7 +178,7 @@ class _Collation:
             for first, last in inside(target.spans, window):
                 self.tags[i, first : last + 1] = kind
 
-    def _asked(self, question: Question) -> int:
+    def _question_number(self, question: Question) -> int:
         return self.asked.setdefault(question, len(self.asked))
 
     def _choose(self, seen: _BatchWindow, j: int, target: SlotTarget) -> None:
@@ -191,7 +191,7 @@ class _Collation:
             self.boolean[i, j] = target.option if target.option >= 0 else IGNORE
             return
         kept = some_options(target, self.rng)
-        options = [self._asked(target.options[o]) for o in kept]
+        options = [self._question_number(target.options[o]) for o in kept]
         printed = [target.printed[o] for o in kept]
         true = kept.index(target.option) if target.option >= 0 else IGNORE
         self.choices.append(_BatchChoice((i, j), options, printed, true))

@@ -135,7 +135,7 @@ def draw_window(passage: LabelledPassage, rng: random.Random) -> Window:
         held = sum(is_held(s, w) for s in passage.scalars)
         held += sum(w.first <= p < w.last for a in passage.arrays for p in a.places[:50])
         weights.append(0.5 + held)
-    return _shifted(rng.choices(passage.windows, weights)[0], len(passage.pieces), rng)
+    return _shift(rng.choices(passage.windows, weights)[0], len(passage.pieces), rng)
 
 
 def is_held(target: SlotTarget, window: Window) -> bool:
@@ -145,7 +145,7 @@ def is_held(target: SlotTarget, window: Window) -> bool:
     return any(window.first <= a and b < window.last for a, b in target.spans)
 
 
-def _shifted(window: Window, total: int, rng: random.Random) -> Window:
+def _shift(window: Window, total: int, rng: random.Random) -> Window:
     """Returns the window moved by up to a fifth of its length, because the place of a cut should not matter."""
     size = window.last - window.first
     first = min(max(0, window.first + rng.randint(-size // 5, size // 5)), max(0, total - size))

@@ -157,7 +157,7 @@ def _anchors(
             for slot, v in _leaves_of(part, item)
         ]
         possible.append([s for s in starts if s])
-    return _ascending(possible, *region)
+    return _ascending_places(possible, *region)
 
 
 def _worth(starts: list[list[int]], place: int, until: int) -> float:
@@ -191,7 +191,7 @@ class _PlacedRow:
     before: _PlacedRow | None
 
 
-def _ascending(rows: list[list[list[int]]], start: int, end: int) -> list[int]:
+def _ascending_places(rows: list[list[list[int]]], start: int, end: int) -> list[int]:
     """Returns the best ascending places of the rows, by their values up to the next row; a row may have none."""
     states = [_PlacedRow(-1, -1, 0.0, None)]
 

@@ -34,7 +34,7 @@ def losses(network: Network, batch: TrainingBatch) -> dict[str, Tensor]:
     out: dict[str, Tensor] = {}
 
     starts = network.starts(look)
-    supported, options_supported = _supported(network, batch, look, statements)
+    supported, options_supported = _window_support(network, batch, look, statements)
     absent = network.absences(look, starts, targets.starts, supported)
     known = ~targets.absent.isnan()
     if known.any():
@@ -114,7 +114,7 @@ def _row_losses(network: Network, batch: TrainingBatch, look: DecoderOutput) -> 
     return out
 
 
-def _supported(
+def _window_support(
     network: Network, batch: TrainingBatch, look: DecoderOutput, statements: Statements
 ) -> tuple[Tensor, Tensor]:
     """Returns the windows' support for choices and booleans, [N, S, SIGNS], and for options, [C, O, SIGNS].

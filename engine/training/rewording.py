@@ -40,15 +40,15 @@ class Rewording:
     def of(self, question: Question, kind: int) -> Question:
         """Returns the question as this batch words it; kind: the kind of its slot."""
         if question not in self._known:
-            self._known[question] = self._worded(question, kind)
+            self._known[question] = self._reword(question, kind)
         return self._known[question]
 
-    def _worded(self, question: Question, kind: int) -> Question:
+    def _reword(self, question: Question, kind: int) -> Question:
         if not self._misnamed or not question.note or _NEGATIVE.search(question.note):
-            return self._apart(reworded(question, self._rng), question, kind)
+            return self._apart(reword(question, self._rng), question, kind)
         other = self._names.get(kind, "")
         self._names[kind] = question.label
-        return replace(question, label=other) if other else reworded(question, self._rng)
+        return replace(question, label=other) if other else reword(question, self._rng)
 
     def _apart(self, worded: Question, question: Question, kind: int) -> Question:
         """Returns the question, at times told apart from another one of its document and kind ("not the …")."""
@@ -60,7 +60,7 @@ class Rewording:
         return replace(worded, note=note)
 
 
-def reworded(question: Question, rng: random.Random) -> Question:
+def reword(question: Question, rng: random.Random) -> Question:
     """Returns the question as it is, or by its name, its description or its first sentence alone, or as a question.
 
     The names of the objects around it stay: without them two parties' names would be one question. So does a note that

@@ -40,11 +40,11 @@ class Stopping:
         self._weights: dict[str, Tensor] = {}
 
     @property
-    def tired(self) -> bool:
+    def should_stop(self) -> bool:
         """Whether `patience.checks` measurements in a row brought no improvement."""
         return self.since >= self.patience.checks
 
-    def look(self, network: Network, gone: Callable[[], float]) -> float:
+    def take_measurement(self, network: Network, gone: Callable[[], float]) -> float:
         """Measures the network and keeps its weights if none were better.
 
         gone: the elapsed part of the schedule, in seconds or steps. Of two equally good states the later one is kept:

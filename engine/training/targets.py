@@ -101,7 +101,7 @@ def slot_target(
         known=bool(spans) or default >= 0,
         words=words,
         default=default,
-        unsigned=_unsigned(leaf, reader) if kind == KINDS.index("number") else None,
+        unsigned=_drops_sign(leaf, reader) if kind == KINDS.index("number") else None,
     )
 
 
@@ -129,7 +129,7 @@ def _default(question: Question, value: Any) -> int:
     return same[-1] if same else -1
 
 
-def _unsigned(leaf: LabelledLeaf, reader: MentionReader) -> bool | None:
+def _drops_sign(leaf: LabelledLeaf, reader: MentionReader) -> bool | None:
     """Returns whether a printed number's minus sign is not part of the value; None if the signs do not show it."""
     read = [reader.read(leaf.slot, span) for span in leaf.spans]
     if not read or not all(text is not None and text.startswith(b"-") for text in read):

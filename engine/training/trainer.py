@@ -129,7 +129,7 @@ def train(
     checkpoint = folder / CHECKPOINT
     spent, step, length = 0.0, 0, config.length
     if checkpoint.exists():
-        kept = _restored(checkpoint, network, optimizer, device)
+        kept = _restore(checkpoint, network, optimizer, device)
         spent, step = kept["spent"], kept["step"]
         if stopping is not None:
             stopping.restore(kept["stopping"])
@@ -149,9 +149,9 @@ def train(
         whole = length / 60 if config.steps is None else length
         return {"step": step, "minutes": spent / 60, "of": whole, **figures}
 
-    def measured() -> None:
+    def measure() -> None:
         if stopping is not None:
-            report(row(held_back=stopping.look(network, gone)))
+            report(row(held_back=stopping.take_measurement(network, gone)))
 
     def kept_so_far() -> dict[str, Any]:
         return {} if stopping is None else {"stopping": stopping.state(), "length": length}
@@ -169,14 +169,14 @@ def train(
     with saved_when_interrupted(save):
         while (now := gone()) < length:
             if stopping is not None and now >= stopping.due:
-                measured()
-                if stopping.tired:
+                measure()
+                if stopping.should_stop:
                     length = min(length, max(now, 1.0) / (1 - min(config.decay, 0.9)))
             factor = rate_at(now / length, config)
             for group in optimizer.param_groups:
                 group["lr"] = group["base"] * factor
             drawn = mix.draw(config.sources, config.each, config.budget)
-            batch = _moved(collate(drawn, wordpieces, rng, kinds), device)
+            batch = _to_device(collate(drawn, wordpieces, rng, kinds), device)
             parts = _learn(network, batch, optimizer, device)
             step += 1
             for k, v in parts.items():
@@ -189,12 +189,12 @@ def train(
                 save()
                 saved = time.monotonic()
     if stopping is not None:
-        measured()
+        measure()
         stopping.give_back(network)
     save()
 
 
-def _restored(
+def _restore(
     checkpoint: Path, network: Network, optimizer: torch.optim.Optimizer, device: torch.device
 ) -> dict[str, Any]:
     """Returns the checkpoint; network and optimizer take its state."""
@@ -256,7 +256,7 @@ def write_state(path: Path, state: dict[str, Any]) -> None:
     temporary.replace(path)
 
 
-def _moved(batch: TrainingBatch, device: torch.device) -> TrainingBatch:
+def _to_device(batch: TrainingBatch, device: torch.device) -> TrainingBatch:
     if device.type == "cpu":
         return batch
     targets = Targets(**{k: getattr(batch.targets, k).to(device) for k in Targets.__dataclass_fields__})

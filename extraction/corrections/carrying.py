@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cinnabar.extraction.corrections.units import HUMAN, OUT, Unit, at, scalars
+from cinnabar.extraction.corrections.units import HUMAN, MISSING, CorrectedPlace, at, scalars
 from cinnabar.extraction.store.records import LeafRow
 from cinnabar.schemas.automata.canonical import json_text, parse, scalar_text
 from cinnabar.schemas.form.fitting import branch_of, group_of
@@ -28,11 +28,11 @@ _SHARED = 50
 class Carried:
     """A place in another version of the schema, and the pointers of a person's values that the version cannot hold."""
 
-    unit: Unit
+    unit: CorrectedPlace
     lost: tuple[str, ...] = ()
 
 
-def carried(unit: Unit, there: Unit, form: Form, older: Form | None) -> Carried:
+def carry_over(unit: CorrectedPlace, there: CorrectedPlace, form: Form, older: Form | None) -> Carried:
     """Returns a place as the version of this form can hold it; `there` is what a run made of the place.
 
     `older` is the version that the person saw, None if it is lost: then all that the person did not say counts as new.
@@ -41,10 +41,10 @@ def carried(unit: Unit, there: Unit, form: Form, older: Form | None) -> Carried:
     node = node_at(form, unit.pointer)
     if node is None or unit.text is None:
         return Carried(unit)
-    value, made = parse(unit.text), OUT if there.text is None else parse(there.text)
+    value, made = parse(unit.text), MISSING if there.text is None else parse(there.text)
     carrier = _Carrier(unit, there)
     moved = carrier.carry(node, value, made, node_at(older, unit.pointer), (unit.pointer, unit.pointer, unit.pointer))
-    if moved is _REFUSED or moved is OUT or not isinstance(moved, (dict, list)):
+    if moved is _REFUSED or moved is MISSING or not isinstance(moved, (dict, list)):
         return Carried(unit)
     if json_text(moved) == json_text(value):
         return Carried(unit, tuple(carrier.lost))
@@ -64,16 +64,16 @@ def carried(unit: Unit, there: Unit, form: Form, older: Form | None) -> Carried:
     return Carried(here, tuple(carrier.lost))
 
 
-def lost_places(unit: Unit, form: Form) -> tuple[str, ...]:
+def lost_places(unit: CorrectedPlace, form: Form) -> tuple[str, ...]:
     """Returns the pointers of a person's values that the version of this form cannot hold.
 
     That a value is not in the document is lost with its whole place only.
     """
-    node, value = node_at(form, unit.pointer), OUT if unit.text is None else parse(unit.text)
-    if value is OUT or value is None:
+    node, value = node_at(form, unit.pointer), MISSING if unit.text is None else parse(unit.text)
+    if value is MISSING or value is None:
         return (unit.pointer,) if node is None else ()
     carrier = _Carrier(unit, unit)
-    kept = _REFUSED if node is None else carrier.carry(node, value, OUT, None, (unit.pointer,) * 3)
+    kept = _REFUSED if node is None else carrier.carry(node, value, MISSING, None, (unit.pointer,) * 3)
     return (unit.pointer,) if kept is _REFUSED else tuple(carrier.lost)
 
 
@@ -91,7 +91,7 @@ def _property(node: Node | None, name: str) -> Node | None:
 
 
 def _has(value: Any, place: str, pointer: str) -> bool:
-    return at(value, place.removeprefix(pointer)) is not OUT
+    return at(value, place.removeprefix(pointer)) is not MISSING
 
 
 def _is_absence(leaf: LeafRow, value: Any, pointer: str) -> bool:
@@ -108,8 +108,8 @@ _Pointers = tuple[str, str, str]
 class _Carrier:
     """One walk; `leaves` are those of values that the run gave, `empty` the places that have no value from anybody."""
 
-    unit: Unit
-    there: Unit
+    unit: CorrectedPlace
+    there: CorrectedPlace
     leaves: list[LeafRow] = field(default_factory=list)
     rows: dict[str, float] = field(default_factory=dict)
     lists: dict[str, float] = field(default_factory=dict)
@@ -137,7 +137,7 @@ class _Carrier:
         parts: dict[str, Any] = {}
         for place in node.properties:
             name, own = place.name, _below(places, place.name)
-            part = made.get(name, OUT) if isinstance(made, dict) else OUT
+            part = made.get(name, MISSING) if isinstance(made, dict) else MISSING
             known = _property(old, name)
             if name in value:
                 held = self.carry(place.node, value[name], part, known, own)
@@ -160,18 +160,18 @@ class _Carrier:
         self, parts: dict[str, Any], name: str, node: Node, part: Any, required: bool, places: _Pointers
     ) -> None:
         """Puts in what the run made of a property that the person said nothing of, else null where one must be."""
-        if part is not OUT:
+        if part is not MISSING:
             parts[name] = part
             own, _, from_run = places
 
-            def moved(pointer: str) -> str:
+            def move(pointer: str) -> str:
                 return own + pointer.removeprefix(from_run)
 
             there = self.there
             mine = (leaf for leaf in there.leaves if lies_within(leaf.pointer, from_run))
-            self.leaves += [replace(leaf, pointer=moved(leaf.pointer)) for leaf in mine]
-            self.rows |= {moved(one): sure for one, sure in there.rows.items() if lies_within(one, from_run)}
-            self.lists |= {moved(one): sure for one, sure in there.lists.items() if lies_within(one, from_run)}
+            self.leaves += [replace(leaf, pointer=move(leaf.pointer)) for leaf in mine]
+            self.rows |= {move(one): sure for one, sure in there.rows.items() if lies_within(one, from_run)}
+            self.lists |= {move(one): sure for one, sure in there.lists.items() if lies_within(one, from_run)}
         elif required and node.nullable:
             parts[name] = None
             self.empty.append(places[0])
@@ -179,7 +179,7 @@ class _Carrier:
     def _array(self, node: ArrayNode, value: list[Any], made: Any, old: Node | None, places: _Pointers) -> Any:
         rows = made if isinstance(made, list) else []
         own = old if isinstance(old, ArrayNode) else None
-        same, first = matched(value, rows), len(node.prefix)
+        same, first = match_items(value, rows), len(node.prefix)
         moved = []
         for number, item in enumerate(value):
             part = node.prefix[number] if number < first else node.item
@@ -188,7 +188,7 @@ class _Carrier:
             of = None if own is None else own.prefix[number] if number < len(own.prefix) else own.item
             other = same.get(number)
             inner = tuple(f"{place}/{step}" for place, step in zip(places, (number, number, other), strict=True))
-            row = self.carry(part, item, OUT if other is None else rows[other], of, (inner[0], inner[1], inner[2]))
+            row = self.carry(part, item, MISSING if other is None else rows[other], of, (inner[0], inner[1], inner[2]))
             if row is _REFUSED:
                 return _REFUSED
             moved.append(row)
@@ -205,7 +205,7 @@ def _below(places: _Pointers, name: str) -> _Pointers:
     return own, fixed, made
 
 
-def matched(items: Sequence[Any], others: Sequence[Any]) -> dict[int, int]:
+def match_items(items: Sequence[Any], others: Sequence[Any]) -> dict[int, int]:
     """Returns the items of one list that are those of another, by index, each at most once.
 
     Two items belong together by the values that they share, rare ones most; among equals the nearest ones do.

@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from cinnabar.extraction.corrections.units import Unit
+from cinnabar.extraction.corrections.units import CorrectedPlace
 from cinnabar.extraction.documents.content.document import Evidence, Span
 from cinnabar.extraction.store.records import Record
 from cinnabar.schemas.pointers import above, lies_within
@@ -39,7 +39,7 @@ class Action(StrEnum):
 
 
 #: What takes a document out of its schema.
-TAKING_OUT = frozenset({Action.OTHER_KIND, Action.NO_PART})
+EXCLUDING = frozenset({Action.OTHER_KIND, Action.NO_PART})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Correction:
     who: str
     made: datetime
     undone: datetime | None = None
-    units: Sequence[Unit] = ()
+    units: Sequence[CorrectedPlace] = ()
     undone_by: str = ""
 
     @property
@@ -162,9 +162,9 @@ def in_force(corrections: Iterable[Correction]) -> tuple[Correction, ...]:
     return tuple(one for one in corrections if one.undone is None)
 
 
-def counting_of(corrections: Sequence[Correction]) -> list[tuple[Correction, Unit]]:
+def counting_of(corrections: Sequence[Correction]) -> list[tuple[Correction, CorrectedPlace]]:
     """Returns the places that these corrections fix, oldest first, without those that a later one fixes again."""
-    counting: list[tuple[Correction, Unit]] = []
+    counting: list[tuple[Correction, CorrectedPlace]] = []
     taken: set[str] = set()
     for one in reversed(corrections):
         for unit in reversed(one.units):
@@ -174,12 +174,12 @@ def counting_of(corrections: Sequence[Correction]) -> list[tuple[Correction, Uni
     return counting[::-1]
 
 
-def counting_units(corrections: Sequence[Correction]) -> list[Unit]:
+def counting_units(corrections: Sequence[Correction]) -> list[CorrectedPlace]:
     """Returns the places of `counting_of` alone."""
     return [unit for _, unit in counting_of(corrections)]
 
 
-def concerned(corrections: Sequence[Correction], pointers: Iterable[str]) -> list[Correction]:
+def find_concerned(corrections: Sequence[Correction], pointers: Iterable[str]) -> list[Correction]:
     """Returns those of these corrections, oldest first, whose places meet one of these or each other's."""
     places = set(pointers)
     meeting: dict[str, Correction] = {}

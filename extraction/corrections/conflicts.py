@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
-from cinnabar.extraction.corrections.changes import TAKING_OUT, Action, Change, Correction
+from cinnabar.extraction.corrections.changes import EXCLUDING, Action, Change, Correction
 from cinnabar.extraction.corrections.stored import CorrectedState
-from cinnabar.extraction.corrections.units import OUT, at, place_of, text_at
+from cinnabar.extraction.corrections.units import MISSING, at, place_of, text_at
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import Overtaken, OvertakenPlace
 from cinnabar.schemas.pointers import escape, lies_within
@@ -22,9 +22,9 @@ from cinnabar.schemas.pointers import escape, lies_within
 _DIGITS = 16
 
 
-def sight(value: Any, other_kind: bool = False) -> str:
+def place_digest(value: Any, other_kind: bool = False) -> str:
     """Returns the digest of a place's parsed value, OUT if the record leaves it out; `other_kind` as in the state."""
-    text = "-" if value is OUT else json.dumps(value, default=_number, separators=(",", ":"))
+    text = "-" if value is MISSING else json.dumps(value, default=_number, separators=(",", ":"))
     return hashlib.sha256(f"{other_kind:d}{text}".encode()).hexdigest()[:_DIGITS]
 
 
@@ -32,18 +32,18 @@ def _number(value: Decimal) -> dict[str, str]:
     return {"": str(value)}
 
 
-def sights(state: CorrectedState) -> dict[str, str]:
+def place_digests(state: CorrectedState) -> dict[str, str]:
     """Returns the digests of all places of a record by pointer: values outside of lists, objects, lists, and rows.
 
     The pointer "-" has that of a place which is left out.
     """
-    return {pointer: sight(value, state.other_kind) for pointer, value in _places(_value(state), "")} | {
-        "-": sight(OUT, state.other_kind)
+    return {pointer: place_digest(value, state.other_kind) for pointer, value in _places(_value(state), "")} | {
+        "-": place_digest(MISSING, state.other_kind)
     }
 
 
 def _value(state: CorrectedState) -> Any:
-    return OUT if state.record is None else parse(state.record.text)
+    return MISSING if state.record is None else parse(state.record.text)
 
 
 def _places(value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
@@ -66,7 +66,7 @@ def check_seen(state: CorrectedState, changes: Sequence[Change]) -> None:
         for change in changes
         if change.seen is not None and not _is_so(state, value, change)
         for place in [_seen_place(value, change)]
-        if change.seen not in {sight(at(value, one), state.other_kind) for one in (place, change.pointer)}
+        if change.seen not in {place_digest(at(value, one), state.other_kind) for one in (place, change.pointer)}
     ]
     if late:
         raise Overtaken(state.path, late)
@@ -83,7 +83,7 @@ def _seen_place(value: Any, change: Change) -> str:
 
 def _is_so(state: CorrectedState, value: Any, change: Change) -> bool:
     """Returns whether the record is already as this change wants it."""
-    if change.action in TAKING_OUT:
+    if change.action in EXCLUDING:
         return state.other_kind
     if state.other_kind:
         return False
@@ -103,6 +103,6 @@ def _last(state: CorrectedState, place: str) -> tuple[str, bool]:
 
 
 def _concerns(one: Correction, place: str) -> bool:
-    if one.action in TAKING_OUT or not place:
+    if one.action in EXCLUDING or not place:
         return True
     return any(lies_within(unit.pointer, place) or lies_within(place, unit.pointer) for unit in one.units)

@@ -12,8 +12,8 @@ from cinnabar.extraction.corrections.changes import counting_units, in_force
 from cinnabar.extraction.corrections.corrected_rows import corrected_rows, other_kind_outcome
 from cinnabar.extraction.corrections.renaming import renamed_corrections, renamed_record, renames_between
 from cinnabar.extraction.corrections.revising import Rules, judged_again, spelled_record, with_corrections
-from cinnabar.extraction.corrections.stored import Base, CorrectedState, CorrectionRows, states
-from cinnabar.extraction.corrections.units import HUMAN, RecordInWork, Unit, text_at
+from cinnabar.extraction.corrections.stored import CorrectedState, CorrectionRows, ModelResult, states
+from cinnabar.extraction.corrections.units import HUMAN, CorrectedPlace, RecordDraft, text_at
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import Key
@@ -33,7 +33,7 @@ class CorrectedRun:
     rules: Rules
     keeps: bool = False
 
-    def revised(
+    def revise(
         self, store: Store, outcomes: Sequence[Outcome], rows: CorrectionRows
     ) -> tuple[list[Outcome], dict[str, CorrectedState]]:
         """Returns the outcomes with the corrections in force, and the states before of these documents, by digest.
@@ -42,23 +42,23 @@ class CorrectedRun:
         """
         name = self.rules.source.name
         wanted = {(one.digest, name) for one in outcomes if one.digest and in_force(rows.of((one.digest, name)))}
-        stored = states(store.out, store.committed(), wanted, rows)[0] if wanted else {}
+        stored = states(store.out, store.commits(), wanted, rows)[0] if wanted else {}
         # They have the names of the version that is stored; here those of this run's version count.
         here = self.rules.source.fingerprint
         before = {
             pair: replace(state, corrections=renamed_corrections(store.out, rows.of(pair), name, here))
             for pair, state in stored.items()
         }
-        bases: dict[str, Base] = {}
-        corrected = [self._revised(one, before.get((one.digest, name)), bases) for one in outcomes]
+        bases: dict[str, ModelResult] = {}
+        corrected = [self._revise(one, before.get((one.digest, name)), bases) for one in outcomes]
         return corrected, {digest: replace(before[digest, name], base=base) for digest, base in bases.items()}
 
-    def _revised(self, outcome: Outcome, state: CorrectedState | None, bases: dict[str, Base]) -> Outcome:
+    def _revise(self, outcome: Outcome, state: CorrectedState | None, bases: dict[str, ModelResult]) -> Outcome:
         if state is None or outcome.status == "skipped":
             return outcome
         if state.other_kind:
             return other_kind_outcome(outcome.path, outcome.digest, outcome.schema)
-        base = Base.of(outcome)
+        base = ModelResult.of(outcome)
         if base is None or outcome.record is None:
             return outcome
         if self.keeps and state.outcome is not None:
@@ -70,24 +70,24 @@ class CorrectedRun:
         judged = judged_again(replace(outcome, record=revised.record), base, self.rules)
         return replace(judged, detail=revised.detail(judged.detail))
 
-    def _made(self, record: Record, state: CorrectedState, kept: Sequence[Unit]) -> Record:
+    def _made(self, record: Record, state: CorrectedState, kept: Sequence[CorrectedPlace]) -> Record:
         """Returns a record with what models had made of these places before."""
         assert state.outcome is not None
-        draft, form = RecordInWork(record), self.rules.compiled.form
+        draft, form = RecordDraft(record), self.rules.compiled.form
         renames = Renames()
         if self.rules.out is not None:
             own = self.rules.source
             renames = renames_between(self.rules.out, own.name, state.schema_fingerprint, own.fingerprint)
-        before = RecordInWork(renamed_record(state.outcome.record, renames))
+        before = RecordDraft(renamed_record(state.outcome.record, renames))
         for unit in kept:
             made = before.unit(unit.pointer)
-            draft.put_unit(self.rules.carried(made, record, state.schema_fingerprint).unit, form)
+            draft.put_unit(self.rules.carry(made, record, state.schema_fingerprint).unit, form)
         with suppress(NotAccepted):
             return draft.record(spelled_record(draft, record, self.rules))
         return record
 
 
-def _has(record: Record, unit: Unit) -> bool:
+def _has(record: Record, unit: CorrectedPlace) -> bool:
     """Returns True if a record has a value of a person at this place already."""
     leaves = [leaf for leaf in record.leaves if lies_within(leaf.pointer, unit.pointer)]
     if leaves:

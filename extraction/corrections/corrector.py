@@ -12,10 +12,10 @@ from pathlib import Path
 
 from cinnabar.extraction.corrections import journal
 from cinnabar.extraction.corrections.changes import Action, Change, Correction, Reviewed, in_force
-from cinnabar.extraction.corrections.conflicts import check_seen, sights
+from cinnabar.extraction.corrections.conflicts import check_seen, place_digests
 from cinnabar.extraction.corrections.corrected_rows import check_stored
 from cinnabar.extraction.corrections.editing import entry_of_changes, entry_of_undo
-from cinnabar.extraction.corrections.entries import Step, after_entry, after_waiting_entry
+from cinnabar.extraction.corrections.entries import Transition, after_entry, after_waiting_entry
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.revising import first_values, guesses_of
 from cinnabar.extraction.corrections.stored import CorrectedState, correction_rows, states
@@ -44,7 +44,7 @@ class Corrector:
     def commit(self) -> None:
         """Commits what waits, unless a run holds the folder; what cannot be committed now waits on."""
         with contextlib.suppress(CinnabarError, OSError):
-            if journal.waiting(self._out) and not is_locked(self._out):
+            if journal.waiting_corrections(self._out) and not is_locked(self._out):
                 open_folder(self._out).close()
 
     def state(self, document: str, schema_name: str) -> Reviewed:
@@ -52,7 +52,7 @@ class Corrector:
 
         Raises UsageError if the folder has no outcome of the document under this schema.
         """
-        return _reviewed(self._state(document, schema_name))
+        return _review_of(self._state(document, schema_name))
 
     def correct(
         self, document: str, schema_name: str, changes: Sequence[Change], who: str, content: Document | None = None
@@ -64,12 +64,12 @@ class Corrector:
         if a place is not as the person saw it; UsageError for a change that makes no sense, or if there is no record.
         """
         with self._mutex:
-            with journal.writing(self._out):
+            with journal.lock_journal(self._out):
                 state = self._state(document, schema_name)
                 check_seen(state, changes)
                 entry = entry_of_changes(self._out, state, changes, who, content)
                 if not entry.corrections:
-                    return _reviewed(state)
+                    return _review_of(state)
                 step = self._write(state, entry)
             return self._commit(step)
 
@@ -89,11 +89,11 @@ class Corrector:
         its schema then.
         """
         with self._mutex:
-            with journal.writing(self._out):
+            with journal.lock_journal(self._out):
                 state = self._state(document, schema_name)
                 entry = entry_of_undo(state, identities, who, of_packet)
                 if not entry.undone:
-                    return _reviewed(state)
+                    return _review_of(state)
                 check_seen(state, [Change(Action.ACCEPT, "", None, (), seen)])
                 step = self._write(state, entry)
             return self._commit(step)
@@ -101,7 +101,7 @@ class Corrector:
     def _state(self, document: str, schema_name: str) -> CorrectedState:
         # In this order: an entry goes after its commit, so one that is gone from the first listing is in the second.
         pair = document, schema_name
-        entries = [one for one in journal.waiting(self._out) if (one.document, one.schema_name) == pair]
+        entries = [one for one in journal.waiting_corrections(self._out) if (one.document, one.schema_name) == pair]
         while True:
             committed = manifests.read_live(self._out)
             try:
@@ -132,7 +132,7 @@ class Corrector:
         except Exception:  # whoever commits it sets it aside, and says so
             return state
 
-    def _write(self, state: CorrectedState, entry: WaitingCorrection) -> Step:
+    def _write(self, state: CorrectedState, entry: WaitingCorrection) -> Transition:
         """Judges an entry and makes it durable. Raises Refused, and nothing is durable then."""
         try:
             after = after_entry(self._out, state, entry)
@@ -142,36 +142,36 @@ class Corrector:
         except NotStored as error:
             raise Refused(state.path, [(error.pointer, error.why)], "cannot be stored") from error
         journal.write(self._out, entry)
-        return Step(entry, state, after)
+        return Transition(entry, state, after)
 
-    def _commit(self, step: Step) -> Reviewed:
+    def _commit(self, step: Transition) -> Reviewed:
         """Commits and publishes what waits if no run holds the folder; else that run does it.
 
         What cannot be committed now, as on a full disk, waits on: it is durable, so this is no failure of the change.
         """
         # Who finds the folder locked by another correction leaves it to that one, which looks again when it is done.
         for _ in range(0 if self._behind else _LOOKS):
-            if not journal.waiting(self._out, step.entry) or is_locked(self._out):
+            if not journal.waiting_corrections(self._out, step.entry) or is_locked(self._out):
                 break
             try:
                 open_folder(self._out, step).close()
             except (InUse, RunError):
                 break
-        return _reviewed(step.after, step.before)
+        return _review_of(step.after, step.before)
 
 
 def corrections(out: Path) -> list[Correction]:
     """Returns all corrections in force, those that wait for their commit too, oldest first."""
-    entries = journal.waiting(out)
+    entries = journal.waiting_corrections(out)
     rows = correction_rows(out.absolute(), manifests.read_live(out))
     for entry in entries:
         rows.add(entry)
     return sorted((one for pair in rows.pairs for one in in_force(rows.of(pair))), key=lambda one: one.identity)
 
 
-def _reviewed(state: CorrectedState, before: CorrectedState | None = None) -> Reviewed:
-    now = sights(state)
-    was = {} if before is None else sights(before)
+def _review_of(state: CorrectedState, before: CorrectedState | None = None) -> Reviewed:
+    now = place_digests(state)
+    was = {} if before is None else place_digests(before)
     moved = {pointer: (seen, now.get(pointer, now["-"])) for pointer, seen in was.items()}
     moved |= {pointer: (was["-"], seen) for pointer, seen in now.items() if was and pointer not in was}
     return Reviewed(

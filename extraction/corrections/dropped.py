@@ -22,7 +22,7 @@ def check_corrections_kept(store: Store, source: SchemaSource, compiled: Compile
 
     A version that has records in the folder was let in before.
     """
-    commits = store.committed()
+    commits = store.commits()
     if any(entry.schema_fingerprint == source.fingerprint and entry.records for entry in commits):
         return
     rows, lost = correction_rows(store.out, commits), Counter[str]()

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cinnabar.extraction.corrections.changes import TAKING_OUT, Action, Change, Correction, Undo
+from cinnabar.extraction.corrections.changes import EXCLUDING, Action, Change, Correction, Undo
 from cinnabar.extraction.corrections.journal import WaitingCorrection, new_identity
 from cinnabar.extraction.corrections.revising import Rules, guesses_of, rules_of, spelled_record
 from cinnabar.extraction.corrections.stored import CorrectedState
 from cinnabar.extraction.corrections.units import (
     HUMAN,
-    OUT,
-    RecordInWork,
+    MISSING,
+    RecordDraft,
     at,
     lists_in,
     place_of,
@@ -46,7 +46,7 @@ def entry_of_changes(
     entry = WaitingCorrection(identity, state.document, state.schema_name)
     names = state.document, state.schema_name, state.schema_fingerprint
     new = Correction(identity, *names, Action.OTHER_KIND, "", None, None, None, who, now())
-    if any(change.action in TAKING_OUT for change in changes):
+    if any(change.action in EXCLUDING for change in changes):
         if len(changes) > 1:
             raise UsageError("correct: expected other_kind alone, because it stands for the whole document")
         said = replace(new, action=changes[0].action, pointer=changes[0].pointer)
@@ -92,9 +92,9 @@ def _corrections(
             f"{state.path}: there is no record to correct ({state.code or state.status}); read it again first"
         )
     rules = rules_of(out, state.schema_name, state.schema_fingerprint)
-    draft = RecordInWork(record)
+    draft = RecordDraft(record)
     editing = _Editing(draft, rules, document, guesses_of(state))
-    fixes = [editing.make(change) for asked in changes for change in editing.stored(asked)]
+    fixes = [editing.make(change) for asked in changes for change in editing.stored_changes(asked)]
     try:
         text = spelled_record(draft, record, rules)
     except NotAccepted as problem:
@@ -132,26 +132,26 @@ class _Fix:
 
 @dataclass(slots=True)
 class _Editing:
-    draft: RecordInWork
+    draft: RecordDraft
     rules: Rules
     document: Document | None
     guesses: frozenset[str]
 
-    def stored(self, asked: Change) -> list[Change]:
+    def stored_changes(self, asked: Change) -> list[Change]:
         """Returns the changes that are stored for this one: an insertion is its list, an acceptance has no guesses."""
         if asked.action is Action.INSERT:
             over, _, last = asked.pointer.rpartition("/")
             held = at(self.draft.value, over)
             rows = list(held) if isinstance(held, list) else []
-            if held is not None and held is not OUT and not isinstance(held, list):
+            if held is not None and held is not MISSING and not isinstance(held, list):
                 raise UsageError(f"{asked.pointer}: expected the place of a row, but {over or '/'} is no list")
-            rows.insert(_index(asked.pointer, last, len(rows)), _parsed(asked))
+            rows.insert(_index(asked.pointer, last, len(rows)), _parse_value(asked))
             made = replace(asked, action=Action.LIST, pointer=over, after=json_text(rows), spans=())
             return [made, replace(asked, action=Action.VALUE)] if asked.spans else [made]
         if asked.action is not Action.ACCEPT:
             return [asked]
         # Who accepts a place of an object that is null or left out accepts that.
-        around = (one for one in above(asked.pointer) if one and at(self.draft.value, one) in (None, OUT))
+        around = (one for one in above(asked.pointer) if one and at(self.draft.value, one) in (None, MISSING))
         if (outer := next(around, asked.pointer)) != asked.pointer:
             return [replace(asked, pointer=outer)]
         within = {one for one in self._open() if one != asked.pointer and lies_within(one, asked.pointer)}
@@ -181,9 +181,9 @@ class _Editing:
         if change.action is Action.ACCEPT:
             evidence = self._accept(pointer)
         elif change.action is Action.VALUE:
-            self._value(pointer, _parsed(change), evidence)
+            self._value(pointer, _parse_value(change), evidence)
         elif change.action is Action.LIST:
-            items = _parsed(change)
+            items = _parse_value(change)
             if not isinstance(items, list):
                 raise UsageError(f"{pointer}: expected a whole list as a JSON array, got {change.after}")
             self._list(pointer, items)
@@ -205,7 +205,7 @@ class _Editing:
         mine = [
             leaf for leaf in draft.leaves.values() if lies_within(leaf.pointer, pointer) and leaf.pointer not in left
         ]
-        if at(draft.value, pointer) is OUT and not mine:
+        if at(draft.value, pointer) is MISSING and not mine:
             raise UsageError(f"{pointer}: expected a place of the record; `cinnabar show` lists them")
         draft.know(map(sure, mine), {}, {})
         draft.rows |= dict.fromkeys((one for one in draft.rows if lies_within(one, pointer)), 1.0)
@@ -242,7 +242,7 @@ class _Editing:
             most = len(holder) - (number + 1 < len(steps)) if isinstance(holder, list) else 0
             if isinstance(holder, list):
                 _index(pointer, step, most)
-            if holder is not OUT and holder is not None and not isinstance(holder, (dict, list)):
+            if holder is not MISSING and holder is not None and not isinstance(holder, (dict, list)):
                 held = json_text(holder)[:60]
                 raise UsageError(f"{pointer}: expected a place of the record; {around} holds {held}")
 
@@ -280,7 +280,7 @@ class _Editing:
         """Writes a field of many rows; all else that is known of them stays."""
         for part in change.parts:
             row, _, name = part.pointer.rpartition("/")
-            value, evidence = _parsed(part), self._evidence(part)
+            value, evidence = _parse_value(part), self._evidence(part)
             at(self.draft.value, row)[unescape(name)] = value
             if evidence is not None:
                 evidence = replace(evidence, place=" › ".join(filter(None, (evidence.place, change.after))))
@@ -291,7 +291,7 @@ class _Editing:
     def _absent(self, pointer: str) -> None:
         draft, form = self.draft, self.rules.compiled.form
         parent, _, last = pointer.rpartition("/")
-        holder = at(draft.value, parent) if pointer else OUT
+        holder = at(draft.value, parent) if pointer else MISSING
         if isinstance(holder, list):
             gone_row = _index(pointer, last, len(holder) - 1)
             self._list(parent, [item for number, item in enumerate(holder) if number != gone_row])
@@ -299,10 +299,10 @@ class _Editing:
         self._check_parent(pointer)
         had = isinstance(holder, dict) and unescape(last) in holder
         old = [leaf.pointer for leaf in draft.leaves.values() if lies_within(leaf.pointer, pointer)]
-        ways: tuple[Any, ...] = (None, OUT) if had else (OUT, None)
+        ways: tuple[Any, ...] = (None, MISSING) if had else (MISSING, None)
         for value in ways:
             draft.put(pointer, value, form)
-            if self._allowed():
+            if self._is_allowed():
                 break
         else:
             draft.put(pointer, ways[0], form)
@@ -312,7 +312,7 @@ class _Editing:
             [LeafRow(one, None, 1.0, HUMAN) for one in gone] or [LeafRow(pointer, text, 1.0, HUMAN)], {}, {}
         )
 
-    def _allowed(self) -> bool:
+    def _is_allowed(self) -> bool:
         try:
             self.rules.compiled.canonical(self.draft.value)
         except NotAccepted:
@@ -343,7 +343,7 @@ def _index(pointer: str, step: str, most: int) -> int:
     return index
 
 
-def _parsed(change: Change) -> Any:
+def _parse_value(change: Change) -> Any:
     if change.after is None:
         raise UsageError(f"{change.pointer}: expected the new value as JSON, got none")
     try:

@@ -18,7 +18,7 @@ from cinnabar.schemas.errors import NotAccepted
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Transition:
     """An entry that is judged and fits its columns, with the states of its document before and after it."""
 
     entry: WaitingCorrection

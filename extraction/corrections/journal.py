@@ -21,7 +21,7 @@ from cinnabar.extraction.corrections.changes import Action, Correction, Undo
 from cinnabar.extraction.corrections.units import evidence_from, evidence_json, units_from, units_json
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import TEMPORARY, make_folder, sync_folder, waited_lock, write_bytes
-from cinnabar.extraction.store.own_names import check_links, own_name
+from cinnabar.extraction.store.path_safety import check_links, own_name
 from cinnabar.extraction.store.waiting_corrections import UNSTORED, WAITING, waiting_files
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import RunError
@@ -53,18 +53,18 @@ def new_identity(after: str = "") -> str:
 
 
 @contextlib.contextmanager
-def writing(out: Path) -> Iterator[None]:
+def lock_journal(out: Path) -> Iterator[None]:
     """Holds the lock of the waiting corrections, and removes what a dead process left unfinished there.
 
     Raises InUse if another process holds it for long, RunError if the folder cannot be written to.
     """
     folder = out / WAITING
     check_links(out)
-    with _storing(out):
+    with _name_storing_errors(out):
         make_folder(folder)
         lock = waited_lock(folder)
     try:
-        with _storing(out):
+        with _name_storing_errors(out):
             for path in folder.glob(f"{TEMPORARY}*"):
                 path.unlink(missing_ok=True)
         yield
@@ -73,7 +73,7 @@ def writing(out: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _storing(out: Path) -> Iterator[None]:
+def _name_storing_errors(out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -97,7 +97,7 @@ def write(out: Path, entry: WaitingCorrection) -> None:
         ],
     }
     path = out / WAITING / f"{entry.identity}.json"
-    with _storing(out):
+    with _name_storing_errors(out):
         try:
             write_bytes(path, orjson.dumps(content) + b"\n")
         except OSError:
@@ -106,7 +106,7 @@ def write(out: Path, entry: WaitingCorrection) -> None:
             raise
 
 
-def waiting(out: Path, own: WaitingCorrection | None = None) -> list[WaitingCorrection]:
+def waiting_corrections(out: Path, own: WaitingCorrection | None = None) -> list[WaitingCorrection]:
     """Returns the entries that wait for their commit, oldest first, without those of `broken`.
 
     `own` is an entry that this process wrote, which is not read again.

@@ -50,12 +50,12 @@ def learned_rows(out: Path, forms: Mapping[str, Form]) -> Learned:
             if plain:
                 found[lookup.table, lookup.returns][plain].append((value, one.document, one.evidence is not None))
     return {
-        table: {words: value for words, given in known.items() if (value := _agreed(given)) is not None}
+        table: {words: value for words, given in known.items() if (value := _agreed_value(given)) is not None}
         for table, known in found.items()
     }
 
 
-def _agreed(said: Sequence[tuple[Any, str, bool]]) -> str | None:
+def _agreed_value(said: Sequence[tuple[Any, str, bool]]) -> str | None:
     """Returns the one value that people gave, if a mark or two documents tell that its words are those."""
     values, documents = {value for value, *_ in said}, {document for _, document, _ in said}
     told = len(documents) > 1 or any(marked for *_, marked in said)

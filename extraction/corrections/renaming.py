@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from cinnabar.extraction.corrections.changes import Correction
-from cinnabar.extraction.corrections.units import Unit
+from cinnabar.extraction.corrections.units import CorrectedPlace
 from cinnabar.extraction.store.records import Record
 from cinnabar.extraction.store.stored_schemas import source_of
 from cinnabar.schemas import compile_schema
@@ -46,8 +46,8 @@ def renamed_record(record: Record, renames: Renames) -> Record:
     )
 
 
-def _renamed_unit(unit: Unit, renames: Renames) -> Unit:
-    return Unit(
+def _renamed_unit(unit: CorrectedPlace, renames: Renames) -> CorrectedPlace:
+    return CorrectedPlace(
         renames.pointer(unit.pointer),
         None if unit.text is None else json_text(renames.value(parse(unit.text), unit.pointer)),
         tuple(replace(leaf, pointer=renames.pointer(leaf.pointer)) for leaf in unit.leaves),

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from cinnabar.extraction.corrections.carrying import Carried, carried
-from cinnabar.extraction.corrections.changes import Correction, concerned, counting_of
-from cinnabar.extraction.corrections.stored import Base, CorrectedState
-from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, RecordInWork, Unit, text_at
+from cinnabar.extraction.corrections.carrying import Carried, carry_over
+from cinnabar.extraction.corrections.changes import Correction, counting_of, find_concerned
+from cinnabar.extraction.corrections.stored import CorrectedState, ModelResult
+from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, CorrectedPlace, RecordDraft, text_at
 from cinnabar.extraction.plan.run_options import OnCheck
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.checks.judgement import CODE as CHECK_FAILED
@@ -51,7 +51,7 @@ class Rules:
         """Returns where a record's text breaks the schema; a text is judged once while its correction is made."""
         return _violations(self.validator, text)
 
-    def carried(self, unit: Unit, record: Record, fingerprint: str) -> Carried:
+    def carry(self, unit: CorrectedPlace, record: Record, fingerprint: str) -> Carried:
         """Returns a place that was fixed under the version with this fingerprint as this one can hold it."""
         if fingerprint == self.source.fingerprint:
             return Carried(unit)
@@ -60,7 +60,7 @@ class Rules:
             # Without the version that the person saw, what is left out of a record counts as not known.
             with suppress(RunError):
                 older = rules_of(self.out, self.source.name, fingerprint).compiled.form
-        return carried(unit, RecordInWork(record).unit(unit.pointer), self.compiled.form, older)
+        return carry_over(unit, RecordDraft(record).unit(unit.pointer), self.compiled.form, older)
 
 
 # The text before a correction, the one after it, and as many of another document.
@@ -102,17 +102,17 @@ def with_corrections(record: Record, corrections: Sequence[Correction], rules: R
     A record that breaks its schema, as in quarantine, may break it afterwards where it did before.
     """
     before = rules.violations(record.text)
-    counting: list[tuple[Correction, Unit]] = []
+    counting: list[tuple[Correction, CorrectedPlace]] = []
     left: dict[str, tuple[Correction, str]] = {}
     for one, unit in counting_of(corrections):
-        fitting = rules.carried(unit, record, one.schema_fingerprint)
+        fitting = rules.carry(unit, record, one.schema_fingerprint)
         counting.append((one, fitting.unit))
         if fitting.lost:
             left[one.identity] = one, f"the schema has no place for the value of {', '.join(fitting.lost[:5])}"
     try:
         revised = _with_units(record, [unit for _, unit in counting], rules)
         if not _new(before, revised.text, rules):
-            return _revised(revised, left)
+            return _revised_record(revised, left)
     except NotAccepted:
         pass
     for one, unit in counting:
@@ -130,16 +130,16 @@ def with_corrections(record: Record, corrections: Sequence[Correction], rules: R
             reason = reason or f"{wrong[0].pointer or '/'}: {wrong[0].message}"
         if reason:
             left[one.identity] = one, reason
-    return _revised(record, left)
+    return _revised_record(record, left)
 
 
-def _revised(record: Record, left: Mapping[str, tuple[Correction, str]]) -> Revised:
+def _revised_record(record: Record, left: Mapping[str, tuple[Correction, str]]) -> Revised:
     if left:
         record = replace(record, flags=tuple(sorted({*record.flags, LEFT_OUT})))
     return Revised(record, tuple(left.values()))
 
 
-def _ways(unit: Unit) -> list[Unit]:
+def _ways(unit: CorrectedPlace) -> list[CorrectedPlace]:
     """Returns a unit as it is and, if it says that there is no value, in the other spelling of that."""
     if unit.text not in (None, "null"):
         return [unit]
@@ -147,14 +147,14 @@ def _ways(unit: Unit) -> list[Unit]:
     return [unit, replace(unit, text=other, leaves=tuple(replace(leaf, value=other) for leaf in unit.leaves))]
 
 
-def _with_units(record: Record, units: Iterable[Unit], rules: Rules) -> Record:
-    draft = RecordInWork(record)
+def _with_units(record: Record, units: Iterable[CorrectedPlace], rules: Rules) -> Record:
+    draft = RecordDraft(record)
     for unit in units:
         draft.put_unit(unit, rules.compiled.form)
     return draft.record(spelled_record(draft, record, rules))
 
 
-def spelled_record(draft: RecordInWork, record: Record, rules: Rules) -> str:
+def spelled_record(draft: RecordDraft, record: Record, rules: Rules) -> str:
     """Returns the canonical text of a changed record.
 
     Raises NotAccepted if the schema does not allow it, unless it did not allow the record before.
@@ -173,20 +173,20 @@ def _new(before: Sequence[RecordViolation], text: str, rules: Rules) -> list[Rec
 
 
 def without_units(
-    record: Record, base: Record, gone: Iterable[Unit], left: Sequence[Correction], rules: Rules
+    record: Record, base: Record, gone: Iterable[CorrectedPlace], left: Sequence[Correction], rules: Rules
 ) -> Record:
     """Returns a record without these units: their places are as models made them, or as other corrections say.
 
     `left` are the corrections that stay in force, oldest first. Raises NotAccepted if the schema does not allow it.
     """
     flags = tuple(flag for flag in record.flags if flag != LEFT_OUT)
-    draft, made = RecordInWork(replace(record, flags=flags)), RecordInWork(base)
+    draft, made = RecordDraft(replace(record, flags=flags)), RecordDraft(base)
     places = sorted({unit.pointer for unit in gone})
     for at, pointer in enumerate(places):
         if not any(lies_within(pointer, other) for other in places[:at]):
             draft.put_unit(made.unit(pointer), rules.compiled.form)
-    for one, unit in counting_of(concerned(left, places)):
-        draft.put_unit(rules.carried(unit, base, one.schema_fingerprint).unit, rules.compiled.form)
+    for one, unit in counting_of(find_concerned(left, places)):
+        draft.put_unit(rules.carry(unit, base, one.schema_fingerprint).unit, rules.compiled.form)
     return draft.record(spelled_record(draft, record, rules))
 
 
@@ -225,7 +225,7 @@ def first_values(state: CorrectedState) -> dict[str, tuple[str | None, float | N
     return {pointer: (text_at(record, pointer), known.get(pointer)) for pointer in sorted(pointers)}
 
 
-def judged_again(outcome: Outcome, base: Base, rules: Rules) -> Outcome:
+def judged_again(outcome: Outcome, base: ModelResult, rules: Rules) -> Outcome:
     """Returns the outcome of a corrected record: written, or in quarantine while a reason for it is left.
 
     `base` tells the reasons for which a model's record was held back: a place counts until a person has settled it.

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cinnabar.extraction.corrections.changes import (
-    TAKING_OUT,
+    EXCLUDING,
     Action,
     Correction,
     Undo,
@@ -29,8 +29,8 @@ from cinnabar.extraction.corrections.changes import (
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.renaming import renamed_corrections
 from cinnabar.extraction.corrections.units import (
-    OUT,
-    RecordInWork,
+    MISSING,
+    RecordDraft,
     StoredUnits,
     at,
     record_from,
@@ -38,7 +38,7 @@ from cinnabar.extraction.corrections.units import (
     scalars,
     units_json,
 )
-from cinnabar.extraction.store.files import reading
+from cinnabar.extraction.store.files import explain_broken_file
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.records import LeafRow, Outcome, Record
 from cinnabar.extraction.store.store import Store
@@ -54,7 +54,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class ModelResult:
     """What models made of a corrected document: the record, and what became of it before anybody corrected it."""
 
     record: Record
@@ -66,7 +66,7 @@ class Base:
     _text: str = field(default="", init=False, compare=False, repr=False)
 
     @classmethod
-    def of(cls, outcome: Outcome) -> Base | None:
+    def of(cls, outcome: Outcome) -> ModelResult | None:
         """Returns the base of an outcome; None if it has no record."""
         if outcome.record is None:
             return None
@@ -80,7 +80,7 @@ class Base:
         return orjson.dumps(reasons | {"record": record_json(self.record)}).decode()
 
     @classmethod
-    def from_json(cls, text: str) -> Base:
+    def from_json(cls, text: str) -> ModelResult:
         """Returns the base of this JSON; the inverse of `to_json`."""
         values = orjson.loads(text)
         base = cls(**values | {"record": record_from(values["record"]), "pointers": tuple(values["pointers"])})
@@ -108,7 +108,7 @@ class CorrectedState:
     pointers: tuple[str, ...] = ()
     record: Record | None = None
     corrections: tuple[Correction, ...] = ()
-    base: Base | None = None
+    base: ModelResult | None = None
     base_run: str = ""
 
     @property
@@ -124,14 +124,14 @@ class CorrectedState:
     @property
     def other_kind(self) -> bool:
         """Returns True if a person, or its packet, took the document out of this schema."""
-        return any(one.action in TAKING_OUT for one in self.in_force)
+        return any(one.action in EXCLUDING for one in self.in_force)
 
     @property
-    def outcome(self) -> Base | None:
+    def outcome(self) -> ModelResult | None:
         """Returns the base, or what stands for it before the first correction."""
         if self.base is not None or self.record is None:
             return self.base
-        return Base(self.record, self.status, self.code, self.detail, self.pointers)
+        return ModelResult(self.record, self.status, self.code, self.detail, self.pointers)
 
 
 @dataclass(slots=True)
@@ -191,7 +191,7 @@ class StoredCorrections:
         with self._store.mutex:
             files = self._store.files("corrections")
             if files != self._files:
-                self._files, self._rows = files, correction_rows(self._store.out, self._store.committed())
+                self._files, self._rows = files, correction_rows(self._store.out, self._store.commits())
             return self._rows
 
 
@@ -262,7 +262,7 @@ def _rows(
 
 
 def _rows_in(path: Path, condition: pc.Expression | None) -> list[dict[str, Any]]:
-    with reading(path):
+    with explain_broken_file(path):
         stat = path.stat()
         if stat.st_size > _SMALL:
             return pq.read_table(path, filters=condition).to_pylist()
@@ -320,12 +320,12 @@ def states(
 
 def _bases(
     out: Path, committed: Iterable[Manifest], documents: Collection[str]
-) -> dict[tuple[str, str, str], tuple[str, Base]]:
+) -> dict[tuple[str, str, str], tuple[str, ModelResult]]:
     latest: dict[tuple[str, str, str], tuple[str, str]] = {}
     for row in _rows(out, committed, "uncorrected", documents):
         key = row["document"], row["schema_name"], row["schema_fingerprint"]
         latest[key] = max(latest.get(key, ("", "")), (row["run_id"], row["record"]))
-    return {key: (run_id, Base.from_json(text)) for key, (run_id, text) in latest.items()}
+    return {key: (run_id, ModelResult.from_json(text)) for key, (run_id, text) in latest.items()}
 
 
 def _outcomes(
@@ -360,7 +360,7 @@ def _held(text: str | None, pointers: Sequence[str]) -> Record | None:
     except ValueError:
         return None
     leaves = [LeafRow(pointer, part, 0.0, "known") for pointer, part in scalars(value, "")]
-    out = [pointer for pointer in pointers if pointer and at(value, pointer) is OUT]
+    out = [pointer for pointer in pointers if pointer and at(value, pointer) is MISSING]
     leaves += [LeafRow(pointer, None, 0.0, "known", missing=True) for pointer in out]
     return Record(text, tuple(leaves), 0.0)
 
@@ -369,11 +369,11 @@ def _with_held_values(state: CorrectedState) -> CorrectedState:
     """Returns the state; a record in quarantine gets what is known of its values from its base and corrections."""
     if state.status != "quarantined" or state.record is None or state.base is None:
         return state
-    draft = RecordInWork(state.record)
+    draft = RecordDraft(state.record)
     leaves = {leaf.pointer: leaf for leaf in state.base.record.leaves}
     leaves |= {leaf.pointer: leaf for unit in counting_units(state.in_force) for leaf in unit.leaves}
     # A value that is there, or one that is left out there, too.
-    there = {one for one, leaf in leaves.items() if (leaf.value is None) == (at(draft.value, one) is OUT)}
+    there = {one for one, leaf in leaves.items() if (leaf.value is None) == (at(draft.value, one) is MISSING)}
     draft.know((leaf for one, leaf in leaves.items() if one in there), {}, {})
     for unit in counting_units(state.in_force):
         draft.know((), unit.rows, unit.lists)
@@ -387,7 +387,7 @@ def _written(out: Path, entry: Manifest, document: str, run_id: str) -> Record |
     for file in entry.files:
         if file.table in rows:
             path = out / file.path
-            with reading(path):
+            with explain_broken_file(path):
                 columns = ["record_json", "confidence", "flags"] if file.table == "data" else None
                 rows[file.table] += pq.read_table(path, columns=columns, filters=mine).to_pylist()
     if not rows["data"]:
@@ -404,7 +404,7 @@ def correction_table(rows: Sequence[dict[str, Any]]) -> pa.Table:
     return table_of(rows, CORRECTIONS)
 
 
-def base_table(rows: Sequence[tuple[str, str, str, str, Base]]) -> pa.Table:
+def base_table(rows: Sequence[tuple[str, str, str, str, ModelResult]]) -> pa.Table:
     """Returns rows of the table `uncorrected`: document, schema, its fingerprint, run, and the base."""
     names = UNCORRECTED.names
     return table_of([dict(zip(names, (*keys, base.to_json()), strict=True)) for *keys, base in rows], UNCORRECTED)

@@ -22,7 +22,7 @@ HUMAN: Final = "human"
 #: The flag of a record without a correction that its schema cannot hold.
 LEFT_OUT = "correction_left_out"
 #: Marks a place that a record leaves out.
-OUT: Final = object()
+MISSING: Final = object()
 # Flags of a model's doubt, which a person's word ends.
 _DOUBTS = frozenset({
     *("ambiguous_date", "ambiguous_number", "default", "generated", "guessed", "no_evidence", "ocr"),
@@ -31,7 +31,7 @@ _DOUBTS = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class CorrectedPlace:
     """A place with its value: `text` is JSON, None if the record leaves it out.
 
     `leaves`, `rows` and `lists` are those of the record at and below the place.
@@ -49,16 +49,16 @@ def at(value: Any, pointer: str) -> Any:
     for step in pointer.split("/")[1:]:
         if isinstance(value, list):
             index = index_of(step)
-            value = value[index] if index is not None and index < len(value) else OUT
+            value = value[index] if index is not None and index < len(value) else MISSING
         else:
-            value = value.get(unescape(step), OUT) if isinstance(value, dict) else OUT
+            value = value.get(unescape(step), MISSING) if isinstance(value, dict) else MISSING
     return value
 
 
 def text_at(value: Any, pointer: str) -> str | None:
     """Returns the canonical text of this part of a record, None if it is left out."""
     part = at(value, pointer)
-    return None if part is OUT else json_text(part)
+    return None if part is MISSING else json_text(part)
 
 
 def place_of(value: Any, pointer: str) -> str:
@@ -68,7 +68,7 @@ def place_of(value: Any, pointer: str) -> str:
         if isinstance(value, list):
             return here
         here = f"{here}/{step}"
-        value = value.get(unescape(step), OUT) if isinstance(value, dict) else OUT
+        value = value.get(unescape(step), MISSING) if isinstance(value, dict) else MISSING
     return pointer
 
 
@@ -83,7 +83,7 @@ def _places(value: Any, pointer: str) -> Iterator[str]:
     if isinstance(value, dict) and value:
         for name, part in value.items():
             yield from _places(part, f"{pointer}/{escape(name)}")
-    elif value is not OUT:
+    elif value is not MISSING:
         yield pointer
 
 
@@ -118,7 +118,7 @@ def sure(leaf: LeafRow) -> LeafRow:
     return replace(leaf, confidence=1.0, origin=HUMAN, missing=False, flags=flags)
 
 
-class RecordInWork:
+class RecordDraft:
     """A record that is being changed: its parsed `value`, and its leaves, rows and lists by pointer."""
 
     def __init__(self, record: Record) -> None:
@@ -144,13 +144,13 @@ class RecordInWork:
         here, holder, name = self.value, None, ""
         for step in around:
             if not isinstance(here, (dict, list)):
-                if value is OUT:
+                if value is MISSING:
                     return
                 here = self._made(holder, name, node)
             holder, name = here, step
             here, node = at(here, f"/{step}"), _child(node, step)
         if not isinstance(here, (dict, list)):
-            if value is OUT:
+            if value is MISSING:
                 return
             here = self._made(holder, name, node)
         _set(here, last, value)
@@ -176,14 +176,14 @@ class RecordInWork:
         self.rows |= rows
         self.lists |= lists
 
-    def put_unit(self, unit: Unit, form: Form) -> None:
+    def put_unit(self, unit: CorrectedPlace, form: Form) -> None:
         """Writes a place with its value, its leaves, rows and lists."""
-        self.put(unit.pointer, OUT if unit.text is None else parse(unit.text), form)
+        self.put(unit.pointer, MISSING if unit.text is None else parse(unit.text), form)
         self.know(unit.leaves, unit.rows, unit.lists)
 
-    def unit(self, pointer: str) -> Unit:
+    def unit(self, pointer: str) -> CorrectedPlace:
         """Returns a place of the record as it is now."""
-        return Unit(
+        return CorrectedPlace(
             pointer,
             text_at(self.value, pointer),
             tuple(leaf for one, leaf in self.leaves.items() if lies_within(one, pointer)),
@@ -194,7 +194,7 @@ class RecordInWork:
     def record(self, text: str, flags: Iterable[str] = ()) -> Record:
         """Returns the record with this text, which spells `value`."""
         # A leaf below an object that is null now tells of a place that is not there.
-        there = (leaf.value is None or at(self.value, leaf.pointer) is not OUT for leaf in self.leaves.values())
+        there = (leaf.value is None or at(self.value, leaf.pointer) is not MISSING for leaf in self.leaves.values())
         leaves = [leaf for leaf, held in zip(self.leaves.values(), there, strict=True) if held]
         all_flags = self._flags | {*flags} | {flag for leaf in leaves for flag in leaf.flags}
         # What a person settled needs no count.
@@ -211,13 +211,13 @@ def _child(node: Node | None, step: str) -> Node | None:
 
 def _set(holder: Any, step: str, value: Any) -> None:
     if isinstance(holder, list):
-        if value is OUT:
+        if value is MISSING:
             del holder[int(step)]
         elif int(step) == len(holder):
             holder.append(value)
         else:
             holder[int(step)] = value
-    elif value is OUT:
+    elif value is MISSING:
         holder.pop(unescape(step), None)
     else:
         holder[unescape(step)] = value
@@ -246,7 +246,7 @@ def record_from(values: Mapping[str, Any]) -> Record:
     return Record(**{**own, "leaves": leaves, "flags": tuple(values["flags"]), "lengths": lengths})
 
 
-def units_json(units: Sequence[Unit]) -> list[dict[str, Any]]:
+def units_json(units: Sequence[CorrectedPlace]) -> list[dict[str, Any]]:
     """Returns places with their values as plain JSON values."""
     return [
         {
@@ -260,12 +260,12 @@ def units_json(units: Sequence[Unit]) -> list[dict[str, Any]]:
     ]
 
 
-def units_from(rows: Sequence[dict[str, Any]]) -> tuple[Unit, ...]:
+def units_from(rows: Sequence[dict[str, Any]]) -> tuple[CorrectedPlace, ...]:
     """Returns the places of these JSON values; the inverse of `units_json`."""
-    return tuple(Unit(**one | {"leaves": tuple(map(_leaf_from, one["leaves"]))}) for one in rows)
+    return tuple(CorrectedPlace(**one | {"leaves": tuple(map(_leaf_from, one["leaves"]))}) for one in rows)
 
 
-class StoredUnits(Sequence[Unit]):
+class StoredUnits(Sequence[CorrectedPlace]):
     """The places of a stored correction, read from their JSON text when somebody asks for them.
 
     Each correction within a list holds the whole list, so that to read those of all corrections of a document with
@@ -274,19 +274,19 @@ class StoredUnits(Sequence[Unit]):
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._units: tuple[Unit, ...] | None = None
+        self._units: tuple[CorrectedPlace, ...] | None = None
 
     @property
-    def _read(self) -> tuple[Unit, ...]:
+    def _read(self) -> tuple[CorrectedPlace, ...]:
         if self._units is None:
             self._units = units_from(orjson.loads(self._text))
         return self._units
 
     @overload
-    def __getitem__(self, index: int) -> Unit: ...
+    def __getitem__(self, index: int) -> CorrectedPlace: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[Unit, ...]: ...
-    def __getitem__(self, index: int | slice) -> Unit | tuple[Unit, ...]:
+    def __getitem__(self, index: slice) -> tuple[CorrectedPlace, ...]: ...
+    def __getitem__(self, index: int | slice) -> CorrectedPlace | tuple[CorrectedPlace, ...]:
         return self._read[index]
 
     def __len__(self) -> int:

@@ -9,7 +9,7 @@ import orjson
 
 from cinnabar.extraction.corrections import journal
 from cinnabar.extraction.store.waiting_corrections import files_aside
-from cinnabar.schemas.errors import shortened
+from cinnabar.schemas.errors import shorten
 
 
 def unread_corrections(out: Path) -> dict[Path, str]:
@@ -32,7 +32,7 @@ def aside_of(path: Path) -> dict[str, Any]:
 def _reason(path: Path) -> str:
     content = aside_of(path)
     pointers = content.get("pointers")
-    places = ", ".join(shortened(str(one)) or "/" for one in pointers[:5]) if isinstance(pointers, list) else ""
+    places = ", ".join(shorten(str(one)) or "/" for one in pointers[:5]) if isinstance(pointers, list) else ""
     return (
         f"a correction of {content.get('path') or content.get('document') or 'a document'}"
         f"{f' at {places}' if places else ''} could not be stored ({content.get('why', 'the file cannot be read')}) and"

@@ -15,7 +15,7 @@ import pyarrow as pa
 from cinnabar.extraction.corrections import journal
 from cinnabar.extraction.corrections.changes import in_force
 from cinnabar.extraction.corrections.corrected_rows import check_stored, corrected_rows, entry_rows
-from cinnabar.extraction.corrections.entries import Step, after_entry, after_waiting_entry
+from cinnabar.extraction.corrections.entries import Transition, after_entry, after_waiting_entry
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.stored import CorrectedState, Pair, correction_rows, states
 from cinnabar.extraction.store.files import failures
@@ -23,7 +23,7 @@ from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.errors import RunError
 
 
-def open_folder(out: Path, step: Step | None = None) -> Store:
+def open_folder(out: Path, step: Transition | None = None) -> Store:
     """Opens an output folder for writing, and commits the corrections that wait there.
 
     `step` is that of a waiting entry which this process has judged. Raises what `Store.open` raises.
@@ -38,7 +38,7 @@ def open_folder(out: Path, step: Step | None = None) -> Store:
     return store
 
 
-def commit_waiting(store: Store, step: Step | None = None) -> int:
+def commit_waiting(store: Store, step: Transition | None = None) -> int:
     """Commits the corrections that people made while the folder was locked; returns the number of documents.
 
     Raises RunError if the disk fails; then they wait on.
@@ -47,12 +47,12 @@ def commit_waiting(store: Store, step: Step | None = None) -> int:
         return _commit_waiting(store, step)
 
 
-def _commit_waiting(store: Store, step: Step | None) -> int:
-    entries = journal.waiting(store.out, None if step is None else step.entry)
+def _commit_waiting(store: Store, step: Transition | None) -> int:
+    entries = journal.waiting_corrections(store.out, None if step is None else step.entry)
     if not entries:
         return 0
     pairs = {(entry.document, entry.schema_name) for entry in entries}
-    stored, rows = states(store.out, store.committed(), pairs)
+    stored, rows = states(store.out, store.commits(), pairs)
     own: dict[Pair, list[WaitingCorrection]] = defaultdict(list)
     corrected: dict[Pair, CorrectedState] = {}
     done = [entry for entry in entries if entry.identities & rows.identities]
@@ -111,10 +111,10 @@ def renew_corrected(store: Store) -> int:
     if not store.files("corrections"):
         return 0
     with store.mutex:
-        rows = correction_rows(store.out, store.committed())
+        rows = correction_rows(store.out, store.commits())
         wanted = [pair for pair in rows.pairs if in_force(rows.of(pair))]
         groups: dict[tuple[str, str], list[CorrectedState]] = defaultdict(list)
-        for state in states(store.out, store.committed(), wanted, rows)[0].values():
+        for state in states(store.out, store.commits(), wanted, rows)[0].values():
             own = {state.base_run, *rows.runs[state.document, state.schema_name]}
             if state.record is not None and state.run_id not in own:
                 corrections = WaitingCorrection("", state.document, state.schema_name, state.in_force)

@@ -69,7 +69,7 @@ def chunks(document: Document, limit: int, overlap: int, count_tokens: Callable[
             return [*cuts, Chunk(borders[first], borders[last])]
         cut = _best_cut(upto, ranks, first, furthest, limit)
         cuts.append(Chunk(borders[first], borders[cut]))
-        first = _overlapping(upto, ranks, first, cut, overlap)
+        first = _next_start(upto, ranks, first, cut, overlap)
 
 
 def window_chunks(
@@ -103,7 +103,7 @@ def _best_cut(upto: list[int], ranks: list[int], first: int, furthest: int, limi
     return furthest
 
 
-def _overlapping(upto: list[int], ranks: list[int], first: int, cut: int, overlap: int) -> int:
+def _next_start(upto: list[int], ranks: list[int], first: int, cut: int, overlap: int) -> int:
     """Returns the border where the next chunk begins: the earliest line in the overlap, and after `first`."""
     earliest = max(bisect_left(upto, upto[cut] - overlap), first + 1)
     for border in range(earliest, cut):
@@ -127,7 +127,7 @@ def _pieces(
         rank = _PAGE if line.start() in parts else _PARAGRAPH if blank else _LINE
         blank = not line.group().strip()
         for start, end in _cut(text, line.start(), line.end(), _PIECE):
-            for begin, count in _counted(text, start, end, max(limit // 4, 1), count_tokens):
+            for begin, count in _count_pieces(text, start, end, max(limit // 4, 1), count_tokens):
                 starts.append(begin)
                 counts.append(count)
                 ranks.append(rank)
@@ -145,7 +145,7 @@ def _cut(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]
     yield start, end
 
 
-def _counted(
+def _count_pieces(
     text: str, start: int, end: int, most: int, count_tokens: Callable[[str], int]
 ) -> Iterator[tuple[int, int]]:
     """Yields the start and the tokens of each piece; it halves a piece of more than `most` tokens."""
@@ -154,4 +154,4 @@ def _counted(
         yield start, count
         return
     for begin, stop in _cut(text, start, end, (end - start + 1) // 2):
-        yield from _counted(text, begin, stop, most, count_tokens)
+        yield from _count_pieces(text, begin, stop, most, count_tokens)

@@ -197,7 +197,7 @@ class OpenSources:
         return self._unpacker.members(path) if packed and may_be_archive(path) else None
 
 
-def located(texts: Sequence[str], password: Callable[[], str] = password_of_environment) -> list[Location]:
+def parse_locations(texts: Sequence[str], password: Callable[[], str] = password_of_environment) -> list[Location]:
     """Returns the locations that these paths and addresses name. Raises UsageError if an address is malformed.
 
     `password` returns the password of the mailboxes.

@@ -45,7 +45,7 @@ def _check_ocr(options: RunOptions) -> None:
     except ValueError as error:
         raise UsageError(f"--ocr-engine: {error}") from error
     asked = options.ocr == "always" or options.ocr_engine != DEFAULT_OPTIONS.ocr_engine
-    if options.ocr != "never" and asked and (needed := engine.missing()):
+    if options.ocr != "never" and asked and (needed := engine.setup_advice()):
         raise UsageError(f"--ocr {options.ocr} --ocr-engine {options.ocr_engine}: {needed}, or leave these options out")
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cinnabar.extraction.corrections import Action, Correction, corrections
-from cinnabar.extraction.corrections.changes import TAKING_OUT
+from cinnabar.extraction.corrections.changes import EXCLUDING
 from cinnabar.extraction.corrections.units import HUMAN
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.inputs import Input
@@ -20,7 +20,7 @@ from cinnabar.extraction.reading.pipeline import Read
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 from cinnabar.extraction.store.records import Record
-from cinnabar.extraction.store.stored_records import LatestRecord, Selection, name_in, select, stored
+from cinnabar.extraction.store.stored_records import LatestRecord, Selection, load_records, name_in, select
 from cinnabar.extraction.store.stored_schemas import source_of
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.errors import UsageError
@@ -54,7 +54,7 @@ def corrected_set(out: Path, schema_name: str) -> CorrectedSet:
     schema_name = name_in(out, schema_name)
     by_document: dict[str, list[Correction]] = defaultdict(list)
     for one in corrections(out):
-        if one.schema_name == schema_name and one.action not in TAKING_OUT:
+        if one.schema_name == schema_name and one.action not in EXCLUDING:
             by_document[one.document].append(one)
     every = select(out, schema_name, Selection())
     if not every:
@@ -62,14 +62,14 @@ def corrected_set(out: Path, schema_name: str) -> CorrectedSet:
     touched = [one for one in every if one.document in by_document]
     fingerprint = max(touched or every, key=lambda one: one.run_id).schema_fingerprint
     source = source_of(out, schema_name, fingerprint)
-    records = stored(out, touched)
+    records = load_records(out, touched)
     whole = [
         one
         for one in touched
         if one.schema_fingerprint == fingerprint
         and _is_looked_at(records[one.document].record, by_document[one.document])
     ]
-    reads, missing = _parsed(out, whole)
+    reads, missing = _parse(out, whole)
     truths = tuple(
         {"file": one.document, "truth": json.loads(records[one.document].record.text)}
         for one in whole
@@ -89,7 +89,7 @@ def _is_looked_at(record: Record, own: Sequence[Correction]) -> bool:
     return lists and all(leaf.origin == HUMAN for leaf in record.leaves)
 
 
-def _parsed(out: Path, wanted: Sequence[LatestRecord]) -> tuple[dict[str, Read], list[str]]:
+def _parse(out: Path, wanted: Sequence[LatestRecord]) -> tuple[dict[str, Read], list[str]]:
     """Returns these documents parsed, by digest, and the paths of those that are not found or cannot be read."""
     reads, missing = dict[str, Read](), list[str]()
     with DocumentLookup(out) as lookup:

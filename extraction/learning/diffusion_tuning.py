@@ -19,16 +19,16 @@ from cinnabar.engine.models.language.checkpoint import save_decoder
 from cinnabar.engine.models.language.configuration import stated_precision
 from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.language_model import LanguageModel, fresh_language_model
-from cinnabar.engine.training.diffusion.examples import TokenExample, answered
+from cinnabar.engine.training.diffusion.examples import TokenExample, answer_example
 from cinnabar.engine.training.diffusion.low_rank import add_low_rank, merge_low_rank
 from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
 from cinnabar.engine.training.trainer import CHECKPOINT
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
-from cinnabar.extraction.learning.tuning_sets import WORKERS, FineTuned, TuningSet, measured, overall_f1, run_key
+from cinnabar.extraction.learning.tuning_sets import WORKERS, FineTuned, TuningSet, measure_sets, overall_f1, run_key
 from cinnabar.schemas.errors import NotAccepted, UsageError
 from cinnabar.schemas.form.record_language import one_line
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 #: Files of a checkpoint that the training does not change.
 _TEXTS = ("*.json", "*.jinja", "*.model", "*.txt", "LICENSE*", "NOTICE*", "README*")
@@ -82,7 +82,7 @@ def tune_diffusion(
         own = [TuningSet(folder, pool) for folder in folders]
     examples = [_examples(one, model, say) for one in own]
     # As it fills forms now, beside whole records, which the training is of.
-    before = measured(own, language_engine(model))
+    before = measure_sets(own, language_engine(model))
     decoder = model.decoder.requires_grad_(True)
     parameters = sum(weight.numel() for weight in decoder.parameters())
     if settings.rank is not None:
@@ -102,7 +102,7 @@ def tune_diffusion(
     if settings.rank is not None:
         merge_low_rank(decoder)
     decoder.eval().requires_grad_(False)
-    after = measured(own, DiffusionEngine(model))
+    after = measure_sets(own, DiffusionEngine(model))
     kept = overall_f1(after) > overall_f1(before)
     size = 0
     if kept:
@@ -128,7 +128,7 @@ def _examples(one: TuningSet, model: LanguageModel, say: Callable[[str], None]) 
         except NotAccepted:
             refused += 1
             continue
-        example = answered(model, messages(form, {}, document.passage.text), record)
+        example = answer_example(model, messages(form, {}, document.passage.text), record)
         if len(example.prompt) + len(example.answer) > model.traits.window:
             long += 1
         else:
@@ -136,9 +136,9 @@ def _examples(one: TuningSet, model: LanguageModel, say: Callable[[str], None]) 
     name = one.labelled.name
     if long:
         window = f"the model's window of {model.traits.window} tokens"
-        say(f"{name}: {counted(long, 'document')} longer than {window}: left out")
+        say(f"{name}: {with_noun(long, 'document')} longer than {window}: left out")
     if refused:
-        say(f"{name}: {counted(refused, 'truth')} refused by the schema: left out")
+        say(f"{name}: {with_noun(refused, 'truth')} refused by the schema: left out")
     if not examples:
         raise UsageError(f"{one.labelled.folder}: expected documents that fit into the model's window, found none")
     return examples

@@ -13,7 +13,7 @@ from typing import Any
 from cinnabar.extraction.learning.matching import says_something
 from cinnabar.extraction.learning.pairing import LeafPair, ListPair, leaf_pairs, list_pairs
 from cinnabar.extraction.learning.pairing import Path as FieldPath
-from cinnabar.extraction.learning.scoring import Figures, Prediction, Scoring, spelled
+from cinnabar.extraction.learning.scoring import Figures, Prediction, Scoring, spell_path
 from cinnabar.extraction.reading.records.validation import RecordViolation, Validator
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, Truth
 
@@ -41,15 +41,15 @@ def score(
 
 def leaves_of(line: Truth, record: Any, zero_is_null: bool = False) -> Iterator[LeafPair]:
     """Yields the leaves of a document's truth and of its extracted record in pairs."""
-    return leaf_pairs(*_compared(line, record, zero_is_null))
+    return leaf_pairs(*_prepare_pair(line, record, zero_is_null))
 
 
 def lists_of(line: Truth, record: Any, zero_is_null: bool = False) -> Iterator[ListPair]:
     """Yields the lists of a document's extracted record, and whether they are complete."""
-    return list_pairs(*_compared(line, record, zero_is_null))
+    return list_pairs(*_prepare_pair(line, record, zero_is_null))
 
 
-def _compared(
+def _prepare_pair(
     line: Truth, record: Any, zero_is_null: bool
 ) -> tuple[Any, Any, dict[str, Sequence[Any]]]:
     """Returns the truth and the record as they are compared, and the other right values by top-level field."""
@@ -79,7 +79,7 @@ def best_constant(truths: Sequence[Truth], zero_is_null: bool = False) -> Figure
 
     chosen = {path: json.loads(counts.most_common(1)[0][0]) for path, counts in values.items()}
     best = figures(chosen)
-    by_f1 = {path: best["fields"].get(spelled(path), {}).get("f1", 0) for path in chosen}
+    by_f1 = {path: best["fields"].get(spell_path(path), {}).get("f1", 0) for path in chosen}
     for path in sorted(chosen, key=by_f1.__getitem__):
         fewer = {other: value for other, value in chosen.items() if other != path}
         trial = figures(fewer)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cinnabar.engine.backend import device_of
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.differences import difference, moved
+from cinnabar.engine.models.differences import add_difference, difference
 from cinnabar.engine.models.identity import about as about_model
 from cinnabar.engine.models.identity import base_of, fingerprint_of, model_folder, weights_fingerprint
 from cinnabar.engine.models.reader.calibration import carry_calibration
@@ -29,7 +29,7 @@ from cinnabar.engine.training.trainer import CHECKPOINT, TrainingConfig, train
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.learning.labelled import labelled_passages
-from cinnabar.extraction.learning.tuning_sets import WORKERS, FineTuned, TuningSet, measured, overall_f1, run_key
+from cinnabar.extraction.learning.tuning_sets import WORKERS, FineTuned, TuningSet, measure_sets, overall_f1, run_key
 from cinnabar.extraction.reading.routing.examples import LabelledVectors, load_examples, save_examples
 from cinnabar.extraction.reading.routing.vectors import examples_of
 from cinnabar.extraction.run.work.labelled_sets import mark_of
@@ -106,7 +106,7 @@ def fine_tune(
         return sum(float(one.figures(one.parts.checked, Engine(model))["f1"]) for one in own) / len(own)
 
     config = settings.config(sum(len(one.readable) for one in own))
-    before = measured(own, Engine(Reader(network, wordpieces, "before", place, precision=precision)))
+    before = measure_sets(own, Engine(Reader(network, wordpieces, "before", place, precision=precision)))
     working = out / "training" / run_key(folders, fingerprint_of(base), settings)
     shares = (len(one.parts.checked) / len(one.parts.measured) for one in own)
     values = sum(float(b["support"]) * share for b, share in zip(before, shares, strict=True))
@@ -116,14 +116,14 @@ def fine_tune(
     # The stored differences are rounded, so measure the weights that they give.
     weights = load_weights(bottom)
     changed = difference(weights, network.cpu().state_dict())
-    network.load_state_dict(moved(weights, changed))
-    after = measured(own, Engine(Reader(network, wordpieces, "after", place, precision=precision)))
+    network.load_state_dict(add_difference(weights, changed))
+    after = measure_sets(own, Engine(Reader(network, wordpieces, "after", place, precision=precision)))
     kept = overall_f1(after) > overall_f1(before)
     if kept:
         about = {
             "name": out.name,
             "sources": sorted(one.labelled.name for one in own),
-            "trained": _trained(bottom, own),
+            "trained": _training_marks(bottom, own),
             "f1": {o.labelled.name: [b["f1"], a["f1"]] for o, b, a in zip(own, before, after, strict=True)},
         }
         save_difference(out, changed, base, about)
@@ -147,7 +147,7 @@ def _source(one: TuningSet, wordpieces: WordPieces) -> TrainingSource:
     return TrainingSource(str(one.labelled.folder), 1.0, passages)
 
 
-def _trained(base: Path, own: Sequence[TuningSet]) -> dict[str, list[str]]:
+def _training_marks(base: Path, own: Sequence[TuningSet]) -> dict[str, list[str]]:
     """Returns the marks, by set, of the documents that trained the new model or its base."""
     marks: dict[str, set[str]] = {
         name: set(kept) for name, kept in about_model(base).get("trained", {}).items()

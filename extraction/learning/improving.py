@@ -39,7 +39,13 @@ from cinnabar.extraction.learning.fine_tuning import FineTuning
 from cinnabar.extraction.learning.labelled import Labelled, labelled_passages
 from cinnabar.extraction.learning.predicting import answers
 from cinnabar.extraction.learning.scoring import Figures
-from cinnabar.extraction.learning.tier_choice import doubted, more_than_chance, read_until, tier_choice, without_texts
+from cinnabar.extraction.learning.tier_choice import (
+    doubtful_pointers,
+    more_than_chance,
+    read_until,
+    tier_choice,
+    without_texts,
+)
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS
 from cinnabar.extraction.reading.model_sources import model_source
 from cinnabar.extraction.reading.pipeline import Job
@@ -221,7 +227,7 @@ class _Improving:
         self.f1 = self._score(before)["f1"]
         reading = time.monotonic() - clock
         language = self._kept("language", lambda: self._by_language_model(before))
-        self.plan = TrainingPlan(**self._kept("plan", lambda: asdict(self._planned(reading))))
+        self.plan = TrainingPlan(**self._kept("plan", lambda: asdict(self._plan(reading))))
         self.passed = 0.5
         after: dict[str, dict[str, Any]] = {}
         for fold in range(self.plan.folds):
@@ -231,9 +237,9 @@ class _Improving:
             self.passed += 1
             measured = score_set(self.corrected.labelled.select(after), after)
             self._tell("measuring", 0.0, float(measured["f1"]))
-        network, _ = self._trained("whole", self.files)
+        network, _ = self._train("whole", self.files)
         self._tell("comparing", 1.0)
-        model = self._saved(network)
+        model = self._save(network)
         chosen = tier_choice(self.corrected.labelled, after, language)
         keep_preferred(model, self.upper, chosen)
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -250,14 +256,14 @@ class _Improving:
 
     def _fold(self, fold: int, held: Sequence[str]) -> dict[str, dict[str, Any]]:
         rest = [file for file in self.files if file not in set(held)]
-        return self._predictions(*self._trained(f"fold-{fold}", rest), held)
+        return self._predictions(*self._train(f"fold-{fold}", rest), held)
 
-    def _planned(self, reading: float) -> TrainingPlan:
+    def _plan(self, reading: float) -> TrainingPlan:
         """Returns the folds and the steps for the minutes, if all documents are read in `reading` seconds."""
         if self.asked is not None:
             return replace(self.plan, reading=reading)
         begun = time.monotonic()
-        self._trained("pace", self.files, _PACE)
+        self._train("pace", self.files, _PACE)
         pace = (time.monotonic() - begun) / _PACE
         shutil.rmtree(self.folder / "pace", ignore_errors=True)
         return replace(plan_for(len(self.files), self.deadline - time.monotonic() - reading, pace), reading=reading)
@@ -282,11 +288,11 @@ class _Improving:
         write_bytes(path, json.dumps(result).encode())
         return result
 
-    def _trained(self, name: str, files: Sequence[str], steps: int | None = None) -> tuple[Network, WordPieces]:
+    def _train(self, name: str, files: Sequence[str], steps: int | None = None) -> tuple[Network, WordPieces]:
         """Returns the base after training on these documents."""
         most = steps or self.plan.steps
         network, wordpieces = load_network(model_folder(BASE))
-        documents = [self._labelled(file) for file in files]
+        documents = [self._labelled_document(file) for file in files]
         source = TrainingSource(name, 1.0, labelled_passages(documents, self.compiled.form, wordpieces))
         # The pace is measured before a plan is there.
         most_seconds = self._share() if steps is None else math.inf
@@ -298,7 +304,7 @@ class _Improving:
         train(network, [source], wordpieces, config, self.folder / name, tell_step, self.device)
         return network, wordpieces
 
-    def _labelled(self, file: str) -> Labelled:
+    def _labelled_document(self, file: str) -> Labelled:
         document = self.corrected.reads[file].found
         assert isinstance(document, Document)
         return Labelled(file, passage_of(document), self.truths[file])
@@ -313,7 +319,7 @@ class _Improving:
 
     def _by_language_model(self, read: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         """Returns what the folder's language model reads of what the reader doubts, within half of the time."""
-        reads = [self.corrected.reads[file] for file in self.files if doubted(read[file])]
+        reads = [self.corrected.reads[file] for file in self.files if doubtful_pointers(read[file])]
         if self.upper is None or named_model(self.upper) is None or not reads:
             return {}
         filler = model_source(self.upper, self.device.type).filler(DEFAULT_OPTIONS.effort, None)
@@ -323,12 +329,12 @@ class _Improving:
     def _score(self, predictions: Mapping[str, dict[str, Any]]) -> Figures:
         return score_set(self.corrected.labelled, predictions)
 
-    def _saved(self, network: Network) -> Path:
+    def _save(self, network: Network) -> Path:
         base, folder = model_folder(BASE), candidate(self.out, self.corrected.labelled.name)
         about = {"name": self.corrected.labelled.name, "sources": ["corrections"], "documents": len(self.files)}
         save_difference(folder, difference(load_weights(base), network.cpu().state_dict()), BASE, about)
         carry_calibration(base, folder, weights_fingerprint(folder))
-        texts = (self._labelled(file).passage.text for file in self.files)
+        texts = (self._labelled_document(file).passage.text for file in self.files)
         examples = {self.corrected.source.fingerprint: examples_of(texts)}
         save_examples(folder, LabelledVectors({**load_examples(base).vectors, **examples}))
         return folder

@@ -53,7 +53,7 @@ class LeafPair:
         return "".join(f"/{escape(step) if isinstance(step, str) else step[1]}" for step in self.place)
 
     @property
-    def paired(self) -> bool:
+    def is_paired(self) -> bool:
         """Returns True if every list item around the place has a partner."""
         return not any(None in step for step in self.place if not isinstance(step, str))
 
@@ -102,8 +102,8 @@ def pair_items(truths: Sequence[Any], predicted: Sequence[Any], also: Sequence[A
     """
     pairs: list[tuple[int, int]] = []
     left, right = list(range(len(truths))), list(range(len(predicted)))
-    for pair in (_identical, _similar, _assigned):
-        if pair is _assigned or max(len(left), len(right)) > _MAX_ASSIGNMENT:
+    for pair in (_identical, _similar, _assign):
+        if pair is _assign or max(len(left), len(right)) > _MAX_ASSIGNMENT:
             found = pair([truths[i] for i in left], [predicted[j] for j in right], also)
             pairs += [(left[a], right[b]) for a, b in found]
             left, right = _without(left, (a for a, _ in found)), _without(right, (b for _, b in found))
@@ -143,7 +143,7 @@ def _similar(truths: Sequence[Any], predicted: Sequence[Any], also: Sequence[Any
     return sorted(partner.items())
 
 
-def _assigned(truths: Sequence[Any], predicted: Sequence[Any], also: Sequence[Any]) -> list[tuple[int, int]]:
+def _assign(truths: Sequence[Any], predicted: Sequence[Any], also: Sequence[Any]) -> list[tuple[int, int]]:
     """Returns the pairs of the best assignment; of lists too long for that, the pairs in order."""
     if not truths or not predicted:
         return []

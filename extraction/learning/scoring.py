@@ -85,7 +85,7 @@ class RowScoring:
                     rows[leaf.place[:at], step].append(leaf)
         lists: dict[Place, bool] = {}
         for (place, (i, j)), row in rows.items():
-            exact = all(leaf.right and leaf.paired for leaf in row)
+            exact = all(leaf.right and leaf.is_paired for leaf in row)
             lists[place] = exact and lists.get(place, True)
             if i is not None:
                 known = [leaf.right for leaf in row if leaf.truth is not None]
@@ -172,8 +172,8 @@ class Scoring:
         evidence, confidence = prediction.get("evidence"), prediction.get("confidence") or {}
         for leaf in leaves:
             right = leaf.right
-            self.fields[spelled(leaf.field)].add(leaf, right)
-            if not leaf.paired:
+            self.fields[spell_path(leaf.field)].add(leaf, right)
+            if not leaf.is_paired:
                 continue
             self.paired += 1
             value = leaf.predicted
@@ -288,6 +288,6 @@ def coverage(rated: Sequence[tuple[float, bool]]) -> int:
     return best
 
 
-def spelled(path: Path) -> str:
+def spell_path(path: Path) -> str:
     """Returns the name of the field in figures."""
     return "".join(f"/{step}" for step in path)

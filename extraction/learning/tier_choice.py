@@ -17,7 +17,7 @@ from cinnabar.extraction.reading.tiers import are_doubtful
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 
 
-def doubted(read: Prediction) -> set[str]:
+def doubtful_pointers(read: Prediction) -> set[str]:
     """Returns the pointers of the values that the reader is unsure of: all of a document of an unknown kind."""
     sure = read["confidence"]
     unknown = are_doubtful(sure.values())
@@ -56,7 +56,7 @@ def tier_choice(
             {leaf.pointer: leaf.right for leaf in leaves_of(line, one["record"], **labelled.options)}
             for one in (mine, theirs)
         ]
-        outside = {at for at in doubted(mine) if not any(step.isdigit() for step in at.split("/"))}
+        outside = {at for at in doubtful_pointers(mine) if not any(step.isdigit() for step in at.split("/"))}
         for at in outside & rights[0].keys() & rights[1].keys() & theirs["confidence"].keys():
             surer = theirs["confidence"][at] > mine["confidence"][at]
             for upper in (True, False):

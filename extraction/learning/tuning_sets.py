@@ -125,7 +125,7 @@ class TuningSet:
         )
 
 
-def measured(own: Sequence[TuningSet], filler: Filler) -> list[Figures]:
+def measure_sets(own: Sequence[TuningSet], filler: Filler) -> list[Figures]:
     """Returns a model's figures on the measured part of each set."""
     return [one.figures(one.parts.measured, filler) for one in own]
 

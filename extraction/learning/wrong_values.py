@@ -18,7 +18,7 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.learning.evaluation import leaves_of
 from cinnabar.extraction.learning.predicting import predict
-from cinnabar.extraction.learning.scoring import Prediction, spelled
+from cinnabar.extraction.learning.scoring import Prediction, spell_path
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.model_sources import AUTO
 from cinnabar.extraction.reading.planned_models import reader_of
@@ -28,7 +28,7 @@ from cinnabar.extraction.run.work.labelled_sets import LabelledSet, Truth, load_
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 #: The probability of the promise, and the shares of the sample that may be kept, the surest records first.
 PROBABILITY = 0.95
@@ -73,8 +73,8 @@ class Promise:
         return (
             f"at most {most * 100:g}% of the values that this run writes are wrong, with {PROBABILITY:.0%} probability:"
             f" {basis} has"
-            f" {self.wrong} wrong of {counted(self.values, 'value')} in records that are surer than {self.least:.3f}"
-            f" (bound {self.at_most:.1%}); {left} of {counted(self.documents, 'document')}"
+            f" {self.wrong} wrong of {with_noun(self.values, 'value')} in records that are surer than {self.least:.3f}"
+            f" (bound {self.at_most:.1%}); {left} of {with_noun(self.documents, 'document')}"
             f" ({left / self.documents:.0%}) wait for a person"
             + (f"; bounds of fields: {by_field}" if by_field else "; no field has values enough for a bound of its own")
         )
@@ -140,7 +140,7 @@ def judged_document(line: Truth, prediction: Prediction, zero_is_null: bool = Fa
     fields = defaultdict[str, list[int]](lambda: [0, 0])
     for leaf in leaves_of(line, record, zero_is_null):
         if leaf.predicted is not None and leaf.predicted is not False:
-            fields[spelled(leaf.field)][not leaf.right] += 1
+            fields[spell_path(leaf.field)][not leaf.right] += 1
     sure = [*prediction["confidence"].values(), *prediction["rows"].values(), *prediction["lists"].values()]
     by_field = {name: (right, wrong) for name, (right, wrong) in fields.items()}
     right, wrong = (sum(pair[at] for pair in by_field.values()) for at in (0, 1))
@@ -163,7 +163,7 @@ def with_promise(plan: RunPlan, note: Callable[[str], object]) -> RunPlan:
         raise UsageError(f"--at-most-wrong: expected more than 0% and less than 100%, got {plan.at_most_wrong}")
     assignment = Assignment.of(plan)
     if plan.sample is None:
-        sampled = {"audit": _audited(plan.out, assignment)}
+        sampled = {"audit": _audited_documents(plan.out, assignment)}
         basis = "the audit of this folder"
     else:
         labelled, basis = load_set(plan.sample), str(plan.sample)
@@ -200,7 +200,7 @@ def _read(labelled: LabelledSet, assignment: Assignment) -> list[JudgedDocument]
     return [judged_document(one, predictions.get(one["file"]) or {}, **labelled.options) for one in labelled.truths]
 
 
-def _audited(out: Path | None, assignment: Assignment) -> list[JudgedDocument]:
+def _audited_documents(out: Path | None, assignment: Assignment) -> list[JudgedDocument]:
     """Returns the documents that a second reader judged as this very model had read them."""
     if out is None or not out.is_dir():
         raise UsageError("--at-most-wrong: expected a --sample, or audited documents in --out, which is a new folder")
@@ -228,6 +228,6 @@ def _refusal(sampled: Mapping[str, Sequence[JudgedDocument]], most: float, basis
         else "the model is wrong too often: correct documents and let it learn (cinnabar improve), or take a larger one"
     )
     return (
-        f"{basis} cannot tell: it has {counted(len(best), 'document')} with {right + wrong} values, {wrong} of them"
+        f"{basis} cannot tell: it has {with_noun(len(best), 'document')} with {right + wrong} values, {wrong} of them"
         f" wrong, and no part of the surest ones has so few; {advice}, or promise a larger share"
     )

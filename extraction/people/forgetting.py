@@ -37,10 +37,10 @@ from cinnabar.extraction.run.report.reports import naming_reports, remove_report
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.broken_files import ASIDE, within
-from cinnabar.extraction.store.files import failures, reading, write_whole
+from cinnabar.extraction.store.files import explain_broken_file, failures, write_whole
 from cinnabar.extraction.store.manifest import Manifest, StoredFile
-from cinnabar.extraction.store.own_names import check_links, is_own
 from cinnabar.extraction.store.packets import PACKETS, packets_of, stored_packet
+from cinnabar.extraction.store.path_safety import check_links, is_own
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.waiting_corrections import files_aside
@@ -109,14 +109,14 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
     check_links(out, everything=True)
     if dry_run:
-        return _found(out, named(out, document), manifests.read_live(out))
+        return _found(out, find_documents(out, document), manifests.read_live(out))
     with open_folder(out) as store:
-        forgotten = _found(store.out, named(store.out, document), store.committed())
+        forgotten = _found(store.out, find_documents(store.out, document), store.commits())
         with failures(f"{out}: could not forget {document}"):
             _remove_caches(store.out, forgotten)
             # The document is findable until its last batch is gone, so what only it could lead to goes first.
             store.remove_replaced()
-            for entry in _concerned(store.out, forgotten, store.committed()):
+            for entry in _find_concerned(store.out, forgotten, store.commits()):
                 store.replace(partial(_copy_without, store.out, entry, forgotten))
             store.publish()
             store.remove_replaced()
@@ -124,7 +124,7 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
     return forgotten
 
 
-def named(out: Path, document: str) -> DocumentNames:
+def find_documents(out: Path, document: str) -> DocumentNames:
     """Returns the document, or those in the archive or mailbox, that this path, end of a path or digest names.
 
     Raises UsageError if no document or several documents match.
@@ -160,7 +160,7 @@ def named(out: Path, document: str) -> DocumentNames:
             paths = _within(texts, holders)
             digests = digests_at(paths)
         elif (own := own_path(document)) != document:
-            return named(out, own)
+            return find_documents(out, own)
         else:
             raise UsageError(f"{document}: no document of this path or digest in {out}; `outcomes` lists all documents")
         others = texts("path FROM outcomes WHERE list_contains(?, document)", list(digests))
@@ -260,15 +260,15 @@ def _of(rows: pa.Table | pa.RecordBatch, one: DocumentNames | Forgotten) -> Any:
 def _rows_of(out: Path, file: StoredFile, one: DocumentNames | Forgotten) -> int:
     """Returns the number of this file's rows of the document; of `runs`, that name its path."""
     path = out / file.path
-    with reading(path):
+    with explain_broken_file(path):
         if file.table == "runs":
             arguments = pq.read_table(path, columns=["arguments"])["arguments"].to_pylist()
-            return sum(_blanked(text, one.paths) != text for text in arguments)
+            return sum(_blank_paths(text, one.paths) != text for text in arguments)
         columns = ["document", "path", "outcome"] if file.table == "outcomes" else ["document"]
         return sum(pc.sum(_of(batch, one)).as_py() or 0 for batch in pq.ParquetFile(path).iter_batches(columns=columns))
 
 
-def _concerned(out: Path, one: Forgotten, committed: Sequence[Manifest]) -> list[Manifest]:
+def _find_concerned(out: Path, one: Forgotten, committed: Sequence[Manifest]) -> list[Manifest]:
     return [entry for entry in committed if any(_rows_of(out, file, one) for file in entry.files)]
 
 
@@ -308,12 +308,12 @@ def _copy(out: Path, file: StoredFile, one: Forgotten, number: int) -> StoredFil
 def _without(batch: pa.RecordBatch, table: str, one: Forgotten) -> pa.RecordBatch:
     if table != "runs":
         return batch.filter(pc.invert(_of(batch, one)))
-    arguments = [_blanked(text, one.paths) for text in batch.column("arguments").to_pylist()]
+    arguments = [_blank_paths(text, one.paths) for text in batch.column("arguments").to_pylist()]
     place = batch.schema.get_field_index("arguments")
     return batch.set_column(place, batch.schema.field(place), pa.array(arguments, pa.string()))
 
 
-def _blanked(arguments: str | None, paths: Sequence[str]) -> str | None:
+def _blank_paths(arguments: str | None, paths: Sequence[str]) -> str | None:
     """Returns a run's arguments in JSON with a mark for each of these paths; unchanged if it has none of them."""
     if not arguments:
         return arguments
@@ -349,7 +349,7 @@ def _may_hold(path: Path, one: DocumentNames) -> bool:
     try:
         rows = pq.read_table(path)
         if "arguments" in rows.column_names:
-            return any(_blanked(text, one.paths) != text for text in rows["arguments"].to_pylist())
+            return any(_blank_paths(text, one.paths) != text for text in rows["arguments"].to_pylist())
         return bool(pc.any(_of(rows, one)).as_py())
     except (OSError, pa.ArrowException, KeyError, ValueError):
         return True

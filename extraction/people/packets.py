@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cinnabar.extraction.corrections.packet_rows import settle_packets
-from cinnabar.extraction.people.forgetting import named
+from cinnabar.extraction.people.forgetting import find_documents
 from cinnabar.extraction.store.packets import (
     Packet,
     Said,
@@ -22,7 +22,7 @@ def packet_around(out: Path, document: str) -> Packet:
 
     Raises UsageError if there is none, or if there are several.
     """
-    names = named(out, document)
+    names = find_documents(out, document)
     found = packets_of(out, names.paths, names.digests)
     packet = stored_packet(out, found[0]) if len(found) == 1 else None
     if packet is None:

@@ -131,7 +131,7 @@ def watch(
     device: str = "auto",
 ) -> Outcome:
     """Tells each step as soon as it is taken, and returns the outcome that a run would store. Raises as `steps_of`."""
-    stored = _stored(out, document, schema_name)
+    stored = _find_stored(out, document, schema_name)
     source = _model_of(out, stored, model, device)
     options = options_of(stored.arguments)
     settings = parser_settings(options)
@@ -149,8 +149,8 @@ def watch(
     if isinstance(read.found, Exception):
         raise UsageError(f"{stored.paths[0]}: no step to show, the file cannot be read: {read.found}")
     if read.found.digest != stored.digest:
-        raise UsageError(_changed(stored.paths[0]))
-    job = Assignment(stored.source, source, options).shown().job()
+        raise UsageError(_explain_change(stored.paths[0]))
+    job = Assignment(stored.source, source, options).with_examples().job()
     engine: _Followed
     if isinstance(job.engine, DiffusionEngine):
         engine = _FollowedPrompted(job.engine, tell)
@@ -165,7 +165,7 @@ def watch(
     return outcome
 
 
-def _stored(out: Path, document: str, schema_name: str | None) -> _Stored:
+def _find_stored(out: Path, document: str, schema_name: str | None) -> _Stored:
     """Returns the document with the latest run of a model that has read it."""
     shown = show(out, document)
     names = dict.fromkeys(one.schema_name for one in shown)
@@ -203,7 +203,7 @@ def _content(stored: _Stored, lookup: DocumentLookup) -> Path | Content:
         return content
     path = stored.paths[0]
     if any(lookup.file_at(_plain(one)) for one in stored.paths):
-        raise UsageError(_changed(path))
+        raise UsageError(_explain_change(path))
     raise UsageError(
         f"{path}: the file is gone, so its steps cannot be shown; put it back there (`cinnabar show` without --steps"
         " shows its record)"
@@ -215,7 +215,7 @@ def _plain(path: str) -> str:
     return path.rpartition("@")[0] if len(path.rpartition("@")[2]) == 16 and "@" in path else path
 
 
-def _changed(path: str) -> str:
+def _explain_change(path: str) -> str:
     return (
         f"{path}: the file holds other bytes than those that were read, so its steps cannot be shown; run extract"
         " again, or put the old file back"

@@ -27,7 +27,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.reading.records.evidence import evidence_of, page_of
 from cinnabar.extraction.store.files import write_whole
-from cinnabar.extraction.store.names import literal, quoted
+from cinnabar.extraction.store.names import literal, quote_name
 from cinnabar.extraction.store.reading import distinct
 from cinnabar.schemas.errors import UsageError
 
@@ -64,9 +64,9 @@ class DocumentTable:
         """Returns the names of its columns, each once."""
         return distinct([head or f"column_{at}" for at, head in enumerate(self.heads, 1)])
 
-    def typed(self) -> pa.Table:
+    def to_typed(self) -> pa.Table:
         """Returns its rows in typed columns, behind their document, the table's number, and their page."""
-        cells = [_typed([row[at] for _, row in self.rows], self.locale) for at in range(len(self.heads))]
+        cells = [_to_column([row[at] for _, row in self.rows], self.locale) for at in range(len(self.heads))]
         pages = pa.array([page for page, _ in self.rows], pa.int32())
         many = len(self.rows)
         first = [pa.array([self.document] * many), pa.array([self.number] * many, pa.int32()), pages]
@@ -107,7 +107,7 @@ def _table(path: str, document: Document, table: Table, text: str, above: int, l
     return DocumentTable(path, 0, page, heading, sides, heads, tuple(rows), locale)
 
 
-def _typed(cells: Sequence[str], locale: Locale) -> pa.Array[Any]:
+def _to_column(cells: Sequence[str], locale: Locale) -> pa.Array[Any]:
     """Returns cells as numbers, days or texts; one without a letter or digit has no value."""
     filled = [cell if any(map(str.isalnum, cell)) else None for cell in cells]
     texts = [cell for cell in filled if cell is not None]
@@ -166,7 +166,7 @@ def write_tables(out: Path, tables: Iterable[DocumentTable]) -> list[dict[str, A
         names[stem] = names.get(stem, 0) + 1
         file = f"{stem}-{names[stem]}.parquet"
         view = views.setdefault(one.heads if any(one.heads) else (file,), _free(one.heading or stem, views.values()))
-        own = one.typed()
+        own = one.to_typed()
         write_whole(out / file, lambda path, own=own: pq.write_table(own, path))  # type: ignore[misc]
         box = dict(zip(("x0", "top", "x1", "bottom"), one.box or (None,) * 4, strict=True))
         about = {"file": file, "view": view, "document": one.document, "number": one.number, "page": one.page}
@@ -194,7 +194,7 @@ def _write_views(path: Path, out: Path, listed: Sequence[dict[str, Any]]) -> Non
     with duckdb.connect(str(path)) as database:
         for view, own in {"tables": [str((out / LISTED).absolute())], **files}.items():
             parts = ", ".join(map(literal, own))
-            database.execute(f"CREATE VIEW {quoted(view)} AS FROM read_parquet([{parts}], union_by_name = true)")
+            database.execute(f"CREATE VIEW {quote_name(view)} AS FROM read_parquet([{parts}], union_by_name = true)")
 
 
 def _plain_name(text: str) -> str:

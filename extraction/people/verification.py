@@ -29,7 +29,7 @@ from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.reading.metaschema import fingerprint
 from cinnabar.schemas.reading.texts import read_schema
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,10 @@ def check(out: Path) -> Verified:
     readable, problems = _manifests(out)
     live = manifests.live(readable)
     with hold(out, max((entry.number for entry in live), default=0)):
-        return _checked(out, live, problems)
+        return _check(out, live, problems)
 
 
-def _checked(out: Path, live: list[Manifest], problems: list[FileProblem]) -> Verified:
+def _check(out: Path, live: list[Manifest], problems: list[FileProblem]) -> Verified:
     sound: list[Manifest] = []
     for entry in live:
         wrong = [p for file in entry.files if (p := _check_file(out, entry, file)) is not None]
@@ -108,7 +108,7 @@ def _checked(out: Path, live: list[Manifest], problems: list[FileProblem]) -> Ve
         except (OSError, pa.ArrowException) as error:
             path = entry.files[0].path if entry.files else entry.name
             problems.append(FileProblem(entry.number, path, f"cannot be read: {error}"))
-    problems += keys.unmatched()
+    problems += keys.find_unmatched()
     problems += [FileProblem(0, within(out, path), why) for path, why in unread_corrections(out).items()]
     return Verified(len(live), sum(len(entry.files) for entry in live), records, problems)
 
@@ -161,7 +161,7 @@ def _check_file(out: Path, entry: Manifest, file: StoredFile) -> FileProblem | N
     except (OSError, pa.ArrowException) as error:
         return FileProblem(entry.number, file.path, f"not a Parquet file: {error}")
     if rows != file.rows:
-        problem = f"it has {counted(rows, 'row')}, but was committed with {file.rows:,}"
+        problem = f"it has {with_noun(rows, 'row')}, but was committed with {file.rows:,}"
         return FileProblem(entry.number, file.path, problem)
     try:
         problem = content_problem(path, file.table) or ""
@@ -231,7 +231,7 @@ class _Keys:
         seen[key] = place
         return None
 
-    def unmatched(self) -> Iterator[FileProblem]:
+    def find_unmatched(self) -> Iterator[FileProblem]:
         """Yields a problem for each record without an outcome and each outcome without its record."""
         for seen, other, what in (
             (self._records, self._outcomes, "a record without its outcome"),

@@ -29,7 +29,7 @@ def takes(*names: str, annotate: Callable[[str, FieldInfo], Any] = _in_range) ->
     it does not describe them itself.
     """
 
-    def extended(function: Function) -> Function:
+    def extend(function: Function) -> Function:
         signature = inspect.signature(function, eval_str=True)
         own = {name: one for name, one in signature.parameters.items() if one.kind is not one.VAR_KEYWORD}
         fields = {name: OPTIONS[name] for name in names if name not in own}
@@ -51,4 +51,4 @@ def takes(*names: str, annotate: Callable[[str, FieldInfo], Any] = _in_range) ->
             function.__doc__ = docstring + "".join(more)
         return function
 
-    return extended
+    return extend

@@ -45,7 +45,7 @@ class OptionGroup(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _checked(cls, values: Any, check: ModelWrapValidatorHandler[Self]) -> Self:
+    def _check(cls, values: Any, check: ModelWrapValidatorHandler[Self]) -> Self:
         try:
             return check(values)
         except ValidationError as error:
@@ -54,7 +54,7 @@ class OptionGroup(BaseModel):
             if name not in cls.model_fields:
                 raise UsageError(f"{name}: expected one of {', '.join(cls.model_fields)}") from None
             option = f"--{name.replace('_', '-')}"
-            wanted = _expected(cls.model_fields[name])
+            wanted = _expected_values(cls.model_fields[name])
             raise UsageError(f"{option}: expected {wanted}, got {wrong['input']!r}") from None
 
 
@@ -282,7 +282,7 @@ class RunPlan(OptionGroup):
 OPTIONS = {**RunPlan.model_fields, **Server.model_fields, **RunOptions.model_fields}
 
 
-def _expected(field: FieldInfo) -> str:
+def _expected_values(field: FieldInfo) -> str:
     """Returns the values that a field may have, for an error message."""
     patterns = [pattern for one in field.metadata if (pattern := getattr(one, "pattern", None))]
     if patterns:

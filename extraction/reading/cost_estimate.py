@@ -20,7 +20,7 @@ from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.reading.records.facts import FactValues
 from cinnabar.schemas.compiling.bindings import bound_places
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 if TYPE_CHECKING:
     from cinnabar.extraction.documents.content.inputs import Content
@@ -51,13 +51,13 @@ class CostEstimate:
         tokens = f"{self.input_tokens:,} tokens in, {self.output_tokens:,} out"
         basis = f"({tokens}; from a sample of {self.read})"
         if self.cost is None or self.dearest is None:
-            return f"{counted(self.documents, 'document')}, {about} {basis} at unknown prices (set --prices)"
+            return f"{with_noun(self.documents, 'document')}, {about} {basis} at unknown prices (set --prices)"
         enough, most = (
             amount.quantize(Decimal("0.0001"), ROUND_UP)
             for amount in (self.cost + self.dearest, self.dearest)
         )
         room = f"one request may cost up to ${most}, so all need a --budget of about ${enough}"
-        return f"{counted(self.documents, 'document')}, {about} ${self.cost:.4f} {basis}; {room}"
+        return f"{with_noun(self.documents, 'document')}, {about} ${self.cost:.4f} {basis}; {room}"
 
 
 def estimate_cost(

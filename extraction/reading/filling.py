@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from cinnabar.engine.filler import Filler, Metered
 from cinnabar.engine.request import Failed, Request, Result
 from cinnabar.engine.share_done import part
-from cinnabar.engine.time_limit import TOO_SLOW, limited
+from cinnabar.engine.time_limit import TOO_SLOW, limit_batches
 
 #: A document of more tokens is long.
 LONG = 16_384
@@ -39,7 +39,7 @@ def fill_documents(
     alone = [] if isinstance(filler, Metered) else [at for at, one in enumerate(documents) if one.tokens > LONG]
     together = [at for at in range(len(documents)) if at not in set(alone)]
     results: dict[int, list[Result]] = {}
-    with limited(None if isinstance(filler, Metered) else max_seconds):
+    with limit_batches(None if isinstance(filler, Metered) else max_seconds):
         shared = filler.fill([request for at in together for request in documents[at].requests])
     answers = iter(shared)
     for at in together:
@@ -55,7 +55,7 @@ def _fill_alone(requests: Sequence[Request], filler: Filler, max_seconds: float 
     begun = time.thread_time()
     for at, request in enumerate(requests):
         left = None if max_seconds is None else max_seconds - (time.thread_time() - begun)
-        with limited(left), part(at / len(requests), (at + 1) / len(requests)):
+        with limit_batches(left), part(at / len(requests), (at + 1) / len(requests)):
             (result,) = filler.fill([request])
         results.append(with_advice(result, max_seconds))
         if isinstance(result, Failed):

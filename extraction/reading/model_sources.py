@@ -20,6 +20,7 @@ from cinnabar.engine.models.language.identity import checkpoint_fingerprint, pre
 from cinnabar.engine.models.language.memory import BYTES, free_memory, longest_within, position_bytes
 from cinnabar.engine.models.language.named_models import checkpoint_folder, named_model
 from cinnabar.engine.models.language.weights_file import stored_tensors
+from cinnabar.engine.models.model_name_hint import model_name_hint
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.remote.journal import Journal
 from cinnabar.engine.models.remote.serving import (
@@ -27,10 +28,9 @@ from cinnabar.engine.models.remote.serving import (
     Served,
     api_key,
     check_installed,
+    find_served,
     is_remote,
-    served,
 )
-from cinnabar.engine.models.unusable import named_wrongly
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision, reading_precision
 from cinnabar.extraction.plan.run_options import Device
 from cinnabar.schemas.errors import ModelError, UsageError
@@ -124,11 +124,11 @@ class ModelSource:
         """Returns an engine with the model, which reuses its encodings of documents in this output folder."""
         # Cold start: it imports torch.
         from cinnabar.engine.engine import Engine
-        from cinnabar.engine.models.encodings import remembering
+        from cinnabar.engine.models.encodings import with_kept_encodings
 
         model = self.load()
         if place is not None:
-            model = remembering(model, place.out / ENCODINGS, self.encodings)
+            model = with_kept_encodings(model, place.out / ENCODINGS, self.encodings)
         return Engine(model, effort, steps=steps)
 
 
@@ -339,7 +339,7 @@ def local_folder(name: str | Path) -> Path:
     if is_language(name):
         return Path(name)
     if str(name) != "default" and not (Path(name) / "model.json").is_file():
-        if reason := named_wrongly(name):
+        if reason := model_name_hint(name):
             raise UsageError(f"--model {name}: {reason}")
         raise UsageError(
             f"--model {name}: expected `default` or a folder with model.json, as `cinnabar train` makes it, or with"
@@ -364,7 +364,7 @@ def _encodings_limit() -> int:
 
 def _remote(name: str, settings: RemoteSettings) -> RemoteSource:
     check_installed(name)
-    server = served(name, settings)
+    server = find_served(name, settings)
     if settings.budget != 0:
         api_key(server)
     return RemoteSource(server, settings)

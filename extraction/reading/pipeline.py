@@ -9,8 +9,8 @@ from typing import Protocol
 
 from cinnabar.engine.filler import Filler, Metered
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
-from cinnabar.engine.time_limit import limited
-from cinnabar.engine.timing import timed
+from cinnabar.engine.time_limit import limit_batches
+from cinnabar.engine.timing import time_stage
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.codes import problem_message
 from cinnabar.extraction.documents.content.document import Document, Evidence, Span
@@ -125,7 +125,7 @@ def run_batch(read: Sequence[Read], job: Job, set_aside: bool = False) -> Batch:
 
     With `set_aside` long documents get none if the batch has other documents; each has to come again, alone.
     """
-    overtakes = set_aside and overtaking(read, job)
+    overtakes = set_aside and may_overtake(read, job)
     return _run_job(read, job, overtakes) if job.routing is None else _run_jobs(read, job.routing, overtakes)
 
 
@@ -173,7 +173,7 @@ def _run_job(read: Sequence[Read], job: Job, overtakes: bool) -> Batch:
     aside = {at: plan.tokens for at, plan in enumerate(planned) if isinstance(plan, Long)}
     plans = [plan for plan in planned if not isinstance(plan, Long)]
     asked = [DocumentRequests(plan.tokens, plan.requests) for plan in plans if isinstance(plan, _DocumentPlan)]
-    with timed(filling, "fill"):
+    with time_stage(filling, "fill"):
         results = iter(fill_documents(asked, job.engine, job.max_seconds))
     merged: list[Outcome | MergedRecord] = []
     steps = 0
@@ -184,8 +184,8 @@ def _run_job(read: Sequence[Read], job: Job, overtakes: bool) -> Batch:
         filled = next(results)
         steps += sum(result.steps for result in filled if isinstance(result, Filled))
         merged.append(_merge(plan, filled, job))
-    with timed(filling, "fill"):
-        finals, escalated = raised([one for one in merged if isinstance(one, MergedRecord)], job)
+    with time_stage(filling, "fill"):
+        finals, escalated = raise_unsure([one for one in merged if isinstance(one, MergedRecord)], job)
     final = iter(finals)
     outcomes = [
         one if isinstance(one, Outcome) else _conclude(plan.path, one, next(final), job)
@@ -212,7 +212,7 @@ class Long:
     tokens: int
 
 
-def overtaking(read: Sequence[Read], job: Job) -> bool:
+def may_overtake(read: Sequence[Read], job: Job) -> bool:
     """Returns whether other documents of a batch may overtake a long one: there are some, and no server fills them.
 
     A server answers for a long document and for others at a time.
@@ -261,9 +261,9 @@ def _plan(item: Read, job: Job, overtakes: bool) -> _DocumentPlan | Long | Outco
             for c in pieces
         ]
     except DocumentError as error:
-        return quarantined(item.path, document, error.code, error.detail)
+        return to_quarantine(item.path, document, error.code, error.detail)
     except Exception as error:
-        return quarantined(item.path, document, "internal_error", error_text(error))
+        return to_quarantine(item.path, document, "internal_error", error_text(error))
     return _DocumentPlan(item.path, document, tokens, pieces, requests, facts)
 
 
@@ -278,15 +278,15 @@ def _merge(plan: _DocumentPlan, results: Sequence[Result], job: Job) -> MergedRe
         filled = with_facts(job.compiled.form, filled, plan.facts)
         filled = with_marks(job.compiled.form, filled, plan.document)
     except Exception as error:
-        return quarantined(plan.path, plan.document, "internal_error", error_text(error))
+        return to_quarantine(plan.path, plan.document, "internal_error", error_text(error))
     return MergedRecord(plan.document, filled, plan.facts)
 
 
-def raised(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Result], Escalated]:
+def raise_unsure(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Result], Escalated]:
     """Returns the records with what the job's stronger model says of unsure values, and how many it was asked."""
     if job.tier is None:
         return [one.filled for one in merged], Escalated()
-    with limited(job.tier.seconds or job.max_seconds):
+    with limit_batches(job.tier.seconds or job.max_seconds):
         finals, escalated = escalate(merged, job.compiled.form, job.tier, job.context)
     return [with_advice(one, job.max_seconds) for one in finals], escalated
 
@@ -299,11 +299,11 @@ def _conclude(path: str, merged: MergedRecord, result: Result, job: Job) -> Outc
     try:
         record = record_of(document, result, job.compiled.form, merged.facts)
     except Exception as error:
-        return quarantined(path, document, "internal_error", error_text(error))
-    return judged(path, document, record, job, facts=merged.facts)
+        return to_quarantine(path, document, "internal_error", error_text(error))
+    return judge_record(path, document, record, job, facts=merged.facts)
 
 
-def judged(
+def judge_record(
     path: str,
     document: Document,
     record: Record,
@@ -319,18 +319,18 @@ def judged(
     """
     try:
         record = with_emptiness(record, job.compiled.form)
-        if facts.demanded:
-            detail = "; ".join(f"{at}: {reason}" for at, reason in [*facts.demanded.items()][:5])
-            return quarantined(path, document, REFUSED, detail, record, tuple(facts.demanded))
+        if facts.demanded_reasons:
+            detail = "; ".join(f"{at}: {reason}" for at, reason in [*facts.demanded_reasons.items()][:5])
+            return to_quarantine(path, document, REFUSED, detail, record, tuple(facts.demanded_reasons))
         missing = tuple(leaf.pointer for leaf in record.leaves if leaf.missing and leaf.pointer not in stored)
         if missing and job.on_missing == "quarantine":
             detail = f"no value found for {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}"
-            return quarantined(path, document, "missing", detail, record, missing)
+            return to_quarantine(path, document, "missing", detail, record, missing)
         violations = job.validator.check(record.text)
         if violations:
             detail = "; ".join(f"{v.pointer or '/'}: {v.message}" for v in violations[:5])
             pointers = tuple(dict.fromkeys(v.pointer for v in violations))
-            return quarantined(path, document, "invalid", detail, record, pointers)
+            return to_quarantine(path, document, "invalid", detail, record, pointers)
         written = Outcome(path, "written", digest=document.digest, document=DocumentInfo.of(document), record=record)
         final = with_fate(written, "write" if stored else job.on_empty)
         if final.status == "written" and not stored:
@@ -343,9 +343,9 @@ def judged(
             more = f" and {len(unsure) - 5} more" if len(unsure) > 5 else ""
             detail = f"confidence below {job.min_confidence:g}: {detail}{more}"
             pointers = tuple(at for at, _ in unsure)
-            return quarantined(path, document, "low_confidence", detail, record, pointers)
+            return to_quarantine(path, document, "low_confidence", detail, record, pointers)
     except Exception as error:
-        return quarantined(path, document, "internal_error", error_text(error))
+        return to_quarantine(path, document, "internal_error", error_text(error))
     return final
 
 
@@ -383,13 +383,17 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
                 missing=leaf.missing,
                 evidence=evidence,
                 page=page_of(document, evidence),
-                flags=(*_holding(flags), *([found.flag] if found is not None and found.flag else ()), *ambiguous),
+                flags=(
+                    *_flags_that_hold(flags),
+                    *([found.flag] if found is not None and found.flag else ()),
+                    *ambiguous,
+                ),
             )
         )
     rows = {pointer: chance for pointer, (_, chance) in filled.rows.items()}
     own = {REFUSED: bool(facts.refusals), DATA_DIFFERS: bool(differing), SEVERAL: is_several(document)}
     own[ALONE] = filled.alone
-    told = {*document.flags, *(flag for leaf in leaves for flag in leaf.flags), *_holding(own)}
+    told = {*document.flags, *(flag for leaf in leaves for flag in leaf.flags), *_flags_that_hold(own)}
     lengths = {at: note for at, note in notes_of(document, filled, form).items() if not facts.holds(at)}
     return Record.of(filled.record, leaves, told, rows, dict(filled.lists), lengths)
 
@@ -400,7 +404,7 @@ def _lies_in(evidence: Evidence | None, spans: Sequence[Span]) -> bool:
     return any(one.start < span.end and span.start < one.end for one in own for span in spans)
 
 
-def _holding(flags: Mapping[str, bool]) -> tuple[str, ...]:
+def _flags_that_hold(flags: Mapping[str, bool]) -> tuple[str, ...]:
     return tuple(name for name, holds in flags.items() if holds)
 
 
@@ -421,10 +425,10 @@ def failure_of(
     """Returns the outcome of a failure: skipped if the budget was spent (a later run asks again), else quarantined."""
     if failed.code == "known" and facts.values:
         detail = f"the schema allows no record with the facts of this document ({failed.detail})"
-        return quarantined(path, document, REFUSED, detail, record, tuple(v.place.pointer for v in facts.values))
+        return to_quarantine(path, document, REFUSED, detail, record, tuple(v.place.pointer for v in facts.values))
     if failed.code == "budget":
         return Outcome(path, "skipped", failed.code, failed.detail, document.digest)
-    return quarantined(path, document, failed.code, failed.detail, record)
+    return to_quarantine(path, document, failed.code, failed.detail, record)
 
 
 def unread(item: Read, problem: DocumentError) -> Outcome:
@@ -432,7 +436,7 @@ def unread(item: Read, problem: DocumentError) -> Outcome:
     return Outcome(item.path, "quarantined", problem.code, problem_message(problem), digest=item.digest)
 
 
-def quarantined(
+def to_quarantine(
     path: str,
     document: Document,
     code: str,

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from cinnabar.engine.models.identity import CALIBRATION, model_folder
 from cinnabar.engine.models.language.memory import free_memory
 from cinnabar.engine.models.language.named_models import named_model
+from cinnabar.engine.models.model_name_hint import model_name_hint
 from cinnabar.engine.models.releases import RELEASED
 from cinnabar.engine.models.remote.prices import Prices
 from cinnabar.engine.models.remote.serving import RemoteSettings, is_remote
-from cinnabar.engine.models.unusable import named_wrongly
 from cinnabar.extraction.plan.run_options import Device, RunPlan
 from cinnabar.extraction.reading.model_sources import (
     AUTO,
@@ -29,7 +29,7 @@ from cinnabar.extraction.reading.model_sources import (
     is_named,
     model_source,
 )
-from cinnabar.extraction.reading.preferred import preferred
+from cinnabar.extraction.reading.preferred import kept_preferences
 from cinnabar.extraction.store.folders import began_with
 from cinnabar.schemas.errors import UsageError
 
@@ -64,7 +64,7 @@ class Escalation:
     seconds: float | None = None
     #: The release that a new folder begins with, None for a model that the caller named.
     named: str | None = None
-    #: By pointer, whether its value has the last word; see `preferred`.
+    #: By pointer, whether its value has the last word; see `kept_preferences`.
     preferred: Mapping[str, bool] = field(default_factory=dict)
 
     def tier(self, load: Callable[[], Filler]) -> Tier:
@@ -114,7 +114,7 @@ def sources_of(
         surer, longest, below = False, None, 1.0
     below = below if plan.below is None else plan.below
     named = plan.escalate_to if auto and plan.escalate_to in RELEASED else None
-    words = preferred(model, plan.escalate_to) if named else {}
+    words = kept_preferences(model, plan.escalate_to) if named else {}
     return source, Escalation(upper, below, surer, longest, plan.options.seconds_each, named, words)
 
 
@@ -202,7 +202,7 @@ def _settings(plan: RunPlan) -> RemoteSettings:
 def _check_models(plan: RunPlan, model: str) -> None:
     upper = plan.escalate_to
     if upper is not None and not is_named(upper) and not is_remote(upper) and not is_language(upper):
-        if reason := named_wrongly(upper):
+        if reason := model_name_hint(upper):
             raise UsageError(f"--escalate-to {upper}: {reason}")
         raise UsageError(
             f"--escalate-to {upper}: expected mercury-2, openai:NAME, a fetched language model, or the folder of one"

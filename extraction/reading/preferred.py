@@ -17,7 +17,7 @@ def keep_preferred(folder: Path, upper: str | None, by_pointer: Mapping[str, boo
     write_bytes(folder / _FILE, json.dumps({"model": upper, "fields": by_pointer}).encode())
 
 
-def preferred(folder: str, upper: str) -> dict[str, bool]:
+def kept_preferences(folder: str, upper: str) -> dict[str, bool]:
     """Returns what is kept with the model in a folder for this language model; {} if nothing is."""
     try:
         kept = json.loads((Path(folder) / _FILE).read_text(encoding="utf-8"))

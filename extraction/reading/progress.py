@@ -20,13 +20,13 @@ _NAMED, _LONGEST = 5, 200
 class Progress:
     """Is told what a run does. Who is not interested in all of it leaves the other methods as they are."""
 
-    def estimated(self, estimate: CostEstimate) -> None:
+    def on_estimate(self, estimate: CostEstimate) -> None:
         """Receives the estimated cost before a run asks a model behind a server."""
 
     def note(self, text: str) -> None:
         """Receives a warning before the run."""
 
-    def begin(self, inputs: int) -> None:
+    def on_inputs(self, inputs: int) -> None:
         """Receives the number of inputs."""
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
@@ -35,21 +35,21 @@ class Progress:
     def within(self, documents: float) -> None:
         """Receives how much of a batch a language model has answered here before any of it is committed."""
 
-    def begun(self, runs: Sequence[str]) -> None:
+    def on_runs_started(self, runs: Sequence[str]) -> None:
         """Receives the ids of the runs once they have begun."""
 
     def stages(self, seconds: Mapping[str, float], steps: int = 0) -> None:
         """Receives the seconds of stages that have just ended one after another, and the denoising steps in them."""
 
-    def ended(self, runs: Sequence[str], drift: Sequence[str] | None, usage: Mapping[str, Any] | None) -> None:
+    def on_runs_ended(self, runs: Sequence[str], drift: Sequence[str] | None, usage: Mapping[str, Any] | None) -> None:
         """Receives the ids of the runs that ended, their drift (None if not judged), and the use of a server."""
 
 
-class Silent(Progress):
+class NoProgress(Progress):
     """A `Progress` that shows and keeps nothing."""
 
 
-class Several:
+class ProgressGroup:
     """Tells several others, in their order, all that it is told; to be used as a `Progress`."""
 
     def __init__(self, *told: Progress) -> None:
@@ -73,7 +73,7 @@ class ReasonCount:
     first: tuple[str, ...]
 
 
-class OutcomeTally(Silent):
+class OutcomeTally(NoProgress):
     """Counts the documents by outcome and reason."""
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class OutcomeTally(Silent):
         self._counts: Counter[tuple[str, str]] = Counter()
         self._first: dict[tuple[str, str], list[str]] = defaultdict(list)
 
-    def begin(self, inputs: int) -> None:
+    def on_inputs(self, inputs: int) -> None:
         """Keeps the number of inputs as the whole of the tally."""
         self.inputs = inputs
 

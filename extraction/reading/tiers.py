@@ -26,7 +26,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.planning import chunks_for, passage_of
 from cinnabar.extraction.reading.records.facts import NO_FACTS, FactValues, with_facts
 from cinnabar.extraction.reading.records.merging import merge
-from cinnabar.extraction.reading.records.surer import surer_record
+from cinnabar.extraction.reading.records.more_confident import prefer_confident_record
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.fitting import branch_of
@@ -51,7 +51,7 @@ class Tier:
 
     surer: whether its value counts only if its confidence is higher, since both models are calibrated. longest: the
     most rows of a list that is asked of a surer model, None for any number. seconds: of its work on a document.
-    preferred: by pointer, whether its value counts in any case, or never (`surer_record`).
+    preferred: by pointer, whether its value counts in any case, or never (`prefer_confident_record`).
     """
 
     load: Callable[[], Filler]
@@ -77,7 +77,7 @@ class Tier:
         return engine.beside(self.rows_model)
 
     @property
-    def loaded(self) -> list[Filler]:
+    def loaded_fillers(self) -> list[Filler]:
         """Returns the filler if it is loaded."""
         return [self.filler] if "filler" in vars(self) else []
 
@@ -138,7 +138,7 @@ def escalate(
     for at, one in raised.items():
         answers = [next(results) for _ in one.pieces]
         try:
-            finals[at] = one.merged(answers)
+            finals[at] = one.merge(answers)
         except Exception as error:
             finals[at] = _internal(one.lower, error)
     return [finals.get(at, lower.filled) for at, lower in enumerate(merged)], escalated
@@ -216,14 +216,14 @@ class _SureWalk:
                 self.frozen[pointer] = leaf.text
         elif isinstance(node, ObjectNode):
             if not isinstance(value, Mapping):
-                self._closed(pointer)
+                self._close(pointer)
                 return
             for place in node.properties:
                 below = f"{pointer}/{escape(place.name)}"
                 if place.name in value:
                     self.visit(place.node, value[place.name], below)
                 elif isinstance(place.node, (Slot, ObjectNode)):
-                    self._closed(below)
+                    self._close(below)
         elif isinstance(node, ChoiceNode):
             branch = None if value is None else branch_of(node, value)
             if branch is not None and self._all_sure(pointer) and is_plain(node.branches[branch]):
@@ -249,7 +249,7 @@ class _SureWalk:
                 return
         self.frozen |= inner.frozen
 
-    def _closed(self, pointer: str) -> None:
+    def _close(self, pointer: str) -> None:
         """Freezes an absent place if all leaves below it are sure."""
         if self._all_sure(pointer):
             self.frozen |= dict.fromkeys(self._below(pointer))
@@ -290,14 +290,15 @@ class _Raised:
     def requests(self) -> list[Request]:
         document, facts = self.lower.document, self.lower.facts
         passages = [
-            replace(passage_of(document, c.start, c.end), marked=self._marked(c.start, c.end)) for c in self.pieces
+            replace(passage_of(document, c.start, c.end), marked=self._unsure_values(c.start, c.end))
+            for c in self.pieces
         ]
-        counted = facts.counted | set(self.long.values())
+        counted = facts.counted_lists | set(self.long.values())
         return [
             Request(f"{document.digest}:{p.offset}", self.form, p, self.frozen, counted, facts.rows) for p in passages
         ]
 
-    def _marked(self, start: int, end: int) -> dict[str, tuple[int, int]]:
+    def _unsure_values(self, start: int, end: int) -> dict[str, tuple[int, int]]:
         """Returns what the cheap model read, and was not sure of, in these characters: `Passage.marked`."""
         return {
             at: (begin - start, stop - start)
@@ -307,7 +308,7 @@ class _Raised:
             if start <= begin and stop <= end
         }
 
-    def merged(self, results: Sequence[Result]) -> Result:
+    def merge(self, results: Sequence[Result]) -> Result:
         """Returns the record of the answers; frozen values keep the cheap model's evidence and confidence."""
         failed = next((result for result in results if isinstance(result, Failed)), None)
         if failed is not None:
@@ -325,5 +326,5 @@ class _Raised:
         raised = replace(filled, leaves=leaves, rows=rows, lists=lists, steps=own.steps, reopened=own.reopened)
         if self.surer:
             # Nobody asked for the long lists, so the record has its own ones.
-            raised = surer_record(self.form, own, raised, self.long, self.preferred, READER_WEIGHT)
+            raised = prefer_confident_record(self.form, own, raised, self.long, self.preferred, READER_WEIGHT)
         return with_facts(self.form, raised, self.lower.facts)

@@ -8,7 +8,7 @@ from cinnabar.engine.branches.branch_model import BranchModel
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.filler import Filler
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 #: Below so many seconds a run tells nothing beforehand.
 _SHORT = 10.0
@@ -28,4 +28,4 @@ def time_note(filler: Filler, form: Form, texts: Sequence[str], documents: int, 
         return None
     most, all_of_them = ("at most about", "all of them") if at_most else ("about", "all")
     whole = f"{each * documents / 60:.0f} min" if each * documents >= 120 else f"{each * documents:.0f} s"
-    return f"{counted(documents, 'document')}, {most} {each:.1f} s each, {all_of_them} in {whole}; lists take longer"
+    return f"{with_noun(documents, 'document')}, {most} {each:.1f} s each, {all_of_them} in {whole}; lists take longer"

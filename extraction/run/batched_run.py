@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.engine.filler import Filler
 from cinnabar.engine.share_done import told_to
-from cinnabar.engine.timing import timed
+from cinnabar.engine.timing import time_stage
 from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import ParserSettings
@@ -21,7 +21,7 @@ from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.reading.batch_reader import BatchReader
 from cinnabar.extraction.reading.model_sources import RunPlace, named_folder
-from cinnabar.extraction.reading.progress import Progress, Silent
+from cinnabar.extraction.reading.progress import NoProgress, Progress
 from cinnabar.extraction.run.background_commits import BackgroundCommits
 from cinnabar.extraction.run.cluster.supervisor import Supervisor
 from cinnabar.extraction.run.engines.pool import EnginePool, engines_of
@@ -141,8 +141,8 @@ class BatchedRun:
     def __init__(self, assignment: Assignment, progress: Progress | None) -> None:
         # A schema that allows no record fails here once instead of in every document.
         for part in assignment.parts:
-            _ = part.compiled.form, part.validator, part.checks
-        self.assignment, self._progress = assignment, progress or Silent()
+            _ = part.compiled_schema.form, part.validator, part.checks
+        self.assignment, self._progress = assignment, progress or NoProgress()
         self._run: Run | RunGroup | None = None
         self._job: Job | None = None
         self._steps = self._empty = 0
@@ -212,14 +212,14 @@ class BatchedRun:
             self._time_told = True
             self._tell_time(job.engine)
         with told_to(lambda share: self._progress.within(share * len(read))):
-            return self.sorted_out(read, fill_batch([one for one in read if one is not None], known, job))
+            return self.set_aside_late(read, fill_batch([one for one in read if one is not None], known, job))
 
     def _tell_time(self, filler: Filler) -> None:
         """Tells how long a language model on this machine will take, by the batch that it is about to read."""
         # Cold start: it imports torch, as the job has by now.
         from cinnabar.extraction.reading.time_estimate import time_note
 
-        form, count = self.assignment.compiled.form, sum(map(len, self.batches))
+        form, count = self.assignment.compiled_schema.form, sum(map(len, self.batches))
         note = time_note(filler, form, self._texts, count, at_most=self.assignment.escalation is not None)
         if note is not None:
             self._progress.note(note)
@@ -236,7 +236,7 @@ class BatchedRun:
         """Returns the stored records of these documents of a batch in a backfill, None in an extraction."""
         return None
 
-    def sorted_out(self, read: Sequence[Read | None], batch: Batch) -> Batch:
+    def set_aside_late(self, read: Sequence[Read | None], batch: Batch) -> Batch:
         """Returns the filled batch of the documents that were read, with the late ones set aside too."""
         there = [at for at, one in enumerate(read) if one is not None]
         late = dict.fromkeys((at for at, one in enumerate(read) if one is None), sys.maxsize)
@@ -247,7 +247,7 @@ class BatchedRun:
     def commit(self, batch: Batch) -> list[Outcome]:
         """Commits the outcomes of a filled batch and returns them as stored; a second call changes nothing."""
         stages = dict(batch.seconds)
-        with timed(stages, "store"):
+        with time_stage(stages, "store"):
             stored = {one.path: one for one in self._begun().commit_batch(batch.outcomes)}
         for stage, seconds in stages.items():
             self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
@@ -276,7 +276,7 @@ class BatchedRun:
         ended = run.finish(usage)
         report = report_of_run(self.place.out, run.ids, self._stages(), lambda text: self._progress.note(text))
         deliver(self.place.out, self.assignment.sinks, lambda text: self._progress.note(text))
-        self._progress.ended(run.ids, None if report is None else report.drift, usage)
+        self._progress.on_runs_ended(run.ids, None if report is None else report.drift, usage)
         return Summary(
             run_id=ended.run_id,
             schema=ended.schema_name,
@@ -347,7 +347,7 @@ class BatchedRun:
                 self._run = Run(
                     opening.store,
                     assignment.source,
-                    assignment.compiled,
+                    assignment.compiled_schema,
                     opening.fingerprint,
                     arguments,
                     inputs=opening.names,
@@ -356,19 +356,19 @@ class BatchedRun:
             else:
                 self._run = RunGroup(
                     opening.store,
-                    [(part.source, part.compiled) for part in assignment.parts],
+                    [(part.source, part.compiled_schema) for part in assignment.parts],
                     opening.fingerprint,
                     arguments | assignment.routing.about,
                     inputs=opening.names,
                     retry_quarantined=retry,
                 )
-            self._progress.begun(self._run.ids)
+            self._progress.on_runs_started(self._run.ids)
             notice = self.assignment.model.notice
             if notice is not None:
                 self._progress.note(notice)
             for path, why in unread_corrections(opening.store.out).items():
                 self._progress.note(f"{path}: {why}")
-            self._progress.begin(len(opening.names))
+            self._progress.on_inputs(len(opening.names))
             self._settle(opening.settled)
         return self._run
 
@@ -396,11 +396,11 @@ class BatchedRun:
 def driver_of(engines: int, cluster: Cluster | None) -> Driver:
     """Returns the driver of a run with so many engines on this machine, or on a cluster."""
     if cluster is not None:
-        return lambda run: on_cluster(run, cluster)
-    return here if engines == 1 else lambda run: in_engines(run, engines)
+        return lambda run: run_on_ray(run, cluster)
+    return run_in_process if engines == 1 else lambda run: run_in_engines(run, engines)
 
 
-def here(run: BatchedRun) -> Generator[tuple[int, Batch]]:
+def run_in_process(run: BatchedRun) -> Generator[tuple[int, Batch]]:
     """Fills batches in this process."""
     number = 0
     while number < len(run.batches):
@@ -408,7 +408,7 @@ def here(run: BatchedRun) -> Generator[tuple[int, Batch]]:
         number += 1
 
 
-def in_engines(run: BatchedRun, engines: int) -> Generator[tuple[int, Batch]]:
+def run_in_engines(run: BatchedRun, engines: int) -> Generator[tuple[int, Batch]]:
     """Fills batches in so many engine processes, and yields them in their order."""
     under_way: deque[tuple[int, list[Read | None], Future[Batch]]] = deque()
     number = 0
@@ -419,10 +419,10 @@ def in_engines(run: BatchedRun, engines: int) -> Generator[tuple[int, Batch]]:
                 under_way.append((number, read, pool.submit([one for one in read if one is not None], known)))
                 number += 1
             first, read, filled = under_way.popleft()
-            yield first, run.sorted_out(read, filled.result())
+            yield first, run.set_aside_late(read, filled.result())
 
 
-def on_cluster(run: BatchedRun, cluster: Cluster) -> Generator[tuple[int, Batch]]:
+def run_on_ray(run: BatchedRun, cluster: Cluster) -> Generator[tuple[int, Batch]]:
     """Reads and fills batches on the machines of a cluster, and yields them as they come back.
 
     Raises RunError if a batch fails on every attempt, UsageError if the machines do not fit.

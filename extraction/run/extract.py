@@ -40,7 +40,7 @@ from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.store import PASSWORD_COUNT, UNAVAILABLE
 from cinnabar.extraction.store.tables import printable
 from cinnabar.schemas import SchemaSource
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def extract(
     document gets the schema that fits, or none. Raises UsageError before any work begins if the arguments do not go
     together. Raises RunError if the run fails; committed batches are kept, and the same call continues.
     """
-    assignment = Assignment(source, model, options, escalation, routing).shown()
+    assignment = Assignment(source, model, options, escalation, routing).with_examples()
     with Extraction(assignment, paths, out, progress) as extraction:
         return extraction.work_through(cluster)
 
@@ -94,10 +94,10 @@ class Extraction(BatchedRun):
             store = stack.enter_context(open_folder(out))
             stack.callback(self._end_metered)
             for part in self.assignment.parts:
-                store.check_united(part.source, part.compiled)
+                store.check_united(part.source, part.compiled_schema)
                 if not assignment.options.drop_corrections:
-                    check_corrections_kept(store, part.source, part.compiled)
-            forms = {part.source.name: part.compiled.form for part in self.assignment.parts}
+                    check_corrections_kept(store, part.source, part.compiled_schema)
+            forms = {part.source.name: part.compiled_schema.form for part in self.assignment.parts}
             if learned := learned_rows(store.out, forms):
                 self.assignment = replace(self.assignment, learned=learned)
             spelled = Spelling.of(store.out)
@@ -127,7 +127,7 @@ class Extraction(BatchedRun):
             self._opening = Opening(store, names, self.assignment.fingerprint, about)
             run = self._begun()
             known = store.digests([one.prefix for one in sources if one.prefix is not None])
-            settled, left = split_inputs([_named(examine(item, paths, known), name) for name, item in chosen], run)
+            settled, left = split_inputs([_with_name(examine(item, paths, known), name) for name, item in chosen], run)
             self._progress.stages({"list": time.perf_counter() - listing})
             self._settle(settled)
             self._tell_finished(left)
@@ -149,7 +149,7 @@ class Extraction(BatchedRun):
         if self._packets:
             settle_split(self._opening.store, self._packets, lambda text: self._progress.note(text))
         elif self._several:
-            some = counted(self._several, "file looks like several documents", "files look like several documents")
+            some = with_noun(self._several, "file looks like several documents", "files look like several documents")
             self._progress.note(f"{some} (flag {SEVERAL}); --split reads them one by one")
         summary = super().finish()
         whole = self.assignment.options.limit is None  # documents beyond the limit may have paid answers
@@ -160,7 +160,7 @@ class Extraction(BatchedRun):
         """Tells the routing which of these documents a schema has from an earlier run with another choice."""
         group, routing = self._begun(), self.assignment.routing
         if isinstance(group, RunGroup) and routing is not None:
-            finished = group.finished({item.digest for item in left})
+            finished = group.find_finished({item.digest for item in left})
             if any(finished.values()):
                 self.assignment = replace(self.assignment, routing=replace(routing, done=finished))
 
@@ -171,25 +171,25 @@ class Extraction(BatchedRun):
             return
         estimate = estimate_cost(
             items,
-            max((part.compiled.form for part in self.assignment.parts), key=lambda form: len(form.slots)),
+            max((part.compiled_schema.form for part in self.assignment.parts), key=lambda form: len(form.slots)),
             self._reader.pool,
             self._remote.served,
             self.assignment.options.context,
             at_most=self.assignment.escalation is not None or self.assignment.routing is not None,
             examples=None if self.assignment.examples is None else self.assignment.examples.examples,
         )
-        self._progress.estimated(estimate)
+        self._progress.on_estimate(estimate)
 
-    def _metered(self) -> list[Metered]:
+    def _metered_fillers(self) -> list[Metered]:
         """Returns the loaded fillers that ask a server."""
         if self._job is None:
             return []
-        fillers = [self._job.engine, *(self._job.tier.loaded if self._job.tier else ())]
+        fillers = [self._job.engine, *(self._job.tier.loaded_fillers if self._job.tier else ())]
         return [filler for filler in fillers if isinstance(filler, Metered)]
 
     def _usage(self) -> Mapping[str, Any] | None:
         """Returns the use of the one model behind a server, or of a local model for escalated fields, else None."""
-        metered = self._metered()
+        metered = self._metered_fillers()
         escalation = self.assignment.escalation
         if escalation is not None and isinstance(escalation.source, LanguageSource):
             return self._raised | {"model": Path(escalation.source.folder).name, "left": 0}
@@ -199,14 +199,14 @@ class Extraction(BatchedRun):
         return usage | self._raised if escalation is not None else usage
 
     def _end_metered(self) -> None:
-        metered = self._metered()
+        metered = self._metered_fillers()
         for filler in metered:
             filler.close(self._settled)
         if self._settled and not metered and self._remote is not None:
             self._remote.settle(self.place)
 
 
-def _named(content: Input, name: str) -> Input:
+def _with_name(content: Input, name: str) -> Input:
     return content if content.path == name else replace(content, path=name)
 
 

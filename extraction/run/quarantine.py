@@ -82,12 +82,12 @@ def held(out: Path, documents: Sequence[str] = (), codes: Sequence[str] = ()) ->
     rejected = [_held(row) for row in rows]
     spelled = Spelling.of(out)
     for name in documents:
-        if not any(_named(one, name, spelled) for one in rejected):
+        if not any(_is_named(one, name, spelled) for one in rejected):
             raise UsageError(f"{name}: not in quarantine; `cinnabar quarantine list` lists its documents")
     return [
         one
         for one in rejected
-        if (not documents or any(_named(one, name, spelled) for name in documents))
+        if (not documents or any(_is_named(one, name, spelled) for name in documents))
         and (not codes or one.code in codes)
     ]
 
@@ -97,7 +97,7 @@ def _held(row: tuple[Any, ...]) -> Held:
     return Held(**named | {"arguments": json.loads(named["arguments"] or "{}")})
 
 
-def _named(one: Held, name: str, spelled: Spelling) -> bool:
+def _is_named(one: Held, name: str, spelled: Spelling) -> bool:
     plain = str(Path(name))
     by_digest = len(name) >= 4 and one.document.startswith(name.casefold())
     return one.path in (plain, spelled(name)) or one.path.endswith("/" + plain.lstrip("/")) or by_digest

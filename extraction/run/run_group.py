@@ -42,7 +42,7 @@ class RunGroup:
             )
             for source, _ in schemas
         }
-        placed, self._elsewhere = store.routed(str(arguments[ROUTING]))
+        placed, self._elsewhere = store.routed_documents(str(arguments[ROUTING]))
         self._placed = {source.name: placed.get(source.fingerprint, set()) for source, _ in schemas}
         self._inputs = set(inputs)
         self._accounted: dict[str, str] = {}
@@ -78,15 +78,15 @@ class RunGroup:
             for name, finished in self._finished.items()
         )
 
-    def refused(self, digest: str) -> bool:
+    def is_refused(self, digest: str) -> bool:
         """Returns True if a person said that this document is of none of these schemas."""
-        return all(run.refused(digest) for run in self._runs.values())
+        return all(run.is_refused(digest) for run in self._runs.values())
 
     def known_problem(self, path: str, problem: DocumentError) -> bool:
         """Returns True if the path is in quarantine with this problem, in the run that gets such outcomes."""
         return self._runs[self._first].known_problem(path, problem)
 
-    def finished(self, digests: Collection[str]) -> dict[str, frozenset[str]]:
+    def find_finished(self, digests: Collection[str]) -> dict[str, frozenset[str]]:
         """Returns, for each schema, those of these documents that an earlier run finished under it."""
         return {name: frozenset(one for one in digests if one in found) for name, found in self._finished.items()}
 

@@ -23,7 +23,7 @@ class _Finished(Protocol):
     """The things that earlier runs have done."""
 
     def done(self, digest: str, path: str | None = None) -> bool: ...
-    def refused(self, digest: str) -> bool: ...
+    def is_refused(self, digest: str) -> bool: ...
     def known_problem(self, path: str, problem: DocumentError) -> bool: ...
 
 
@@ -57,9 +57,9 @@ def split_inputs(inputs: Iterable[Input], finished: _Finished) -> tuple[list[Out
         else:
             first.setdefault(digest, item.path)
             tried.add(kind)
-            if finished.refused(digest) or finished.done(digest):
+            if finished.is_refused(digest) or finished.done(digest):
                 whole[digest] = item.path
-                code = OTHER_KIND if finished.refused(digest) else "done"
+                code = OTHER_KIND if finished.is_refused(digest) else "done"
                 settled.append(Outcome(item.path, "skipped", code, digest=digest))
             elif finished.done(digest, item.path):
                 settled.append(Outcome(item.path, "skipped", "done", digest=digest))

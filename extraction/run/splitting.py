@@ -14,7 +14,7 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input, Location, examine
 from cinnabar.extraction.documents.packets.part import PacketPart, PageRange
 from cinnabar.extraction.documents.pdf.reader import FILE_PAGES
-from cinnabar.extraction.reading.packets.boundaries import VERSION, PageSigns, boundaries, page_signs
+from cinnabar.extraction.reading.packets.boundaries import VERSION, PageFeatures, boundaries, page_signs
 from cinnabar.extraction.store.packets import Packet, changing_packets, store_packet, stored_packet
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.errors import CinnabarError
@@ -81,7 +81,7 @@ def _parts(item: Input, out: Path, pool: ParserPool) -> list[PacketPart]:
 
 def _found(item: Input, pool: ParserPool) -> Packet | None:
     """Returns the boundaries by the looks of the pages; None if the file cannot be split."""
-    signs, first, count = list[PageSigns](), 1, WINDOW
+    signs, first, count = list[PageFeatures](), 1, WINDOW
     while first <= count:
         pages = PageRange(first, min(first + WINDOW - 1, count))
         found = pool.submit(PacketPart(item.content, item.path, item.digest, pages)).result()

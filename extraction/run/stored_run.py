@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cinnabar.engine.fingerprint import read_by
-from cinnabar.extraction.corrections.changes import TAKING_OUT
+from cinnabar.extraction.corrections.changes import EXCLUDING
 from cinnabar.extraction.corrections.corrected_run import CorrectedRun, corrected_again
 from cinnabar.extraction.corrections.revising import Rules, rules_of
 from cinnabar.extraction.corrections.stored import CorrectedState, StoredCorrections, base_table
@@ -29,7 +29,7 @@ from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
-from cinnabar.extraction.store.files import failures, reading, write_bytes
+from cinnabar.extraction.store.files import explain_broken_file, failures, write_bytes
 from cinnabar.extraction.store.names import identifier
 from cinnabar.extraction.store.records import STATUSES, Outcome
 from cinnabar.extraction.store.store import PASSWORD_COUNT, Store, done_key, is_done
@@ -135,7 +135,7 @@ class Run:
 
     def _check_columns(self, source: SchemaSource) -> None:
         for path in self._store.files("data", source.fingerprint)[-1:]:
-            with reading(path):
+            with explain_broken_file(path):
                 stored = pq.read_schema(path)
             if not stored.equals(self._columns.schema):
                 raise UsageError(
@@ -159,9 +159,9 @@ class Run:
         }
 
     @cached_property
-    def _recorded(self) -> set[str]:
+    def _recorded_documents(self) -> set[str]:
         """The documents with a record of this schema, in any version."""
-        return self._store.recorded(self.key.schema_name)
+        return self._store.recorded_documents(self.key.schema_name)
 
     def done(self, digest: str, path: str | None = None) -> bool:
         """Returns True if this document is written, or in quarantine, with this schema and engine.
@@ -184,7 +184,7 @@ class Run:
         """
         with self._store.mutex:
             commit_waiting(self._store)
-            batch, corrected = self._corrected(batch)
+            batch, corrected = self._correct(batch)
             accepted, records, leaves = self._accept(batch)
             if not accepted:
                 return []
@@ -205,12 +205,12 @@ class Run:
             self._store.publish_within(PUBLISH_EVERY)
             return accepted
 
-    def _corrected(self, batch: Sequence[Outcome]) -> tuple[Sequence[Outcome], Mapping[str, CorrectedState]]:
+    def _correct(self, batch: Sequence[Outcome]) -> tuple[Sequence[Outcome], Mapping[str, CorrectedState]]:
         """Returns the outcomes with the corrections in force, and the states of the corrected documents by digest."""
         rows = self._stored_corrections.rows()
         if rows is None:
             return batch, {}
-        return self._corrections.revised(self._store, batch, rows)
+        return self._corrections.revise(self._store, batch, rows)
 
     @cached_property
     def _corrections(self) -> CorrectedRun:
@@ -237,13 +237,13 @@ class Run:
             for folder in folders
         }
 
-    def refused(self, digest: str) -> bool:
+    def is_refused(self, digest: str) -> bool:
         """Returns True if a person, or its packet, took this document out of this schema."""
         rows = self._stored_corrections.rows()
         if rows is None:
             return False
         own = rows.of((digest, self.key.schema_name))
-        return any(one.action in TAKING_OUT and one.undone is None for one in own)
+        return any(one.action in EXCLUDING and one.undone is None for one in own)
 
     def _accept(self, batch: Iterable[Outcome]) -> tuple[list[Outcome], list[pa.RecordBatch], list[pa.Table]]:
         """Returns the new outcomes in their final form, and the records and leaves of the written ones."""
@@ -259,12 +259,12 @@ class Run:
                 own = done_key(outcome.digest, outcome.code, outcome.path)
                 other = taken.get(outcome.digest, taken.get(own))
                 if other is not None:
-                    outcome = _skipped(outcome, "duplicate", other)
+                    outcome = _skipped_outcome(outcome, "duplicate", other)
                 elif is_done(self._done, outcome.digest, outcome.path):
-                    outcome = _skipped(outcome, "done")
+                    outcome = _skipped_outcome(outcome, "done")
                 else:
                     taken[own] = outcome.path
-                    if outcome.code in UNREADABLE and outcome.digest in self._recorded:
+                    if outcome.code in UNREADABLE and outcome.digest in self._recorded_documents:
                         detail = f"{outcome.detail}; the record that was read before stays"
                         outcome = Outcome(outcome.path, "skipped", outcome.code, detail, outcome.digest)
             if (engine := self._engine_of(outcome.parsers)) != self.key.engine_fingerprint:
@@ -309,7 +309,7 @@ class Run:
         outcomes: Counter[str] = Counter()
         codes: dict[str, Counter[str]] = defaultdict(Counter)
         for path in self._store.files("outcomes", self.key.schema_fingerprint):
-            with reading(path):
+            with explain_broken_file(path):
                 rows = pq.read_table(path, columns=["outcome", "code"], filters=[("run_id", "=", self.id)])
             for row in rows.to_pylist():
                 outcomes[row["outcome"]] += 1
@@ -355,6 +355,6 @@ class Run:
         return pa.Table.from_pylist([row], tables.RUNS)
 
 
-def _skipped(outcome: Outcome, code: str, duplicate_of: str = "") -> Outcome:
+def _skipped_outcome(outcome: Outcome, code: str, duplicate_of: str = "") -> Outcome:
     return Outcome(outcome.path, "skipped", code, digest=outcome.digest, duplicate_of=duplicate_of)
 

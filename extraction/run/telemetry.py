@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from cinnabar.extraction.reading.progress import Progress, Silent
+from cinnabar.extraction.reading.progress import NoProgress, Progress
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas.extras import check_extra
 
@@ -28,14 +28,14 @@ _AT_END = 5.0
 
 
 @contextmanager
-def traced(model: str, progress: Progress) -> Iterator[Progress]:
+def trace_run(model: str, progress: Progress) -> Iterator[Progress]:
     """Yields what traces a run, or what does nothing if no collector is named.
 
     A collector that does not answer costs the run a few seconds at its end, and one note. Raises UsageError if the
     extra is not installed.
     """
     if not os.environ.get(ENDPOINT):
-        yield Silent()
+        yield NoProgress()
         return
     check_extra("traces", ENDPOINT)
     # The exporters repeat a problem every few seconds: the first one is noted at the end.
@@ -59,7 +59,7 @@ def traced(model: str, progress: Progress) -> Iterator[Progress]:
             progress.note(f"traces and metrics cannot be sent to {ENDPOINT} ({why})")
 
 
-class _Trace(Silent):
+class _Trace(NoProgress):
     """The spans and metrics of one run."""
 
     def __init__(self, model: str) -> None:
@@ -88,7 +88,7 @@ class _Trace(Silent):
         self._steps = meter.create_counter("cinnabar.model.steps", "{step}", "Denoising steps.")
         self._tokens = meter.create_counter("cinnabar.model.tokens", "{token}", "Tokens of a model behind a server.")
 
-    def begun(self, runs: Sequence[str]) -> None:
+    def on_runs_started(self, runs: Sequence[str]) -> None:
         """Names the runs in the span."""
         self._run.set_attribute("cinnabar.runs", [*runs])
 
@@ -107,7 +107,9 @@ class _Trace(Silent):
             self._seconds.record(took, {"stage": stage})
         self._steps.add(steps, self._model)
 
-    def ended(self, _runs: Sequence[str], _drift: Sequence[str] | None, usage: Mapping[str, Any] | None) -> None:
+    def on_runs_ended(
+        self, _runs: Sequence[str], _drift: Sequence[str] | None, usage: Mapping[str, Any] | None
+    ) -> None:
         """Counts the tokens of a model behind a server."""
         for kind in ("input", "cached", "output"):
             self._tokens.add((usage or {}).get(f"{kind}_tokens", 0), self._model | {"kind": kind})

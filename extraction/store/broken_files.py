@@ -66,7 +66,7 @@ def set_aside(out: Path, problems: Sequence[FileProblem]) -> list[str]:
         finally:
             lock.release()
     with Store.open(out, trusting=False) as store, failures(f"{out}: could not set broken batches aside"):
-        by_number = {entry.number: entry for entry in store.committed()}
+        by_number = {entry.number: entry for entry in store.commits()}
         for entry in (by_number[number] for number in numbers if number in by_number):
             folder = _folder(out, entry.name)
             kept = [f"{manifests.FOLDER}/{entry.name}.json", *(file.path for file in entry.files)]
@@ -116,7 +116,7 @@ def _stand_in(store: Store, entry: Manifest, bad: set[str], number: int) -> Mani
         kept = [store.out / file.path for file in entry.files if file.table == table and file.path not in bad]
         if kept:
             contents[table] = pa.concat_tables([pq.read_table(path) for path in kept])
-    others = [other for other in store.committed() if other.number != entry.number]
+    others = [other for other in store.commits() if other.number != entry.number]
     # A table without any file has no view.
     for table, schema in _FIXED.items():
         if table not in contents and not any(file.table == table for o in others for file in o.files):

@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 
 from cinnabar.extraction.store.files import failures, write_bytes
-from cinnabar.extraction.store.names import literal, quoted
+from cinnabar.extraction.store.names import literal, quote_name
 from cinnabar.schemas.errors import UsageError
 
 CASES = "cases.json"
@@ -61,7 +61,7 @@ class CaseTable:
     @property
     def shown(self) -> list[tuple[str, str]]:
         """Returns the columns that a case has of its document, by their names as SQL spells them, with their types."""
-        return [(quoted(name), kind) for name, kind in self.columns if name not in _LEFT_OUT]
+        return [(quote_name(name), kind) for name, kind in self.columns if name not in _LEFT_OUT]
 
     @property
     def exact_type(self) -> str:
@@ -69,7 +69,7 @@ class CaseTable:
         return f"STRUCT({', '.join(f'{name} {_exact(kind)}' for name, kind in self.shown)})"
 
     @property
-    def packed(self) -> str:
+    def struct_sql(self) -> str:
         """Returns the SQL of a document in a case over a row of its view."""
         return f"struct_pack({', '.join(f'{name} := {name}' for name, _ in self.shown)})"
 
@@ -158,21 +158,21 @@ def case_views(connection: duckdb.DuckDBPyConnection, cases: Cases, tables: Sequ
     key = case_key(connection, cases.by)
     documents = " UNION ALL ".join(
         f"SELECT {key} AS case_name, {literal(one.schema_name)} AS schema_name, {literal(one.name)} AS name, document,"
-        f" path FROM {quoted(one.view)}"
+        f" path FROM {quote_name(one.view)}"
         for one in tables
     )
     joined = " ".join(
-        f"LEFT JOIN (SELECT case_name, list(one ORDER BY one.path) AS {quoted(ALL + one.name)} FROM"
-        f" (SELECT {key} AS case_name, {one.packed} AS one FROM {quoted(one.view)}) GROUP BY case_name)"
+        f"LEFT JOIN (SELECT case_name, list(one ORDER BY one.path) AS {quote_name(ALL + one.name)} FROM"
+        f" (SELECT {key} AS case_name, {one.struct_sql} AS one FROM {quote_name(one.view)}) GROUP BY case_name)"
         " USING (case_name)"
         for one in tables
     )
     alone = ", ".join(
-        f"if(len({quoted(ALL + one.name)}) = 1, {quoted(ALL + one.name)}[1], NULL) AS {quoted(one.name)}"
+        f"if(len({quote_name(ALL + one.name)}) = 1, {quote_name(ALL + one.name)}[1], NULL) AS {quote_name(one.name)}"
         for one in tables
     )
-    every = ", ".join(quoted(ALL + one.name) for one in tables)
-    lacking = ", ".join(f"if({quoted(ALL + one.name)} IS NULL, [{literal(one.schema_name)}], [])" for one in tables)
+    every = ", ".join(quote_name(ALL + one.name) for one in tables)
+    lacking = ", ".join(f"if({quote_name(ALL + one.name)} IS NULL, [{literal(one.schema_name)}], [])" for one in tables)
     views = {
         "_case_documents": f"SELECT * FROM ({documents}) WHERE case_name <> ''",
         "_cases": (
@@ -198,14 +198,14 @@ def case_views(connection: duckdb.DuckDBPyConnection, cases: Cases, tables: Sequ
 
 def _checks(connection: duckdb.DuckDBPyConnection, cases: Cases, tables: Sequence[CaseTable]) -> Iterator[str]:
     """Yields a query for each check: its result in each case, and what keeps it from being computed."""
-    given = {quoted(one.name): one.exact_type for one in tables}
-    given |= {quoted(ALL + one.name): f"{one.exact_type}[]" for one in tables}
+    given = {quote_name(one.name): one.exact_type for one in tables}
+    given |= {quote_name(ALL + one.name): f"{one.exact_type}[]" for one in tables}
     exact = ", ".join(f"TRY_CAST({name} AS {kind}) AS {name}" for name, kind in given.items())
     nothing = ", ".join(f"NULL::{kind} AS {name}" for name, kind in given.items())
     for schema, own in cases.checks.items():
         for name, check in own.items():
             problem = _problem(connection, check.expression, nothing)
-            there = " AND ".join(f"{quoted(one)} IS NOT NULL" for one in check.names)
+            there = " AND ".join(f"{quote_name(one)} IS NOT NULL" for one in check.names)
             holds = f"if({there}, TRY(({check.expression}\n)), NULL)" if not problem else "NULL::BOOLEAN"
             names = ", ".join(map(literal, check.names))
             yield (

@@ -69,7 +69,7 @@ def _merge_files(out: Path, folder: str, parts: Sequence[StoredFile], number: in
             size = 0
             for part in parts:
                 for batch in pq.ParquetFile(out / part.path).iter_batches():
-                    waiting.append(_fitted(pa.Table.from_batches([batch]), schema))
+                    waiting.append(_fit(pa.Table.from_batches([batch]), schema))
                     size += batch.nbytes
                     if size >= _ROW_GROUP:
                         writer.write_table(pa.concat_tables(waiting))
@@ -81,7 +81,7 @@ def _merge_files(out: Path, folder: str, parts: Sequence[StoredFile], number: in
     return manifests.describe_file(out, folder.split("/")[0], path, rows)
 
 
-def _fitted(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+def _fit(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     # A file of an older version of Cinnabar may lack a column that newer ones have.
     columns = [
         rows[field.name].cast(field.type)

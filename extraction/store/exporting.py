@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cinnabar.extraction.store.files import failures, write_whole
-from cinnabar.extraction.store.formulas import defused
-from cinnabar.extraction.store.names import meant, quoted
+from cinnabar.extraction.store.formulas import defuse
+from cinnabar.extraction.store.names import meant, quote_name
 from cinnabar.extraction.store.queries import question
 from cinnabar.extraction.store.reading import connect, distinct, views_in
 from cinnabar.extraction.store.snapshot import VIEWS
@@ -80,12 +80,12 @@ def export(
         records = not sql and what not in VIEWS
         left_out = {_RECORD} if records and form in _TABULAR and not record_json else set()
         if form == "xlsx" and not sql:
-            columns = connection.sql(f"FROM {quoted(what)}").columns
+            columns = connection.sql(f"FROM {quote_name(what)}").columns
             left_out |= _HASHES - ({"document"} if "path" not in columns else set())
             left_out &= set(columns)
         ordered = " ORDER BY path" if form == "xlsx" and records else ""
         chosen = f"* EXCLUDE ({', '.join(sorted(left_out))})" if left_out else "*"
-        statement = question(connection, what if sql else f"SELECT {chosen} FROM {quoted(what)}{ordered}")
+        statement = question(connection, what if sql else f"SELECT {chosen} FROM {quote_name(what)}{ordered}")
         answer = connection.sql(statement).to_arrow_reader(_ROWS)
         write = {
             "csv": _csv(formulas),
@@ -204,7 +204,7 @@ def _plain(value: Any) -> str:
 
 
 def _safe(value: Any) -> str:
-    return _plain(value) if isinstance(value, (int, float, Decimal)) else defused(_plain(value))
+    return _plain(value) if isinstance(value, (int, float, Decimal)) else defuse(_plain(value))
 
 
 def _text(value: Any) -> str:

@@ -35,7 +35,7 @@ def failures(doing: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def reading(path: Path) -> Iterator[None]:
+def explain_broken_file(path: Path) -> Iterator[None]:
     """Turns Arrow's error on a broken file into a RunError that advises what to do."""
     try:
         yield

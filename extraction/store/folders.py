@@ -27,7 +27,7 @@ def remember(out: Path, folder: Path, locations: Iterable[str] = ()) -> None:
     Raises RunError if it cannot be written.
     """
     here = os.path.relpath(os.path.realpath(folder), os.path.realpath(out))
-    folders, begun = before = _stored(out)
+    folders, begun = before = _read_stored(out)
     kept = [here, *(one for one in folders if one != here)][:KEPT]
     of = dict.fromkeys(locations, here) | begun
     if before != (kept, of):
@@ -35,14 +35,14 @@ def remember(out: Path, folder: Path, locations: Iterable[str] = ()) -> None:
             write_bytes(out / FILE, json.dumps({"started_from": kept, "locations": of}, indent=2).encode() + b"\n")
 
 
-def remembered(out: Path) -> list[Path]:
+def known_folders(out: Path) -> list[Path]:
     """Returns the folders that runs were started from as absolute paths, the latest first."""
-    return [_absolute(out, one) for one in _stored(out)[0]]
+    return [_absolute(out, one) for one in _read_stored(out)[0]]
 
 
 def starts_of_locations(out: Path) -> dict[str, Path]:
     """Returns the folder, an absolute path, that the first run with each relative location was started from."""
-    return {location: _absolute(out, one) for location, one in _stored(out)[1].items()}
+    return {location: _absolute(out, one) for location, one in _read_stored(out)[1].items()}
 
 
 def _absolute(out: Path, folder: str) -> Path:
@@ -50,7 +50,7 @@ def _absolute(out: Path, folder: str) -> Path:
     return Path(os.path.normpath(Path(os.path.realpath(out)) / folder))
 
 
-def _stored(out: Path) -> tuple[list[str], dict[str, str]]:
+def _read_stored(out: Path) -> tuple[list[str], dict[str, str]]:
     # The file only helps to find things again, so a broken one counts as empty, and a pipe, which never ends.
     try:
         if not (out / FILE).is_file():

@@ -45,7 +45,7 @@ def hold(out: Path, number: int) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _locked(descriptor: int, start: int = 0, length: int = 0) -> bool:
+def _is_locked(descriptor: int, start: int = 0, length: int = 0) -> bool:
     """Returns True if another open file, of any process, has a lock on these bytes."""
     if _ASK is None:
         return True
@@ -73,7 +73,7 @@ class HeldSnapshots:
         self._snapshots: list[_Snapshot] = []
         self._readers = os.open(out / READERS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
 
-    def published(self, database: Path, number: int) -> None:
+    def note_published(self, database: Path, number: int) -> None:
         """Notes that this file is the snapshot of the commits up to this number now."""
         now = time.monotonic()
         for one in self._snapshots:
@@ -87,17 +87,17 @@ class HeldSnapshots:
         Closing the file of a held one would drop the lock of a reader in this process.
         """
         for one in list(self._snapshots):
-            if one.since is not None and time.monotonic() - one.since >= _OPENING and not _locked(one.descriptor):
+            if one.since is not None and time.monotonic() - one.since >= _OPENING and not _is_locked(one.descriptor):
                 os.close(one.descriptor)
                 self._snapshots.remove(one)
 
     def numbers(self) -> list[int]:
         """Returns the newest commits of the snapshots that DuckDB has open somewhere."""
-        return [one.number for one in self._snapshots if _locked(one.descriptor)]
+        return [one.number for one in self._snapshots if _is_locked(one.descriptor)]
 
-    def named(self, first: int, stop: int) -> bool:
+    def holds_any(self, first: int, stop: int) -> bool:
         """Returns True if a reader of the manifests holds one of the commits from `first` to `stop`, exclusive."""
-        return _locked(self._readers, first, stop - first)
+        return _is_locked(self._readers, first, stop - first)
 
     def close(self) -> None:
         """Closes the snapshots and the file of readers' locks."""

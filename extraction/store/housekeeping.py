@@ -20,7 +20,7 @@ from cinnabar.extraction.store.compaction import merge_batches
 from cinnabar.extraction.store.files import failures, is_locked
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.model_runs import MODEL_RUN
-from cinnabar.extraction.store.own_names import is_own
+from cinnabar.extraction.store.path_safety import is_own
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.snapshot import files_as_table, published_number
 from cinnabar.extraction.store.store import Store
@@ -200,7 +200,7 @@ def compact(out: Path) -> Compacted:
     if not manifests.read_live(out):
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
     with Store.open(out) as store:
-        before = store.committed()
+        before = store.commits()
         groups: dict[tuple[str, str], list[Manifest]] = defaultdict(list)
         for entry in before:
             if sum(file.bytes for file in entry.files) < LARGE:
@@ -210,7 +210,7 @@ def compact(out: Path) -> Compacted:
                 if len(group) > 1:
                     store.replace(partial(merge_batches, store.out, group))
         store.publish()
-        after = store.committed()
+        after = store.commits()
     return Compacted(len(before), len(after), *_size(before, after))
 
 

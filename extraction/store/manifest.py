@@ -13,7 +13,7 @@ from pathlib import Path
 import orjson
 
 from cinnabar.extraction.store.files import TEMPORARY, make_folder, sync_folder, write_bytes
-from cinnabar.extraction.store.own_names import check_batch_path, check_links, own_name
+from cinnabar.extraction.store.path_safety import check_batch_path, check_links, own_name
 from cinnabar.schemas.errors import RunError, UsageError
 
 _FORMAT = 1
@@ -191,14 +191,14 @@ def paths(out: Path) -> list[Path]:
     """
     check_links(out)
     # In this order, because the writer may move a commit from the first folder into the second one meanwhile.
-    by_name = {path.name: path for path in _listed(out / FOLDER)}
-    for path in _listed(out / REPLACED):
+    by_name = {path.name: path for path in _list_manifests(out / FOLDER)}
+    for path in _list_manifests(out / REPLACED):
         if path.name not in by_name or not by_name[path.name].exists():
             by_name[path.name] = path
     return [path for _, path in sorted(by_name.items())]
 
 
-def _listed(folder: Path) -> list[Path]:
+def _list_manifests(folder: Path) -> list[Path]:
     """Returns the manifests in this folder by name.
 
     One listing may lack a merge that is committed meanwhile, and its sources that move away. Two equal ones cannot,
@@ -247,7 +247,7 @@ def read_live(out: Path) -> list[Manifest]:
     while True:
         # A manifest that is gone was replaced since the folder was listed, and the next listing has its replacement.
         with contextlib.suppress(FileNotFoundError):
-            return live([read(path) for path in _listed(out / FOLDER)])
+            return live([read(path) for path in _list_manifests(out / FOLDER)])
 
 
 def put_away(out: Path, numbers: Iterable[int]) -> None:
@@ -268,7 +268,7 @@ def sort_out(out: Path, commits: Sequence[Manifest]) -> None:
     of earlier versions have all of them in one.
     """
     counting = {entry.number for entry in live(commits)}
-    there = {number_of(path) for path in _listed(out / FOLDER)}
+    there = {number_of(path) for path in _list_manifests(out / FOLDER)}
     put_away(out, (entry.number for entry in commits if entry.number in there - counting))
     lost = counting - there
     for number in lost:
@@ -286,7 +286,7 @@ def live(manifests: Iterable[Manifest]) -> list[Manifest]:
     return sorted(counting, key=lambda entry: (entry.place, entry.number))
 
 
-def replaced(manifests: Iterable[Manifest], before: datetime | None = None) -> list[Manifest]:
+def find_replaced(manifests: Iterable[Manifest], before: datetime | None = None) -> list[Manifest]:
     """Returns the commits that were replaced before this time, in the order in which they must be removed.
 
     Without a time these are all replaced commits. Those that hold a forgotten document count as replaced long ago. In

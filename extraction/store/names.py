@@ -32,7 +32,7 @@ def columns_of(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
     return columns
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """Returns this name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 

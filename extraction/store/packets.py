@@ -18,7 +18,7 @@ from pydantic import BaseModel, StringConstraints
 
 from cinnabar.extraction.documents.packets.part import PageRange, named_part
 from cinnabar.extraction.store.files import failures, make_folder, waited_lock, write_bytes
-from cinnabar.extraction.store.own_names import is_own
+from cinnabar.extraction.store.path_safety import is_own
 from cinnabar.schemas.errors import RunError, UsageError
 
 #: The folder within an output folder.

@@ -59,14 +59,14 @@ def question(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statemen
 
     Raises UsageError for any other text, and for a query that does more than read the folder's views.
     """
-    explain, asked = _explained(sql)
+    explain, asked = _split_explain(sql)
     statements = connection.extract_statements(asked)
     if len(statements) != 1:
         raise UsageError(f"sql: expected one query, got {len(statements) or 'none'}")
     (statement,) = statements
     tree = _tree(connection, asked)
     if statement.type != duckdb.StatementType.SELECT or tree["error"] or len(tree["statements"]) != 1:
-        raise UsageError(_refused(statement.type))
+        raise UsageError(_refusal(statement.type))
     for part in _parts(tree):
         _judge(part)
     if not explain:
@@ -79,7 +79,7 @@ def question(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statemen
 
 def views_named(connection: duckdb.DuckDBPyConnection, sql: str) -> set[str] | None:
     """Returns the names of views and of its own parts that a query reads; None if it may read any, or asks for them."""
-    tree = _tree(connection, _explained(sql)[1])
+    tree = _tree(connection, _split_explain(sql)[1])
     parts = [part for part in _parts(tree) if isinstance(part.get("type"), str)]
     functions = {_name(part["function"]) for part in parts if isinstance(part.get("function"), dict)}
     if tree["error"] or any(part["type"] in ("SHOW_REF", "PIVOT") for part in parts) or functions - _OF_VALUES:
@@ -90,7 +90,7 @@ def views_named(connection: duckdb.DuckDBPyConnection, sql: str) -> set[str] | N
     return None if qualified or any(name.casefold().startswith(_CATALOG) for name in names) else names
 
 
-def _explained(sql: str) -> tuple[str, str]:
+def _split_explain(sql: str) -> tuple[str, str]:
     """Splits the words EXPLAIN and ANALYZE off, which have to come first; the rest is judged as a query."""
     explain, rest = "", sql.strip()
     for word in ("EXPLAIN", "ANALYZE"):
@@ -149,7 +149,7 @@ def _words(kind: str) -> str:
 _ELSEWHERE = f"for the rest use DuckDB itself, on a copy of the results or on {DATABASE}"
 
 
-def _refused(kind: duckdb.StatementType) -> str:
+def _refusal(kind: duckdb.StatementType) -> str:
     if kind == duckdb.StatementType.MULTI:
         return "sql: expected PIVOT with its values, such as ON size IN (1, 2), got one without"
     if kind == duckdb.StatementType.EXPLAIN:

@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cinnabar.extraction.store.files import reading
+from cinnabar.extraction.store.files import explain_broken_file
 from cinnabar.extraction.store.manifest import Manifest
-from cinnabar.extraction.store.names import quoted
+from cinnabar.extraction.store.names import quote_name
 from cinnabar.schemas.columns.united_columns import united_columns
 from cinnabar.schemas.errors import NotUnited
 
@@ -44,16 +44,16 @@ def united_source(out: Path, versions: Mapping[str, tuple[str, Sequence[Manifest
 def stored_columns(out: Path, commits: Sequence[Manifest]) -> pa.Schema:
     """Returns the columns of the records of these commits, by the last of their files."""
     path = next(out / f.path for entry in reversed(commits) for f in entry.files if f.table == "data")
-    with reading(path):
+    with explain_broken_file(path):
         return pq.read_schema(path)
 
 
 def _cast(present: pa.Schema, whole: Sequence[pa.Field[Any]]) -> str:
     there = set(present.names)
     return ", ".join(
-        quoted(f.name)
+        quote_name(f.name)
         if f.name in there and present.field(f.name).type.equals(f.type)
-        else f"CAST({quoted(f.name) if f.name in there else 'NULL'} AS {sql_type(f.type)}) AS {quoted(f.name)}"
+        else f"CAST({quote_name(f.name) if f.name in there else 'NULL'} AS {sql_type(f.type)}) AS {quote_name(f.name)}"
         for f in whole
     )
 
@@ -62,7 +62,7 @@ def sql_type(kind: pa.DataType) -> str:
     """Returns the DuckDB type of a column."""
     if pa.types.is_struct(kind):
         fields = (kind.field(i) for i in range(kind.num_fields))
-        return f"STRUCT({', '.join(f'{quoted(f.name)} {sql_type(f.type)}' for f in fields)})"
+        return f"STRUCT({', '.join(f'{quote_name(f.name)} {sql_type(f.type)}' for f in fields)})"
     if pa.types.is_list(kind):
         return f"{sql_type(kind.value_type)}[]"
     if isinstance(kind, pa.Decimal128Type):

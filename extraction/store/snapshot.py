@@ -28,7 +28,7 @@ from cinnabar.extraction.store.cases import (
 )
 from cinnabar.extraction.store.files import failures, write_whole
 from cinnabar.extraction.store.manifest import Manifest
-from cinnabar.extraction.store.names import identifier, literal, quoted
+from cinnabar.extraction.store.names import identifier, literal, quote_name
 from cinnabar.extraction.store.schema_versions import sql_type, united_source
 from cinnabar.extraction.store.tables import COMMAND, DOCUMENTS, TABLE_COLUMNS
 from cinnabar.schemas.errors import RunError, UsageError
@@ -248,13 +248,13 @@ def define_views(
     of_cases = [*views][[*views].index(_FIRST_OF_CASES) :] if _FIRST_OF_CASES in views else []
     for name in views if asked is None else _with_those_below(views, asked):
         try:
-            connection.execute(f"CREATE VIEW {quoted(name)} AS {views[name]}")
+            connection.execute(f"CREATE VIEW {quote_name(name)} AS {views[name]}")
         except duckdb.Error:
             # What makes a case is a person's word; whatever it is, the records are read.
             if name not in of_cases or name == "_snapshot":
                 raise
             if name == FAILURES:
-                connection.execute(f"CREATE VIEW {quoted(name)} AS {NO_FAILURES}")
+                connection.execute(f"CREATE VIEW {quote_name(name)} AS {NO_FAILURES}")
     return [*views]
 
 
@@ -290,7 +290,7 @@ def _views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence
         )
         or _NO_RECORDS
     )
-    sources["nulls"] = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quoted(f.name)}" for f in DOCUMENTS)
+    sources["nulls"] = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quote_name(f.name)}" for f in DOCUMENTS)
     corrected = any(file.table == "corrections" and file.rows for entry in committed for file in entry.files)
     sources["who"] = _WHO.format_map(sources) if corrected else "NULL::VARCHAR"
     sources["counting"] = counting = f"{_IN_PLACE} AND {_NOT_WITHDRAWN}" if corrected else _IN_PLACE
@@ -384,7 +384,7 @@ def files_as_table(out: Path, committed: Sequence[Manifest], table: str) -> str:
     paths = [str(out / file.path) for entry in committed for file in entry.files if file.table == table]
     # No commit of a folder may hold one, also if it is from elsewhere and its first batch says that it replaces others.
     if not paths:
-        columns = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quoted(f.name)}" for f in TABLE_COLUMNS[table])
+        columns = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quote_name(f.name)}" for f in TABLE_COLUMNS[table])
         return f"(SELECT {columns} WHERE false)"
     return f"read_parquet([{', '.join(map(literal, paths))}], union_by_name = true)"
 

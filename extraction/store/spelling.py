@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 
 from cinnabar.extraction.documents.addresses import is_address
 from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store.files import reading
-from cinnabar.extraction.store.folders import remembered, starts_of_locations
+from cinnabar.extraction.store.files import explain_broken_file
+from cinnabar.extraction.store.folders import known_folders, starts_of_locations
 
 # What follows a location in the path of a document: a file in a folder, or a mail in an mbox.
 _BELOW = ("/", "#")
@@ -45,7 +45,7 @@ class Spelling:
     @classmethod
     def of(cls, out: Path) -> Spelling:
         """Returns the spelling of this folder's runs, for a run from the working folder."""
-        return cls(_locations(out), remembered(out), Path.cwd(), starts_of_locations(out))
+        return cls(_locations(out), known_folders(out), Path.cwd(), starts_of_locations(out))
 
     def learn(self, locations: Iterable[str]) -> None:
         """Takes the locations of a new run into account, after all that are known."""
@@ -64,7 +64,7 @@ class Spelling:
             if absolute.startswith(location):
                 below = absolute[len(location) :]
                 if below.startswith(_BELOW) or location.endswith("/"):
-                    return _joined(spelled, below)
+                    return _join(spelled, below)
         plain = _plain(path, self._here)
         for location, folder in self._starts.items():
             same = plain == location or any(plain.startswith(location + sign) for sign in _BELOW)
@@ -74,7 +74,7 @@ class Spelling:
         return plain
 
 
-def _joined(location: str, below: str) -> str:
+def _join(location: str, below: str) -> str:
     if below.startswith("#"):
         return location + below
     return below.lstrip("/") if location == "." else f"{location.rstrip('/')}/{below.lstrip('/')}"
@@ -97,7 +97,7 @@ def _locations(out: Path) -> list[str]:
     for entry in manifests.read_live(out):
         for file in entry.files:
             if file.table == "runs":
-                with reading(out / file.path):
+                with explain_broken_file(out / file.path):
                     rows = pq.read_table(out / file.path, columns=["run_id", "arguments"])
                 given |= zip(rows["run_id"].to_pylist(), rows["arguments"].to_pylist(), strict=True)
     locations: dict[str, None] = {}

@@ -68,7 +68,7 @@ def write_workbook(
     kinds: Sequence[pa.DataType | None] = types or [None] * len(columns)
     for place, (heading, kind) in enumerate(zip(columns, kinds, strict=True)):
         if kind is not None and heading == _FLAGS:  # the record's own; a field of this name gets another (tables.py)
-            fields.append((heading, partial(_joined, itemgetter(place)), None))
+            fields.append((heading, partial(_join, itemgetter(place)), None))
         else:
             fields += _spread(heading, itemgetter(place), kind)
     # A zip file that cannot be written whole fails twice, so a stream such as a pipe gets it when it is whole.
@@ -100,7 +100,7 @@ def _inner(get: _Get, name: str, row: Any) -> Any:
     return None if value is None else value[name]
 
 
-def _joined(get: _Get, row: Any) -> Any:
+def _join(get: _Get, row: Any) -> Any:
     value = get(row)
     return None if value is None else ", ".join(value)
 

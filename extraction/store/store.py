@@ -25,11 +25,11 @@ from cinnabar.extraction.documents.content.formats import format_named
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.compaction import due, merge_batches
-from cinnabar.extraction.store.files import FolderLock, failures, make_folder, reading, write_whole
+from cinnabar.extraction.store.files import FolderLock, explain_broken_file, failures, make_folder, write_whole
 from cinnabar.extraction.store.held_snapshots import HeldSnapshots
 from cinnabar.extraction.store.local_paths import check_local
 from cinnabar.extraction.store.manifest import Manifest, StoredFile
-from cinnabar.extraction.store.own_names import check_links, is_own
+from cinnabar.extraction.store.path_safety import check_links, is_own
 from cinnabar.extraction.store.records import EMPTY_RECORD
 from cinnabar.extraction.store.schema_versions import stored_columns
 from cinnabar.extraction.store.snapshot import DATABASE, publish, published_number
@@ -140,11 +140,11 @@ class Store:
         self._held = HeldSnapshots(self.out)
         # A snapshot without a number was made elsewhere or is broken; it may name all commits until now.
         self._shown = shown = published_number(self.out)
-        self._held.published(self.out / DATABASE, self._next - 1 if shown is None else shown)
+        self._held.note_published(self.out / DATABASE, self._next - 1 if shown is None else shown)
         if self._trusting and self._manifests and shown != max(self._manifests):
             self._publish()
         by_number = {entry.number: entry for entry in commits}
-        for entry in manifests.replaced(commits, before=manifests.now() - KEEP_REPLACED):
+        for entry in manifests.find_replaced(commits, before=manifests.now() - KEEP_REPLACED):
             manifests.remove(self.out, entry)
             del by_number[entry.number]
         for by in by_number.values():
@@ -177,7 +177,7 @@ class Store:
             self._held = None
         self._lock.release()
 
-    def committed(self) -> list[Manifest]:
+    def commits(self) -> list[Manifest]:
         """Returns the commits that count, in order."""
         return manifests.live(self._manifests.values())
 
@@ -187,7 +187,7 @@ class Store:
         A version that already has records here may have more: old folders hold such versions side by side.
         """
         others: dict[str, list[Manifest]] = {}
-        for entry in self.committed():
+        for entry in self.commits():
             if entry.schema_name == source.name and entry.records:
                 others.setdefault(entry.schema_fingerprint, []).append(entry)
         if source.fingerprint not in others:
@@ -206,7 +206,7 @@ class Store:
         finished = pc.field("outcome") == "written"
         if quarantined:
             finished |= (pc.field("outcome") == "quarantined") | pc.field("code").isin([EMPTY_RECORD, *UNREADABLE])
-        others, locked = self._locked(passwords) if passwords else (set(), set())
+        others, locked = self._find_locked(passwords) if passwords else (set(), set())
         # What today's parsers would read alike, by the parsers of a row.
         engines: dict[str | None, str] = {}
         done: Done = set()
@@ -220,7 +220,7 @@ class Store:
                 done.add(done_key(digest, code, name))
         return done
 
-    def _locked(self, passwords: int) -> tuple[set[str], set[tuple[str, str]]]:
+    def _find_locked(self, passwords: int) -> tuple[set[str], set[tuple[str, str]]]:
         """Returns the runs with another number of passwords, and the documents with files that lacked one, by run."""
         others = {
             run_id
@@ -234,7 +234,7 @@ class Store:
         }
         return others, locked
 
-    def recorded(self, schema_name: str) -> set[str]:
+    def recorded_documents(self, schema_name: str) -> set[str]:
         """Returns the documents with a written record of a schema of this name."""
         wanted = (pc.field("schema_name") == schema_name) & (pc.field("outcome") == "written")
         return {str(document) for (document,) in self.rows("outcomes", ("document",), wanted)}
@@ -267,7 +267,7 @@ class Store:
             if engine == read_by(engine_fingerprint, ()) and code != UNAVAILABLE
         }
 
-    def routed(self, routing: str) -> tuple[dict[str, set[str]], set[str]]:
+    def routed_documents(self, routing: str) -> tuple[dict[str, set[str]], set[str]]:
         """Returns the documents that runs with this routing sent to each schema (its fingerprint), and to none."""
         runs = {
             run_id
@@ -311,7 +311,7 @@ class Store:
                 yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
         except pa.ArrowException:
             for path in files:
-                with reading(Path(path)):
+                with explain_broken_file(Path(path)):
                     pq.read_table(path)
             raise
 
@@ -319,7 +319,7 @@ class Store:
         """Returns the committed files of this table in order, of one schema or of all."""
         return [
             self.out / file.path
-            for entry in self.committed()
+            for entry in self.commits()
             if schema_fingerprint in (None, entry.schema_fingerprint)
             for file in entry.files
             if file.table == table
@@ -352,7 +352,7 @@ class Store:
 
     def _place_of(self, schema_fingerprint: str) -> int:
         """Returns the place of this version's last commit, 0 if it has none."""
-        own = (entry.place for entry in self.committed() if entry.schema_fingerprint == schema_fingerprint)
+        own = (entry.place for entry in self.commits() if entry.schema_fingerprint == schema_fingerprint)
         return max(own, default=0)
 
     def _take_number(self) -> int:
@@ -380,13 +380,13 @@ class Store:
 
     def replace(self, make: Callable[[int], Manifest]) -> None:
         """Writes and commits a batch that replaces others; `make` gets its number."""
-        with self.mutex, reading(self.out):
+        with self.mutex, explain_broken_file(self.out):
             self._commit(make(self._take_number()))
 
     def remove_replaced(self) -> None:
         """Removes all replaced batches now; a reader that has an older snapshot open has to open a new one."""
         with self.mutex, failures(f"{self.out}: could not remove replaced batches"):
-            for entry in manifests.replaced(manifests.read_all(self.out)):
+            for entry in manifests.find_replaced(manifests.read_all(self.out)):
                 manifests.remove(self.out, entry)
             self._replaced = {}
 
@@ -409,7 +409,7 @@ class Store:
                     continue
                 if any(older in self._replaced for older in one.entry.replaces):
                     continue
-                wanted = any(number <= held < stop for held in numbers) or self._held.named(number, stop)
+                wanted = any(number <= held < stop for held in numbers) or self._held.holds_any(number, stop)
                 if age < KEEP_REPLACED and wanted:
                     continue
                 manifests.remove(self.out, one.entry)
@@ -446,7 +446,7 @@ class Store:
         """Merges small batches if there are many, and swaps in a snapshot of all commits."""
         with self.mutex:
             with failures(f"{self.out}: could not merge batches"):
-                while group := due(self.committed()):
+                while group := due(self.commits()):
                     self.replace(partial(merge_batches, self.out, group))
             self._stop_waiting()
             self._publish()
@@ -462,7 +462,7 @@ class Store:
                 self._publish()
 
     def _publish(self) -> None:
-        publish(self.out, self.committed())
+        publish(self.out, self.commits())
         self._shown = max(self._manifests, default=None)
         if self._held is not None and self._manifests:
-            self._held.published(self.out / DATABASE, max(self._manifests))
+            self._held.note_published(self.out / DATABASE, max(self._manifests))

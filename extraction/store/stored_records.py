@@ -16,7 +16,7 @@ from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.mailboxes.address import parse_mail_path
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.model_runs import READ_BY
-from cinnabar.extraction.store.names import meant, quoted
+from cinnabar.extraction.store.names import meant, quote_name
 from cinnabar.extraction.store.queries import question
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import LeafRow, Record
@@ -177,7 +177,7 @@ def _predicate(connection: duckdb.DuckDBPyConnection, out: Path, name: str, wher
     """Returns the view with this condition, to select documents from."""
     view = view_of(connection, manifests.read_live(out), name)
     # On a line of its own, so that a comment ends with it.
-    source = f"{quoted(view)} WHERE (\n{where}\n)"
+    source = f"{quote_name(view)} WHERE (\n{where}\n)"
     try:
         # Checked alone, so that it sees only the view's columns.
         connection.sql(question(connection, f"SELECT document FROM {source}"))
@@ -186,7 +186,7 @@ def _predicate(connection: duckdb.DuckDBPyConnection, out: Path, name: str, wher
     except duckdb.BinderException as error:
         if (unknown := _UNKNOWN.search(str(error))) is None:
             raise
-        columns = [row[0] for row in connection.execute(f"DESCRIBE {quoted(view)}").fetchall()]
+        columns = [row[0] for row in connection.execute(f"DESCRIBE {quote_name(view)}").fetchall()]
         more = f" and {len(columns) - _NAMED} more" if len(columns) > _NAMED else ""
         raise UsageError(
             f"--where {where}: there is no column {unknown[1]}, expected one of {', '.join(columns[:_NAMED])}{more}"
@@ -194,7 +194,7 @@ def _predicate(connection: duckdb.DuckDBPyConnection, out: Path, name: str, wher
     return source
 
 
-def stored(out: Path, latest: Sequence[LatestRecord]) -> dict[str, Stored]:
+def load_records(out: Path, latest: Sequence[LatestRecord]) -> dict[str, Stored]:
     """Returns the records of these documents, by digest."""
     wanted = [[one.document, one.run_id] for one in latest]
     if not wanted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store.own_names import own_name
+from cinnabar.extraction.store.path_safety import own_name
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.errors import RunError
 from cinnabar.schemas.library import LIBRARY

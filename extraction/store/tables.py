@@ -264,12 +264,12 @@ def record_row(
         "engine_fingerprint": outcome.engine or key.engine_fingerprint,
         "record_json": outcome.record.text,
     }
-    with _storing():
+    with _explain_unstorable():
         return pa.RecordBatch.from_pylist([row], schema=columns.schema)
 
 
 @contextmanager
-def _storing() -> Iterator[None]:
+def _explain_unstorable() -> Iterator[None]:
     """Turns what Arrow raises for a value that it cannot hold into NotStored."""
     try:
         yield
@@ -281,7 +281,7 @@ def _storing() -> Iterator[None]:
 
 def table_of(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
     """Returns a table of these rows. Raises NotStored if a value does not fit its column."""
-    with _storing():
+    with _explain_unstorable():
         return pa.Table.from_pylist(list(rows), schema)
 
 
@@ -304,7 +304,7 @@ def field_rows(outcome: Outcome, key: Key) -> pa.Table:
     record = outcome.record
     assert record is not None
     value = parse_exact(record.text)
-    with _storing():
+    with _explain_unstorable():
         rows = [_field_row(leaf, record, value, outcome, key) for leaf in record.leaves]
         for pointer, sure in record.lists.items():
             counted = LeafRow(pointer, str(len(_at(pointer, value))), sure, "known")

@@ -30,7 +30,7 @@ LIMIT = 256 << 20
 Arrays = dict[str, npt.NDArray[Any]]
 
 
-def remembered(key: object, build: Callable[[], Automaton]) -> Automaton:
+def load_or_build(key: object, build: Callable[[], Automaton]) -> Automaton:
     """The automaton of this key, from disk or built; `repr(key)` must name everything that the automaton depends on."""
     return automaton_of(remembered_arrays(key, lambda: arrays_of(build())))
 

@@ -83,7 +83,7 @@ def _integer(digits: str) -> int | Decimal:
     return int(digits) if len(digits) < 4000 else Decimal(digits)
 
 
-def repeated(pairs: list[tuple[str, Any]]) -> str:
+def most_repeated(pairs: list[tuple[str, Any]]) -> str:
     """The most frequent name among these pairs, for the error message about a repeated property."""
     ((name, _),) = Counter(name for name, _ in pairs).most_common(1)
     return name
@@ -92,5 +92,5 @@ def repeated(pairs: list[tuple[str, Any]]) -> str:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError(f"expected properties of different names, got {repeated(pairs)!r:.80} twice")
+        raise ValueError(f"expected properties of different names, got {most_repeated(pairs)!r:.80} twice")
     return found

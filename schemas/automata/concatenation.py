@@ -16,11 +16,11 @@ def concat(first: Automaton, *others: Automaton) -> Automaton:
 
     Raises TooLarge if an automaton has more than `MAX_STATES` states.
     """
-    joined = reduce(_joined, others, first)
+    joined = reduce(_concatenate, others, first)
     return from_dfa(joined.transitions, joined.byte_class, joined.accepting)
 
 
-def _joined(a: Automaton, b: Automaton) -> Automaton:
+def _concatenate(a: Automaton, b: Automaton) -> Automaton:
     """The concatenation of two languages; not minimised. `a` may have dead states."""
     if a.is_empty or b.is_empty:
         return empty()

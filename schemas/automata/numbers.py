@@ -77,7 +77,7 @@ def number(
     whole: bool = False,
 ) -> Automaton:
     """All numbers, or integers, within these bounds; raises UnsupportedNumber if the automaton would be too large."""
-    positive = negative = _unsigned(whole)
+    positive = negative = _unsigned_numbers(whole)
     if multiple_of is not None:
         positive = negative = intersect(positive, _multiples(multiple_of))
     negative = difference(negative, _ZERO)
@@ -95,10 +95,10 @@ def number(
         kept = ("" if strict else "=") + (">" if above else "<")
         mirrored = ("" if strict else "=") + ("<" if above else ">")
         if below_zero:
-            negative = intersect(negative, _compared(size, mirrored))
+            negative = intersect(negative, _compare_unsigned(size, mirrored))
             positive = positive if above else empty()
         else:
-            positive = intersect(positive, _compared(size, kept))
+            positive = intersect(positive, _compare_unsigned(size, kept))
             negative = empty() if above else negative
     return union(positive, concat(_MINUS, negative))
 
@@ -140,7 +140,7 @@ def _spell(bound: Decimal) -> str:
 
 
 @lru_cache(maxsize=2)
-def _unsigned(whole: bool) -> Automaton:
+def _unsigned_numbers(whole: bool) -> Automaton:
     """Canonical spellings of the numbers from zero on."""
     table = np.full((5, _CLASSES), -1, np.int32)
     # A fraction begins with the point and continues after each zero, since a zero cannot end it.
@@ -154,7 +154,7 @@ def _unsigned(whole: bool) -> Automaton:
 
 
 @lru_cache(maxsize=1024)
-def _compared(size: str, kept: str) -> Automaton:
+def _compare_unsigned(size: str, kept: str) -> Automaton:
     """Unsigned canonical spellings that compare to `size` in one of the ways in `kept`, a subset of `<=>`.
 
     The result may hold spellings that are not canonical; the caller intersects it with the canonical ones.

@@ -145,7 +145,7 @@ def _scalar(value: Any, kind: pa.DataType) -> Any:
 def _numeric(value: int | float | Decimal, kind: pa.DataType) -> int | float | Decimal:
     exact = decimal(value)
     if isinstance(kind, pa.Decimal128Type):
-        return _scaled(exact, kind.precision, kind.scale)
+        return _scale(exact, kind.precision, kind.scale)
     if pa.types.is_int64(kind):
         if exact.adjusted() > 19 or not _INT64[0] <= exact <= _INT64[1]:
             raise ValueError(f"expected an integer of 64 bits, got {exact}")
@@ -156,7 +156,7 @@ def _numeric(value: int | float | Decimal, kind: pa.DataType) -> int | float | D
     return near
 
 
-def _scaled(exact: Decimal, precision: int, scale: int) -> Decimal:
+def _scale(exact: Decimal, precision: int, scale: int) -> Decimal:
     """The same number with exactly `scale` places; `quantize` would round to Python's 28 digits."""
     if exact and exact.adjusted() >= precision - scale:
         raise ValueError(f"expected {precision - scale} digits before the point, got {exact}")

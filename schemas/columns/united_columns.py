@@ -14,7 +14,7 @@ from cinnabar.schemas.pointers import escape
 _INTEGER = 19
 
 
-def united(old: pa.DataType, new: pa.DataType, pointer: str = "") -> pa.DataType:
+def unite(old: pa.DataType, new: pa.DataType, pointer: str = "") -> pa.DataType:
     """The type that holds every value of both, exactly.
 
     Numbers have a common type; an integer beyond 53 bits is rounded in a float. Objects and lists have one if their
@@ -28,7 +28,7 @@ def united(old: pa.DataType, new: pa.DataType, pointer: str = "") -> pa.DataType
     if pa.types.is_struct(old) and pa.types.is_struct(new):
         return pa.struct(united_columns(list(old), list(new), pointer))
     if pa.types.is_list(old) and pa.types.is_list(new):
-        return pa.list_(united(old.value_type, new.value_type, f"{pointer}/*"))
+        return pa.list_(unite(old.value_type, new.value_type, f"{pointer}/*"))
     wider = _number(old, new)
     if wider is None:
         raise NotUnited(pointer, _in_words(old), _in_words(new))
@@ -42,7 +42,7 @@ def united_columns(old: Columns, new: Columns, pointer: str = "") -> Columns:
     """The columns of both, the new ones in their order first. Raises NotUnited."""
     before = {field.name: field.type for field in old}
     columns = [
-        field.with_type(united(before.pop(field.name, field.type), field.type, _below(pointer, field.name)))
+        field.with_type(unite(before.pop(field.name, field.type), field.type, _below(pointer, field.name)))
         for field in new
     ]
     return columns + [field for field in old if field.name in before]

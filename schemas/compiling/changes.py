@@ -55,17 +55,17 @@ class Changes:
     renames: Renames = Renames()
 
     @property
-    def asked(self) -> tuple[str, ...]:
+    def asked_places(self) -> tuple[str, ...]:
         """The places that must be filled."""
         return self.new + self.changed
 
     def asks(self, path: str) -> bool:
         """Whether all of this place must be filled."""
-        return any(covers(place, path) for place in self.asked)
+        return any(covers(place, path) for place in self.asked_places)
 
     def within(self, path: str) -> bool:
         """Whether this place, or anything below it, must be filled."""
-        return any(covers(place, path) or covers(path, place) for place in self.asked)
+        return any(covers(place, path) or covers(path, place) for place in self.asked_places)
 
     def drops(self, path: str) -> bool:
         """Whether the new version has no such place."""

@@ -17,7 +17,7 @@ from cinnabar.schemas.form.layout import lay_out
 from cinnabar.schemas.judging.judge import Judge, judge_of
 from cinnabar.schemas.reading.metaschema import check_schema, fingerprint
 from cinnabar.schemas.reading.normalise import Normalised, normalise
-from cinnabar.schemas.reading.scalars import located
+from cinnabar.schemas.reading.scalars import locate_errors
 from cinnabar.schemas.reading.shape import Shape
 from cinnabar.schemas.refusals import Refusal, refused
 from cinnabar.schemas.regex.budget import one_schema
@@ -73,14 +73,14 @@ class CompiledSchema:
         return self._written[1]
 
     @property
-    def unenforced(self) -> tuple[tuple[str, str], ...]:
+    def unenforced_demands(self) -> tuple[tuple[str, str], ...]:
         """The demands that nobody checks and the parts that the form leaves out, as (pointer, description)."""
         return self._written[0].left_out
 
     @cached_property
     def _written(self) -> tuple[Normalised, Form]:
         """The shape of the records, and its form: the plainest one for which a record is found."""
-        with one_schema(), located("", "pattern"):
+        with one_schema(), locate_errors("", "pattern"):
             found = self._laid_out()
         check_places(found[1], self.schema)
         return found

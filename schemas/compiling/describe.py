@@ -15,7 +15,7 @@ from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, 
 from cinnabar.schemas.reading.language import language
 from cinnabar.schemas.reading.schema_object import BINDING
 from cinnabar.schemas.reading.shape import Boolean, Number
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 #: The names of alternatives that a row shows, at most.
 MAX_NAMES = 8
@@ -36,20 +36,20 @@ def describe(compiled: CompiledSchema, source: SchemaSource) -> list[FormRow]:
     The last rows propose facts for fields with names like theirs.
     """
     form = compiled.form
-    parts = [counted(len(form.slots) - len(form.choices), "slot"), counted(len(form.arrays), "array")]
+    parts = [with_noun(len(form.slots) - len(form.choices), "slot"), with_noun(len(form.arrays), "array")]
     if form.choices:
-        parts.append(counted(len(form.choices), "choice"))
+        parts.append(with_noun(len(form.choices), "choice"))
     rows = [
         FormRow(
             "",
             source.name,
             f"fingerprint {source.fingerprint[:12]}, {', '.join(parts)}, "
-            f"{counted(len(compiled.minimal()), 'character')} at least",
+            f"{with_noun(len(compiled.minimal()), 'character')} at least",
         ),
         FormRow("", "the whole record", "judged by every keyword before it is shown or written"),
         *_places(form.root, "", ""),
     ]
-    for pointer, what in compiled.unenforced:
+    for pointer, what in compiled.unenforced_demands:
         kind = "not checked" if what.endswith("not checked") else "not in the form"
         rows.append(FormRow(pointer or "/", kind, what))
     rows += [FormRow(pointer, "warning", warning) for pointer, warning in inexact_multiples(source.schema)]
@@ -61,7 +61,7 @@ def describe(compiled: CompiledSchema, source: SchemaSource) -> list[FormRow]:
 
 def _places(node: Node, before: str, behind: str) -> Iterator[FormRow]:
     """The rows of a node and of all below it; the text of its values stands between `before` and `behind`."""
-    yield FormRow(node.path or "/", before + _values(node) + behind, _enforced(node))
+    yield FormRow(node.path or "/", before + _values(node) + behind, _describe_enforced(node))
     if isinstance(node, ObjectNode):
         for place in node.properties:
             yield from _places(place.node, "", "" if place.required else ", may be left out")
@@ -116,34 +116,34 @@ def _count(node: ArrayNode) -> str:
     return f"{node.min_items} or more" if node.max_items is None else f"{node.min_items} to {node.max_items}"
 
 
-def _enforced(node: Node) -> str:
+def _describe_enforced(node: Node) -> str:
     if isinstance(node, (Slot, ArrayNode)) and node.binding is not None:
-        return f"the fact {node.binding.fact}, no model is asked; {_enforced(replace(node, binding=None))}"
+        return f"the fact {node.binding.fact}, no model is asked; {_describe_enforced(replace(node, binding=None))}"
     if isinstance(node, ObjectNode):
         if not node.properties:
             return "open properties" if node.rest else "no property is described"
         needed = sum(p.required for p in node.properties)
-        properties = f"{counted(len(node.properties), 'property', 'properties')}, {needed} required"
+        properties = f"{with_noun(len(node.properties), 'property', 'properties')}, {needed} required"
         return f"{properties}, and open ones" if node.rest else properties
     if isinstance(node, ArrayNode):
         if node.item is None:
-            places = counted(len(node.prefix), "item")
+            places = with_noun(len(node.prefix), "item")
             return f"{places} by place, {node.min_items} required" if node.prefix else "empty"
         fixed = f", the first {len(node.prefix)} by place" if node.prefix else ""
         return f"{_count(node)} rows{fixed}"
     if isinstance(node, ChoiceNode):
-        return f"{counted(len(node.branches), 'alternative')}, chosen before they are filled"
+        return f"{with_noun(len(node.branches), 'alternative')}, chosen before they are filled"
     return _slot(node)
 
 
 def _slot(slot: Slot) -> str:
-    parts = [f"automaton of {counted(slot.automaton.states, 'state')}"]
+    parts = [f"automaton of {with_noun(slot.automaton.states, 'state')}"]
     longest = slot.automaton.longest
     if slot.options:
-        parts.append(counted(len(slot.options), "choice"))
+        parts.append(with_noun(len(slot.options), "choice"))
     elif longest is not None:
         quotes = 2 if slot.kind == "string" else 0
-        parts.append(counted(max(longest - quotes, 0), "position"))
+        parts.append(with_noun(max(longest - quotes, 0), "position"))
     if slot.max_length is not None:
         parts.append(f"{slot.max_length} characters at most, checked on the finished text")
     if slot.option_notes:

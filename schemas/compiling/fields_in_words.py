@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import unescape
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 #: The options of a choice that are named, at most.
 MOST_OPTIONS = 6
@@ -47,26 +47,28 @@ def _fields(node: Node, name: str, required: bool) -> Iterator[FieldInWords]:
             if rest.item is not None and not isinstance(rest.item, Slot):
                 yield from _fields(rest.item, others, True)
     elif isinstance(node, ArrayNode):
-        yield FieldInWords(name or "the record", _described(_list(node), node), _fate(node, required))
+        yield FieldInWords(name or "the record", _with_description(_list(node), node), _fate(node, required))
         for number, part in enumerate(node.prefix, 1):
             yield from _fields(part, _below(name, str(number)), number <= node.min_items)
         if isinstance(node.item, (ObjectNode, ArrayNode, ChoiceNode)):
             yield from _fields(node.item, name, True)
     elif isinstance(node, ChoiceNode):
         names = [str(json.loads(one)) for one in node.selector.options]
-        yield FieldInWords(name or "the record", _described(f"one of {'; '.join(names)}", node), _fate(node, required))
+        yield FieldInWords(
+            name or "the record", _with_description(f"one of {'; '.join(names)}", node), _fate(node, required)
+        )
         for one, branch in zip(names, node.branches, strict=True):
             if not isinstance(branch, Slot):
                 yield from _fields(branch, f"{name} ({one})".strip(), True)
     else:
-        yield FieldInWords(name or "the record", _described(_value(node), node), _fate(node, required))
+        yield FieldInWords(name or "the record", _with_description(_value(node), node), _fate(node, required))
 
 
 def _below(name: str, inner: str) -> str:
     return f"{name} > {unescape(inner)}" if name else unescape(inner)
 
 
-def _described(what: str, node: Node) -> str:
+def _with_description(what: str, node: Node) -> str:
     description = " ".join((node.description or node.title).split())
     return f"{what}: {description}" if description else what
 
@@ -92,7 +94,7 @@ def _value(slot: Slot) -> str:
     if slot.bounds:
         words += f", {slot.bounds}".replace("at least 1 characters", "not empty")
     if slot.max_length is not None:
-        words += f", at most {counted(slot.max_length, 'character')}"
+        words += f", at most {with_noun(slot.max_length, 'character')}"
     return words
 
 

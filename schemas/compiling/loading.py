@@ -57,7 +57,7 @@ def load_schema(spec: Any) -> SchemaSource:
     if isinstance(spec, SchemaSource):
         return spec
     if isinstance(spec, str):
-        return _named(spec)
+        return _load_named(spec)
     if isinstance(spec, Path):
         return _file(spec)
     if isinstance(spec, (dict, bool)):
@@ -75,7 +75,7 @@ def load_schema(spec: Any) -> SchemaSource:
     )
 
 
-def _named(spec: str) -> SchemaSource:
+def _load_named(spec: str) -> SchemaSource:
     if spec in LIBRARY:
         return _model(spec, LIBRARY[spec], keep_name=True)
     path = Path(spec)
@@ -83,7 +83,7 @@ def _named(spec: str) -> SchemaSource:
         return _file(path)
     module, colon, name = spec.partition(":")
     if colon and module and name and path.suffix not in _SUFFIXES:
-        return _imported(spec, module, name)
+        return _import_schema(spec, module, name)
     if path.suffix and _is(path, Path.is_dir):
         raise SchemaError(f"{path}: expected a JSON Schema file, got a folder")
     raise SchemaError(
@@ -160,7 +160,7 @@ def _schema_in(schema: Any, where: str) -> dict[str, Any] | bool:
     return schema
 
 
-def _imported(spec: str, module: str, name: str) -> SchemaSource:
+def _import_schema(spec: str, module: str, name: str) -> SchemaSource:
     here = str(Path.cwd())
     added = here not in sys.path
     if added:

@@ -37,7 +37,7 @@ def fit(form: Form, value: Any) -> Fitted:
     return Fitted(text, fitter.rows, fitter.texts)
 
 
-def accepted(form: Form, value: Any) -> str | None:
+def accept(form: Form, value: Any) -> str | None:
     """The canonical record of a value, parsed JSON in any spelling; None if form or schema do not allow it."""
     try:
         text = fit(form, value).text

@@ -245,7 +245,7 @@ def children(node: Node) -> Iterator[Node]:
         yield from node.branches
 
 
-def enclosing(form: Form) -> dict[int, int]:
+def enclosing_arrays(form: Form) -> dict[int, int]:
     """For each array the array that its rows lie in, -1 for none; parents come before their children."""
     around_of: dict[int, int] = {}
 

@@ -64,7 +64,7 @@ def smallest_instance(form: Form, judge: RecordRules, budget: int = BUDGET) -> s
         budget -= 1
         sketch = Sketch(form, decided)
         written += sketch.written
-        pointer = _refused(form, judge, sketch.text)
+        pointer = _refused_place(form, judge, sketch.text)
         if pointer is None:
             return sketch.text
         for decision, far in near(sketch.decisions, pointer):
@@ -80,7 +80,7 @@ def smallest_instance(form: Form, judge: RecordRules, budget: int = BUDGET) -> s
     return None
 
 
-def _refused(form: Form, judge: RecordRules, text: str) -> str | None:
+def _refused_place(form: Form, judge: RecordRules, text: str) -> str | None:
     """The place at which the judge or the form refuses a record; None if both take it.
 
     A row that `contains` demands is laid out apart from the other rows, and may have properties that these do not hold.

@@ -58,7 +58,7 @@ class FormLayout:
         others = without_null(shape)
         scalars = tuple(b for b in others if not isinstance(b, (Array, Object)))
         containers = [b for b in others if isinstance(b, (Array, Object))]
-        kinds: list[Shape] = [*_merged(containers)]
+        kinds: list[Shape] = [*_merge(containers)]
         if scalars and kinds:
             kinds.append(scalars[0] if len(scalars) == 1 else Union(scalars))
         if not kinds:
@@ -78,7 +78,7 @@ class FormLayout:
         self.slots.append(slot)
         return slot
 
-    def _explained(self, item: Slot, description: str) -> Slot:
+    def _explain_item(self, item: Slot, description: str) -> Slot:
         """Returns the item of a list of options; the list's description may explain them as the item's own would."""
         explained = meanings(tuple(map(_plain, item.options)), description)
         if any(explained):
@@ -93,10 +93,10 @@ class FormLayout:
         if shape.contained is not None and shape.item is not None:
             with suppress(*NO_AUTOMATON):
                 met = intersect(shape.item, shape.contained)
-            row = shape.item if met is None else _described(shape.item, met)
+            row = shape.item if met is None else _with_descriptions(shape.item, met)
         item = None if row is None else self.node(row, f"{path}/*")
         if isinstance(item, Slot) and item.options and not item.option_notes:
-            item = self._explained(item, notes.description)
+            item = self._explain_item(item, notes.description)
         contained = None
         if met is not None:
             # It has a layout of its own: its slots are not filled, they only describe a row that is demanded.
@@ -167,13 +167,13 @@ def lay_out(shape: Shape) -> Form:
     )
 
 
-def _merged(containers: Sequence[Shape]) -> list[Shape]:
+def _merge(containers: Sequence[Shape]) -> list[Shape]:
     """The alternatives, joined if one holds the other; the judge decides which values go together."""
     kept: list[Shape] = []
     for shape in containers:
         made: Shape | None = None
         for at, other in enumerate(kept):
-            made = _joined(other, shape)
+            made = _join(other, shape)
             if made is not None:
                 kept[at] = made
                 break
@@ -182,7 +182,7 @@ def _merged(containers: Sequence[Shape]) -> list[Shape]:
     return kept
 
 
-def _joined(a: Shape, b: Shape) -> Shape | None:
+def _join(a: Shape, b: Shape) -> Shape | None:
     """One shape that holds everything that either can write; None if the two are different kinds of value.
 
     Two objects are one kind if one of them has all the properties of the other, and each shared property is equal in
@@ -213,7 +213,7 @@ def _joined(a: Shape, b: Shape) -> Shape | None:
     )  # fmt: skip
 
 
-def _described(shape: Shape, some: Shape) -> Shape:
+def _with_descriptions(shape: Shape, some: Shape) -> Shape:
     """The shape with the descriptions of `some`, a part of its values, added if it has none itself."""
     if isinstance(shape, Anything):
         containers = [part for part in branches(some) if isinstance(part, (Array, Object))]
@@ -224,12 +224,12 @@ def _described(shape: Shape, some: Shape) -> Shape:
         and shape.item is not None
         and some.item is not None
     ):
-        return replace(shape, item=_described(shape.item, some.item))
+        return replace(shape, item=_with_descriptions(shape.item, some.item))
     if not isinstance(shape, Object) or not isinstance(some, Object):
         return shape
     theirs = {field.name: field for field in some.fields}
     fields = [
-        replace(field, shape=_described(field.shape, theirs.pop(field.name).shape))
+        replace(field, shape=_with_descriptions(field.shape, theirs.pop(field.name).shape))
         if field.name in theirs
         else field
         for field in shape.fields

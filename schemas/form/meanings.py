@@ -62,11 +62,11 @@ def _behind(hits: Sequence[Hit], description: str) -> list[tuple[str, str]]:
     explained: list[tuple[str, str]] = []
     for (own, _, first), end in zip(groups, ends, strict=False):
         text = re.split(r";|\n|\.(?=\s|$)", description[first:end], maxsplit=1)[0]
-        explained += zip(own, _shared(text.strip().rstrip(",").strip(), len(own)), strict=True)
+        explained += zip(own, _share_meaning(text.strip().rstrip(",").strip(), len(own)), strict=True)
     return explained
 
 
-def _shared(meaning: str, count: int) -> Sequence[str]:
+def _share_meaning(meaning: str, count: int) -> Sequence[str]:
     """The meaning of each of several names: its own part of the text if their numbers are equal, else all of it.
 
     "refused by recipient, by sender" are "refused by recipient" and "refused by sender".

@@ -73,7 +73,7 @@ class MemberRules:
         there = self._later(seen.there | {name}, number)
         return Seen(many, there, (seen.owed | self._behind[number]) - {name})
 
-    def passed(self, seen: Seen, number: int) -> Seen | None:
+    def skip_member(self, seen: Seen, number: int) -> Seen | None:
         """Returns what is known behind the place of a declared member that is not there; None if it is owed."""
         if number >= len(self._names):
             return seen
@@ -89,7 +89,7 @@ class MemberRules:
         for one in range(number, groups):
             if at is None:
                 return False
-            at = self.passed(at, one)
+            at = self.skip_member(at, one)
         return at is not None and not at.owed and at.many >= self._least
 
     def ways(self, node: ObjectNode, most: int) -> tuple[int, ...] | None:
@@ -109,7 +109,7 @@ class MemberRules:
                 return None
             found.append(len(ways))
             if number >= len(node.properties) or not node.properties[number].required:
-                taken |= {passed for seen in ways if (passed := self.passed(seen, number)) is not None}
+                taken |= {passed for seen in ways if (passed := self.skip_member(seen, number)) is not None}
             ways = taken
         return tuple(found)
 

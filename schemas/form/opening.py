@@ -41,15 +41,15 @@ def open_groups(shape: Object) -> list[tuple[Shape, Shape]]:
 
 def _groups(shape: Object, patterns: Iterable[tuple[str, Shape]]) -> list[tuple[Shape, Shape]]:
     """The first groups of properties that match one of these patterns."""
-    matching = (_matching(shape, pattern, value) for pattern, value in islice(patterns, MAX_TRIED))
+    matching = (_matching_properties(shape, pattern, value) for pattern, value in islice(patterns, MAX_TRIED))
     return list(islice((group for group in matching if group is not None), MAX_GROUPS))
 
 
-def _matching(shape: Object, pattern: str, value: Shape) -> tuple[Shape, Shape] | None:
+def _matching_properties(shape: Object, pattern: str, value: Shape) -> tuple[Shape, Shape] | None:
     """The open properties with names that match this pattern; None if there can be none."""
     matching: Shape | None = value
     try:
-        key = _key(shape, _matched((pattern,)))
+        key = _key(shape, _matching_names((pattern,)))
         if key is None:
             return None
         for other, wanted in shape.patterns[:MAX_TRIED]:
@@ -65,14 +65,14 @@ def _others(shape: Object, value: Shape) -> Iterator[tuple[Shape, Shape]]:
     unmatched = tuple(f"^(?![^]*(?:{pattern}))" for pattern, _ in shape.patterns[:MAX_TRIED])
     for patterns in (unmatched, ()):
         try:
-            if (met := _key(shape, _matched(patterns))) is not None:
+            if (met := _key(shape, _matching_names(patterns))) is not None:
                 yield met, value
             return
         except NO_NAMES:
             continue
 
 
-def _matched(patterns: tuple[str, ...]) -> String:
+def _matching_names(patterns: tuple[str, ...]) -> String:
     """The names that all of the patterns match; raises one of NO_NAMES.
 
     Each pattern is charged even if its automaton is cached, so the same groups are written every time.
@@ -94,6 +94,6 @@ def _key(shape: Object, key: String) -> Shape | None:
 def _implies(key: Shape, pattern: str) -> bool:
     """Whether all of these names match the pattern."""
     try:
-        return difference(language(key), language(_matched((pattern,)))).is_empty
+        return difference(language(key), language(_matching_names((pattern,)))).is_empty
     except NO_NAMES:
         return False

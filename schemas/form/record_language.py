@@ -70,7 +70,7 @@ def record_language(form: Form) -> Automaton:
 
     Raises TooLarge if it needs too many states even without the bounds that the judge can take over.
     """
-    return _composed(form)[0]
+    return _compose(form)[0]
 
 
 def one_line(canonical: str) -> str:
@@ -84,11 +84,11 @@ _MARK = re.compile(r'("(?:[^"\\]|\\.)*")|[,:]')
 
 def left_to_judge(form: Form) -> tuple[str, ...]:
     """The bounds that the automaton of this form leaves out, each as a pointer and words."""
-    return _composed(form)[1]
+    return _compose(form)[1]
 
 
 @lru_cache(maxsize=64)
-def _composed(form: Form) -> tuple[Automaton, tuple[str, ...]]:
+def _compose(form: Form) -> tuple[Automaton, tuple[str, ...]]:
     for limits in STEPS:
         plan = _StatePlan(limits)
         size = plan.size(form.root)
@@ -160,19 +160,19 @@ class _StatePlan:
 
     def text(self, slot: Slot) -> Automaton:
         """The texts of a slot in all their spellings, without a bound on length that takes too many states."""
-        return spelled(self.canonical(slot), slot.free) if self.limits.spelled else self.canonical(slot)
+        return spellings(self.canonical(slot), slot.free) if self.limits.spelled else self.canonical(slot)
 
     def canonical(self, slot: Slot) -> Automaton:
         """The canonical texts of a slot, without a bound on length that takes too many states."""
-        return _relaxed(slot) if slot.automaton.states > self.limits.text else slot.automaton
+        return _relax(slot) if slot.automaton.states > self.limits.text else slot.automaton
 
     def group(self, node: ArrayNode) -> Group:
         """The items of an array, or the open properties of one group."""
         if id(node) not in self._groups:
-            self._groups[id(node)] = self._grouped(node)
+            self._groups[id(node)] = self._group_of(node)
         return self._groups[id(node)]
 
-    def _grouped(self, node: ArrayNode) -> Group:
+    def _group_of(self, node: ArrayNode) -> Group:
         fixed, least, most = len(node.prefix), node.min_items, node.max_items
         if node.item is None:
             parts = fixed if most is None else min(fixed, most)
@@ -208,9 +208,9 @@ class _StatePlan:
         """Whether the texts of a list with items of a demanded kind become states."""
         if not node.min_contained or node.contained is None or node.prefix or node.key is not None:
             return False
-        return not self.spells_unique(node) and self._contained(node) <= self.limits.copies
+        return not self.spells_unique(node) and self._count_states(node) <= self.limits.copies
 
-    def _contained(self, node: ArrayNode) -> int:
+    def _count_states(self, node: ArrayNode) -> int:
         """About the states of a list that counts its items of a demanded kind."""
         assert node.contained is not None
         return (node.min_contained + 1) * self.group(node).parts * (self._row(node) + self.size(node.contained))
@@ -244,7 +244,7 @@ class _StatePlan:
             assert isinstance(node.item, Slot)
             return 8 + self._subsets(node.item)
         if isinstance(node, ArrayNode) and self.spells_contained(node):
-            return 8 + self._contained(node)
+            return 8 + self._count_states(node)
         if isinstance(node, ArrayNode):
             rows = self.group(node).parts - len(node.prefix)
             fixed = sum(self.size(part) + 3 for part in node.prefix)
@@ -256,7 +256,7 @@ class _StatePlan:
 
 
 @lru_cache(maxsize=1024)
-def spelled(canonical: Automaton, free: bool = False) -> Automaton:
+def spellings(canonical: Automaton, free: bool = False) -> Automaton:
     """The JSON spellings of these scalars; `free` tells that any string may be among them.
 
     Other strings, and numbers that would take too many states, keep their canonical spelling.
@@ -276,18 +276,18 @@ def spelled(canonical: Automaton, free: bool = False) -> Automaton:
 @lru_cache(maxsize=1024)
 def _option(text: str) -> Automaton:
     """The spellings of one option."""
-    return spelled(literal(text.encode()))
+    return spellings(literal(text.encode()))
 
 
-def _relaxed(slot: Slot) -> Automaton:
+def _relax(slot: Slot) -> Automaton:
     """The texts of a slot without bounds on their length, if that takes fewer states."""
     if slot.options or slot.kind not in ("string", "enum"):
         return slot.automaton
-    return _unbounded(slot.automaton, slot.pattern, slot.format, slot.free)
+    return _without_bounds(slot.automaton, slot.pattern, slot.format, slot.free)
 
 
 @lru_cache(maxsize=1024)
-def _unbounded(texts: Automaton, pattern: str, format_name: str, free: bool) -> Automaton:
+def _without_bounds(texts: Automaton, pattern: str, format_name: str, free: bool) -> Automaton:
     """These texts and all strings that the pattern, or else the format, allows, if that takes fewer states."""
     if pattern:
         wide = string(written(pattern).content)
@@ -394,7 +394,7 @@ class _Composer:
             if self._plan.spells_unique(node):
                 ends = [self._options(node, at)]
             elif self._plan.spells_contained(node):
-                ends = [self._containing(node, at)]
+                ends = [self._state_behind(node, at)]
             else:
                 ends = [self._members(at, b"[]", [(self._plan.group(node), self._items(node))], None)]
         else:
@@ -459,7 +459,7 @@ class _Composer:
                 continue
             group, member = groups[number]
             if part >= group.least:
-                passed = seen if rules is None or part else rules.passed(seen, number)
+                passed = seen if rules is None or part else rules.skip_member(seen, number)
                 if passed is not None:
                     self._link(here, places.at((number + 1, 0, passed)))
             taken = seen if rules is None else rules.taken(seen, number)
@@ -493,7 +493,7 @@ class _Composer:
                 self._link(self._literal(after, b", "), places.at(used | {option}))
         return self._literal(closing, b"]")
 
-    def _containing(self, node: ArrayNode, at: int) -> int:
+    def _state_behind(self, node: ArrayNode, at: int) -> int:
         """The state behind a list that has at least so many items of a demanded kind.
 
         An item of that kind is read both ways, as one and as any; a list is accepted if one way counts enough.

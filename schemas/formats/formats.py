@@ -75,22 +75,22 @@ def _host(wide: bool) -> Automaton:
     alphabets = [("A-Za-z0-9", _HOST_LENGTH)]
     if wide:
         alphabets += [("a-z0-9" + letters, length) for letters, length in _WIDE]
-    return union(*(_bounded(_HOST.format(letters), length) for letters, length in alphabets))
+    return union(*(_limit_length(_HOST.format(letters), length) for letters, length in alphabets))
 
 
-def _bounded(pattern: str, length: int) -> Automaton:
+def _limit_length(pattern: str, length: int) -> Automaton:
     """The texts of a pattern that have at least one code point and at most `length`."""
     return intersect(fullmatch(pattern), bounded_length(1, length))
 
 
 def _email(wide: bool) -> Automaton:
     """Mailboxes of RFC 5321 (RFC 6531 if `wide`) with a host name behind the @."""
-    local = _bounded(rf"[{_ATOM}]+(?:\.[{_ATOM}]+)*", _LOCAL_LENGTH)
+    local = _limit_length(rf"[{_ATOM}]+(?:\.[{_ATOM}]+)*", _LOCAL_LENGTH)
     if wide:
         more = "".join(letters for letters, _ in _WIDE)
         atom = rf"[{more}{_ATOM}]+"
         # A letter takes at most three bytes.
-        local = union(local, _bounded(rf"{atom}(?:\.{atom})*", _LOCAL_LENGTH // 3))
+        local = union(local, _limit_length(rf"{atom}(?:\.{atom})*", _LOCAL_LENGTH // 3))
     return concat(local, literal(b"@"), _host(wide))
 
 

@@ -31,7 +31,7 @@ from cinnabar.schemas.judging.values import (
     TYPES,
     frozen,
     is_whole,
-    shown,
+    show_value,
     split,
 )
 from cinnabar.schemas.refusals import Refusal, refused
@@ -118,7 +118,7 @@ class Assertion(KeywordCheck):
 
 def broken(place: Place, wanted: str) -> SchemaError:
     """The error for a keyword with a value that the standard does not allow."""
-    return SchemaError(f"{place.pointer or '/'}: expected {wanted}, got {shown(place.value)}")
+    return SchemaError(f"{place.pointer or '/'}: expected {wanted}, got {show_value(place.value)}")
 
 
 def choices(place: Place, keyword: str) -> KeywordCheck:
@@ -135,7 +135,7 @@ def choices(place: Place, keyword: str) -> KeywordCheck:
     kinds = {type(value) for value in values}
     if kinds & set(NUMBER):
         kinds |= set(NUMBER)
-    wanted = ", ".join(map(shown, values[:6])) + (", …" if len(values) > 6 else "")
+    wanted = ", ".join(map(show_value, values[:6])) + (", …" if len(values) > 6 else "")
 
     def equal(value: Any) -> bool:
         # A large value of another kind is not worth a key.
@@ -306,7 +306,7 @@ def encoding(place: Place, keyword: str) -> KeywordCheck | None:
     """`contentEncoding` for base64 (RFC 4648), which draft 7 may assert and later drafts made an annotation."""
     if place.resource.dialect is not Dialect.DRAFT_7 or place.value != "base64":
         return None
-    return Assertion(place, keyword, STRING, lambda text: _decoded(text) is not None, "a string in base64")
+    return Assertion(place, keyword, STRING, lambda text: _decode(text) is not None, "a string in base64")
 
 
 def media_type(place: Place, encoded: bool) -> KeywordCheck | None:
@@ -316,7 +316,7 @@ def media_type(place: Place, encoded: bool) -> KeywordCheck | None:
 
     def is_json(text: str) -> bool:
         try:
-            content = (_decoded(text) or b"").decode() if encoded else text
+            content = (_decode(text) or b"").decode() if encoded else text
             parse(content)
         except ValueError:
             return False
@@ -325,7 +325,7 @@ def media_type(place: Place, encoded: bool) -> KeywordCheck | None:
     return Assertion(place, "contentMediaType", STRING, is_json, "a string that holds JSON")
 
 
-def _decoded(text: str) -> bytes | None:
+def _decode(text: str) -> bytes | None:
     try:
         return base64.b64decode(text, validate=True)
     except ValueError:

@@ -82,13 +82,13 @@ class Builder:
         """The node of a keyword that holds one schema."""
         return self.node(place)
 
-    def listed(self, place: Place) -> list[Node]:
+    def list_nodes(self, place: Place) -> list[Node]:
         """The nodes of a keyword that holds a list of schemas."""
         if not isinstance(place.value, list):
             raise assertions.broken(place, "a list of schemas")
         return [self.node(place.child(str(i))) for i in range(len(place.value))]
 
-    def mapped(self, place: Place) -> dict[str, Node]:
+    def named_nodes(self, place: Place) -> dict[str, Node]:
         """The nodes of a keyword that holds schemas by name."""
         if not isinstance(place.value, dict):
             raise assertions.broken(place, "schemas by name")
@@ -129,10 +129,10 @@ def _reference(builder: Builder, node: Node, entries: Entries, keyword: str) -> 
     return builder.reference(node, keyword, entries[keyword][1])
 
 
-def _combined(make: Callable[[Place, str, list[Node]], KeywordCheck]) -> Maker:
+def _maker_of(make: Callable[[Place, str, list[Node]], KeywordCheck]) -> Maker:
     def maker(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
         place = _at(node, entries, keyword)
-        return make(place, keyword, builder.listed(place))
+        return make(place, keyword, builder.list_nodes(place))
 
     return maker
 
@@ -168,7 +168,7 @@ def _dependent_required(_builder: Builder, node: Node, entries: Entries, keyword
 
 def _properties(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     place = _at(node, entries, keyword)
-    return containers.Properties(place, builder.mapped(place))
+    return containers.Properties(place, builder.named_nodes(place))
 
 
 def _patterns(node: Node, entries: Entries) -> dict[str, containers.Match]:
@@ -182,7 +182,7 @@ def _patterns(node: Node, entries: Entries) -> dict[str, containers.Match]:
 
 def _pattern_properties(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     matches, place = _patterns(node, entries), _at(node, entries, keyword)
-    nodes = builder.mapped(place)
+    nodes = builder.named_nodes(place)
     return containers.PatternProperties(place, [(matches[pattern], nodes[pattern]) for pattern in nodes])
 
 
@@ -200,7 +200,7 @@ def _property_names(builder: Builder, node: Node, entries: Entries, keyword: str
 
 def _prefix(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     place = _at(node, entries, keyword)
-    return containers.PrefixItems(place, builder.listed(place))
+    return containers.PrefixItems(place, builder.list_nodes(place))
 
 
 def _items(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
@@ -216,7 +216,7 @@ def _contains(builder: Builder, node: Node, entries: Entries, keyword: str) -> K
     return containers.Contains(place, builder.one(place), least, most, evaluates)
 
 
-def _unevaluated(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
+def _make_unevaluated(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     place = _at(node, entries, keyword)
     return containers.Unevaluated(place, keyword, builder.one(place), node)
 
@@ -255,16 +255,16 @@ MAKERS: dict[str, Maker] = {
     "$ref": _reference,
     "$dynamicRef": _reference,
     "$recursiveRef": _reference,
-    "allOf": _combined(apply.AllOf),
-    "anyOf": _combined(apply.AnyOf),
-    "oneOf": _combined(apply.OneOf),
+    "allOf": _maker_of(apply.AllOf),
+    "anyOf": _maker_of(apply.AnyOf),
+    "oneOf": _maker_of(apply.OneOf),
     "not": _not,
     "if": _if,
     "dependentSchemas": _dependent_schemas,
     "dependencies:dependentSchemas": _dependent_schemas,
     # The unevaluated parts are known after all other keywords.
-    "unevaluatedProperties": _unevaluated,
-    "unevaluatedItems": _unevaluated,
+    "unevaluatedProperties": _make_unevaluated,
+    "unevaluatedItems": _make_unevaluated,
 }
 """The makers of all keywords that assert, by their names in 2020-12, in the order of their tests: cheap first."""
 

@@ -92,7 +92,7 @@ class Node:
     def holds(self, value: Any, scope: Scope) -> bool:
         """Whether the value meets the schema; raises ValueError if the value is not parsed JSON."""
         if self.enters is not None:
-            scope = scope.entered(self.enters)
+            scope = scope.enter(self.enters)
         if self.shared:
             asked = self, id(value)
             known = scope.held.get(asked)
@@ -112,7 +112,7 @@ class Node:
 
     def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
         """Adds the parts that the schema has evaluated in a value that meets it."""
-        scope = self.entered(scope)
+        scope = self.enter(scope)
         evaluated = scope.evaluated.get((self, id(value)))
         if evaluated is None:
             evaluated = scope.evaluated[self, id(value)] = set()
@@ -121,9 +121,9 @@ class Node:
                     check.mark(value, scope, evaluated)
         seen |= evaluated
 
-    def entered(self, scope: Scope) -> Scope:
+    def enter(self, scope: Scope) -> Scope:
         """The dynamic scope within this node."""
-        return scope if self.enters is None else scope.entered(self.enters)
+        return scope if self.enters is None else scope.enter(self.enters)
 
     def admits(self, kind: type) -> bool:
         """False if clearly no value of this kind meets the schema."""

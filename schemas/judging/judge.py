@@ -8,7 +8,7 @@ from typing import Any
 from cinnabar.schemas.judging.building import Builder
 from cinnabar.schemas.judging.checks import KeywordCheck, Node
 from cinnabar.schemas.judging.scope import Scope
-from cinnabar.schemas.judging.values import shown
+from cinnabar.schemas.judging.values import show_value
 from cinnabar.schemas.pointers import escape
 
 
@@ -54,7 +54,7 @@ class Judge:
         """The first keyword that the value does not meet, at the deepest part of the value that is to blame alone."""
         try:
             scope = Scope()
-            return None if self._root.holds(value, scope) else _blamed(self._root, value, scope)
+            return None if self._root.holds(value, scope) else _find_violation(self._root, value, scope)
         except RecursionError:
             return Violation("", "", "depth", "a value with fewer levels", "one that is nested too deeply")
 
@@ -68,14 +68,14 @@ def judge_of(schema: dict[str, Any] | bool) -> Judge:
     return Judge(Builder(schema).build())
 
 
-def _blamed(node: Node, value: Any, scope: Scope) -> Violation:
+def _find_violation(node: Node, value: Any, scope: Scope) -> Violation:
     pointer = ""
     while True:
-        scope = node.entered(scope)
+        scope = node.enter(scope)
         check = next(c for c in node.checks if not all(test(value, scope) for test in c.tests(type(value))))
         step = _step(check, value, scope)
         if step is None:
-            return Violation(pointer, check.place.pointer, check.keyword, check.wanted, shown(value))
+            return Violation(pointer, check.place.pointer, check.keyword, check.wanted, show_value(value))
         token, value, node = step
         if token is not None:
             pointer += "/" + escape(token)

@@ -124,7 +124,7 @@ class Documents:
         if isinstance(name, str) and not (dialect.ref_stands_alone and isinstance(schema.get("$ref"), str)):
             head, _, fragment = name.partition("#")
             if head:
-                self._open(place, joined(place.resource.uri, head, place))
+                self._open(place, resolve_uri(place.resource.uri, head, place))
             if fragment and dialect <= Dialect.DRAFT_7:
                 place.resource.anchors.setdefault(fragment, place)
         if dialect >= Dialect.DRAFT_2019_09:
@@ -163,7 +163,7 @@ class Documents:
         if not isinstance(reference, str):
             raise SchemaError(f"{where}: expected a URI reference, got {type(reference).__name__}")
         base, fragment = place.resource.uri, reference.partition("#")[2]
-        uri = joined(base, reference, place).partition("#")[0]
+        uri = resolve_uri(base, reference, place).partition("#")[0]
         resource = place.resource if uri == base else self._resource(uri, where, keyword, reference)
         fragment = unquote(fragment)
         target = self._within(resource, fragment)
@@ -175,7 +175,7 @@ class Documents:
         self._index(target)
         return target, fragment
 
-    def unresolved(self) -> UnsupportedSchema | None:
+    def first_unresolved(self) -> UnsupportedSchema | None:
         """The error of the first reference that leads nowhere, in any part; None if all references resolve."""
         for place in self.subschemas():
             for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
@@ -220,7 +220,7 @@ class Documents:
         return place
 
 
-def joined(base: str, reference: str, place: Place) -> str:
+def resolve_uri(base: str, reference: str, place: Place) -> str:
     """This URI reference resolved against a base; a base that is not hierarchical takes fragments only."""
     try:
         scheme = urlsplit(base).scheme

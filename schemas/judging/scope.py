@@ -29,7 +29,7 @@ class Scope:
         self.evaluated: dict[Asked, set[Any]] = {}
         self._inner: dict[Resource, Scope] = {}
 
-    def entered(self, resource: Resource) -> Scope:
+    def enter(self, resource: Resource) -> Scope:
         """The scope within a schema of this resource."""
         if resource in self.resources:
             return self

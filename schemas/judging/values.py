@@ -69,7 +69,7 @@ def is_whole(value: int | Decimal | float) -> bool:
     return type(value) is int or split(value)[1] >= 0
 
 
-def shown(value: Any) -> str:
+def show_value(value: Any) -> str:
     """A value for a message, as JSON if possible, cut to 80 characters."""
     if isinstance(value, Decimal):
         text = str(value)

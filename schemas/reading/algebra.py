@@ -81,7 +81,7 @@ def union(parts: list[Shape]) -> Shape | None:
     for branch in (b for part in parts for b in branches(part)):
         if isinstance(branch, Enum):
             if enums:
-                flat.append(_joined(enums))
+                flat.append(_join(enums))
                 enums = []
         elif (plain := replace(branch, notes=NO_NOTES)) not in seen:
             seen.add(plain)
@@ -93,7 +93,7 @@ def union(parts: list[Shape]) -> Shape | None:
     return Union(tuple(flat[:MAX_BRANCHES]))
 
 
-def _joined(enums: list[Enum]) -> Enum:
+def _join(enums: list[Enum]) -> Enum:
     meanings: dict[str, str] = {}
     for text, meaning in (pair for enum in enums for pair in zip(enum.options, enum.meanings, strict=True)):
         meanings[text] = meanings.get(text) or meaning
@@ -108,9 +108,9 @@ def restrict(shape: Shape, types: frozenset[str]) -> Shape | None:
     kept: list[Shape] = []
     for branch in branches(shape):
         if isinstance(branch, Enum):
-            keep = [i for i, t in enumerate(branch.options) if _allowed(text_type(t), types)]
+            keep = [i for i, t in enumerate(branch.options) if _is_allowed(text_type(t), types)]
             if keep:
-                kept.append(_picked(branch, keep))
+                kept.append(_pick(branch, keep))
         elif isinstance(branch, Number):
             if "number" in types:
                 kept.append(branch)
@@ -136,11 +136,11 @@ def anything_of(kind: str) -> Shape:
     return Null() if kind == "null" else Boolean() if kind == "boolean" else String()
 
 
-def _allowed(kind: str, types: frozenset[str]) -> bool:
+def _is_allowed(kind: str, types: frozenset[str]) -> bool:
     return kind in types or (kind == "integer" and "number" in types)
 
 
-def _picked(shape: Enum, keep: list[int]) -> Enum:
+def _pick(shape: Enum, keep: list[int]) -> Enum:
     return Enum(tuple(shape.options[i] for i in keep), tuple(shape.meanings[i] for i in keep), shape.notes)
 
 
@@ -160,20 +160,20 @@ def intersect(first: Shape, second: Shape) -> Shape | None:
     # Choices are filtered as a whole to keep their order.
     for a in branches(first):
         if isinstance(a, Enum):
-            met.append(_filtered(a, branches(second)))
+            met.append(_filter(a, branches(second)))
         else:
             met += [_meet(a, b) for b in branches(second) if not isinstance(b, Enum)]
     open_branches = tuple(a for a in branches(first) if not isinstance(a, Enum))
-    met += [_filtered(b, open_branches) for b in branches(second) if isinstance(b, Enum)]
+    met += [_filter(b, open_branches) for b in branches(second) if isinstance(b, Enum)]
     shared = union([shape for shape in met if shape is not None])
     return replace(shared, notes=notes.over(shared.notes)) if shared is not None else None
 
 
-def _filtered(shape: Enum, others: tuple[Shape, ...]) -> Enum | None:
+def _filter(shape: Enum, others: tuple[Shape, ...]) -> Enum | None:
     """The choices that any of the others also has."""
     scalar = tuple(other for other in others if not isinstance(other, (Array, Object)))
     keep = [i for i, text in enumerate(shape.options) if any(holds(other, text) for other in scalar)]
-    return _picked(shape, keep) if keep else None
+    return _pick(shape, keep) if keep else None
 
 
 def _meet(a: Shape, b: Shape) -> Shape | None:
@@ -243,7 +243,9 @@ def _objects(a: Object, b: Object) -> Object | None:
     never: list[tuple[str, Shape | None]] = []
     for name in dict.fromkeys((*ours, *theirs)):
         one, other = ours.get(name), theirs.get(name)
-        met = _both(one.shape if one else undeclared(a, name), other.shape if other else undeclared(b, name))
+        met = _both(
+            one.shape if one else undeclared_shape(a, name), other.shape if other else undeclared_shape(b, name)
+        )
         required = bool(one and one.required) or bool(other and other.required)
         if met is not None:
             fields.append(Field(name, met, required))
@@ -281,7 +283,7 @@ def forbidden(name: str) -> tuple[str, None]:
     return f"^{literally}$", None
 
 
-def undeclared(shape: Object, name: str) -> Shape | None:
+def undeclared_shape(shape: Object, name: str) -> Shape | None:
     """The shape of an undeclared property of this name; None if the object forbids it."""
     described_shape: Shape | None = None
     matched = False

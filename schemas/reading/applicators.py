@@ -12,7 +12,7 @@ from cinnabar.schemas.reading.denial import Denial, beyond
 from cinnabar.schemas.reading.language import NO_AUTOMATON
 from cinnabar.schemas.reading.named_types import ANY_TYPE
 from cinnabar.schemas.reading.reading_state import CUT, ReadingState, TooMany
-from cinnabar.schemas.reading.scalars import BOUNDS, constant_meaning, located
+from cinnabar.schemas.reading.scalars import BOUNDS, constant_meaning, locate_errors
 from cinnabar.schemas.reading.schema_object import SchemaObject, annotation
 from cinnabar.schemas.reading.shape import (
     Anything,
@@ -64,7 +64,7 @@ def condition(reader: ReadingState, schema: SchemaObject, types: frozenset[str],
         reader.optional(schema.below(k), types, level) if k in schema else restrict(Anything(), types)
         for k in ("then", "else")
     ]
-    with located(schema.pointer("then"), "then"):
+    with locate_errors(schema.pointer("then"), "then"):
         both = None if met is None or parts[0] is None else intersect(met, parts[0])
     return union([part for part in (both, parts[1]) if part is not None])
 
@@ -87,12 +87,12 @@ def with_unevaluated(reader: ReadingState, shape: Shape, schema: SchemaObject, l
         if keyword not in schema:
             continue
         value = reader.optional(schema.below(keyword), ANY_TYPE, level + 1)
-        parts = [_closed(part, value) if isinstance(part, kind) else part for part in branches(shape)]
+        parts = [_close(part, value) if isinstance(part, kind) else part for part in branches(shape)]
         shape = with_notes(union(parts) or shape, shape.notes)
     return shape
 
 
-def _closed(shape: Shape, value: Shape | None) -> Shape:
+def _close(shape: Shape, value: Shape | None) -> Shape:
     """The container with `value` for its undescribed parts; items that `contains` describes stay."""
     if isinstance(shape, Object) and isinstance(shape.additional, Anything) and value is not None:
         return replace(shape, additional=value)
@@ -130,11 +130,11 @@ def without_denied(reader: ReadingState, shape: Shape, schema: SchemaObject, lev
                 left = None if apart is None else intersect(shape, apart)
     elif reader.denying and "not" in schema:
         what = Denial(reader.documents, lambda place: reader.optional(place, ANY_TYPE, level))
-        with located(schema.pointer("not"), "not"):
+        with locate_errors(schema.pointer("not"), "not"):
             broken = what.of(schema.below("not"))
             left = (None if broken is None else intersect(shape, broken)) or shape
     if left is None:
-        reader.nothing(refused(Refusal.NOTHING, schema.pointer("not"), "not"))
+        reader.note_no_value(refused(Refusal.NOTHING, schema.pointer("not"), "not"))
         return None
     return with_notes(left, shape.notes)
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.reading.algebra import forbidden, intersect, undeclared
+from cinnabar.schemas.reading.algebra import forbidden, intersect, undeclared_shape
 from cinnabar.schemas.reading.named_types import ANY_TYPE
 from cinnabar.schemas.reading.reading_state import CUT, ReadingState, TooMany
-from cinnabar.schemas.reading.scalars import located, whole
+from cinnabar.schemas.reading.scalars import locate_errors, whole
 from cinnabar.schemas.reading.schema_object import SchemaObject
 from cinnabar.schemas.reading.shape import Anything, Array, Field, Object, Shape
 from cinnabar.schemas.refusals import Refusal, refused
@@ -22,7 +22,7 @@ def array_shape(reader: ReadingState, schema: SchemaObject, level: int) -> Shape
     """The arrays that the keywords of a schema allow; None if no value can be written."""
     low, high = _whole(schema, "minItems") or 0, _whole(schema, "maxItems")
     if high is not None and low > high:
-        reader.nothing(refused(Refusal.NO_NUMBER_OF_ITEMS, schema.pointer("minItems"), low=low, high=high))
+        reader.note_no_value(refused(Refusal.NO_NUMBER_OF_ITEMS, schema.pointer("minItems"), low=low, high=high))
         return None
     if low > MAX_MIN_ITEMS:
         raise refused(Refusal.MIN_ITEMS, schema.pointer("minItems"), most=MAX_MIN_ITEMS, got=low)
@@ -46,10 +46,10 @@ def array_shape(reader: ReadingState, schema: SchemaObject, level: int) -> Shape
         item = Anything() if rest is None else reader.optional(rest, ANY_TYPE, level + 1)
     held = reader.optional(schema.below("contains"), ANY_TYPE, level + 1) if "contains" in schema else None
     if wanted and held is None:
-        reader.nothing(refused(Refusal.NOTHING, schema.pointer("contains"), "contains"))
+        reader.note_no_value(refused(Refusal.NOTHING, schema.pointer("contains"), "contains"))
         return None
     if item is None and max(low, wanted) > len(prefix):
-        reader.nothing(refused(Refusal.NOTHING, schema.pointer("minItems"), "minItems"))
+        reader.note_no_value(refused(Refusal.NOTHING, schema.pointer("minItems"), "minItems"))
         return None
     return Array(
         item, max(low, wanted), high, prefix=tuple(prefix[:high]), unique=schema.get("uniqueItems") is True,
@@ -94,7 +94,7 @@ def object_shape(reader: ReadingState, schema: SchemaObject, level: int) -> Shap
         if shape is not None:
             fields.append(Field(name, shape, needed))
         elif needed:
-            reader.nothing(refused(Refusal.NOTHING, schema.pointer("required"), "required"))
+            reader.note_no_value(refused(Refusal.NOTHING, schema.pointer("required"), "required"))
             return None
         else:
             reader.problem = before
@@ -130,8 +130,8 @@ def _property(reader: ReadingState, schema: SchemaObject, name: str, frame: Obje
         frame = replace(frame, additional=Anything())
     else:
         reader.count(schema.pointer("required"))
-    with located(schema.pointer("patternProperties"), "patternProperties"):
-        matched = undeclared(frame, name)
+    with locate_errors(schema.pointer("patternProperties"), "patternProperties"):
+        matched = undeclared_shape(frame, name)
         return None if own is None or matched is None else intersect(own, matched)
 
 

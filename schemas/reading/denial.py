@@ -88,7 +88,7 @@ class Denial:
                             Object(there, Anything(), patterns=(forbidden(other),)) for other in others
                         )
                 case "propertyNames":
-                    yield from self._named(self.of(schema.below(keyword), deep))
+                    yield from self._with_named_property(self.of(schema.below(keyword), deep))
                 case "items":
                     part = self.of(schema.below(keyword), deep)
                     yield None if part is None else Array(Anything(), 1, contained=part, min_contained=1)
@@ -107,7 +107,7 @@ class Denial:
         return breaking
 
     @staticmethod
-    def _named(name: Shape | None) -> Iterator[Shape]:
+    def _with_named_property(name: Shape | None) -> Iterator[Shape]:
         """Objects with a property of such a name."""
         for kind in branches(name) if name is not None else ():
             if isinstance(kind, Enum):

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 from cinnabar.schemas.automata import numbers, strings
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.boolean import difference, intersect, union
-from cinnabar.schemas.automata.cache import remembered
+from cinnabar.schemas.automata.cache import load_or_build
 from cinnabar.schemas.automata.literals import literals
 from cinnabar.schemas.errors import RegexError, TooLarge, UnsupportedNumber
 from cinnabar.schemas.formats.formats import format_content
@@ -52,10 +52,10 @@ def intern(language: Automaton) -> Automaton:
 def language(shape: Shape, unroll: int | None = None) -> Automaton:
     """The canonical texts of a scalar shape, without its upper bounds on length if they are large.
 
-    A bound above `unroll` code points (by default that of `_unrolled`) is left out; see `left_out`.
+    A bound above `unroll` code points (by default that of `_largest_bound`) is left out; see `left_out`.
     Raises one of NO_AUTOMATON if the automaton would be too large.
     """
-    unroll = _unrolled(shape) if unroll is None else unroll
+    unroll = _largest_bound(shape) if unroll is None else unroll
     parts = [_branch(branch, unroll) for branch in branches(shape)]
     return parts[0] if len(parts) == 1 else _union(*sorted(parts, key=lambda part: part.fingerprint))
 
@@ -63,10 +63,10 @@ def language(shape: Shape, unroll: int | None = None) -> Automaton:
 def left_out(shape: Shape) -> int | None:
     """The bound on length, in code points, that `language` left out; None if it left out none."""
     bounds = [b.max_length for b in branches(shape) if isinstance(b, String) and b.max_length is not None]
-    return max((bound for bound in bounds if bound > _unrolled(shape)), default=None)
+    return max((bound for bound in bounds if bound > _largest_bound(shape)), default=None)
 
 
-def _unrolled(shape: Shape) -> int:
+def _largest_bound(shape: Shape) -> int:
     """The largest bound on length that becomes states; a larger one must hold for all strings of the shape."""
     strings_of = [b for b in branches(shape) if isinstance(b, (String, Enum))]
     if len(strings_of) > 1:
@@ -134,13 +134,13 @@ def _branch(shape: Shape, unroll: int) -> Automaton:
 @lru_cache(maxsize=4096)
 def _union(*parts: Automaton) -> Automaton:
     key = ("union", *(part.fingerprint for part in parts))
-    return intern(remembered(key, lambda: union(*parts)))
+    return intern(load_or_build(key, lambda: union(*parts)))
 
 
 @lru_cache(maxsize=4096)
 def _without(texts: Automaton, others: Automaton) -> Automaton:
     key = ("without", texts.fingerprint, others.fingerprint)
-    return intern(remembered(key, lambda: difference(texts, others)))
+    return intern(load_or_build(key, lambda: difference(texts, others)))
 
 
 @lru_cache(maxsize=4096)
@@ -164,7 +164,7 @@ def _number(
         return reduce(intersect, parts)
 
     key = ("number", integer, *bounds, multiples)
-    return intern(remembered(key, build))
+    return intern(load_or_build(key, build))
 
 
 @lru_cache(maxsize=4096)
@@ -178,4 +178,4 @@ def _string(
             parts.append(strings.bounded_length(min_length, max_length))
         return strings.string(reduce(intersect, parts)) if parts else strings.any_string()
 
-    return intern(remembered(("string", patterns, formats, min_length, max_length), build))
+    return intern(load_or_build(("string", patterns, formats, min_length, max_length), build))

@@ -79,11 +79,11 @@ def complaint(problem: jsonschema_rs.ValidationError) -> str:
     got = schema_text(value, ensure_ascii=False)
     place = "".join(f"/{escape(str(part))}" for part in path) or "/"
     advice = _advice(keyword, value)
-    text = f"{place}: expected {_expected(keyword, problem)}, got {got if len(got) < 80 else got[:77] + '…'}"
+    text = f"{place}: expected {_describe_expected(keyword, problem)}, got {got if len(got) < 80 else got[:77] + '…'}"
     return f"{text} ({advice})" if advice else text
 
 
-def _expected(keyword: str, problem: jsonschema_rs.ValidationError) -> str:
+def _describe_expected(keyword: str, problem: jsonschema_rs.ValidationError) -> str:
     if keyword == "type":
         return f"{', '.join(_TYPES[:-1])} or {_TYPES[-1]}, or a list of different ones of these"
     about: Any = problem.kind

@@ -32,13 +32,13 @@ class NamedTypes:
             types = self._types_of[place] = ANY_TYPE
             if isinstance(place.value, Mapping):
                 schema = SchemaObject(place, modern(place.value, place.resource.dialect))
-                for part in self._naming(schema):
+                for part in self._type_names(schema):
                     if not part | {"integer"} >= ANY_TYPE:
                         types = common(types, part)
             self._types_of[place] = types
         return types
 
-    def _naming(self, schema: SchemaObject) -> Iterator[frozenset[str]]:
+    def _type_names(self, schema: SchemaObject) -> Iterator[frozenset[str]]:
         named = schema.get("type")
         if named is not None:
             yield frozenset(named if isinstance(named, list) else [named])

@@ -64,7 +64,7 @@ class ReadingState(ABC):
         if self.shapes > (MAX_DEMANDED if self.sparing else MAX_SHAPES):
             raise TooMany(pointer)
 
-    def nothing(self, problem: UnsupportedSchema) -> None:
+    def note_no_value(self, problem: UnsupportedSchema) -> None:
         """Records the reason why no value can be written here; the first reason is reported."""
         self.problem = self.problem or problem
 

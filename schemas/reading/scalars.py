@@ -31,7 +31,7 @@ BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 
 
 @contextmanager
-def located(pointer: str, keyword: str, too_large: Refusal = Refusal.BOUND) -> Iterator[None]:
+def locate_errors(pointer: str, keyword: str, too_large: Refusal = Refusal.BOUND) -> Iterator[None]:
     """Gives the errors of the automata their place in the schema."""
     try:
         yield
@@ -55,15 +55,15 @@ def string_shape(schema: Mapping[str, Any], pointer: str) -> String:
     known = (name,) if name is not None and format_content(name) is not None else ()
     patterns = (schema["pattern"],) if "pattern" in schema else ()
     if patterns:
-        with located(f"{pointer}/pattern", "pattern"):
+        with locate_errors(f"{pointer}/pattern", "pattern"):
             # A long count within the pattern is a bound like `maxLength`; as states it would take thousands.
             bounds = [bound for bound in (high, written(patterns[0]).max_length) if bound is not None]
         high = min(bounds, default=None)
     shape = String(patterns, known, low, high)
     if patterns:
-        _inhabited(String(patterns), f"{pointer}/pattern", "pattern")
+        _require_value(String(patterns), f"{pointer}/pattern", "pattern")
     keyword = next((k for k in ("pattern", "minLength", "maxLength") if k in schema), "format")
-    _inhabited(shape, f"{pointer}/{keyword}", keyword)
+    _require_value(shape, f"{pointer}/{keyword}", keyword)
     return shape
 
 
@@ -94,10 +94,10 @@ def number_shape(schema: Mapping[str, Any], pointer: str, integer: bool) -> Numb
         tuple(dict.fromkeys(multiples.values())),
     )
     keyword = next((k for k in (*multiples, *BOUNDS) if k in schema), "type")
-    with located(f"{pointer}/{keyword}", keyword):
+    with locate_errors(f"{pointer}/{keyword}", keyword):
         for name, multiple in multiples.items():
             budget.go_on_with(f"{name} {multiple}")
-        _inhabited(shape, f"{pointer}/{keyword}", keyword)
+        _require_value(shape, f"{pointer}/{keyword}", keyword)
         for name, multiple in multiples.items():
             budget.charge(f"{name} {multiple}", _MULTIPLE_WORK * language(shape).states)
     return shape
@@ -105,7 +105,7 @@ def number_shape(schema: Mapping[str, Any], pointer: str, integer: bool) -> Numb
 
 def choices_shape(values: list[Any], pointer: str, keyword: str) -> Shape | None:
     """The shape of these values of `enum` or `const` alone, without those that no text spells."""
-    with located(pointer, keyword, Refusal.CHOICES):
+    with locate_errors(pointer, keyword, Refusal.CHOICES):
         chosen = union([shape for value in values if (shape := value_shape(value)) is not None])
         for branch in () if chosen is None else branches(chosen):
             if isinstance(branch, Enum) and _raw_states(branch.options) > MAX_STATES:
@@ -179,7 +179,7 @@ def _exact(value: Any, pointer: str, keyword: str) -> Decimal:
         raise refused(Refusal.NUMBER, pointer, keyword, problem=problem) from None
 
 
-def _inhabited(shape: Number | String, pointer: str, keyword: str) -> None:
-    with located(pointer, keyword):
+def _require_value(shape: Number | String, pointer: str, keyword: str) -> None:
+    with locate_errors(pointer, keyword):
         if smallest(shape) is None:
             raise refused(Refusal.NOTHING, pointer, keyword)

@@ -21,7 +21,7 @@ from cinnabar.schemas.reading.containers import array_shape, object_shape
 from cinnabar.schemas.reading.language import smallest
 from cinnabar.schemas.reading.named_types import ANY_TYPE, NamedTypes, common, left
 from cinnabar.schemas.reading.reading_state import ReadingState
-from cinnabar.schemas.reading.scalars import choices_shape, located, number_shape, string_shape
+from cinnabar.schemas.reading.scalars import choices_shape, locate_errors, number_shape, string_shape
 from cinnabar.schemas.reading.schema_object import ABOUT, SchemaObject, schema_notes
 from cinnabar.schemas.reading.shape import Anything, Shape, branches, is_scalar, with_notes
 from cinnabar.schemas.refusals import Refusal, refused
@@ -57,32 +57,32 @@ class ShapeReader(ReadingState):
         try:
             self.count(place.pointer)
             if place.value is False:
-                self.nothing(refused(Refusal.FALSE, place.pointer))
+                self.note_no_value(refused(Refusal.FALSE, place.pointer))
                 return None
             if not isinstance(place.value, Mapping) or not place.value:
                 return Anything() if types == ANY_TYPE else restrict(Anything(), types)
             schema = SchemaObject(place, modern(place.value, place.resource.dialect))
-            self.left_out.extend(unchecked(schema))
+            self.left_out.extend(unchecked_demands(schema))
             if "type" in schema:
                 named = schema.get("type")
                 types = common(types, frozenset(named if isinstance(named, list) else [named]))
             shape: Shape | None = Anything()
             for keyword, part in self._parts(schema, types, level):
                 if part is None:
-                    self.nothing(refused(Refusal.NOTHING, schema.pointer(keyword), keyword))
+                    self.note_no_value(refused(Refusal.NOTHING, schema.pointer(keyword), keyword))
                     return None
                 assert shape is not None
                 alone = isinstance(shape, Anything)
-                with located(schema.pointer(keyword), keyword):
+                with locate_errors(schema.pointer(keyword), keyword):
                     shape = intersect(shape, part)
                 # A part that stands alone was checked when it was made.
-                if shape is None or not (alone or _inhabited(shape, schema, keyword)):
-                    self.nothing(refused(Refusal.NOTHING, schema.pointer(keyword), keyword))
+                if shape is None or not (alone or _has_value(shape, schema, keyword)):
+                    self.note_no_value(refused(Refusal.NOTHING, schema.pointer(keyword), keyword))
                     return None
             assert shape is not None
             shape = shape if types == ANY_TYPE else restrict(shape, types)
             if shape is None:
-                self.nothing(refused(Refusal.NOTHING, schema.pointer("type"), "type"))
+                self.note_no_value(refused(Refusal.NOTHING, schema.pointer("type"), "type"))
                 return None
             shape = with_unevaluated(self, shape, schema, level)
             shape = without_denied(self, shape, schema, level)
@@ -152,7 +152,7 @@ class ShapeReader(ReadingState):
             self.stopped = True
             what = f"the form has {self.unrolled} levels of a schema that contains itself, and no more"
             self.left_out.append((schema.pointer(keyword), what))
-            self.nothing(refused(Refusal.CONTAINS_ITSELF, schema.pointer(keyword), keyword))
+            self.note_no_value(refused(Refusal.CONTAINS_ITSELF, schema.pointer(keyword), keyword))
             return None
         self.following.append(id(target))
         try:
@@ -188,7 +188,7 @@ class ShapeReader(ReadingState):
             try:
                 part = self._of_type(kind, schema, level)
             except NoValue as problem:
-                self.nothing(problem)
+                self.note_no_value(problem)
                 continue
             if part is not None:
                 shapes.append(part)
@@ -216,9 +216,9 @@ def _flat(about: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
         yield from keywords
 
 
-def _inhabited(shape: Shape, schema: SchemaObject, keyword: str) -> bool:
+def _has_value(shape: Shape, schema: SchemaObject, keyword: str) -> bool:
     """Whether a shape has a value, by automata; containers count as inhabited, since they were checked before."""
-    with located(schema.pointer(keyword), keyword):
+    with locate_errors(schema.pointer(keyword), keyword):
         return not is_scalar(shape) or smallest(shape) is not None
 
 
@@ -233,23 +233,23 @@ CONTENT = {
 }
 
 
-def unchecked(schema: SchemaObject) -> Iterator[tuple[str, str]]:
+def unchecked_demands(schema: SchemaObject) -> Iterator[tuple[str, str]]:
     """The demands on strings that nobody checks, as (pointer, description)."""
     name = schema.get("format")
     if isinstance(name, str) and format_content(name) is None:
         yield schema.pointer("format"), f"format {name} is unknown and not checked"
     for keyword in ("contentEncoding", "contentMediaType"):
-        if keyword in schema and not _asserted(schema, keyword):
+        if keyword in schema and not _asserts(schema, keyword):
             what = f"{keyword} {schema.get(keyword)} is an annotation and not checked"
             yield schema.pointer(keyword), what
 
 
 def content_pattern(schema: SchemaObject) -> str | None:
     """The pattern of the first keyword that asserts something about the content of strings; None for none."""
-    return next((CONTENT[k, schema.get(k)] for k, _ in CONTENT if _asserted(schema, k)), None)
+    return next((CONTENT[k, schema.get(k)] for k, _ in CONTENT if _asserts(schema, k)), None)
 
 
-def _asserted(schema: SchemaObject, keyword: str) -> bool:
+def _asserts(schema: SchemaObject, keyword: str) -> bool:
     """Whether this keyword about the content of strings asserts anything; only draft 7 lets it."""
     named = schema.get(keyword)
     return schema.place.resource.dialect is Dialect.DRAFT_7 and (keyword, str(named)) in CONTENT

@@ -13,7 +13,7 @@ from decimal import Decimal, InvalidOperation
 from itertools import count
 from typing import Any
 
-from cinnabar.schemas.automata.canonical import repeated
+from cinnabar.schemas.automata.canonical import most_repeated
 from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.reading.limits import MAX_DIGITS, MAX_LEVELS, too_deep
 
@@ -73,7 +73,7 @@ def json_integer(digits: str) -> int | Decimal:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError(f"the key {repeated(pairs)!r:.80} twice in one object")
+        raise ValueError(f"the key {most_repeated(pairs)!r:.80} twice in one object")
     return found
 
 

@@ -117,7 +117,7 @@ class _EventReader:
         line = _line(event)
         self.lines.setdefault(pointer, line)
         if isinstance(event, yaml.AliasEvent):
-            return self._named(event.anchor, line)
+            return self._find_anchor(event.anchor, line)
         if event.anchor is not None:
             self.anchors[event.anchor] = None
         value: Any
@@ -126,7 +126,7 @@ class _EventReader:
         else:
             mapping = isinstance(event, yaml.MappingStartEvent)
             if event.tag not in (None, "!", f"{_TAG}{'map' if mapping else 'seq'}"):
-                raise _tagged(event)
+                raise _refuse_tag(event)
             if len(self.steps) >= MAX_LEVELS:
                 raise too_deep(self.steps)
             value, held = ({}, 1) if mapping else ([], 1)
@@ -150,11 +150,11 @@ class _EventReader:
         """A key; a plain one is its own text, so that `1`, `on` and `null` are the names that they look like."""
         line = _line(event)
         if isinstance(event, yaml.AliasEvent):
-            key, _ = self._named(event.anchor, line)
+            key, _ = self._find_anchor(event.anchor, line)
         elif not isinstance(event, yaml.ScalarEvent):
             raise YamlError(line, "expected a text as a key, got a mapping or a sequence")
         elif event.tag not in (None, "!", f"{_TAG}str"):
-            raise _tagged(event)
+            raise _refuse_tag(event)
         elif event.value == "<<" and not event.style:
             raise YamlError(line, "the merge key << is no part of YAML 1.2; write $ref or allOf, or an alias")
         else:
@@ -168,7 +168,7 @@ class _EventReader:
         self.lines[f"{pointer}/{escape(key)}"] = line
         return key
 
-    def _named(self, anchor: str, line: int) -> tuple[Any, int]:
+    def _find_anchor(self, anchor: str, line: int) -> tuple[Any, int]:
         found = self.anchors.get(anchor)
         if found is None:
             why = "is within the value that it names" if anchor in self.anchors else "names no anchor above it"
@@ -180,7 +180,7 @@ def _line(event: yaml.Event) -> int:
     return int(event.start_mark.line) + 1
 
 
-def _tagged(event: Any) -> YamlError:
+def _refuse_tag(event: Any) -> YamlError:
     return YamlError(_line(event), f"expected no tag, got {event.tag:.80}; only JSON's types are known")
 
 
@@ -190,7 +190,7 @@ def _scalar(event: yaml.ScalarEvent, line: int) -> Any:
     if asked in ("!", "str") or (event.style and not event.tag):
         return text
     if event.tag and (asked not in _PLAIN or asked == event.tag):
-        raise _tagged(event)
+        raise _refuse_tag(event)
     kind = _kind(text)
     if asked not in ("", kind) and (asked, kind) != ("float", "int"):
         raise YamlError(line, f"expected a value of the type {asked}, got {text!r:.80}")

@@ -135,7 +135,7 @@ BINARY_PROPERTIES = {
 }
 
 
-def normalised(ranges: Iterable[tuple[int, int]]) -> Ranges:
+def normalise(ranges: Iterable[tuple[int, int]]) -> Ranges:
     """The same code points as sorted ranges that neither overlap nor touch."""
     out: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
@@ -188,7 +188,7 @@ def property_ranges(name: str, value: str) -> Ranges | None:
         case "ASCII":
             return ((0, 0x7F),)
         case "Assigned":
-            return complement(normalised(_by_category()["Cn"]))
+            return complement(normalise(_by_category()["Cn"]))
     name = BINARY_PROPERTIES.get(name, name)
     return _of_package(name) if name in BINARY_PROPERTIES.values() else _category(name)
 
@@ -215,4 +215,4 @@ def _category(name: str) -> Ranges | None:
         wanted = [category for category in _by_category() if category.startswith(short)]
     else:
         wanted = []
-    return normalised(r for category in wanted for r in _by_category()[category]) if wanted else None
+    return normalise(r for category in wanted for r in _by_category()[category]) if wanted else None

@@ -19,7 +19,7 @@ from cinnabar.schemas.regex.codepoints import (
     WORD,
     Ranges,
     complement,
-    normalised,
+    normalise,
     property_ranges,
 )
 
@@ -329,7 +329,7 @@ class _EcmaParser:
                     continue
                 self.at = before
             ranges += ((low, low),) if isinstance(low, int) else low
-        members = normalised(ranges)
+        members = normalise(ranges)
         return Chars(complement(members) if negative else members)
 
     def class_member(self) -> int | Ranges:

@@ -226,7 +226,7 @@ class Machine:
         opposites = [[(owed ^ 1, threads) for owed, threads in way] for way in ways]
         return {frozenset(choice) for choice in product(*opposites)}
 
-    def _matched(self, threads: Threads, final: int, context: Context, after: int) -> bool:
+    def _is_match(self, threads: Threads, final: int, context: Context, after: int) -> bool:
         """Whether a thread is at `final` here without obligations."""
         return any(
             at == final and not owed and not more
@@ -247,13 +247,15 @@ class Machine:
         _, final, negative = self.aheads[number]
         return self._accepts(threads, final, context) != negative
 
-    def _owed(self, owed: frozenset[Obligation], context: Context, kind: int) -> frozenset[Obligation] | None:
+    def _obligations_left(
+        self, owed: frozenset[Obligation], context: Context, kind: int
+    ) -> frozenset[Obligation] | None:
         """The obligations left after a code point of this class; None if one is broken."""
         left = set()
         for number, threads in owed:
             self.work += _OWED_WORK * len(threads)
             _, final, negative = self.aheads[number]
-            if self._matched(threads, final, context, self._neighbour(kind)):
+            if self._is_match(threads, final, context, self._neighbour(kind)):
                 if negative:
                     return None
                 continue
@@ -269,7 +271,7 @@ class Machine:
         for at, owed in self.close(state, context, self._neighbour(kind)):
             move = self.moves[at]
             if move is not None and move[0] >> kind & 1:
-                left = self._owed(owed, context, kind) if owed else owed
+                left = self._obligations_left(owed, context, kind) if owed else owed
                 if left is not None:
                     out.add((move[1], left))
         return frozenset(out)
@@ -281,7 +283,7 @@ class Machine:
             if not owed:
                 out |= self.step_one(state, context, kind)
                 continue
-            left = self._owed(owed, context, kind)
+            left = self._obligations_left(owed, context, kind)
             if left is not None:
                 out |= {(at, left | more) for at, more in self.step_one(state, context, kind)}
         return frozenset(out)

@@ -78,11 +78,11 @@ class _TextPositions:
         if least > self.length:
             return 0
         if least:
-            places = _moved(places & _run(one, least, back), least, back)
+            places = _shift(places & _run(one, least, back), least, back)
         left, done = self.length if most is None else min(most - least, self.length), 0
         while done < left:
             more = min(done + 1, left - done)
-            grown = places | _moved(places & _run(one, more, back), more, back)
+            grown = places | _shift(places & _run(one, more, back), more, back)
             if grown == places:
                 break
             places, done = grown, done + more
@@ -138,7 +138,7 @@ def _bits(places: list[int], length: int) -> int:
     return int.from_bytes(out, "little")
 
 
-def _moved(places: int, steps: int, back: bool) -> int:
+def _shift(places: int, steps: int, back: bool) -> int:
     return places >> steps if back else places << steps
 
 

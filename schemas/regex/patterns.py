@@ -62,7 +62,7 @@ def written(pattern: str) -> Written:
     TooMuchWork if earlier patterns of the schema used up its budget.
     """
     budget.go_on_with(pattern)
-    result, work = _attempted(pattern)
+    result, work = _attempt(pattern)
     budget.charge(pattern, work)
     if isinstance(result, TooLarge):
         raise TooLarge(result.states, result.limit)
@@ -71,7 +71,7 @@ def written(pattern: str) -> Written:
 
 # One entry for each value of a large form, so none is made twice; failures are kept too, since they take longest.
 @lru_cache(maxsize=4096)
-def _attempted(pattern: str) -> tuple[Written | TooLarge, int]:
+def _attempt(pattern: str) -> tuple[Written | TooLarge, int]:
     """The result for a pattern, or the failure, and the work that it took."""
     work: list[int] = []
     try:
@@ -86,7 +86,7 @@ def _attempted(pattern: str) -> tuple[Written | TooLarge, int]:
 
 
 def _written(tree: Tree, work: list[int]) -> Written:
-    free, bound, exact = loosened(tree)
+    free, bound, exact = loosen(tree)
     whole = problem = None
     if bound is None or not exact:
         try:
@@ -98,7 +98,7 @@ def _written(tree: Tree, work: list[int]) -> Written:
     if free != tree:
         with suppress(TooLarge):
             return Written(_compile(free, True, work), bound, exact)
-    short = clipped(tree, _CLIPPED)
+    short = clip(tree, _CLIPPED)
     if short == tree and problem is not None:
         raise problem
     return Written(_compile(short, True, work), None, False)
@@ -142,7 +142,7 @@ def conjuncts(tree: Tree) -> list[Tree]:
     return [*conditions, Sequence((first, *rest))] if conditions else [tree]
 
 
-def loosened(tree: Tree) -> tuple[Tree, int | None, bool]:
+def loosen(tree: Tree) -> tuple[Tree, int | None, bool]:
     """The tree without its long counts, the most code points of a text, and whether the two are exact.
 
     If the first result matches a text of at most that many code points, the tree itself matches it. If, and only if,
@@ -164,7 +164,7 @@ def loosened(tree: Tree) -> tuple[Tree, int | None, bool]:
     return free, min(most for repeat in counted if (most := repeat.most) is not None), False
 
 
-def clipped(tree: Tree, most: int) -> Tree:
+def clip(tree: Tree, most: int) -> Tree:
     """The tree with no count above `most` unless a minimum demands it; the tree matches all that the result matches."""
     return _with_counts(tree, most)
 

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from cinnabar.extraction.documents.content.distinct_names import DistinctNames
 from cinnabar.extraction.documents.content.formats import is_plain_text
-from cinnabar.extraction.documents.inputs import Input, Location, input_of, located
+from cinnabar.extraction.documents.inputs import Input, Location, input_of, parse_locations
 from cinnabar.schemas.errors import UsageError
 
 _Bytes = bytes | bytearray | memoryview
@@ -21,7 +21,7 @@ Documents = Document | Sequence[Document]
 def locations_of(documents: Documents) -> list[Location]:
     """Returns the locations of these documents, in their order. Raises UsageError if something is no document."""
     paths = [os.fspath(one) for one in _each(documents) if isinstance(one, (str, os.PathLike))]
-    located_paths = iter(located(paths))
+    located_paths = iter(parse_locations(paths))
     names = DistinctNames()
     for path in paths:
         names.distinct(path)
@@ -43,7 +43,7 @@ def _each(documents: Any) -> Iterator[Any]:
     elif isinstance(documents, Sequence):
         yield from documents
     else:
-        raise UsageError(_wanted(documents))
+        raise UsageError(_expected_text(documents))
 
 
 def _held(document: Any, names: DistinctNames) -> Input:
@@ -52,7 +52,7 @@ def _held(document: Any, names: DistinctNames) -> Input:
     if isinstance(document, tuple) and len(document) == 2 and isinstance(document[0], str):
         name, content = document
     if not _has_bytes(content):
-        raise UsageError(_wanted(document))
+        raise UsageError(_expected_text(document))
     if hasattr(content, "read"):
         file_name = getattr(content, "name", "")
         name = name or (file_name if isinstance(file_name, str) else "")
@@ -69,7 +69,7 @@ def _has_bytes(content: Any) -> bool:
     return isinstance(content, (bytes, bytearray, memoryview)) or hasattr(content, "read")
 
 
-def _wanted(document: Any) -> str:
+def _expected_text(document: Any) -> str:
     return (
         "paths: expected paths, bytes, files that are open for bytes, or (name, bytes), got"
         f" {type(document).__name__}"

@@ -20,8 +20,8 @@ from pydantic import BaseModel
 from cinnabar.documents import Documents, locations_of
 from cinnabar.extraction.plan.run_options import Device, RunOptions, RunPlan
 from cinnabar.extraction.plan.run_options import Server as ServerOptions
-from cinnabar.extraction.reading.progress import Silent
-from cinnabar.extraction.run.events.telling import watched
+from cinnabar.extraction.reading.progress import NoProgress
+from cinnabar.extraction.run.events.telling import notify_run
 from cinnabar.extraction.run.extract import Extraction
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.local_paths import check_local
@@ -165,16 +165,18 @@ class _Run:
         self.reader = Reader[Any](self._assignment.source.model)
         if not isinstance(progress, bool) and not callable(progress):
             raise UsageError(f"progress: expected True, False or a function of one argument, got {progress!r}")
-        self.progress = Silent() if progress is False else _ShownProgress(_printed() if progress is True else progress)
+        self.progress = (
+            NoProgress() if progress is False else _ShownProgress(_make_printer() if progress is True else progress)
+        )
         self._locations, self._out, self._plan = locations_of(paths), plan.out, plan
 
-    def table(self, progress: Silent) -> Table[Any]:
+    def table(self, progress: NoProgress) -> Table[Any]:
         """Does the work and returns its table."""
         folder, source = self._out or Path(tempfile.mkdtemp(prefix="cinnabar-")), self._assignment.source
         owned = self._out is None
         try:
             with (
-                watched(self._plan, progress) as told,
+                notify_run(self._plan, progress) as told,
                 Extraction(self._assignment, self._locations, folder, told) as extraction,
             ):
                 summary = extraction.work_through()
@@ -202,13 +204,13 @@ def _plan(
     return RunPlan.of([schema], out, **groups, **arguments)
 
 
-class _ShownProgress(Silent):
+class _ShownProgress(NoProgress):
     """Hands the progress of a run to a function."""
 
     def __init__(self, show: Callable[[Progress], object]) -> None:
         self._show, self._now = show, Progress(0)
 
-    def estimated(self, estimate: CostEstimate) -> None:
+    def on_estimate(self, estimate: CostEstimate) -> None:
         """Prints the expected cost of a model behind a server, as the command does."""
         print(f"cinnabar: {estimate}", file=sys.stderr)
 
@@ -216,7 +218,7 @@ class _ShownProgress(Silent):
         """Prints a warning."""
         print(f"cinnabar: {text}", file=sys.stderr)
 
-    def begin(self, inputs: int) -> None:
+    def on_inputs(self, inputs: int) -> None:
         """Hands over the number of inputs."""
         self._now = Progress(inputs)
         self._show(self._now)
@@ -234,7 +236,7 @@ class _ShownProgress(Silent):
         self._show(self._now)
 
 
-def _printed() -> Callable[[Progress], None]:
+def _make_printer() -> Callable[[Progress], None]:
     """Returns a function that prints the progress on standard error: one line that changes, or one now and then."""
     terminal, last = sys.stderr.isatty(), float("-inf")
 
@@ -253,12 +255,12 @@ class _Left(Exception):
     """Ends a run whose results nobody waits for any more."""
 
 
-class _Handover(Silent):
+class _Handover(NoProgress):
     """Hands the outcomes of a run over as they are committed; ends the run once it is left."""
 
-    def __init__(self, hand: Callable[[Outcome], object], progress: Silent) -> None:
+    def __init__(self, hand: Callable[[Outcome], object], progress: NoProgress) -> None:
         self._hand, self._progress, self.left = hand, progress, Event()
-        self.estimated, self.note, self.begin = progress.estimated, progress.note, progress.begin  # type: ignore[method-assign]
+        self.on_estimate, self.note, self.on_inputs = progress.on_estimate, progress.note, progress.on_inputs  # type: ignore[method-assign]
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
         """Hands the outcomes over."""
@@ -293,7 +295,7 @@ class Extracting(Generic[_R]):
                     yield self._result_of(outcome)
             self.table = await done
         finally:
-            await _ended(progress, done)
+            await _wait_for_end(progress, done)
 
     async def _all(self) -> Table[_R]:
         progress = _Handover(lambda _: None, self._run.progress)
@@ -301,7 +303,7 @@ class Extracting(Generic[_R]):
         try:
             self.table = await asyncio.shield(done)
         finally:
-            await _ended(progress, done)
+            await _wait_for_end(progress, done)
         return self.table
 
     def _start(self, progress: _Handover) -> asyncio.Future[Table[_R]]:
@@ -323,7 +325,7 @@ class Extracting(Generic[_R]):
         return Failure(outcome.path, outcome.digest, status, code, detail, outcome.pointers, rejected)
 
 
-async def _ended(progress: _Handover, done: asyncio.Future[Any]) -> None:
+async def _wait_for_end(progress: _Handover, done: asyncio.Future[Any]) -> None:
     """Waits until a run that nobody listens to any more has let go of its folder."""
     progress.left.set()
     if not done.done():

@@ -251,7 +251,7 @@ def _form(output_type: Any, question: str) -> Form:
         )
     source = load_schema(_spec(output_type))
     if isinstance(term, JsonSchema):
-        return _compiled(Form(source, None, None))
+        return _compile(Form(source, None, None))
     schema = source.schema if isinstance(source.schema, dict) else {}
     inner = {name: part for name, part in schema.items() if name not in ("$defs", "$schema")}
     if question:
@@ -259,10 +259,10 @@ def _form(output_type: Any, question: str) -> Form:
     name = source.name if source.name != "schema" else _ANSWER
     wrapped = {"type": "object", "properties": {name: inner}, "required": [name], "additionalProperties": False}
     wrapped |= {"$defs": schema["$defs"]} if "$defs" in schema else {}
-    return _compiled(Form(load_schema(wrapped), name, to_regex(term)))
+    return _compile(Form(load_schema(wrapped), name, to_regex(term)))
 
 
-def _compiled(form: Form) -> Form:
+def _compile(form: Form) -> Form:
     """Returns a form whose schema can be enforced. Raises UnsupportedSchema, with the place, if it cannot."""
     _ = compile_schema(form.source.schema).form
     return form

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from cinnabar.extraction.store.manifest import read_live
-from cinnabar.extraction.store.names import quoted
+from cinnabar.extraction.store.names import quote_name
 from cinnabar.extraction.store.reading import connect, distinct
 from cinnabar.extraction.store.reading import query as ask
 from cinnabar.extraction.store.records import EMPTY_RECORD
@@ -160,7 +160,7 @@ class Table(Generic[_R]):
         self._remove = weakref.finalize(self, shutil.rmtree, out, True) if owned else None
 
     def __repr__(self) -> str:
-        if self._closed:
+        if self._is_closed:
             return f"<cinnabar.Table {self.schema_name}: closed>"
         return f"<cinnabar.Table {self.schema_name}: {len(self)} records, {len(self.failures)} failures, {self.out}>"
 
@@ -176,12 +176,12 @@ class Table(Generic[_R]):
             self._remove()
 
     def __len__(self) -> int:
-        with self._connected() as connection:
+        with self._connect() as connection:
             return len(self._rows(connection, "document"))
 
     def __iter__(self) -> Iterator[Found[_R]]:
         """Yields each document's record with its values, by path."""
-        with self._connected() as connection:
+        with self._connect() as connection:
             rows = self._rows(connection, "path, document, schema_fingerprint, confidence, flags, record_json")
             for start in range(0, len(rows), _TOGETHER):
                 part = rows[start : start + _TOGETHER]
@@ -193,7 +193,7 @@ class Table(Generic[_R]):
     @property
     def records(self) -> list[_R]:
         """The typed records, by path."""
-        with self._connected() as connection:
+        with self._connect() as connection:
             return [self._reader(text) for (text,) in self._rows(connection, "record_json")]
 
     @property
@@ -203,7 +203,7 @@ class Table(Generic[_R]):
         An empty list says that every document has a record.
         """
         condition, values = self._condition()
-        with self._connected() as connection:
+        with self._connect() as connection:
             rows = connection.execute(
                 "SELECT path, coalesce(document, ''), 'quarantined', code, coalesce(detail, ''), pointers, record_json"
                 f" FROM quarantine WHERE {condition} ORDER BY path",
@@ -223,7 +223,7 @@ class Table(Generic[_R]):
 
     def to_arrow(self) -> pyarrow.Table:
         """Returns the typed columns of the records as an Arrow table."""
-        with self._connected() as connection:
+        with self._connect() as connection:
             return cast("pyarrow.Table", self._columns(connection).to_arrow_table())
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -237,7 +237,7 @@ class Table(Generic[_R]):
     def to_polars(self) -> polars.DataFrame:
         """Returns the typed columns of the records as a data frame of Polars, which has to be installed."""
         _needs("polars")
-        with self._connected() as connection:
+        with self._connect() as connection:
             return cast("polars.DataFrame", self._columns(connection).pl())
 
     def sql(self, query: str) -> list[dict[str, Any]]:
@@ -248,14 +248,14 @@ class Table(Generic[_R]):
         return [dict(zip(names, row, strict=True)) for row in answer.rows]
 
     @property
-    def _closed(self) -> bool:
+    def _is_closed(self) -> bool:
         return self._remove is not None and not self._remove.alive
 
     def _check_open(self) -> None:
-        if self._closed:
+        if self._is_closed:
             raise UsageError("the table is closed and its temporary folder removed; name a folder: extract(…, out=…)")
 
-    def _connected(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+    def _connect(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         self._check_open()
         return connect(self.out)
 
@@ -297,7 +297,7 @@ class Table(Generic[_R]):
             return connection.sql("SELECT '' AS path WHERE false")
         documents = [row[0] for row in self._rows(connection, "document")]
         sql = (
-            f"SELECT * EXCLUDE (record_json) FROM {quoted(view)} WHERE list_contains(?, document)"
+            f"SELECT * EXCLUDE (record_json) FROM {quote_name(view)} WHERE list_contains(?, document)"
             " ORDER BY path, document"
         )
         return connection.sql(sql, params=[documents])

@@ -37,9 +37,9 @@ def test_every_spelling_is_read_whole_or_not_at_all(at: int) -> None:
         found = [
             meant(name, value(text.decode()))
             for begin in range(start, end)
-            for _, _, text in reader.starting(asked, begin)
+            for _, _, text in reader.mentions_at(asked, begin)
             if one.text[begin - 1] in " \t(" and name != "length"
-        ] or [meant(name, value(text.decode())) for _, _, text in reader.starting(asked, start)]
+        ] or [meant(name, value(text.decode())) for _, _, text in reader.mentions_at(asked, start)]
         true = meant(name, one.truth[name])
         assert found == [] if true is None else found and set(found) == {true}, (one.printed[name], found)
 
@@ -108,9 +108,9 @@ def test_a_date_time_is_a_date_and_the_time_that_belongs_to_it(text: str, stamps
 def test_the_end_of_a_day_and_a_zone_in_words_are_read_or_nothing_is(printed: str, moment: str | None) -> None:
     reader = MentionReader(f"Begins: {printed}\n")
     found = [
-        max(reader.starting(slot("begin"), at.start), key=lambda one: one[1])[2]
+        max(reader.mentions_at(slot("begin"), at.start), key=lambda one: one[1])[2]
         for at in reader.mentions
-        if reader.starting(slot("begin"), at.start) and at.start <= 8 + len(printed.partition("\n")[0]) - 3
+        if reader.mentions_at(slot("begin"), at.start) and at.start <= 8 + len(printed.partition("\n")[0]) - 3
     ]
     assert [value(text.decode()) for text in found[:1]] == ([moment] if moment else [])
 
@@ -123,18 +123,18 @@ def test_the_end_of_a_day_and_a_zone_in_words_are_read_or_nothing_is(printed: st
      ("24:00", "00:00"), ("11:00 Berlin time", None)],
 )  # fmt: skip
 def test_the_first_hour_of_a_range_is_before_the_second(printed: str, first: str | None) -> None:
-    found = MentionReader(f"Begins: {printed}\n").starting(slot("doors"), 8)
+    found = MentionReader(f"Begins: {printed}\n").mentions_at(slot("doors"), 8)
     assert [value(text.decode())[:5] for _, _, text in found] == ([first] if first else [])
 
 
 @pytest.mark.parametrize("text", ["9 June 2026", "09.06.2026", "2026-06-09", "June 9", "3 May 2026 to 5 May 2026"])
 def test_a_date_alone_is_no_date_time(text: str) -> None:
-    assert MentionReader(text).typed(slot("begin")) == []
+    assert MentionReader(text).typed_mentions(slot("begin")) == []
 
 
 @pytest.mark.parametrize("text", ["5 m", "2-3 hours", "1.5 months", "Room 3", "12.50"])
 def test_no_length_is_made_of_other_numbers(text: str) -> None:
-    assert MentionReader(text).typed(slot("length")) == []
+    assert MentionReader(text).typed_mentions(slot("length")) == []
 
 
 @pytest.mark.slow

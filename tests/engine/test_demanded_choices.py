@@ -10,10 +10,10 @@ import pytest
 from tests.support.random_model import request
 from tests.support.scripted_model import Scripted, filled, form_of
 
-from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Candidate, Scores
 from cinnabar.engine.request import Filled, Leaf, Passage
+from cinnabar.engine.required import drop_unsupported_choices
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.judging.judge import Judge
@@ -160,5 +160,5 @@ def test_the_schema_is_asked_once_for_all_rows_of_a_list(monkeypatch: pytest.Mon
     asked = []
     accepts = Judge.accepts
     monkeypatch.setattr(Judge, "accepts", lambda self, value: asked.append(value) or accepts(self, value))
-    assert without_made_up_choices(form, Filled("x", record, leaves, {}, 1, 0)).leaves == leaves
+    assert drop_unsupported_choices(form, Filled("x", record, leaves, {}, 1, 0)).leaves == leaves
     assert len(asked) == 1 and asked[0] == {"a": [{}] * len(leaves)}

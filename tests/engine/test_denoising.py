@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from cinnabar.engine.denoising import Shares, doubted, select, weigh
+from cinnabar.engine.denoising import Shares, is_doubtful, select, weigh
 
 INF = float("inf")
 
@@ -93,4 +93,4 @@ def test_ties_go_to_the_absent_and_then_by_place() -> None:
 
 def test_only_a_clearly_better_alternative_causes_doubt() -> None:
     now, other = torch.tensor([0.1, 0.1, 0.3, 0.29999]), torch.tensor([0.5, 0.39, 0.9, 0.9])
-    assert doubted(now, other, 0.3, 0.3).tolist() == [True, False, False, False]
+    assert is_doubtful(now, other, 0.3, 0.3).tolist() == [True, False, False, False]

@@ -12,7 +12,7 @@ from tests.support.random_model import SteeredModel, request
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.layout import lay_out
 from cinnabar.engine.model import Row
-from cinnabar.engine.repair import repaired
+from cinnabar.engine.repair import repair_record
 from cinnabar.engine.request import Failed, Filled
 from cinnabar.engine.writing import Value, Writer
 from cinnabar.schemas import compile_schema
@@ -153,7 +153,7 @@ def near(
 
     assert form.judge is not None
     judge = Counting(form.judge)
-    found = repaired(layout, now, 0, judge, alternatives)  # type: ignore[arg-type]
+    found = repair_record(layout, now, 0, judge, alternatives)  # type: ignore[arg-type]
     return None if found is None else json.loads(found.record), judge.asked
 
 
@@ -267,5 +267,5 @@ def test_a_search_ends_sooner_the_larger_the_form_is(
     def alternatives(at: int) -> list[tuple[float, Value]]:
         return [(0.1 / k, replace(values[at], text=f'"{k}"'.encode())) for k in range(1, 9)]
 
-    assert repaired(layout, values, 0, judge, alternatives) is None  # type: ignore[arg-type]
+    assert repair_record(layout, values, 0, judge, alternatives) is None  # type: ignore[arg-type]
     assert judge.asked == judged

@@ -12,7 +12,7 @@ from tests.support.tiny_network import tiny_model
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Failed, Filled, Passage, Request
-from cinnabar.engine.time_limit import check_time, counted, limited
+from cinnabar.engine.time_limit import check_time, limit_batches, start_clock
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import EngineFailure
 
@@ -39,22 +39,22 @@ def request(text: str) -> Request:
 
 def test_a_request_that_takes_too_long_fails_and_those_of_its_batch_are_filled() -> None:
     engine = Engine(SlowModel())
-    with limited(0.05):
+    with limit_batches(0.05):
         results = engine.fill([request(text) for text in ("name=A", "SLOW", "name=C")])
     assert [type(result) for result in results] == [Filled, Failed, Filled]
     assert isinstance(results[1], Failed) and results[1].code == "too_slow"
 
 
 def test_the_time_of_other_programs_does_not_count() -> None:
-    with limited(0.05), counted():
+    with limit_batches(0.05), start_clock():
         time.sleep(0.1)
         check_time()
 
 
 def test_no_limit_holds_outside_of_a_batch() -> None:
-    with limited(0.0):
+    with limit_batches(0.0):
         check_time()
-        with counted(), pytest.raises(EngineFailure, match="too_slow"):
+        with start_clock(), pytest.raises(EngineFailure, match="too_slow"):
             time.thread_time()
             check_time()
         check_time()
@@ -62,6 +62,6 @@ def test_no_limit_holds_outside_of_a_batch() -> None:
 
 def test_the_reader_looks_at_its_limit_between_two_windows() -> None:
     long = "one two three four five\n" * 200
-    with limited(1e-6):
+    with limit_batches(1e-6):
         (result,) = Engine(tiny_model()).fill([request(long)])
     assert isinstance(result, Failed) and result.code == "too_slow"

@@ -30,12 +30,12 @@ def compare(number: int, many: int, routing: RoutingRule) -> None:
     found, held = kernels.chosen(scores, bias, routing)
     assert torch.equal(found, experts), (found, experts)
     torch.testing.assert_close(held, weights)
-    wanted, made = plain.placed(experts, routing.count), kernels.placed(experts, routing.count)
+    wanted, made = plain.place(experts, routing.count), kernels.place(experts, routing.count)
     for name in ("token", "back", "ends"):
         assert torch.equal(getattr(made, name), getattr(wanted, name)), name
     # The interpreter takes long: many tokens are narrow, few are wider than a tile.
     each = torch.randn(experts.numel(), 20 if many > 100 else 530, generator=draw).to(DEVICE)
-    torch.testing.assert_close(kernels.summed(each, wanted, weights), plain.summed(each, wanted, weights))
+    torch.testing.assert_close(kernels.sum_weighted(each, wanted, weights), plain.sum_weighted(each, wanted, weights))
 
 
 def main() -> None:

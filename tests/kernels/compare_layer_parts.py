@@ -36,7 +36,7 @@ def compare(number: int, many: int, shape: HeadShape, dtype: torch.dtype) -> Non
         ):
             torch.testing.assert_close(found, wanted, **close)
     both = drawn(many, 2 * 1030)
-    torch.testing.assert_close(kernels.gated(both), plain.gated(both), **close)
+    torch.testing.assert_close(kernels.silu_gate(both), plain.silu_gate(both), **close)
     joined = drawn(many, (shape.heads + 2 * shape.key_heads) * shape.width)
     places = torch.randperm(20, generator=draw)[:many].to(DEVICE)
     norms = HeadNorms(drawn(shape.width), drawn(shape.width), 1e-6)

@@ -80,7 +80,7 @@ def test_undeclared_properties_are_refused_by_schema_and_class(name: str) -> Non
 @pytest.mark.parametrize("name", LIBRARY)
 def test_every_field_has_a_description(name: str) -> None:
     compiled = compile_schema(load_schema(name).schema)
-    assert not compiled.unenforced
+    assert not compiled.unenforced_demands
     for node in (*compiled.form.slots, *compiled.form.arrays, *compiled.form.objects):
         if not node.path.endswith("*"):
             assert node.title and node.description, node.path

@@ -31,7 +31,7 @@ def begun_extraction(
     routing: Routing | None = None,
 ) -> Extraction:
     """Returns an extraction that has begun."""
-    return Extraction(Assignment(source, model, options, escalation, routing).shown(), paths, out, progress)
+    return Extraction(Assignment(source, model, options, escalation, routing).with_examples(), paths, out, progress)
 
 
 def begun_backfill(
@@ -45,7 +45,7 @@ def begun_backfill(
     routing: Routing | None = None,
 ) -> Backfill:
     """Returns a backfill that has begun."""
-    return Backfill(Assignment(source, model, options, routing=routing).shown(), out, chosen, progress, others)
+    return Backfill(Assignment(source, model, options, routing=routing).with_examples(), out, chosen, progress, others)
 
 
 def backfill(

@@ -56,7 +56,7 @@ def serving(model: LanguageModel, **options: Any) -> Iterator[LanguageChat]:
         yield chat
     finally:
         chat.close()
-        assert engine.ended(20)
+        assert engine.wait_for_end(20)
 
 
 def denoiser_of(chat: LanguageChat) -> Denoiser:

@@ -139,7 +139,7 @@ def _run(
                     value["due"] = None
             outcomes = [outcome_of(path, engine, values[path], schema=schema) for path in paths]
         done = [
-            Outcome(one.path, "skipped", "other_kind", digest=one.digest) if begun.refused(one.digest)
+            Outcome(one.path, "skipped", "other_kind", digest=one.digest) if begun.is_refused(one.digest)
             else Outcome(one.path, "skipped", "done", digest=one.digest) if begun.done(one.digest) else one
             for one in outcomes
         ]  # fmt: skip

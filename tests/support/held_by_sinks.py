@@ -16,7 +16,7 @@ from tests.support.corrected_folder import DOCUMENTS, LATER, digest_of, run
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.store.exporting import json_line
-from cinnabar.extraction.store.names import quoted
+from cinnabar.extraction.store.names import quote_name
 from cinnabar.extraction.store.reading import connect, views_in
 from cinnabar.extraction.store.sinks.addresses import sink_of
 from cinnabar.extraction.store.sinks.object_store import open_store
@@ -85,7 +85,7 @@ def _rows_of(cursor: Any, schema: str, name: str) -> Counter[str]:
     )
     kinds = dict(cursor.fetchall())
     text = ("jsonb", "numeric")
-    listed = ", ".join(f"{quoted(c)}::text" if kind in text else quoted(c) for c, kind in kinds.items())
+    listed = ", ".join(f"{quote_name(c)}::text" if kind in text else quote_name(c) for c, kind in kinds.items())
     cursor.execute(f'SELECT {listed} FROM "{schema}"."{name}"')
     table = cursor.fetch_arrow_table()
     readers: dict[str, Callable[[str], Any]] = {"jsonb": partial(json.loads, parse_float=Decimal), "numeric": Decimal}

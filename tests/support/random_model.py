@@ -22,7 +22,7 @@ from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.canonical import scalar_text
 from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.form.fitting import Fitted, branch_of, fit, group_of
-from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot, enclosing
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot, enclosing_arrays
 
 #: Rows of one form; arrays within arrays would otherwise have more rows than any form holds.
 MOST_ROWS = 200
@@ -105,7 +105,7 @@ class RandomModel:
 
     def _rows(self, form: Form, draw: random.Random) -> list[Row]:
         rows: list[Row] = []
-        for array, around in enclosing(form).items():
+        for array, around in enclosing_arrays(form).items():
             parents = [-1] if around < 0 else [at for at, row in enumerate(rows) if row.array == around]
             for parent in parents:
                 for _ in range(draw.randint(0, self.most_rows) if len(rows) < MOST_ROWS else 0):

@@ -13,7 +13,7 @@ from cinnabar.engine.layout import lay_out
 from cinnabar.engine.model import Row
 from cinnabar.engine.request import Filled, Result
 from cinnabar.engine.writing import Value, Writer
-from cinnabar.extraction.reading.records.translation import ECMA_PATTERN, EcmaPattern, translated
+from cinnabar.extraction.reading.records.translation import ECMA_PATTERN, EcmaPattern, translate
 from cinnabar.extraction.reading.records.validation import exact
 from cinnabar.schemas import CompiledSchema
 from cinnabar.schemas.form.fitting import Fitted
@@ -29,7 +29,7 @@ def independent(schema: Any) -> Judge | None:
     named = isinstance(schema, dict) and "$schema" in schema
     try:
         validator = jsonschema_rs.validator_for(
-            translated(schema, not named)[0], validate_formats=True, keywords={ECMA_PATTERN: EcmaPattern}
+            translate(schema, not named)[0], validate_formats=True, keywords={ECMA_PATTERN: EcmaPattern}
         )
     except ValueError:
         return None

@@ -27,9 +27,9 @@ from cinnabar.engine.models.reader.calibration import (
     load_calibration,
     save_calibration,
 )
+from cinnabar.engine.models.reader.confidence_features import log_odds
 from cinnabar.engine.models.reader.loading import load_model, save_network
 from cinnabar.engine.models.reader.network.network import Network, Size
-from cinnabar.engine.models.reader.signs import log_odds
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set, mark_of
 from cinnabar.schemas.errors import CinnabarError, UsageError

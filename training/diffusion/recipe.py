@@ -24,7 +24,7 @@ from cinnabar.engine.models.language.checkpoint import save_decoder
 from cinnabar.engine.models.language.decoder import Attention, Decoder
 from cinnabar.engine.models.language.language_model import LanguageModel, fresh_language_model
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.engine.training.diffusion.examples import TokenExample, answered
+from cinnabar.engine.training.diffusion.examples import TokenExample, answer_example
 from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
 from cinnabar.extraction.plan.run_options import Device
 from training.diffusion.pages import Page, Pages, page_messages
@@ -65,7 +65,7 @@ def page_examples(model: LanguageModel, pages: Pages, count: int, rng: random.Ra
     for _ in range(count):
         page = pages.draw(rng)
         record = json.dumps(page.record, ensure_ascii=False)
-        found.append(answered(model, page_messages(page), record))
+        found.append(answer_example(model, page_messages(page), record))
     return found
 
 

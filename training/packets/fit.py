@@ -22,7 +22,7 @@ import torch
 
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.extraction.documents.ingest.dispatch import parse
-from cinnabar.extraction.reading.packets.boundaries import FITTED, EdgedLine, PageSigns, ends, features, page_signs
+from cinnabar.extraction.reading.packets.boundaries import FITTED, EdgedLine, PageFeatures, ends, features, page_signs
 from cinnabar.schemas.errors import DocumentError
 from training.generator.generator import FAMILIES, make_example
 from training.packets.sheets import divided, draw_style, kinds_in, printed, sheet
@@ -38,7 +38,7 @@ class Pages:
 
     kind: str
     style: int
-    signs: list[PageSigns]
+    signs: list[PageFeatures]
     meaning: np.ndarray
 
 
@@ -115,7 +115,7 @@ def packet(documents: Sequence[Pages], rng: Random) -> tuple[list[dict[str, floa
     return rows, begins[1:]
 
 
-def scanned(page: PageSigns, rng: Random) -> PageSigns:
+def scanned(page: PageFeatures, rng: Random) -> PageFeatures:
     """Returns a page as OCR may read it from a scan: places and heights move, and some words are misread."""
     shift = rng.gauss(0, 0.008)
     read: dict[str, str] = {}
@@ -129,7 +129,7 @@ def scanned(page: PageSigns, rng: Random) -> PageSigns:
             top, bottom = (max(0.0, y + shift + rng.gauss(0, 0.002)) for y in (line.top, line.bottom))
             lines.append(EdgedLine(read[line.text], top, bottom, line.height * rng.gauss(1, 0.06)))
     text = "\n".join(read[line.strip()] for line in page.text.split("\n") if line.strip() in read)
-    return PageSigns(page.number, page.size, text, tuple(sorted(lines, key=lambda one: one.top)))
+    return PageFeatures(page.number, page.size, text, tuple(sorted(lines, key=lambda one: one.top)))
 
 
 def fitted(x: np.ndarray, y: np.ndarray, penalty: float = 1e-3) -> tuple[np.ndarray, float]:

@@ -70,7 +70,7 @@ class PagedCache:
                 row.cached += self.size
                 row.seen = row.length
 
-    def missing(self, row: CacheRow, end: int) -> int:
+    def room_needed(self, row: CacheRow, end: int) -> int:
         """Returns how much room a row without pages takes for the positions before `end`.
 
         Pages of its prompt that other rows use take none.

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cinnabar.engine.models.language.rendering import RenderingError, rendered
+from cinnabar.engine.models.language.rendering import RenderingError, render_template
 from cinnabar.engine.models.language.tokenizer import AddedToken, Tokenizer, tokenizer_settings
 from cinnabar.schemas.errors import ModelError
 
@@ -39,7 +39,7 @@ class Template:
         """
         messages = [{"role": role, "content": f"\ue000{place}\ue001"} for place, role in enumerate(roles)]
         try:
-            made = rendered(self.source, self._variables, messages, answer_begins)
+            made = render_template(self.source, self._variables, messages, answer_begins)
         except RenderingError as error:
             if error.broken:
                 advice = "take that of the release"

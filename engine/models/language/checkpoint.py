@@ -17,20 +17,20 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from cinnabar.engine.models.empty_modules import WithoutDrawing
-from cinnabar.engine.models.integer_products import (
+from cinnabar.engine.models.int8_matmul import (
     eight_bits,
-    multiplies_integers,
+    fits_int8,
     packs_integers,
+    supports_int8,
     take_integers,
-    takes_integers,
 )
 from cinnabar.engine.models.language.adapter import ADAPTER, WEIGHTS, products_of
 from cinnabar.engine.models.language.configuration import ANSWERS, CONFIG, PRECISION, RECORDS
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.models.language.families import Family, config_of, family_of
-from cinnabar.engine.models.language.float8 import rounded, to_float8
-from cinnabar.engine.models.language.gguf_folder import dequantised
+from cinnabar.engine.models.language.float8 import round_rows, to_float8
+from cinnabar.engine.models.language.gguf_folder import dequantise
 from cinnabar.engine.models.language.memory import free_memory, give_back_memory
 from cinnabar.engine.models.language.quantised import (
     Bits,
@@ -70,7 +70,7 @@ _CODE = ("adapter", "checkpoint", "families", "gguf_folder", "quantised", "tenso
 #: Numbers of a matrix that are rounded at a time.
 _ROUNDED = 1 << 22
 _EMBEDDING, _HEAD = "model.embed_tokens.weight", "lm_head.weight"
-#: Reads rows of a part; see `_opened`.
+#: Reads rows of a part; see `_open_part`.
 _Read = Callable[[TensorRows, slice | None], torch.Tensor]
 
 
@@ -129,7 +129,7 @@ def read_contents(folder: Path, traits: Traits) -> CheckpointContents:
     }
     by_name: dict[str, StoredTensor] = {}
     missing, odd = [], []
-    for named, shape in _expected(places).items():
+    for named, shape in _expected_shapes(places).items():
         stored = there.pop(named, None)
         if stored is None:
             missing.append(named)
@@ -156,7 +156,9 @@ def _sought(stored: Mapping[str, StoredTensor], family: Family) -> tuple[dict[st
     return there, tuple(ignored)
 
 
-def _expected(places: Mapping[str, tuple[tuple[int, ...], tuple[TensorRows, ...]]]) -> dict[str, tuple[int, ...]]:
+def _expected_shapes(
+    places: Mapping[str, tuple[tuple[int, ...], tuple[TensorRows, ...]]],
+) -> dict[str, tuple[int, ...]]:
     """Returns the shapes of the stored tensors, by the checkpoint's names."""
     shapes: dict[str, tuple[int, ...]] = {}
     for shape, parts in places.values():
@@ -167,14 +169,14 @@ def _expected(places: Mapping[str, tuple[tuple[int, ...], tuple[TensorRows, ...]
             experts, rows, width = shape
             shapes |= {part.name: (experts, rows // len(parts), width) for part in parts}
             continue
-        rows, *rest = _rowed(shape)
+        rows, *rest = _as_rows(shape)
         for part in parts:
             end = part.begin + (part.rows or rows // len(parts))
             shapes[part.name] = (max(end, shapes.get(part.name, (0,))[0]), *rest)
     return shapes
 
 
-def _rowed(shape: tuple[int, ...]) -> tuple[int, ...]:
+def _as_rows(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Returns the shape as a matrix of rows: the matrices of experts stand one below the other."""
     return (shape[0] * shape[1], *shape[2:]) if len(shape) == 3 else shape
 
@@ -242,7 +244,7 @@ def load_decoder(
         quantise_modules(decoder, bits)
     if precision == "fp8":
         to_float8(decoder.model.layers)
-    integers = precision == "int8" and multiplies_integers(device)
+    integers = precision == "int8" and supports_int8(device)
     packs = integers and device.type == "cpu" and packs_integers()
     # Packed layers are made of rounded ones.
     integers = integers and not packs
@@ -274,7 +276,7 @@ def _state(
     integers: in `int8`, whether matrices are for products of integers.
     """
     bits, dtype = _BITS.get(precision), _DTYPES[precision]
-    with _opened(contents) as read:
+    with _open_part(contents) as read:
         for name, (shape, parts) in contents.places.items():
             stem = name.removesuffix("weight")
             if precision == "int8" and _is_rounded(name, shape):
@@ -284,7 +286,7 @@ def _state(
             kept = torch.float32 if quantised or name.endswith(_EXACT) else dtype
             tensor = _whole(shape, parts, read, device, kept)
             if precision == "fp8" and _is_float8(name, shape):
-                yield from zip((f"{stem}values", f"{stem}scales"), rounded(tensor), strict=True)
+                yield from zip((f"{stem}values", f"{stem}scales"), round_rows(tensor), strict=True)
             elif bits is not None and quantised:
                 yield from zip((f"{stem}values", f"{stem}scales"), quantise(tensor, bits), strict=True)
             else:
@@ -298,7 +300,7 @@ def _kept_state(contents: CheckpointContents, integers: bool) -> dict[str, torch
     files += [] if contents.adapter is None else [contents.adapter / name for name in (ADAPTER, WEIGHTS)]
     identity = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files], contents.places, integers
     own = Path(__file__).parent
-    code = digest_of([own.parent / "integer_products.py", *(own / f"{name}.py" for name in _CODE)])
+    code = digest_of([own.parent / "int8_matmul.py", *(own / f"{name}.py" for name in _CODE)])
     cpu = torch.device("cpu")
     return mapped_tensors(
         identity,
@@ -312,7 +314,7 @@ def _kept_state(contents: CheckpointContents, integers: bool) -> dict[str, torch
 def _is_rounded(name: str, shape: tuple[int, ...]) -> bool:
     """Returns whether a matrix is one of 8 bits in the precision `int8`; those of experts are not."""
     matrix = is_quantised(name, shape) or name in (_EMBEDDING, _HEAD)
-    return len(shape) == 2 and matrix and takes_integers(shape)
+    return len(shape) == 2 and matrix and fits_int8(shape)
 
 
 def _is_float8(name: str, shape: tuple[int, ...]) -> bool:
@@ -353,14 +355,14 @@ def _whole(
         return read(parts[0], None).to(device, kept)
     if parts[0].of_each:
         return torch.cat([read(part, None).to(device, kept) for part in parts], 1)
-    made = torch.empty(_rowed(shape), dtype=kept, device=device)
+    made = torch.empty(_as_rows(shape), dtype=kept, device=device)
     for part, rows in zip(parts, made.chunk(len(parts)), strict=True):
         rows.copy_(read(part, None))
     return made.view(shape)
 
 
 @contextmanager
-def _opened(contents: CheckpointContents) -> Iterator[_Read]:
+def _open_part(contents: CheckpointContents) -> Iterator[_Read]:
     """Gives a function that reads these rows of a part's stored tensor, the part's own ones if they are None."""
     with ExitStack() as opened:
         files: dict[Path, Any] = {}
@@ -378,9 +380,9 @@ def _opened(contents: CheckpointContents) -> Iterator[_Read]:
         def stored_rows(part: TensorRows, rows: slice | None) -> torch.Tensor:
             stored = contents.stored[part.name]
             if stored.path not in files and not stored.heads and rows is not None:
-                return dequantised(stored, rows)
+                return dequantise(stored, rows)
             with _naming_file(stored.path):
-                found = files[stored.path].get_tensor(stored.name) if stored.path in files else dequantised(stored)
+                found = files[stored.path].get_tensor(stored.name) if stored.path in files else dequantise(stored)
             whole: torch.Tensor = found
             return whole if rows is None else whole[rows]
 
@@ -410,7 +412,7 @@ def save_decoder(
         if traits.tied and name == "lm_head.weight":
             continue
         parts, kept = family_of(traits).parts(name, traits), tensor.detach().to("cpu")
-        rows = [kept] if len(parts) == 1 else kept.view(_rowed(tuple(kept.shape))).chunk(len(parts))
+        rows = [kept] if len(parts) == 1 else kept.view(_as_rows(tuple(kept.shape))).chunk(len(parts))
         for part, piece in zip(parts, rows, strict=True):
             pieces.setdefault(part.name, {})[part.begin] = piece
     state = {name: torch.cat([held[at] for at in sorted(held)]).contiguous() for name, held in pieces.items()}

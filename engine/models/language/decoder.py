@@ -13,12 +13,12 @@ from collections.abc import Iterable
 import torch
 from torch import nn
 
-from cinnabar.engine.models.integer_products import project
+from cinnabar.engine.models.int8_matmul import project
 from cinnabar.engine.models.language.attention import Attend, self_attention
 from cinnabar.engine.models.language.experts import FeedForward, Mixture
 from cinnabar.engine.models.language.rotary import Rotary, Turn
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.kernels.layer_parts import normed, turned
+from cinnabar.kernels.layer_parts import rms_norm, rotate_halves
 
 
 class RmsNorm(nn.Module):
@@ -31,7 +31,7 @@ class RmsNorm(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x: [..., D]; returns the same shape and dtype."""
-        return normed(x, self.weight, self.epsilon)
+        return rms_norm(x, self.weight, self.epsilon)
 
 
 class Attention(nn.Module):
@@ -65,7 +65,7 @@ class Attention(nn.Module):
         v = v.view(rows, length, self.key_heads, self.head_width).transpose(1, 2)
         if self.normed:
             q, k = self.q_norm(q), self.k_norm(k)
-        q, k = (turned(one.transpose(1, 2), turn.cosines, turn.sines) for one in (q, k))
+        q, k = (rotate_halves(one.transpose(1, 2), turn.cosines, turn.sines) for one in (q, k))
         if turn.scale is not None:
             q = q * turn.scale
         out = attend(q, k, v, layer)

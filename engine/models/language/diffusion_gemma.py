@@ -22,7 +22,7 @@ from cinnabar.engine.models.language.memory import LOGITS
 from cinnabar.engine.models.language.rotary import Rotary, Turn
 from cinnabar.engine.models.language.rounded import RoundedEmbedding
 from cinnabar.engine.models.language.traits import ExpertTraits, LocalTraits, Traits
-from cinnabar.kernels.layer_parts import turned
+from cinnabar.kernels.layer_parts import rotate_halves
 
 #: Keys and values [H, S, W] of the last S positions that one layer has read.
 Held = tuple[torch.Tensor, torch.Tensor]
@@ -35,8 +35,8 @@ class PassText:
     """The part of a text that a pass reads: tokens [T] int64 from position `begin` on.
 
     opened: the first position of the canvas, the end of the part if it has none. held: keys and values by layer of the
-    positions before `begin`, at least those that the part sees. expected: [C, D], see `DiffusionGemma.expected`; None
-    in the first pass of a canvas.
+    positions before `begin`, at least those that the part sees. expected: [C, D], see
+    `DiffusionGemma.expected_embeddings`; None in the first pass of a canvas.
     """
 
     tokens: torch.Tensor
@@ -61,7 +61,7 @@ class PassText:
         return seen if window is None else seen & (of > at.clamp_max(self.opened) - window)
 
 
-def normed(x: torch.Tensor, epsilon: float, weight: torch.Tensor | None = None) -> torch.Tensor:
+def rms_norm(x: torch.Tensor, epsilon: float, weight: torch.Tensor | None = None) -> torch.Tensor:
     """x: [..., D]; returns it divided by the root of its mean square, times the weight, all in float32."""
     made = x.float() * torch.rsqrt(x.float().square().mean(-1, keepdim=True) + epsilon)
     return (made if weight is None else made * weight.float()).to(x.dtype)
@@ -72,7 +72,7 @@ class Norm(RmsNorm):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x: [..., D]; returns the same shape and dtype."""
-        return normed(x, self.epsilon, self.weight)
+        return rms_norm(x, self.epsilon, self.weight)
 
 
 def gelu(x: torch.Tensor) -> torch.Tensor:
@@ -92,7 +92,7 @@ class GemmaRouter(nn.Module):
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """x: [N, D]; returns (experts [N, K] int64, their weights [N, K])."""
-        scores = self.proj(normed(x, self.epsilon) * self.scale * self.width**-0.5)
+        scores = self.proj(rms_norm(x, self.epsilon) * self.scale * self.width**-0.5)
         weights, chosen = scores.softmax(-1, dtype=torch.float32).topk(self.chosen, -1)
         return chosen, weights / weights.sum(-1, keepdim=True) * self.per_expert_scale[chosen]
 
@@ -116,9 +116,9 @@ class GemmaAttention(nn.Module):
         q = self.q_norm(self.q_proj(x).view(len(x), -1, self.head))
         k = self.k_proj(x).view(len(x), -1, self.head)
         v = k if self.v_proj is None else self.v_proj(x).view(len(x), -1, self.head)
-        v = normed(v, self.epsilon).transpose(0, 1)
+        v = rms_norm(v, self.epsilon).transpose(0, 1)
         q, k = (
-            turned(one.transpose(0, 1)[None], turn.cosines, turn.sines)[0] for one in (q, self.k_norm(k))
+            rotate_halves(one.transpose(0, 1)[None], turn.cosines, turn.sines)[0] for one in (q, self.k_norm(k))
         )
         made: torch.Tensor = self.o_proj(attend(q, k, v).transpose(0, 1).reshape(len(x), -1))
         return made
@@ -168,7 +168,7 @@ class SelfConditioning(FeedForward):
 
     def forward(self, x: torch.Tensor, expected: torch.Tensor | None = None) -> torch.Tensor:
         """x, expected: [C, D]; returns the same shape."""
-        return normed(x if expected is None else x + super().forward(self.pre_norm(expected)), self.epsilon)
+        return rms_norm(x if expected is None else x + super().forward(self.pre_norm(expected)), self.epsilon)
 
 
 class GemmaBody(Body):
@@ -209,7 +209,7 @@ class DiffusionGemma(Decoder):
         sizes = [len(reading.tokens) for reading in readings]
         at = torch.cat([reading.positions for reading in readings])
         canvas = torch.cat([reading.positions >= reading.opened for reading in readings])
-        x = torch.cat([self._embedded(reading) for reading in readings])
+        x = torch.cat([self._embed(reading) for reading in readings])
         turns = [rotary(at[None], x.dtype) for rotary in (self.rotary, self.local_rotary)]
         masks: dict[tuple[int, int, bool], torch.Tensor | None] = {}
         made: list[list[Held]] = [[] for _ in readings]
@@ -244,7 +244,7 @@ class DiffusionGemma(Decoder):
         """hidden: [..., D]; returns [..., V] float32."""
         return (super().logits(hidden).float() / self.softcap).tanh() * self.softcap
 
-    def expected(self, hidden: torch.Tensor, temperature: float) -> torch.Tensor:
+    def expected_embeddings(self, hidden: torch.Tensor, temperature: float) -> torch.Tensor:
         """Returns the mean embeddings [C, D] of the tokens that these hidden states [C, D] of a canvas expect.
 
         The logits of a whole canvas would take 268 MB (256 positions of 262,144 tokens), so they are made in slices.
@@ -252,7 +252,7 @@ class DiffusionGemma(Decoder):
         means = []
         for part in torch.split(hidden, max(LOGITS // self.traits.vocabulary, 1)):
             shares = (self.logits(part) / temperature).softmax(-1)
-            means.append(self._mixed(shares))
+            means.append(self._mix(shares))
         made: torch.Tensor = torch.cat(means) * self._scale
         return made
 
@@ -261,13 +261,13 @@ class DiffusionGemma(Decoder):
         # Rounded as the weights are: in bfloat16 the root of 2,816 is 53.
         return torch.tensor(self.traits.width**0.5, dtype=self.model.norm.weight.dtype, device=self.device)
 
-    def _mixed(self, shares: torch.Tensor) -> torch.Tensor:
+    def _mix(self, shares: torch.Tensor) -> torch.Tensor:
         embedding = self.model.embed_tokens
         if isinstance(embedding, RoundedEmbedding):
-            return embedding.mixed(shares)
+            return embedding.mix(shares)
         return shares.to(embedding.weight.dtype) @ embedding.weight
 
-    def _embedded(self, reading: PassText) -> torch.Tensor:
+    def _embed(self, reading: PassText) -> torch.Tensor:
         x: torch.Tensor = self.model.embed_tokens(reading.tokens) * self._scale
         text = max(reading.opened - reading.begin, 0)
         if text == len(x):

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from cinnabar.engine.models.integer_products import project
+from cinnabar.engine.models.int8_matmul import project
 from cinnabar.engine.models.language.traits import ExpertTraits
 from cinnabar.kernels.expert_routing import ExpertRouting, RoutingRule
 
@@ -94,9 +94,9 @@ class Experts(nn.Module):
     def forward(self, x: torch.Tensor, chosen: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
         """x: [N, D]; chosen, weights: [N, K]; returns [N, D], the weighted sum of what the chosen experts compute."""
         # Counted on the device: tokens per expert as numbers on the host would stop it in every layer.
-        placed = ROUTING.placed(chosen, self.count)
+        placed = ROUTING.place(chosen, self.count)
         gate, up = self.gate_up_proj(x[placed.token], placed.ends).chunk(2, -1)
-        return ROUTING.summed(self.down_proj(self.activation(gate) * up, placed.ends), placed, weights)
+        return ROUTING.sum_weighted(self.down_proj(self.activation(gate) * up, placed.ends), placed, weights)
 
 
 class Mixture(nn.Module):

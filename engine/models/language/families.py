@@ -112,7 +112,7 @@ def _as_run(folder: Path) -> ConfigSettings:
     return ConfigSettings(values, settings.path)
 
 
-def told_elsewhere(folder: Path) -> str:
+def fingerprint_extras(folder: Path) -> str:
     """Returns, for a fingerprint, what other files and the name of a release say of it; empty if they say nothing.
 
     It says nothing of a folder that cannot be run.

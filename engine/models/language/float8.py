@@ -34,7 +34,7 @@ class Float8Linear(nn.Module):
         return float8_product(x, self.values, self.scales, self.bias)
 
 
-def rounded(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def round_rows(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns (values [N, I] in 8 bits, scales [N] float32) of the rows of a matrix."""
     wide = weight.float()
     scales = wide.abs().amax(-1).clamp_min(_LEAST) / _LARGEST
@@ -45,7 +45,7 @@ def float8_product(
     x: torch.Tensor, values: torch.Tensor, scales: torch.Tensor, bias: torch.Tensor | None
 ) -> torch.Tensor:
     """Returns x times the matrix, [..., O] in the dtype of x; values: [O, I], scales: [O]."""
-    rows, own = rounded(x.reshape(-1, x.shape[-1]))
+    rows, own = round_rows(x.reshape(-1, x.shape[-1]))
     if x.dtype == torch.bfloat16 and _multiplies(values):
         made = torch._scaled_mm(
             rows, values.t(), scale_a=own[:, None], scale_b=scales[None], out_dtype=x.dtype, use_fast_accum=True

@@ -71,7 +71,7 @@ class _Layer:
         own = layer.self_attn
         self.before, self.behind = layer.input_layernorm, layer.post_attention_layernorm
         self.out = own.o_proj
-        self.projected = _joined([own.q_proj, own.k_proj, own.v_proj])
+        self.projected = _fuse([own.q_proj, own.k_proj, own.v_proj])
         self.norms: HeadNorms | None = None
         if own.normed:
             self.norms = HeadNorms(own.q_norm.weight, own.k_norm.weight, own.q_norm.epsilon)
@@ -83,10 +83,10 @@ class _Gated:
 
     def __init__(self, net: nn.Module) -> None:
         assert isinstance(net, FeedForward)
-        self._gate_up, self._down = _joined([net.gate_proj, net.up_proj]), net.down_proj
+        self._gate_up, self._down = _fuse([net.gate_proj, net.up_proj]), net.down_proj
 
     def __call__(self, x: torch.Tensor, parts: LayerParts) -> torch.Tensor:
-        made: torch.Tensor = self._down(parts.gated(self._gate_up(x)))
+        made: torch.Tensor = self._down(parts.silu_gate(self._gate_up(x)))
         return made
 
 
@@ -103,10 +103,10 @@ class _Mixed:
     def __call__(self, x: torch.Tensor, parts: LayerParts) -> torch.Tensor:
         routing = parts.routing
         chosen, weights = routing.chosen(F.linear(x.float(), self._router), self._bias, self._routing)
-        placed = routing.placed(chosen, self._routing.count)
+        placed = routing.place(chosen, self._routing.count)
         both = self._experts.gate_up_proj(x.index_select(0, placed.token), placed.ends)
-        made = self._experts.down_proj(parts.gated(both), placed.ends)
-        summed = routing.summed(made, placed, weights)
+        made = self._experts.down_proj(parts.silu_gate(both), placed.ends)
+        summed = routing.sum_weighted(made, placed, weights)
         return summed if self._shared is None else summed + self._shared(x, parts)
 
 
@@ -125,7 +125,7 @@ Product = Callable[[torch.Tensor], torch.Tensor]
 
 
 @torch.no_grad()
-def _joined(layers: Sequence[nn.Linear | Float8Linear]) -> Product:
+def _fuse(layers: Sequence[nn.Linear | Float8Linear]) -> Product:
     """Returns the product with layers of one input as one matrix, of which the layers keep views."""
     biases = [layer.bias for layer in layers if layer.bias is not None]
     bias = _one(biases) if biases else None

@@ -33,7 +33,7 @@ def read_gemma(settings: ConfigSettings) -> Traits:
     for key, allowed, default in _DEMANDED:
         text.demand(key, *allowed, default=default)
     layers, key_heads = text.whole("num_hidden_layers"), text.whole("num_key_value_heads")
-    sliding = _sliding(text, layers)
+    sliding = _window_layers(text, layers)
     width, wide_heads = _full_layers(text, sliding, key_heads)
     rope = text.table("rope_parameters")
     near = ConfigSettings(rope.get("sliding_attention") or {}, settings.path)
@@ -79,7 +79,7 @@ def read_gemma(settings: ConfigSettings) -> Traits:
     )
 
 
-def _sliding(text: ConfigSettings, layers: int) -> tuple[bool, ...]:
+def _window_layers(text: ConfigSettings, layers: int) -> tuple[bool, ...]:
     """Returns whether each layer has a window: without `layer_types` all but every sixth one and the last."""
     kinds = text.values.get("layer_types")
     if kinds is None:

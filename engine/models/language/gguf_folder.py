@@ -85,7 +85,7 @@ def write_texts(path: Path, folder: Path) -> None:
     try:
         tensors = {name: where for tensor in reader.tensors for name, where in _place_of(tensor, fields)}
         head, embedded = tensors.get("lm_head.weight"), tensors["model.embed_tokens.weight"]
-        if head is not None and _is_copy(_stored(path, head), _stored(path, embedded)):
+        if head is not None and _is_copy(_tensor_at(path, head), _tensor_at(path, embedded)):
             tensors["model.embed_tokens.weight"] = tensors.pop("lm_head.weight")
         written = {
             CONFIG: _config(path, fields) | {"tie_word_embeddings": "lm_head.weight" not in tensors},
@@ -99,7 +99,7 @@ def write_texts(path: Path, folder: Path) -> None:
         (folder / name).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
-def dequantised(stored: StoredTensor, rows: slice = slice(None)) -> torch.Tensor:
+def dequantise(stored: StoredTensor, rows: slice = slice(None)) -> torch.Tensor:
     """Returns a tensor of a GGUF file in float32, its rows in the order of Hugging Face form.
 
     rows: the rows that it has; all of them if the tensor has `heads`.
@@ -123,7 +123,7 @@ def dequantised(stored: StoredTensor, rows: slice = slice(None)) -> torch.Tensor
     return found
 
 
-def _stored(path: Path, place: Sequence[Any]) -> StoredTensor:
+def _tensor_at(path: Path, place: Sequence[Any]) -> StoredTensor:
     kind, shape, begin, end, heads = place
     return StoredTensor(path, "", kind, tuple(shape), begin, end, heads)
 
@@ -131,7 +131,7 @@ def _stored(path: Path, place: Sequence[Any]) -> StoredTensor:
 def _is_copy(head: StoredTensor, embedded: StoredTensor) -> bool:
     """Returns whether a head is the embeddings in more bits, as some releases whose two are tied store it."""
     sample = slice(None, None, max(1, head.shape[0] // _SAMPLE))
-    one, other = (dequantised(stored, sample) for stored in (head, embedded))
+    one, other = (dequantise(stored, sample) for stored in (head, embedded))
     return head.shape == embedded.shape and float((one - other).norm()) < _COPY * float(one.norm())
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from cinnabar.engine.models.identity import CALIBRATION
-from cinnabar.engine.models.language.families import told_elsewhere
+from cinnabar.engine.models.language.families import fingerprint_extras
 from cinnabar.engine.models.language.named_models import checkpoint_folder
 from cinnabar.engine.models.language.vocabulary_files import MERGES, VOCABULARY
 from cinnabar.engine.models.language.weights_file import stored_tensors
@@ -46,7 +46,7 @@ def checkpoint_fingerprint(folder: str | Path) -> str:
     ]
     adapted = [path / name for name in ADAPTED if (path / name).is_file()]
     state += [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in adapted]
-    return _fingerprint(path.resolve(), tuple(state), told_elsewhere(path))
+    return _fingerprint(path.resolve(), tuple(state), fingerprint_extras(path))
 
 
 def model_fingerprint(folder: str | Path) -> str:

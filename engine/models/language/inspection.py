@@ -69,7 +69,7 @@ def inspect_checkpoint(folder: str | Path, device: str = "auto", precision: Prec
             **_memory(traits, asked, weights, free_memory(on)),
             "missing tensors": list(contents.missing),
             "odd tensors": list(contents.odd),
-            "ignored tensors": _ignored(contents.ignored),
+            "ignored tensors": _ignored_parts(contents.ignored),
         }
     )
     for what, names in (("missing", contents.missing), ("odd", contents.odd)):
@@ -85,7 +85,7 @@ def licences(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if _LICENCE.fullmatch(path.name))
 
 
-def _ignored(names: Sequence[str]) -> str | None:
+def _ignored_parts(names: Sequence[str]) -> str | None:
     return f"{len(names)} that read images or audio, such as {names[0]}; documents come as text" if names else None
 
 

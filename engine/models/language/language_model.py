@@ -48,11 +48,11 @@ def load_language_model(
     path = checkpoint_folder(folder).resolve()
     reading = precision or language_precision(path)
     adapter = path / FIELDS if fields and (path / FIELDS).is_dir() else None
-    return _loaded(path, device, reading, precise_fingerprint(path, reading), adapter)
+    return _load(path, device, reading, precise_fingerprint(path, reading), adapter)
 
 
 @lru_cache(maxsize=2)
-def _loaded(folder: Path, device: str, precision: Precision, _: str, adapter: Path | None) -> LanguageModel:
+def _load(folder: Path, device: str, precision: Precision, _: str, adapter: Path | None) -> LanguageModel:
     # Files that changed have another fingerprint.
     return fresh_language_model(folder, device, precision, adapter)
 

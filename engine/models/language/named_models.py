@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cinnabar.engine.models.language.configuration import CONFIG, models_folder
 from cinnabar.engine.models.language.gguf_folder import gguf_folder
-from cinnabar.engine.models.unusable import named_wrongly
+from cinnabar.engine.models.model_name_hint import model_name_hint
 from cinnabar.schemas.errors import UsageError
 
 
@@ -33,7 +33,7 @@ def checkpoint_folder(folder: str | Path) -> Path:
     """Returns the folder of a checkpoint, also by the names of `named_model`. Raises UsageError if it is none."""
     path = named_model(folder) or Path(folder)
     if not (path / CONFIG).is_file():
-        if wrong := named_wrongly(folder):
+        if wrong := model_name_hint(folder):
             raise UsageError(f"{folder}: {wrong}")
         raise UsageError(
             f"{folder}: expected a folder with {CONFIG}, *.safetensors and tokenizer.json, as"

@@ -113,7 +113,7 @@ class Passes:
         """Returns [P, D]: the hidden states of all wanted positions, in the order of the pieces."""
         self._cache.prepare()
         if not self._tiled:
-            return self._grouped(pieces)
+            return self._run_together(pieces)
         usual = self._open_blocks(pieces)
         made = [
             self._read_tiles([piece for piece, own in zip(pieces, usual, strict=True) if own is kind], kind)
@@ -145,21 +145,21 @@ class Passes:
                 usual[at] = False
         return usual
 
-    def _grouped(self, pieces: Sequence[Piece]) -> torch.Tensor:
+    def _run_together(self, pieces: Sequence[Piece]) -> torch.Tensor:
         shape, numbers = packed_numbers(pieces, self._cache)
         sizes = tuple(len(piece.tokens) for piece in pieces)
-        return self.run(*unpacked(torch.from_numpy(numbers).to(self._decoder.device), shape, sizes))
+        return self.run(*unpack_numbers(torch.from_numpy(numbers).to(self._decoder.device), shape, sizes))
 
     def _read_tiles(self, pieces: Sequence[Piece], usual: bool) -> torch.Tensor:
         """Reads pieces of prompts, or with `usual` those of open blocks, in a shape that is met again."""
         if not self._tiled:
-            return self._grouped(pieces)
+            return self._run_together(pieces)
         shape, numbers = tiled_numbers(pieces, self._cache, self._tile, self._usual if usual else None)
         wanted = sum(len(piece.wanted) for piece in pieces)
         self.decoding += usual
         if usual and self._captured:
             if shape in self._met:
-                return self._replayed(shape, numbers)[:wanted]
+                return self._replay(shape, numbers)[:wanted]
             self._met[shape] = None
             while len(self._met) > 4 * CAPTURED:
                 self._met.popitem(last=False)
@@ -174,7 +174,7 @@ class Passes:
                 return self._read_tiles(pieces, usual)
             self._tiled = self._captured = False
             _log.warning("attention over tiles failed, so attention copies the pages of each row: %s", error)
-            return self._grouped(pieces)
+            return self._run_together(pieces)
 
     def _run(self, numbers: torch.Tensor, shape: TiledShape) -> torch.Tensor:
         return self.run(*unpacked_tiles(numbers, shape))
@@ -214,7 +214,7 @@ class Passes:
             give_back_memory()
         return hidden[0].index_select(0, picked)
 
-    def _replayed(self, shape: TiledShape, numbers: Ints) -> torch.Tensor:
+    def _replay(self, shape: TiledShape, numbers: Ints) -> torch.Tensor:
         replay = self._static.get(shape) or self._capture(shape, numbers)
         if replay is None:
             return self._run(torch.from_numpy(numbers).to(self._decoder.device), shape)
@@ -292,7 +292,7 @@ class StaticPass:
 
 
 def packed_numbers(pieces: Sequence[Piece], cache: PagedCache) -> tuple[Shape, Ints]:
-    """Returns the shape of a pass over these pieces in groups, and all of its numbers as one array; see `unpacked`."""
+    """Returns the shape of a pass over these pieces in groups, and its numbers as one array; see `unpack_numbers`."""
     sizes, pages = [len(piece.tokens) for piece in pieces], [cache.pages_of(piece.end) for piece in pieces]
     starts = np.cumsum([0, *sizes])
     groups = _groups(sizes, pages)
@@ -312,7 +312,7 @@ def packed_numbers(pieces: Sequence[Piece], cache: PagedCache) -> tuple[Shape, I
     return (len(order), len(picked), tuple(shapes)), np.concatenate(parts)
 
 
-def unpacked(numbers: torch.Tensor, shape: Shape, sizes: tuple[int, ...]) -> tuple[PackedTokens, torch.Tensor]:
+def unpack_numbers(numbers: torch.Tensor, shape: Shape, sizes: tuple[int, ...]) -> tuple[PackedTokens, torch.Tensor]:
     """Returns the packed tokens, and the numbers [P] of those whose hidden states are wanted, as views."""
     many, picks, shapes = shape
     tokens, positions, places, order = numbers[: 4 * many].view(4, many)

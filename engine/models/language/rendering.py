@@ -38,7 +38,7 @@ class RenderingError(Exception):
         self.broken = broken
 
 
-def rendered(
+def render_template(
     source: str, variables: Mapping[str, Any], messages: Sequence[Mapping[str, str]], answer_begins: bool
 ) -> str:
     """Returns the text that a template makes of messages.

@@ -1,7 +1,7 @@
 """Matrices of 8-bit integers with a scale for each row, as they lie in memory: embeddings, head, and linear layers.
 
 Where a processor multiplies integers fast, the layers of a decoder are `PackedLinear`, and on other devices that do
-`IntegerLinear`. Elsewhere some rows at a time are turned back to floats, which stay in the processor's cache (one
+`Int8Linear`. Elsewhere some rows at a time are turned back to floats, which stay in the processor's cache (one
 thread of a processor with AVX2, 896 x 9,728: 12 rows take 5.6 ms, of a matrix in float32 11.8 ms; 512 rows 113 and
 112 ms; `_int_mm` takes 50 times as long).
 
@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 from torch import Tensor, nn
 
-from cinnabar.engine.models.integer_products import IntegerLinear, PackedLinear, Split
+from cinnabar.engine.models.int8_matmul import Int8Linear, PackedLinear, Split
 from cinnabar.engine.models.language.memory import drop_pages, mapped_places
 
 #: Numbers of a matrix that are turned back, and logits that are multiplied in integers, at a time.
@@ -112,7 +112,7 @@ class RoundedEmbedding(nn.Module):
         """tokens: [...] int64; returns [..., width] float32."""
         return self.weight[tokens].float().mul_(self.scale[tokens].unsqueeze(-1))
 
-    def mixed(self, shares: Tensor) -> Tensor:
+    def mix(self, shares: Tensor) -> Tensor:
         """shares: [N, tokens] float32; returns the sums of rows with these shares, [N, width] float32."""
         step = max(_SLICE // self.weight.shape[1], 1)
         made = shares.new_zeros(len(shares), self.weight.shape[1])
@@ -130,5 +130,5 @@ def rounded_layer(path: str, weight: Tensor, scale: Tensor, bias: Tensor | None 
     if bias is None:
         return RoundedEmbedding(weight, scale)
     if integers and path != "lm_head":
-        return IntegerLinear.of(weight, scale, bias)
+        return Int8Linear.of(weight, scale, bias)
     return RoundedLinear(weight, scale, bias, integers)

@@ -132,7 +132,7 @@ class Tokenizer:
         """
         path = file.path
         try:
-            spelled = _spelled(file)
+            spelled = _token_bytes(file)
             self._published, self._exact = _backends(file)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             raise ModelError(
@@ -168,7 +168,7 @@ class Tokenizer:
         Half of a surrogate pair becomes a question mark.
         """
         text = _whole(text)
-        tokens = self._encoded(self._exact, text)
+        tokens = self._encode(self._exact, text)
         if self.decode(tokens) != text.encode():
             # No model of words spells this text, such as one with the sign that stands for a space.
             tokens = [token for byte in text.encode() if (token := self._alone.get(byte)) is not None]
@@ -176,13 +176,13 @@ class Tokenizer:
 
     def encode_run(self, text: str) -> list[int]:
         """Returns the tokens of a stretch of a prompt, as the checkpoint's own tokenizer normalises and cuts it."""
-        return self._encoded(self._published, _whole(text))
+        return self._encode(self._published, _whole(text))
 
     def decode(self, tokens: Sequence[int]) -> bytes:
         """Returns the bytes of tokens; special tokens have none."""
         return b"".join(self._texts[token] or b"" for token in tokens)
 
-    def _encoded(self, backend: tokenizers.Tokenizer, text: str) -> list[int]:
+    def _encode(self, backend: tokenizers.Tokenizer, text: str) -> list[int]:
         first, *others = [text] if self._reachable is None else self._reachable.split(text)
         tokens = list(backend.encode(first, add_special_tokens=False).ids)
         for part in others:
@@ -258,7 +258,7 @@ def _without_prefix(pre: dict[str, Any] | None) -> dict[str, Any] | None:
     return pre | own | ({"prepend_scheme": "never"} if "prepend_scheme" in pre else {})
 
 
-def _spelled(file: TokenizerFile) -> dict[int, bytes]:
+def _token_bytes(file: TokenizerFile) -> dict[int, bytes]:
     """Returns the bytes of each token that spells some."""
     content = file.content
     model = content.get("model") or {}

@@ -34,7 +34,7 @@ def tokenizer_content(folder: Path) -> dict[str, Any]:
         cuts = {"type": "Sequence", "pretokenizers": [split, bytes_of | {"use_regex": False}]}
     return {
         "version": "1.0",
-        "added_tokens": _added(folder, settings.table("added_tokens_decoder")),
+        "added_tokens": _added_tokens(folder, settings.table("added_tokens_decoder")),
         "normalizer": {"type": "NFC"} if _CLASSES[named] else None,
         "pre_tokenizer": cuts,
         "post_processor": None,
@@ -51,7 +51,7 @@ def tokenizer_content(folder: Path) -> dict[str, Any]:
     }
 
 
-def _added(folder: Path, stated: dict[str, Any]) -> list[dict[str, Any]]:
+def _added_tokens(folder: Path, stated: dict[str, Any]) -> list[dict[str, Any]]:
     """Returns the added tokens: of tokenizer_config.json, else of added_tokens.json."""
     if not stated:
         named = read_settings(folder / "added_tokens.json").values

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cinnabar.engine.models.language.configuration import read_settings
-from cinnabar.engine.models.unusable import named_wrongly
+from cinnabar.engine.models.model_name_hint import model_name_hint
 from cinnabar.schemas.errors import ModelError
 
 #: The bytes of a value, by the dtypes that can be loaded.
@@ -111,7 +111,7 @@ def weight_files(folder: Path) -> list[Path]:
                 f"{folder}: the weights are pickles ({pickles[0]}), which can run code when they are read; take a"
                 " release with *.safetensors, or convert them where you trust their source"
             )
-        if wrong := named_wrongly(folder):
+        if wrong := model_name_hint(folder):
             raise ModelError(f"{folder}: {wrong}")
         raise ModelError(
             f"{folder}: expected model.safetensors, or {INDEX} with its files; found neither; `cinnabar model fetch`"

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.engine.models.identity import CALIBRATION, weights_fingerprint
+from cinnabar.engine.models.reader.confidence_features import Signs, log_odds
 from cinnabar.engine.models.reader.inputs.code_choices import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import form_questions, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.list_signs import list_signs
-from cinnabar.engine.models.reader.signs import Signs, log_odds
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.engine.version import values_version
 from cinnabar.schemas.errors import ModelError
@@ -71,7 +71,7 @@ class Calibration:
     values_version: int = field(default_factory=lambda: values_version("reader"))
     lists: Scale | None = None
 
-    def calibrated(self, form: Form, passage: Passage, filled: Filled) -> Filled:
+    def calibrate(self, form: Form, passage: Passage, filled: Filled) -> Filled:
         """Returns the same record with a confidence for every leaf, row and list; frozen values keep theirs.
 
         The shares of absence and of other values keep their proportion. No cell is surer than the match of its column.

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from cinnabar.engine.choices import is_compared, selectors
-from cinnabar.engine.models.integer_products import IntegerLinear
+from cinnabar.engine.models.int8_matmul import Int8Linear
 from cinnabar.engine.models.reader.batch_sizes import batch_sizes
 from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import ROWS, Board, Sheet, to_device
@@ -40,7 +40,7 @@ from cinnabar.engine.models.reader.scoring.choices import (
     tells_presence,
     text_near,
 )
-from cinnabar.engine.models.reader.scoring.described_options import OptionComparer, weighed
+from cinnabar.engine.models.reader.scoring.described_options import OptionComparer, weigh_options
 from cinnabar.engine.models.reader.scoring.scores import WindowScores
 from cinnabar.engine.models.reader.scoring.spans import end_mask, point, start_masks
 from cinnabar.engine.precision import DEFAULT, Precision
@@ -68,7 +68,7 @@ class WindowsAsked:
         for first in range(0, len(self.views), most):
             yield WindowsAsked(self.request, self.views[first : first + most], self.scores)
 
-    def asked(self, view: SlotView) -> list[int]:
+    def asked_slots(self, view: SlotView) -> list[int]:
         """Returns the slots of a view that are asked for; they stand before its frozen ones."""
         return [k for k in view.slots if not self.request.is_frozen(k)]
 
@@ -80,11 +80,11 @@ class WindowsAsked:
     def shape(self) -> tuple[int, int, int]:
         """Returns the padded numbers of pieces, of slots, and of slots asked for in a view."""
         slots = max(len(view.slots) for view in self.views)
-        asked = max(len(self.asked(view)) for view in self.views)
-        return self.request.memory.states.shape[1], _padded(slots), _padded(asked)
+        asked = max(len(self.asked_slots(view)) for view in self.views)
+        return self.request.memory.states.shape[1], _padded_count(slots), _padded_count(asked)
 
 
-def _padded(slots: int) -> int:
+def _padded_count(slots: int) -> int:
     """Returns the number of slots that so many are padded to."""
     return -(-slots // _SLOTS_PADDED) * _SLOTS_PADDED
 
@@ -107,7 +107,7 @@ class WindowDecoder:
         self.at_once = batch_sizes(device)
         self.config = config
         self.low_precision = precision == "bfloat16"
-        self.batches = isinstance(network.ask, IntegerLinear)
+        self.batches = isinstance(network.ask, Int8Linear)
         self.comparer = comparer
         self._words: WordVectors | None = None
 
@@ -132,7 +132,7 @@ class WindowDecoder:
             matches = self._matches(windows, board, questions, [questions.arrays] * len(windows))
             board = to_device(board, self.device)
             with self.precision():
-                projected = self._projected(windows)
+                projected = self._project(windows)
                 decoded = self.network.decode(projected, page, board, questions.read.vectors, matches)
                 logits = self.network.rows(decoded).float()
             chosen = [memory.windows[w] for _, w in windows]
@@ -172,11 +172,11 @@ class WindowDecoder:
         matches = self._matches(windows, board, questions, [one.questions() for one in batch for _ in one.views])
         board = to_device(board, self.device)
         with self.precision():
-            projected = self._projected(windows)
+            projected = self._project(windows)
             decoded = self.network.decode(projected, page, board, questions.read.vectors, matches)
         decoded = DecoderOutput(decoded.slots[:, :size], decoded.windows, decoded.pointer_bias[:, :size])
         # Each view lists its frozen slots last.
-        asked = [one.asked(view) for one, view in looks]
+        asked = [one.asked_slots(view) for one, view in looks]
         allowed, ends, prior = (self._on_device(array) for array in self._masks(batch, asked, size, width))
         choices = [
             OptionLook(one.request.memory, one.request.slot(k), view.window, one.request.places.get(k), i, j)
@@ -299,7 +299,7 @@ class WindowDecoder:
             self.comparer.read([looks[at].memory for at, *_ in compared])
             for at, odds, options, marks in compared:
                 meant = self.comparer.similarities(form, looks[at].slot, looks[at].memory)
-                odds, options = weighed(odds, options, meant, marks, self.config.described_options)
+                odds, options = weigh_options(odds, options, meant, marks, self.config.described_options)
                 looks[at].memory.choices[keys[at]] = odds, options, meant.passages
         return {(look.view, look.slot_at): look.memory.choices[key] for look, key in zip(looks, keys, strict=True)}
 
@@ -308,7 +308,7 @@ class WindowDecoder:
         chosen = [(memory.pieces, memory.windows[w]) for memory, w in windows]
         return to_device(sheet(chosen, windows[0][0].states.shape[1], above=above), self.device)
 
-    def _projected(self, windows: Sequence[tuple[Memory, int]]) -> WindowStates:
+    def _project(self, windows: Sequence[tuple[Memory, int]]) -> WindowStates:
         """Returns the decoder's projections of these windows."""
         parts = []
         for kept, run in groupby(windows, key=lambda one: one[0].projected):

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from cinnabar.engine.models.reader.signs import EDGE, Signs, log_odds
+from cinnabar.engine.models.reader.confidence_features import EDGE, Signs, log_odds
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.engine.tables.list_length import ListLength, length_of
 from cinnabar.schemas.automata.canonical import parse

@@ -18,7 +18,7 @@ from cinnabar.engine.models.identity import (
     model_folder,
     weights_fingerprint,
 )
-from cinnabar.engine.models.integer_products import multiplies_integers
+from cinnabar.engine.models.int8_matmul import supports_int8
 from cinnabar.engine.models.mapped_weights import mapped_module
 from cinnabar.engine.models.reader.calibration import load_calibration
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
@@ -41,17 +41,17 @@ def load_model(
 
     Without a `precision` it has the one for reading (engine/precision.py).
     """
-    return _loaded(name, device, config, precision or reading_precision())
+    return _load(name, device, config, precision or reading_precision())
 
 
 @lru_cache(maxsize=2)
-def _loaded(name: str | Path, device: str, config: PriorConfig, precision: Precision) -> Reader:
+def _load(name: str | Path, device: str, config: PriorConfig, precision: Precision) -> Reader:
     folder = model_folder(name)
     calibration = load_calibration(folder, weights_fingerprint(folder))
     sentences = partial(load_sentence_encoder, precision)
     fingerprint, place = fingerprint_of(name), device_of(device)
     # In integers or, on a machine without fast ones, in float32: the states differ in their last digits.
-    integers = precision == "int8" and multiplies_integers(place)
+    integers = precision == "int8" and supports_int8(place)
     # A GPU has a copy of its own. Weights that were learned from a user's documents stay in their folder.
     shared = place.type == "cpu" and folder == SHIPPED
     network, wordpieces = _mapped_network(folder, integers) if shared else load_network(folder)

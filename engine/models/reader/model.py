@@ -12,7 +12,7 @@ from torch import Tensor
 
 from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.model import WHOLE, Model, Row, Scores
-from cinnabar.engine.models.integer_products import with_integer_products
+from cinnabar.engine.models.int8_matmul import with_integer_products
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.models.reader.decoding import WindowDecoder, WindowsAsked
 from cinnabar.engine.models.reader.inputs.code_choices import MixedSlot, pointed_at
@@ -20,7 +20,7 @@ from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.tensors import to_device
 from cinnabar.engine.models.reader.inputs.views import SlotView, row_places, views_of
-from cinnabar.engine.models.reader.inputs.windows import Window, cut, padded, sheet
+from cinnabar.engine.models.reader.inputs.windows import Window, cut, padded_length, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 from cinnabar.engine.models.reader.memory.form import FormMemory, read_form
 from cinnabar.engine.models.reader.memory.form_request import FormRequest
@@ -43,7 +43,7 @@ from cinnabar.engine.models.reader.scoring.reranking import RequestSlots, rerank
 from cinnabar.engine.models.reader.scoring.rows import (
     doubtful_beginnings,
     fields_within,
-    nested,
+    nest_rows,
     probabilities,
     refused_beginnings,
     refused_rows,
@@ -58,13 +58,13 @@ from cinnabar.engine.models.reader.scoring.single_item import (
     single_item_chance,
 )
 from cinnabar.engine.models.reader.tables.columns import ListFields
-from cinnabar.engine.models.reader.tables.joined import grouped
+from cinnabar.engine.models.reader.tables.joined import group_rows
 from cinnabar.engine.models.reader.tables.lists import (
     bound_lists,
     leave_taken,
     list_fields,
     outside_of,
-    telling,
+    rows_of_items,
     write_cell,
 )
 from cinnabar.engine.models.reader.tables.named import named_rows
@@ -159,7 +159,7 @@ class Reader:
             for places in self._together(read):
                 own = [read[p] for p in places]
                 if len(own[0].windows) > _WINDOWS_PROJECTED and (tables := self._long_tables(own[0])):
-                    memories[places[0]] = self._listed(own[0], tables)
+                    memories[places[0]] = self._list_memory(own[0], tables)
                 else:
                     memories.update(zip(places, self._memories(own, self._states(own)), strict=True))
             return [memories[p] for p in range(len(read))]
@@ -169,7 +169,7 @@ class Reader:
         by_width: dict[tuple[int, int], list[int]] = {}
         for p, one in enumerate(read):
             alone = not self.decoder.batches or len(one.windows) > _WINDOWS_PROJECTED
-            by_width.setdefault((padded(one.windows), p if alone else -1), []).append(p)
+            by_width.setdefault((padded_length(one.windows), p if alone else -1), []).append(p)
         return list(by_width.values())
 
     def _long_tables(self, one: _ReadPassage) -> list[Table]:
@@ -181,15 +181,15 @@ class Reader:
         covered = sum(table.end - table.start for table in tables if len(table.rows) >= long)
         return tables if covered > len(passage.text) / 2 else []
 
-    def _listed(self, one: _ReadPassage, tables: list[Table]) -> Memory:
+    def _list_memory(self, one: _ReadPassage, tables: list[Table]) -> Memory:
         """Returns the memory of a passage that is mostly a list: its windows are read when they are looked at."""
 
         @torch.inference_mode()
         def encode(windows: Sequence[int]) -> Tensor:
             with self.decoder.casts_kept():
-                return self._encoded([(one.pieces, one.windows[w]) for w in windows], shape[1])
+                return self._encode([(one.pieces, one.windows[w]) for w in windows], shape[1])
 
-        shape = len(one.windows), padded(one.windows), self.network.size.hidden
+        shape = len(one.windows), padded_length(one.windows), self.network.size.hidden
         reader, columns = MentionReader(one.passage.text, one.passage.locale), Columns(one.pieces)
         states = LateStates(shape, encode)
         return Memory(one.passage, one.pieces, one.windows, states, None, reader, columns, tables=tables)
@@ -197,14 +197,14 @@ class Reader:
     def _states(self, read: Sequence[_ReadPassage]) -> Tensor:
         """Returns the states of all windows of some passages: [W, T, H]."""
         windows = [(one.pieces, window) for one in read for window in one.windows]
-        return self._encoded(windows, padded(read[0].windows))
+        return self._encode(windows, padded_length(read[0].windows))
 
-    def _encoded(self, windows: Sequence[tuple[Pieces, Window]], longest: int) -> Tensor:
+    def _encode(self, windows: Sequence[tuple[Pieces, Window]], longest: int) -> Tensor:
         """Returns the states of windows, padded to the same length: [W, T, H]."""
         states = torch.zeros(len(windows), longest, self.network.size.hidden, device=self.device)
         by_width: dict[int, list[int]] = {}
         for w, (_, window) in enumerate(windows):
-            by_width.setdefault(padded([window]), []).append(w)
+            by_width.setdefault(padded_length([window]), []).append(w)
         for width, rows in by_width.items():
             together = max(1, self.decoder.at_once.pieces // width) if self.decoder.batches else 1
             for first in range(0, len(rows), together):
@@ -220,7 +220,7 @@ class Reader:
 
     def _memories(self, read: Sequence[_ReadPassage], states: Tensor) -> list[Memory]:
         """Returns the memories of passages with these states: [W, T, H] for the windows of all of them."""
-        projected = self._projected(states) if len(read[0].windows) <= _WINDOWS_PROJECTED else None
+        projected = self._project(states) if len(read[0].windows) <= _WINDOWS_PROJECTED else None
         memories, first = [], 0
         counts = [len(one.windows) for one in read]
         for one, own in zip(read, torch.split(states, counts), strict=True):
@@ -229,7 +229,7 @@ class Reader:
             first += len(one.windows)
         return memories
 
-    def _projected(self, states: Tensor) -> WindowStates:
+    def _project(self, states: Tensor) -> WindowStates:
         """Returns the projections of windows' states; a product of integers takes the same values in any batch."""
         with self.decoder.precision():
             if not self.decoder.batches:
@@ -261,7 +261,7 @@ class Reader:
         pieces = self.wordpieces.pieces(passage.text, passage.word_start, passage.word_box)
         windows = cut(pieces)
         states = packed.get("states")
-        if states is None or states.shape != (len(windows), padded(windows), self.network.size.hidden):
+        if states is None or states.shape != (len(windows), padded_length(windows), self.network.size.hidden):
             return None
         states = states.to(self.device, torch.float32)
         return self._memories([_ReadPassage(passage, pieces, windows)], states)[0]
@@ -301,10 +301,10 @@ class Reader:
         anchors: list[list[tuple[int, float]]] = []
         refused: list[Row] = []
         bound = memory.bound[form.fingerprint] = self._bound(form, memory)
-        told = {at: [(start, row.chance) for start, row in rows.items()] for at, rows in telling(bound).items()}
+        told = {at: [(start, row.chance) for start, row in rows.items()] for at, rows in rows_of_items(bound).items()}
         if len(told) == len(form.arrays):
             # No window needs to be asked for rows.
-            return _matched(nested(form, [told[array.index] for array in form.arrays]), bound)
+            return _match_rows(nest_rows(form, [told[array.index] for array in form.arrays]), bound)
         all_odds = self.decoder.row_odds(form, self.form(form), memory)
         listed = memory.listed[form.fingerprint] = {}
         least = min(config.rows.least, config.rows.refused, config.doubtful_rows.least)
@@ -327,7 +327,7 @@ class Reader:
             left = refused_beginnings(places, begun, config.rows)
             doubtful = all(chance < config.described_options.list_rows for _, chance in starts_of_array)
             if doubtful and self.comparer is not None and is_list_of_options(form, array):
-                listed[array.index] = self.comparer.listed(form, array, memory)
+                listed[array.index] = self.comparer.list_options(form, array, memory)
                 left = []
                 starts_of_array = [(one.stretch[0], one.chance) for one in listed[array.index]]
             anchors.append(starts_of_array)
@@ -336,7 +336,7 @@ class Reader:
         if only is not None and only.index not in listed and not anchors[only.index]:
             chance = self._single_item(form, memory, item_slots(form, only))
             anchors[only.index] = [(WHOLE, chance)] if chance else []
-        return [*_matched(nested(form, anchors), bound), *refused]
+        return [*_match_rows(nest_rows(form, anchors), bound), *refused]
 
     def _bound(self, form: Form, memory: Memory) -> dict[int, dict[int, BoundRow]]:
         """Returns the rows of the lists that stand in tables, by array and first character."""
@@ -355,13 +355,13 @@ class Reader:
         for index, rows in zip(asked, bound_lists([*asked.values()], memory), strict=True):
             _, inner = lists[index]
             if inner >= 0:
-                rows = telling({index: rows}).get(index, {})
+                rows = rows_of_items({index: rows}).get(index, {})
                 found[inner], begin = rows, f"{form.arrays[inner].path}/"
                 outer = [slot for slot in asked[index].slots if not slot.path.startswith(begin)]
-                rows = grouped(rows, outer, memory.passage.text)
+                rows = group_rows(rows, outer, memory.passage.text)
             found[index] = rows
         found = {array: rows for array, rows in found.items() if rows}
-        if items := telling(found):
+        if items := rows_of_items(found):
             memory.promising[form.fingerprint] = outside_of(items, memory)
         return found
 
@@ -483,7 +483,7 @@ class Reader:
         return scores
 
 
-def _matched(rows: Sequence[Row], bound: Mapping[int, Mapping[int, BoundRow]]) -> list[Row]:
+def _match_rows(rows: Sequence[Row], bound: Mapping[int, Mapping[int, BoundRow]]) -> list[Row]:
     """Returns the rows, those that stand in a bound table with how surely their columns are their fields'."""
     own = [bound.get(row.array, {}).get(row.anchor) for row in rows]
     return [row if one is None else replace(row, matches=one.matches) for row, one in zip(rows, own, strict=True)]

@@ -148,7 +148,7 @@ async def exchange(
             raw = await client.chat.completions.with_raw_response.create(**usual, extra_body=others)
             content = raw.http_response.content
     except openai.APIStatusError as error:
-        refused = _refused(error, served, key)
+        refused = _refusal(error, served, key)
         if isinstance(refused, EngineFailure) and limit == OLDER and NEWER in refused.detail:
             raise OtherLimit(refused.detail) from None
         raise refused from None
@@ -185,7 +185,7 @@ def retry_after(value: str | None, milliseconds: str | None = None, now: float |
         return None
 
 
-def scrubbed(text: str, key: str) -> str:
+def scrub(text: str, key: str) -> str:
     """Returns a server's message on one line, cut to KEPT_MESSAGE characters, and without the key."""
     hidden = re.escape(key)
     if len(key) < SHORT:
@@ -212,10 +212,10 @@ def _broken(error: Exception, settings: RemoteSettings) -> Transient:
     return Transient(f"a connection that was cut ({name})", sent=True)
 
 
-def _refused(error: Any, served: Served, key: str) -> Exception:
+def _refusal(error: Any, served: Served, key: str) -> Exception:
     """Returns the exception for the status of a response."""
     status, headers = int(error.status_code), error.response.headers
-    message = scrubbed(str(error.message), key)
+    message = scrub(str(error.message), key)
     code = error.code if isinstance(error.code, str) else ""
     where = served.where
     if code == "insufficient_quota" or status == 402:

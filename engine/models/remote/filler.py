@@ -18,7 +18,7 @@ from cinnabar.engine.models.remote.exchange import (
     Unreached,
     client_of,
     exchange,
-    scrubbed,
+    scrub,
     wait_of,
 )
 from cinnabar.engine.models.remote.journal import Journal, ask_key
@@ -34,8 +34,8 @@ from cinnabar.engine.models.remote.sizes import (
     passage_room,
     tokens_of,
 )
+from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
-from cinnabar.engine.replies.wire import Wire
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
 from cinnabar.schemas.errors import EngineFailure, RunError
 
@@ -130,11 +130,11 @@ class RemoteFiller:
         try:
             return await self._ask(client, request)
         except EngineFailure as failure:
-            return Failed(request.id, failure.code, scrubbed(failure.detail, self._key))
+            return Failed(request.id, failure.code, scrub(failure.detail, self._key))
         except RunError:
             raise
         except Exception as error:
-            reason = scrubbed(f"{type(error).__name__}: {error}", self._key)
+            reason = scrub(f"{type(error).__name__}: {error}", self._key)
             return Failed(request.id, "engine_error", reason)
 
     async def _ask(self, client: AsyncOpenAI, request: Request) -> Result:
@@ -172,11 +172,11 @@ class RemoteFiller:
         if known is not None:
             self.ledger.from_journal += 1
             return known
-        answer = await self._retried(client, body, key)
+        answer = await self._send_patiently(client, body, key)
         self._silent = 0
         return answer
 
-    async def _retried(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> ServerAnswer:
+    async def _send_patiently(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> ServerAnswer:
         # Extra: mercury.
         from tenacity import AsyncRetrying, retry_if_exception_type
 
@@ -194,13 +194,13 @@ class RemoteFiller:
                     return await self._sent(client, body, key)
         except Transient as failure:
             if self._is_nowhere(failure):
-                reason = f"{self._served.where}: {scrubbed(failure.reason, self._key)}"
+                reason = f"{self._served.where}: {scrub(failure.reason, self._key)}"
                 raise RunError(f"{reason}; check the address in --base-url") from None
-            self._unanswered(failure)
+            self._count_unanswered(failure)
             raise EngineFailure("unavailable", f"{settings.attempts} attempts: {failure.reason}") from None
         raise AssertionError("an attempt returns or raises")
 
-    def _unanswered(self, failure: Transient) -> None:
+    def _count_unanswered(self, failure: Transient) -> None:
         """Counts a request that is not sent again. Raises RunError after OUTAGE of them in a row."""
         self._silent += 1
         if self._silent >= OUTAGE:
@@ -222,7 +222,7 @@ class RemoteFiller:
     async def _sent(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> ServerAnswer:
         """Sends the body once, within all limits, and enters the outcome in ledger and journal."""
         most = most_of(self._served, body)
-        async with self._slots, self._budget.reserved(most):
+        async with self._slots, self._budget.reserve(most):
             await self._pace.turn(bytes_of(body) // 3 + 1)
             try:
                 answer = await exchange(client, self._served, self._settings, self._key, body, self._limit)
@@ -232,7 +232,7 @@ class RemoteFiller:
                 if failure.sent:
                     self._doubt(key, most)
                 if failure.wait is not None and failure.wait > self._settings.patience:
-                    self._unanswered(failure)
+                    self._count_unanswered(failure)
                     reason = f"the service asks to wait {failure.wait:.0f} s: {failure.reason}"
                     raise EngineFailure("unavailable", reason) from None
                 if failure.limited and failure.wait:
@@ -249,7 +249,7 @@ class RemoteFiller:
                 raise
             self._reached = True
             cost = self.ledger.charge(answer.tokens, most)
-            self._journal.answered(key, answer, cost)
+            self._journal.keep_answer(key, answer, cost)
             return answer
 
     def _check_refusal(self, failure: EngineFailure) -> None:
@@ -261,7 +261,7 @@ class RemoteFiller:
 
     def _doubt(self, key: str, most: Decimal) -> None:
         self.ledger.doubt(most)
-        self._journal.doubted(key, most)
+        self._journal.note_doubt(key, most)
 
     def _whole(self, answer: ServerAnswer, room: int) -> str:
         """Returns the text of a complete answer. Raises EngineFailure if it was refused or cut off."""

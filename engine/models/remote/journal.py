@@ -37,7 +37,7 @@ class Journal:
         """Returns the answer to this request; None if there is none."""
         return self._answers.get(key)
 
-    def answered(self, key: str, answer: ServerAnswer, cost: Decimal) -> None:
+    def keep_answer(self, key: str, answer: ServerAnswer, cost: Decimal) -> None:
         """Keeps an answer that was charged."""
         self._answers[key] = answer
         tokens = answer.tokens and [answer.tokens.input, answer.tokens.cached, answer.tokens.output]
@@ -53,7 +53,7 @@ class Journal:
             }
         )
 
-    def doubted(self, key: str, most: Decimal) -> None:
+    def note_doubt(self, key: str, most: Decimal) -> None:
         """Notes a request without a whole answer."""
         self._write({"run": self._run, "key": key, "unanswered": True, "cost_at_most": money(most)})
 
@@ -72,7 +72,7 @@ class Journal:
         if settled and self._path is not None and self._path.exists() and _has_texts(self._path):
             kept = [{k: v for k, v in line.items() if k not in _TEXTS} for line in _lines(self._path)]
             temporary = self._path.with_suffix(".part")
-            temporary.write_bytes(b"".join(map(_encoded, kept)))
+            temporary.write_bytes(b"".join(map(_encode, kept)))
             temporary.replace(self._path)
             self._answers.clear()
 
@@ -86,7 +86,7 @@ class Journal:
             size = os.fstat(self._descriptor).st_size
             if size and os.pread(self._descriptor, 1, size - 1) != b"\n":
                 os.write(self._descriptor, b"\n")  # keeps a line that a crash cut off apart from the next
-        os.write(self._descriptor, _encoded(line))
+        os.write(self._descriptor, _encode(line))
 
 
 _TEXTS = ("answer", "finish", "refusal")
@@ -101,7 +101,7 @@ def _has_texts(path: Path) -> bool:
     return b'"answer"' in path.read_bytes()
 
 
-def _encoded(line: dict[str, Any]) -> bytes:
+def _encode(line: dict[str, Any]) -> bytes:
     return json.dumps(line).encode() + b"\n"
 
 

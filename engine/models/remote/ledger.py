@@ -100,15 +100,15 @@ class Budget:
         self._freed = asyncio.Event()
 
     @asynccontextmanager
-    async def reserved(self, most: Decimal) -> AsyncIterator[None]:
+    async def reserve(self, most: Decimal) -> AsyncIterator[None]:
         """Reserves `most` dollars of the budget while a request is under way; waits until they are free.
 
         Raises EngineFailure `budget` if they cannot become free.
         """
         while not self._fits(most):
             if self.stopped or not self._under_way:
-                self.stopped = self.stopped or self._exhausted(most)
-                raise EngineFailure("budget", f"not asked: {self._exhausted(most)}")
+                self.stopped = self.stopped or self._exhausted_text(most)
+                raise EngineFailure("budget", f"not asked: {self._exhausted_text(most)}")
             self._freed.clear()
             await self._freed.wait()
         self._under_way += most
@@ -118,7 +118,7 @@ class Budget:
             self._under_way -= most
             self._freed.set()
 
-    def _exhausted(self, most: Decimal) -> str:
+    def _exhausted_text(self, most: Decimal) -> str:
         spent = money(self._ledger.spent)
         return f"a request may cost ${money(most)}, and ${spent} of the budget of ${self._limit} is spent"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from cinnabar.engine.few_shot import FewShot
 from cinnabar.engine.models.remote.serving import Served
-from cinnabar.engine.replies.wire import Wire
+from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.request import Request
 from cinnabar.schemas.automata.canonical import parse
 

@@ -102,7 +102,7 @@ class RemoteSettings:
             )
 
 
-def served(name: str, settings: RemoteSettings) -> Served:
+def find_served(name: str, settings: RemoteSettings) -> Served:
     """Returns the model of this name, with the address and the prices of the settings.
 
     Raises UsageError for an unusable address, an empty name, or a budget without known prices.
@@ -116,13 +116,13 @@ def served(name: str, settings: RemoteSettings) -> Served:
             raise UsageError(f"--model {name}: expected openai:NAME with the model's name at the server")
     chosen = replace(chosen, prices=settings.prices or chosen.prices)
     if settings.base_url is not None:
-        chosen = replace(chosen, base_url=_checked(settings.base_url))
+        chosen = replace(chosen, base_url=_check_url(settings.base_url))
     if settings.budget is not None and chosen.prices is None:
         raise UsageError(f"--budget: the prices of {name} are not known; give them with --prices")
     return chosen
 
 
-def _checked(url: str) -> str:
+def _check_url(url: str) -> str:
     try:
         parts = urlsplit(url)
         _ = parts.port

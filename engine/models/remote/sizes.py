@@ -12,7 +12,7 @@ from cinnabar.engine.few_shot import FewShot
 from cinnabar.engine.models.remote.prices import Tokens
 from cinnabar.engine.models.remote.prompting import body_of, messages_of
 from cinnabar.engine.models.remote.serving import Served
-from cinnabar.engine.replies.wire import Wire
+from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.request import Request
 from cinnabar.schemas.form.form import Form
 

@@ -21,7 +21,7 @@ import torch
 
 from cinnabar.engine.models.empty_modules import WithoutDrawing
 from cinnabar.engine.models.identity import SHIPPED, about
-from cinnabar.engine.models.integer_products import IntegerLinear, multiplies_integers, with_integer_products
+from cinnabar.engine.models.int8_matmul import Int8Linear, supports_int8, with_integer_products
 from cinnabar.engine.models.mapped_weights import mapped_module
 from cinnabar.engine.models.reader.inputs.wordpieces import CLS_ID, SEP_ID, WordPieces
 from cinnabar.engine.models.reader.network.encoder import Encoder
@@ -58,7 +58,7 @@ class SentenceEncoder:
         self.fingerprint = fingerprint
         encoder = encoder.eval().requires_grad_(False)
         self._encoder = with_integer_products(encoder) if precision == "int8" else encoder
-        self._integers = any(isinstance(module, IntegerLinear) for module in self._encoder.modules())
+        self._integers = any(isinstance(module, Int8Linear) for module in self._encoder.modules())
         self._wordpieces = wordpieces
         self._bfloat16 = precision == "bfloat16"
         self._kept: OrderedDict[str, Vectors] = OrderedDict()
@@ -123,16 +123,16 @@ def load_sentence_encoder(precision: Precision | None = None) -> SentenceEncoder
 
     Without a `precision` it has the one for reading (engine/precision.py). Raises ModelError for an altered file.
     """
-    return _loaded(precision or reading_precision())
+    return _load(precision or reading_precision())
 
 
 @lru_cache(maxsize=2)
-def _loaded(precision: Precision) -> SentenceEncoder:
+def _load(precision: Precision) -> SentenceEncoder:
     files = json.loads((FOLDER / "model.json").read_text(encoding="utf-8"))["files"]
     words = {"words.safetensors": about(SHIPPED)["files"]["words.safetensors"]}
     check_files(FOLDER, files)
     check_files(SHIPPED, words)
-    integers = precision == "int8" and multiplies_integers(torch.device("cpu"))
+    integers = precision == "int8" and supports_int8(torch.device("cpu"))
     encoder = mapped_module((files, words), integers, lambda: Encoder(*SIZES), lambda: _encoder(files, words))
     return SentenceEncoder(encoder, WordPieces(SHIPPED / "vocab.txt"), _fingerprint(files), precision)
 

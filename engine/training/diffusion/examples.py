@@ -33,7 +33,7 @@ class TokenExample:
     answer: tuple[int, ...]
 
 
-def answered(model: LanguageModel, messages: Sequence[dict[str, str]], record: str) -> TokenExample:
+def answer_example(model: LanguageModel, messages: Sequence[dict[str, str]], record: str) -> TokenExample:
     """Returns the example of messages and the record's text that answers them."""
     prompt = model.chat.render(messages)
     return TokenExample(tuple(prompt), (*model.tokenizer.encode(record), model.tokenizer.end))
@@ -182,7 +182,7 @@ def make_batch(
             place = clean + copy * noisy
             shown, wanted, wrong = _noisy(text, begin, start, hidden, silent, mask, rng, noise)
             if traits.shift:
-                wanted, wrong = _shifted(wanted, block, NO_LOSS), _shifted(wrong, block, False)
+                wanted, wrong = _shift(wanted, block, NO_LOSS), _shift(wrong, block, False)
             places = slice(place, place + size - start)
             tokens[row, places] = torch.tensor(shown)
             positions[row, places] = torch.arange(start, size)
@@ -193,7 +193,7 @@ def make_batch(
     return DiffusionBatch(tokens, positions, labels, corrupted, sight, clean)
 
 
-def _shifted(values: Sequence[_T], block: int, last: _T) -> list[_T]:
+def _shift(values: Sequence[_T], block: int, last: _T) -> list[_T]:
     """Returns values of whole blocks one place earlier; those of a block's first place are dropped."""
     return [last if at % block == 0 else values[at] for at in range(1, len(values) + 1)]
 

@@ -24,7 +24,7 @@ class LowRank(nn.Module):
         made: torch.Tensor = self.base(x) + 2.0 * added
         return made
 
-    def merged(self) -> nn.Linear:
+    def merge(self) -> nn.Linear:
         """Returns the base with the product added to its weight."""
         with torch.no_grad():
             self.base.weight += 2.0 * (self.up @ self.down).to(self.base.weight.dtype)
@@ -45,4 +45,4 @@ def merge_low_rank(decoder: Decoder) -> None:
     for part in list(decoder.model.layers.modules()):
         for name, child in list(part.named_children()):
             if isinstance(child, LowRank):
-                setattr(part, name, child.merged())
+                setattr(part, name, child.merge())

@@ -81,7 +81,7 @@ def train_diffusion(
     checkpoint = folder / CHECKPOINT
     spent, step = 0.0, 0
     if checkpoint.exists():
-        spent, step = _restored(checkpoint, trained, optimizers, device)
+        spent, step = _restore(checkpoint, trained, optimizers, device)
     begun = saved = time.monotonic()
     before = spent
     rng = random.Random(config.seed * 1_000_003 + step)
@@ -117,7 +117,7 @@ def train_diffusion(
     decoder.eval()
 
 
-def _restored(
+def _restore(
     checkpoint: Path, trained: Sequence[nn.Parameter], optimizers: Sequence[torch.optim.Optimizer], device: torch.device
 ) -> tuple[float, int]:
     """Returns the seconds and the steps of a checkpoint; weights and optimizers take its state."""

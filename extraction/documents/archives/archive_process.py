@@ -15,9 +15,9 @@ from typing import Any
 import orjson
 
 from cinnabar.extraction.documents.content.archive_kinds import packed_kind
-from cinnabar.extraction.documents.content.document_in_making import MAX_UNPACKED
 from cinnabar.extraction.documents.content.inputs import Content, modified_at
 from cinnabar.extraction.documents.content.made_names import own_path
+from cinnabar.extraction.documents.content.parse_context import MAX_UNPACKED
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.schemas.errors import DocumentError
@@ -109,7 +109,7 @@ class Unpacker:
         """Returns the files of an archive, or the archive with its problem; None if the file is no archive."""
         with self._lock:
             try:
-                listing = self._listed(path)
+                listing = self._list(path)
             except DocumentError as problem:
                 return [ArchiveMember(path, "", 0, "", problem, self)]
         if listing is None:
@@ -120,26 +120,26 @@ class Unpacker:
         """Returns the bytes of a member. Raises DocumentError if they are not those that were listed."""
         with self._lock:
             if self._open != member.file:
-                self._listed(member.file)
+                self._list(member.file)
             if member.number >= self._held:
                 raise DocumentError("unreadable", _CHANGED)
-            data = self._asked({"read": member.number}, MAX_UNPACKED)
+            data = self._ask({"read": member.number}, MAX_UNPACKED)
         if hashlib.sha256(data).hexdigest() != member.digest:
             raise DocumentError("unreadable", _CHANGED)
         return data
 
-    def _listed(self, path: Path) -> list[tuple[str, int, str, DocumentError | None]] | None:
+    def _list(self, path: Path) -> list[tuple[str, int, str, DocumentError | None]] | None:
         self._open = None
-        answer = self._asked({"open": os.fsencode(path).hex()}, _MAX_LIST)
+        answer = self._ask({"open": os.fsencode(path).hex()}, _MAX_LIST)
         try:
-            listing = _checked(orjson.loads(answer))
+            listing = _check_list(orjson.loads(answer))
         except (ValueError, TypeError, KeyError) as error:
             self._end()
             raise DocumentError("worker_died", "the list of an archive's files is malformed") from error
         self._open, self._held = path, len(listing or ())
         return listing
 
-    def _asked(self, request: dict[str, Any], most: int) -> bytes:
+    def _ask(self, request: dict[str, Any], most: int) -> bytes:
         if self._process is None:
             self._process = WorkerProcess(self._command, self._passwords, _SECONDS, "unpacking")
         process = self._process
@@ -163,7 +163,7 @@ class Unpacker:
         self._process, self._open = None, None
 
 
-def _checked(answer: Any) -> list[tuple[str, int, str, DocumentError | None]] | None:
+def _check_list(answer: Any) -> list[tuple[str, int, str, DocumentError | None]] | None:
     """Returns the list that the process sent, which has read hostile bytes. Raises the archive's problem."""
     if "code" in answer:
         raise _problem(answer["code"], answer["detail"])

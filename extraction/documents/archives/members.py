@@ -71,15 +71,15 @@ def members(data: bytes, name: str, count: _Count, passwords: Sequence[str] = ()
     """
     kind = archive_kind(data)
     if kind == "ZIP archive":
-        files = _zipped(data, count, passwords)
+        files = _zip_members(data, count, passwords)
     elif kind == "tar archive":
-        files = _tarred(data, count)
+        files = _tar_members(data, count)
     elif kind == "7z archive":
         files = _seven_zipped(data, count, passwords)
     else:
-        inside = _decompressed(data, kind, count)
+        inside = _decompress(data, kind, count)
         if packed_kind(inside) == "tar archive":
-            files = _tarred(inside, count)
+            files = _tar_members(inside, count)
         else:
             files = iter([Member(_inner_name(name), inside)])
     names = DistinctNames()
@@ -128,7 +128,7 @@ def _walk(
             raise DocumentError("unpacked", f"the archive holds more than {MAX_MEMBERS} files")
 
 
-def _zipped(data: bytes, count: _Count, passwords: Sequence[str]) -> Iterator[Member]:
+def _zip_members(data: bytes, count: _Count, passwords: Sequence[str]) -> Iterator[Member]:
     with open_zip(data) as archive:
         named = [(_zip_name(entry.filename, entry.flag_bits), entry) for entry in archive.infolist()]
         files = [(name, entry) for name, entry in named if not entry.filename.endswith("/") and not is_hidden(name)]
@@ -176,7 +176,7 @@ def _zip_name(name: str, flags: int) -> str:
     return member_name(name)
 
 
-def _tarred(data: bytes, count: _Count) -> Iterator[Member]:
+def _tar_members(data: bytes, count: _Count) -> Iterator[Member]:
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:", errors="replace") as archive:
             for number, entry in enumerate(archive):
@@ -206,7 +206,7 @@ def _tarred(data: bytes, count: _Count) -> Iterator[Member]:
         raise DocumentError("broken", f"a damaged tar archive: {type(error).__name__}") from error
 
 
-def _decompressed(data: bytes, kind: str, count: _Count) -> bytes:
+def _decompress(data: bytes, kind: str, count: _Count) -> bytes:
     """Returns the bytes within a stream, or within several in a row."""
     pieces: list[bytes] = []
     view = memoryview(data)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from cinnabar.extraction.documents.archives.members import UnpackedBytes, members
-from cinnabar.extraction.documents.content.document_in_making import MAX_UNPACKED, Reading
 from cinnabar.extraction.documents.content.inner_files import add_content
+from cinnabar.extraction.documents.content.parse_context import MAX_UNPACKED, ParseContext
 from cinnabar.schemas.errors import DocumentError
 
 
-def add_archive(reading: Reading, data: bytes) -> None:
+def add_archive(reading: ParseContext, data: bytes) -> None:
     """Appends the files of an archive. Raises DocumentError: broken, truncated, password, unpacked."""
     builder = reading.builder
     bound = UnpackedBytes(len(data), MAX_UNPACKED)

@@ -20,14 +20,14 @@ import orjson
 
 from cinnabar.extraction.documents.archives.members import Member, UnpackedBytes, all_members
 from cinnabar.extraction.documents.content.archive_kinds import archive_kind
-from cinnabar.extraction.documents.content.document_in_making import MAX_UNPACKED
 from cinnabar.extraction.documents.content.inputs import read_file
+from cinnabar.extraction.documents.content.parse_context import MAX_UNPACKED
+from cinnabar.extraction.documents.processes.frames import MAGIC
 from cinnabar.extraction.documents.processes.serving import allow_processor_time, limit, parent_pipes
-from cinnabar.extraction.documents.processes.wire import MAGIC
 from cinnabar.schemas.errors import DocumentError
 
 
-def listed(path: str, max_bytes: int, passwords: list[str]) -> tuple[dict[str, Any], list[Member]]:
+def list_archive(path: str, max_bytes: int, passwords: list[str]) -> tuple[dict[str, Any], list[Member]]:
     """Returns the files of an archive, and how the parent is told of them."""
     try:
         data = read_file(path, max_bytes)
@@ -68,7 +68,7 @@ def answer_requests(arguments: list[str]) -> None:
         if "open" in asked:
             # The memory of the last archive is free before the next one is unpacked.
             held = []
-            listing, held = listed(os.fsdecode(bytes.fromhex(asked["open"])), max_bytes, passwords)
+            listing, held = list_archive(os.fsdecode(bytes.fromhex(asked["open"])), max_bytes, passwords)
             answer = orjson.dumps(listing)
         else:
             answer = held[asked["read"]].data

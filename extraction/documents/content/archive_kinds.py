@@ -51,7 +51,7 @@ def zip_format(data: bytes) -> str:
         return "ZIP archive"
     names = {_plain(name) for name in archive.namelist()}
     if "mimetype" in names:
-        declared = _declared(archive)
+        declared = _declared_type(archive)
         for kind, name in _DECLARED:
             if declared.startswith(kind):
                 return name
@@ -66,7 +66,7 @@ def zip_format(data: bytes) -> str:
     return "ZIP archive"
 
 
-def _declared(archive: zipfile.ZipFile) -> str:
+def _declared_type(archive: zipfile.ZipFile) -> str:
     name = next(one for one in archive.namelist() if _plain(one) == "mimetype")
     try:
         with archive.open(name) as file:

@@ -69,7 +69,7 @@ def word_bounds(text: str) -> npt.NDArray[np.int32]:
     return np.flatnonzero(printed[1:] != printed[:-1]).astype(np.int32).reshape(-1, 2)
 
 
-def _cleaned(value: FactValue) -> FactValue:
+def _clean_value(value: FactValue) -> FactValue:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, int):
@@ -252,7 +252,7 @@ class DocumentBuilder:
     def _fact(self, fact: Fact) -> Fact:
         """Returns the fact as valid Unicode, without spans beyond the end of the text."""
         within = all(end <= self.length for _, end in fact.spans)
-        return Fact(_cleaned(fact.value), fact.spans if within else ())
+        return Fact(_clean_value(fact.value), fact.spans if within else ())
 
     def _raw(self, text: str) -> None:
         self._pieces.append(text)

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import cast
 
 from cinnabar.extraction.documents.content.archive_kinds import packed_kind, zip_format
-from cinnabar.extraction.documents.content.document_in_making import Reader
+from cinnabar.extraction.documents.content.parse_context import Reader
 from cinnabar.schemas.errors import DocumentError
 
 _ROOM = "cinnabar.extraction.documents"
@@ -177,7 +177,7 @@ def content_format(data: bytes, name: str, media_type: str = "") -> Format:
         if magic not in _NAMED:
             raise DocumentError("unsupported", f"the content is {magic}")
         return _NAMED[magic]
-    named, text = SUFFIXES.get(suffix), _beginning(data)
+    named, text = SUFFIXES.get(suffix), _beginning_of(data)
     if named is not None and named.name in _TEXTS:
         return _NAMED["HTML"] if named.name != "text" and _HTML.match(text) else named
     if named is not None and (named.media_type.startswith("image/") or _NO_TEXT.search(text)):
@@ -204,7 +204,7 @@ def format_named(path: str) -> str:
     return SUFFIXES[suffix].name if suffix in SUFFIXES else ""
 
 
-def _beginning(data: bytes) -> bytes:
+def _beginning_of(data: bytes) -> bytes:
     """Returns the beginning of a file, of a text in UTF-16 in UTF-8."""
     begun = data[:_LOOKED_AT]
     if begun[:2] in (b"\xff\xfe", b"\xfe\xff"):

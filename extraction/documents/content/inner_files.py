@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cinnabar.extraction.documents.content.document_in_making import MAX_DEPTH, Reading
 from cinnabar.extraction.documents.content.formats import content_format
+from cinnabar.extraction.documents.content.parse_context import MAX_DEPTH, ParseContext
 from cinnabar.schemas.errors import DocumentError
 
 
-def add_content(reading: Reading, data: bytes, name: str, media_type: str = "") -> None:
+def add_content(reading: ParseContext, data: bytes, name: str, media_type: str = "") -> None:
     """Appends a file that lies within another to the open part, if its format is known.
 
     name, media_type: as the file around it says; the content decides first. A file that cannot be read leaves a flag

@@ -34,6 +34,6 @@ def file_of(path: str) -> str:
     return file_path(re.sub(rf"#{FRAGMENT}\Z", "", path))
 
 
-def unnumbered(name: str) -> str:
+def without_number(name: str) -> str:
     """Returns a name without the number of a second input."""
     return _SECOND.sub("", name)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean
 from cinnabar.extraction.documents.content.document import PartKind
-from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 
 # Characters that are appended at once: an append costs some 20 µs, whatever its length.
 _AT_ONCE = 1 << 16
@@ -65,7 +65,7 @@ class MarkedText:
 
 @contextmanager
 def part_text(
-    reading: Reading, kind: PartKind = "body", name: str = "", media_type: str = "text/plain"
+    reading: ParseContext, kind: PartKind = "body", name: str = "", media_type: str = "text/plain"
 ) -> Iterator[MarkedText]:
     """Gives the lines of a part; the body of a file within another belongs to the part of that file."""
     builder, own = reading.builder, reading.is_top or kind != "body"
@@ -84,7 +84,7 @@ def part_text(
             builder.close()
 
 
-def add_notes(reading: Reading, name: str, notes: Sequence[tuple[str, str]]) -> None:
+def add_notes(reading: ParseContext, name: str, notes: Sequence[tuple[str, str]]) -> None:
     """Appends a part of notes, each with its place; nothing if there are none."""
     printed = [(label, text) for label, text in notes if text.strip()]
     if printed:

@@ -60,7 +60,7 @@ def raised_text(before: str, raised: str, after: str = "", lowered: bool = False
     return raised
 
 
-def joined(runs: Iterable[tuple[str, int]]) -> str:
+def join_runs(runs: Iterable[tuple[str, int]]) -> str:
     """Returns the text of runs, each with its level: 0, or 1 if it is raised, or -1 if it is lowered."""
     pieces = [("".join(text for text, _ in group), level) for level, group in groupby(runs, key=lambda run: run[1])]
     out: list[str] = []

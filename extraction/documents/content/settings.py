@@ -52,7 +52,7 @@ class ParserSettings:
         return asdict(self)
 
     @classmethod
-    def received(cls, values: Mapping[str, Any]) -> ParserSettings:
+    def from_sent(cls, values: Mapping[str, Any]) -> ParserSettings:
         """Returns the settings that `sent` made."""
         return cls(**{**values, "passwords": tuple(values["passwords"])})
 

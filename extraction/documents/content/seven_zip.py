@@ -69,10 +69,10 @@ def seven_zip_members(
 
     Raises DocumentError: broken, truncated, unsupported, password if the names are encrypted, and what `count` raises.
     """
-    if EXTRAS["sevenzip"].missing():
+    if EXTRAS["sevenzip"].missing_packages():
         raise DocumentError("unsupported", f"the content is a 7z archive; {install_line('sevenzip')} reads it")
     try:
-        folders, files = _listed(data, count, passwords)
+        folders, files = _list_files(data, count, passwords)
     except (DocumentError, MemoryError):
         raise
     # The library fails in several ways on damaged lists.
@@ -85,7 +85,7 @@ def seven_zip_members(
         problem: DocumentError | None = None
         content = b""
         try:
-            content = _unpacked(data, folder, count, passwords)
+            content = _unpack(data, folder, count, passwords)
         except DocumentError as error:
             if error.code == "unpacked":
                 raise
@@ -107,7 +107,7 @@ def _files(content: bytes, folder: _Folder) -> Iterator[tuple[bytes, bool | None
         at += size
 
 
-def _listed(data: bytes, count: _Count, passwords: Sequence[str]) -> tuple[list[_Folder], list[tuple[str, bool]]]:
+def _list_files(data: bytes, count: _Count, passwords: Sequence[str]) -> tuple[list[_Folder], list[tuple[str, bool]]]:
     """Returns the folders, and the names of files, each with True if it has bytes in a folder."""
     begin, size = int.from_bytes(data[12:20], "little"), int.from_bytes(data[20:28], "little")
     raw = data[_START + begin : _START + begin + size]
@@ -119,11 +119,11 @@ def _listed(data: bytes, count: _Count, passwords: Sequence[str]) -> tuple[list[
         (folder,) = _folders(_library()[0].HeaderStreamsInfo.retrieve(io.BytesIO(raw[1:])))
         if sum(folder.sizes) > _MAX_HEADER:
             raise DocumentError("unpacked", f"the 7z archive has a list of files of {sum(folder.sizes)} bytes")
-        raw = _unpacked(data, folder, count, passwords, is_list=True)
-    return _parsed(raw) if raw else ([], [])
+        raw = _unpack(data, folder, count, passwords, is_list=True)
+    return _parse_header(raw) if raw else ([], [])
 
 
-def _parsed(raw: bytes) -> tuple[list[_Folder], list[tuple[str, bool]]]:
+def _parse_header(raw: bytes) -> tuple[list[_Folder], list[tuple[str, bool]]]:
     header = _library()[0].Header.retrieve(io.BytesIO(), io.BytesIO(raw), 0)
     files: list[tuple[str, bool]] = []
     if header.files_info is not None:
@@ -163,25 +163,25 @@ def _folders(streams: Any) -> list[_Folder]:
     return folders
 
 
-def _unpacked(data: bytes, folder: _Folder, count: _Count, passwords: Sequence[str], is_list: bool = False) -> bytes:
+def _unpack(data: bytes, folder: _Folder, count: _Count, passwords: Sequence[str], is_list: bool = False) -> bytes:
     """Returns the bytes of a folder. Raises DocumentError: password, broken, truncated, unsupported, as `count`."""
     if folder.end > len(data):
         raise DocumentError("truncated", "the 7z archive ends within a member")
     described = folder.described
-    coders = [_bounded(coder, described.get_unpack_size()) for coder in described.coders]
+    coders = [_limit_dictionary(coder, described.get_unpack_size()) for coder in described.coders]
     if sum(coder["method"] in _PACKED for coder in coders) > 1:
         raise DocumentError("unsupported", "a 7z archive packed twice: pack it as .zip")
     is_locked = any(coder["method"] == _AES for coder in coders)
     for password in passwords if is_locked else [""]:
         try:
-            content = _decoded(data, folder, coders, count, password)
+            content = _decode(data, folder, coders, count, password)
             if described.digestdefined and zlib.crc32(content) != described.crc:
                 raise ValueError("other bytes than were packed")
             if is_locked and [known for _, known in _files(content, folder) if known is not None][:1] == [False]:
                 raise ValueError("other bytes than were packed")
             if is_locked and is_list and content[:1] != _PACKED_LIST:
                 # Some programs encrypt the list without a sum.
-                _parsed(content)
+                _parse_header(content)
             return content
         except (DocumentError, MemoryError):
             raise
@@ -192,7 +192,7 @@ def _unpacked(data: bytes, folder: _Folder, count: _Count, passwords: Sequence[s
     raise DocumentError("password", f"the 7z archive is encrypted, and no password opens it: {PASSWORD_HELP}")
 
 
-def _bounded(coder: dict[str, Any], size: int) -> dict[str, Any]:
+def _limit_dictionary(coder: dict[str, Any], size: int) -> dict[str, Any]:
     """Returns a coder whose dictionary has no more bytes than it needs for so many. Raises DocumentError: unsupported.
 
     The dictionary is allocated at once, and never reaches beyond the unpacked bytes.
@@ -213,7 +213,7 @@ def _bounded(coder: dict[str, Any], size: int) -> dict[str, Any]:
     return {**coder, "properties": properties or None}
 
 
-def _decoded(data: bytes, folder: _Folder, coders: list[dict[str, Any]], count: _Count, password: str) -> bytes:
+def _decode(data: bytes, folder: _Folder, coders: list[dict[str, Any]], count: _Count, password: str) -> bytes:
     described, left = folder.described, folder.described.get_unpack_size()
     size = folder.end - folder.begin
     stream = _library()[1].SevenZipDecompressor(coders, size, described.unpacksizes, None, password, _FED)

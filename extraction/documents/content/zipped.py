@@ -138,10 +138,10 @@ def opened_member(data: bytes, password: str, strength: int) -> bytes | None:
         return None
     if not hmac.compare_digest(hmac.digest(keys[size : 2 * size], content, "sha1")[:_SEAL], seal):
         return None
-    return _counted(content, keys[:size])
+    return _counter_mode(content, keys[:size])
 
 
-def _counted(content: bytes, key: bytes) -> bytes:
+def _counter_mode(content: bytes, key: bytes) -> bytes:
     """Returns content under AES in counter mode, whose counter is little-endian here and begins at one."""
     # Cold start: few files are encrypted.
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes

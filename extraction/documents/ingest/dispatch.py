@@ -6,9 +6,9 @@ from contextlib import suppress
 from dataclasses import replace
 
 from cinnabar.extraction.documents.content.document import Document, Fact
-from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.formats import content_format
 from cinnabar.extraction.documents.content.language import language_of
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.facts import LANGUAGE
@@ -23,7 +23,7 @@ def parse(data: bytes, path: str, settings: ParserSettings = DEFAULT) -> Documen
     The facts of the file itself are not among them (`sandbox`). Raises DocumentError with one of `CODES`.
     """
     file_format = content_format(data, path)
-    reading = Reading(settings=settings, name=path)
+    reading = ParseContext(settings=settings, name=path)
     reading.read(file_format.reader(), data)
     document = reading.builder.build(data, path, file_format.media_type)
     if not len(document.words) and not document.pictures:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cinnabar.extraction.documents.content.document import Document, Picture
-from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.formats import content_format
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.schemas.errors import DocumentError
 
@@ -38,7 +38,7 @@ def draw(data: bytes, path: str, settings: ParserSettings = DEFAULT) -> Document
     file_format = content_format(data, path)
     if file_format.media_type == PDF:
         return _draw_pdf(data, path, settings)
-    reading = Reading(settings=replace(settings, ocr="always"), name=path)
+    reading = ParseContext(settings=replace(settings, ocr="always"), name=path)
     file_format.reader()(reading, data)
     document = reading.builder.build(data, path, file_format.media_type)
     return replace(document, pictures=tuple(_shrunk(document.pictures)))
@@ -49,14 +49,14 @@ def _shrunk(pictures: Sequence[Picture]) -> list[Picture]:
     # Cold start: the parent imports this module for its names alone.
     from PIL import Image
 
-    from cinnabar.extraction.documents.ocr.pictures import decoded
+    from cinnabar.extraction.documents.ocr.pictures import decode_picture
 
     begun, small = time.monotonic(), []
     for picture in pictures[:MAX_DRAWN]:
         if time.monotonic() - begun > _SECONDS:
             break
         try:
-            pixels, reduced, _ = decoded(picture.data)
+            pixels, reduced, _ = decode_picture(picture.data)
             image = Image.fromarray(np.ascontiguousarray(pixels[:, :, ::-1]))
             jpeg, scale = _jpeg(image, min(1.0, (DRAWN_PIXELS / (image.width * image.height)) ** 0.5))
         # Pillow's decoders fail in several ways on damaged files.
@@ -85,7 +85,7 @@ def _draw_pdf(data: bytes, path: str, settings: ParserSettings) -> Document:
     from cinnabar.extraction.documents.pdf.reader import opened_pdf
     from cinnabar.extraction.documents.pdf.rendering import colour_picture
 
-    reading = Reading(settings=settings, name=path)
+    reading = ParseContext(settings=settings, name=path)
     builder = reading.builder
     first, seconds = max(settings.drawn_from - 1, 0), _MOMENT if settings.drawn_from else _SECONDS
     with opened_pdf(data, settings.passwords) as pdf:

@@ -25,8 +25,8 @@ from cinnabar.extraction.documents.ingest.dispatch import PARSE
 from cinnabar.extraction.documents.ingest.page_drawing import DRAW
 from cinnabar.extraction.documents.ocr.page_store import PageKeeper
 from cinnabar.extraction.documents.ocr.pool import OcrPool
+from cinnabar.extraction.documents.processes.frames import HEADER, BadFrame, lengths, unpack
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
-from cinnabar.extraction.documents.processes.wire import HEADER, BadFrame, lengths, unpack
 from cinnabar.schemas.errors import DocumentError
 
 # Documents for each worker that are in progress or wait for their turn.
@@ -184,20 +184,20 @@ class ParserPool:
                 )
         content = content_of(item)
         own = {**content.settings, "drawn_from": page or content.first_page}
-        return content.own_document(self._drawing._parsed(content, own))
+        return content.own_document(self._drawing._parse_item(content, own))
 
     def _parse(self, item: Path | Content) -> _Outcome:
         content = content_of(item)
-        outcome = self._parsed(content, content.settings)
+        outcome = self._parse_item(content, content.settings)
         if isinstance(outcome, Document):
             # The pages that OCR reads are kept for the packet, before its parts are known.
-            outcome = self._ocr.filled(outcome)
+            outcome = self._ocr.fill(outcome)
         outcome = content.own_document(outcome)
         if isinstance(outcome, Document):
             return replace(outcome, facts={**outcome.facts, **file_facts(content, outcome.size)})
         return outcome
 
-    def _parsed(self, content: Content, own: Mapping[str, Any]) -> _Outcome:
+    def _parse_item(self, content: Content, own: Mapping[str, Any]) -> _Outcome:
         path = content.name
         try:
             data = content.parser_data()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.plain.charsets import decode, known_charset
 from cinnabar.schemas.errors import DocumentError
 
@@ -41,7 +41,7 @@ class _Line:
     value: str
 
 
-def add_content_lines(reading: Reading, data: bytes) -> None:
+def add_content_lines(reading: ParseContext, data: bytes) -> None:
     """Appends the events of a calendar, or contacts, each as a block of labelled lines with its number as place."""
     text, guessed = decode(data)
     if "\x00" in text:

@@ -49,7 +49,7 @@ def expand_content(root: Entity, count: Callable[[int], None]) -> None:
 def _inside(entity: Entity, count: Callable[[int], None], has_body: bool) -> list[Entity] | None:
     """Returns the parts within a part, None if it is one of its own."""
     media_type = entity.media_type
-    if media_type == "text/plain" and not entity.attached and not entity.name:
+    if media_type == "text/plain" and not entity.is_attachment and not entity.name:
         return _encoded_files(entity)
     if media_type in _TNEF or entity.name.lower() == "winmail.dat":
         return _tnef(entity, count, has_body)
@@ -57,7 +57,7 @@ def _inside(entity: Entity, count: Callable[[int], None], has_body: bool) -> lis
         content = signed_content(entity.content())
         if content:
             count(len(content))
-            return [split(content), _opened(entity)]
+            return [split(content), _open(entity)]
     return None
 
 
@@ -68,12 +68,12 @@ def _tnef(entity: Entity, count: Callable[[int], None], has_body: bool) -> list[
     except DocumentError:
         return None
     entity.flags |= inner.flags
-    return [_opened(entity), *inner.children]
+    return [_open(entity), *inner.children]
 
 
-def _opened(entity: Entity) -> Entity:
+def _open(entity: Entity) -> Entity:
     """Returns the part itself, which stays named among those that were in it."""
-    media_type, name, attached = entity.media_type, entity.name, entity.attached
+    media_type, name, attached = entity.media_type, entity.name, entity.is_attachment
     return Entity(made(media_type, b"", (), name, attached).message, entity.content(), given_name=name, named_only=True)
 
 
@@ -86,7 +86,7 @@ def _encoded_files(entity: Entity) -> list[Entity] | None:
     uuencoded = [(*match.span(), match[1], uudecode(match[0])) for match in _UUENCODED.finditer(content)]
     parts: list[Entity] = []
     at = 0
-    for start, end, name, data in sorted([*uuencoded, *_yencoded(content)], key=lambda file: file[0]):
+    for start, end, name, data in sorted([*uuencoded, *_yenc_files(content)], key=lambda file: file[0]):
         if start < at or len(parts) >= MAX_PARTS:
             continue
         parts += _text(entity, content[at:start])
@@ -105,7 +105,7 @@ def _text(entity: Entity, content: bytes) -> list[Entity]:
     return [piece]
 
 
-def _yencoded(content: bytes) -> Iterator[tuple[int, int, bytes, bytes]]:
+def _yenc_files(content: bytes) -> Iterator[tuple[int, int, bytes, bytes]]:
     """Yields the files in yEnc: start, end, name and data of each."""
     at = 0
     while (begin := _YENC.search(content, at)) is not None:
@@ -115,10 +115,10 @@ def _yencoded(content: bytes) -> Iterator[tuple[int, int, bytes, bytes]]:
         at = content.find(b"\n", stop + 1)
         at = len(content) if at < 0 else at
         data = content[begin.end() : stop].replace(b"\r", b"").replace(b"\n", b"")
-        yield begin.start(), at, begin[1], _ESCAPE.sub(_unescaped, data).translate(_PLAIN)
+        yield begin.start(), at, begin[1], _ESCAPE.sub(_unescape, data).translate(_PLAIN)
 
 
-def _unescaped(match: re.Match[bytes]) -> bytes:
+def _unescape(match: re.Match[bytes]) -> bytes:
     return bytes([(match[1][0] - 64) % 256])
 
 
@@ -129,6 +129,6 @@ def _has_body(root: Entity) -> bool:
         entity = waiting.pop()
         if entity.media_type.startswith("multipart/"):
             waiting.extend(entity.children)
-        elif entity.media_type in ("text/plain", "text/html") and not entity.attached and entity.raw.strip():
+        elif entity.media_type in ("text/plain", "text/html") and not entity.is_attachment and entity.raw.strip():
             return True
     return False

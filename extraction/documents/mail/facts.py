@@ -63,7 +63,7 @@ def attachments(root: Entity) -> Iterator[Entity]:
         entity = waiting.pop()
         if entity.media_type.startswith("multipart/"):
             waiting.extend(reversed(entity.children))
-        elif entity.attached or entity.name:
+        elif entity.is_attachment or entity.name:
             yield entity
 
 
@@ -254,7 +254,7 @@ class _AddressReader:
     def _end(self) -> None:
         if self._angle is not None:
             address = _compact(_ROUTE.sub("", self._angle))
-            name = _words("".join(_unquoted(part) for part in self._phrase)) or _words(self._comment)
+            name = _words("".join(_unquote(part) for part in self._phrase)) or _words(self._comment)
         else:
             address, name = _compact("".join(self._phrase)), _words(self._comment)
         # A mailbox of the server itself has no "@"; a phrase of several words is no address, nor is a quoted one.
@@ -273,7 +273,7 @@ def _compact(address: str) -> str:
     return "".join(piece if piece.startswith('"') else "".join(piece.split()) for piece in pieces)
 
 
-def _unquoted(part: str) -> str:
+def _unquote(part: str) -> str:
     return _PAIR.sub(r"\1", part[1:-1]) if len(part) > 1 and part[0] == part[-1] == '"' else part
 
 

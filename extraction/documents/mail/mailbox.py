@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.mail.mime import made, split
 from cinnabar.extraction.documents.mail.reader import add_mail, add_message
 from cinnabar.schemas.errors import DocumentError
@@ -19,7 +19,7 @@ _GUARDED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _COUNT = re.compile(rb"\s{0,8}(\d{1,12})[ \t]*\r?\n")
 
 
-def add_mbox(reading: Reading, data: bytes) -> None:
+def add_mbox(reading: ParseContext, data: bytes) -> None:
     """Appends the mails of an mbox as mails within one document. Raises DocumentError: unsupported, if it has none."""
     begins = list(_BEGIN.finditer(data))
     if not begins:
@@ -38,7 +38,7 @@ def add_mbox(reading: Reading, data: bytes) -> None:
     add_message(reading, root)
 
 
-def add_emlx(reading: Reading, data: bytes) -> None:
+def add_emlx(reading: ParseContext, data: bytes) -> None:
     """Appends the mail in an `.emlx` file; the number of its bytes comes before it, a property list behind it.
 
     Raises DocumentError: broken, without such a number.

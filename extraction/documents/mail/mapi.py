@@ -187,14 +187,14 @@ def entity_of(item: MapiItem, with_body: bool = True) -> Entity:
 
 def _headers(item: MapiItem) -> list[tuple[str, str]]:
     """Returns the headers that the mail came with, and those that its properties know besides."""
-    transported = _transported(item.text(_HEADERS))
+    transported = _transport_headers(item.text(_HEADERS))
     has = {name.lower() for name, _ in transported}
     author = _address(item.properties, *_AUTHOR)
     sender = _address(item.properties, *_SENDER)
     own = [("From", author or sender), ("Sender", sender if author and sender != author else "")]
     for kind, (header, displayed) in _LISTS.items():
         people = [_address(one, *_RECIPIENT) for one in item.recipients if one.get(_RECIPIENT_KIND, 1) == kind]
-        own.append((header, ", ".join(filter(None, people)) or _displayed(item.text(displayed))))
+        own.append((header, ", ".join(filter(None, people)) or _split_displayed(item.text(displayed))))
     own.append(("Date", _date(item)))
     own.append(("Subject", item.text(_SUBJECT) or item.text(0x0E1D) or item.text(0x0070)))
     own += [("Message-ID", item.text(_MESSAGE_ID)), ("In-Reply-To", item.text(_REPLY_TO_ID))]
@@ -202,7 +202,7 @@ def _headers(item: MapiItem) -> list[tuple[str, str]]:
     return transported + [(name, value) for name, value in own if value and name.lower() not in has]
 
 
-def _transported(text: str) -> list[tuple[str, str]]:
+def _transport_headers(text: str) -> list[tuple[str, str]]:
     # Some writers put a line of their own above the fields.
     text = re.sub(r"\AMicrosoft Mail Internet Headers[^\r\n]*\r?\n", "", text.lstrip())
     if not text:
@@ -222,16 +222,16 @@ def _address(properties: Mapping[PropertyKey, PropertyValue], name: int, address
     if not where and "@" in display_name:
         where = "".join(display_name.split())
     if not where or display_name == where:
-        return where or _quoted(display_name)
-    return f"{_quoted(display_name)} <{where}>" if display_name else where
+        return where or _quote(display_name)
+    return f"{_quote(display_name)} <{where}>" if display_name else where
 
 
-def _displayed(names: str) -> str:
+def _split_displayed(names: str) -> str:
     """Returns a list of displayed names; Outlook puts marks around those that are addresses."""
     return ", ".join(one.strip().strip("'") for one in names.split(";") if one.strip())
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     name = " ".join(name.split())
     if not _SPECIAL.search(name):
         return name

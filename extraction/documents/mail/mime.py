@@ -95,7 +95,7 @@ class Entity:
         return ""
 
     @property
-    def attached(self) -> bool:
+    def is_attachment(self) -> bool:
         return str(self.message.get("content-disposition", "")).strip().lower().startswith("attachment")
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 
 import olefile
 
-from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.mail.mapi import (
     MapiAttachment,
     MapiItem,
@@ -38,7 +38,7 @@ _FIRST_SET = 3
 _Path = tuple[str, ...]
 
 
-def add_outlook(reading: Reading, data: bytes) -> None:
+def add_outlook(reading: ParseContext, data: bytes) -> None:
     """Appends an item of Outlook as the mail that it is. Raises DocumentError: unsupported, or broken."""
     try:
         with olefile.OleFileIO(io.BytesIO(data)) as ole:
@@ -51,7 +51,7 @@ def add_outlook(reading: Reading, data: bytes) -> None:
 class _Storages:
     """The storages and streams of an OLE file."""
 
-    def __init__(self, ole: Any, reading: Reading) -> None:
+    def __init__(self, ole: Any, reading: ParseContext) -> None:
         self._ole, self._reading = ole, reading
         self._inside: dict[_Path, dict[str, None]] = {}
         for path in ole.listdir(streams=True, storages=True):
@@ -104,7 +104,7 @@ class _Storages:
         streams = self._inside.get(path, {})
         values: dict[int, PropertyValue] = {}
         if _PROPERTIES in streams:
-            values |= _fixed(self._read((*path, _PROPERTIES))[head:])
+            values |= _fixed_properties(self._read((*path, _PROPERTIES))[head:])
         charset = code_page_charset(values.get(0x3FFD) or values.get(0x3FDE))
         for name in streams:
             match = _STREAM.fullmatch(name)
@@ -139,7 +139,7 @@ def _read_as(kind: int, data: bytes, charset: str) -> PropertyValue:
     return decode(data.rstrip(b"\x00"), charset)[0]
 
 
-def _fixed(entries: bytes) -> dict[int, PropertyValue]:
+def _fixed_properties(entries: bytes) -> dict[int, PropertyValue]:
     """Returns the properties that a table holds itself: numbers, yes or no, and times."""
     properties: dict[int, PropertyValue] = {}
     for at in range(0, len(entries) - 15, 16):

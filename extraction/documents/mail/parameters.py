@@ -33,10 +33,10 @@ def parameters(raw: str) -> dict[str, str]:
                 sections.setdefault(name, {}).setdefault(number, (value, match[3] is not None))
         else:
             plain.setdefault(name, value)
-    return plain | {name: _joined(pieces) for name, pieces in sections.items()}
+    return plain | {name: _join_sections(pieces) for name, pieces in sections.items()}
 
 
-def _joined(sections: dict[int, tuple[str, bool]]) -> str:
+def _join_sections(sections: dict[int, tuple[str, bool]]) -> str:
     """Returns a value that comes in sections; the first one may name a charset."""
     charset, pieces = None, []
     for number in sorted(sections):

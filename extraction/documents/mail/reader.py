@@ -9,16 +9,16 @@ from pathlib import PurePath
 import orjson
 
 from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean
-from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.formats import SUFFIXES, Format
 from cinnabar.extraction.documents.content.inner_files import add_content
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.mail.expansion import expand_content
 from cinnabar.extraction.documents.mail.facts import mail_facts
 from cinnabar.extraction.documents.mail.flowed import joined_lines
 from cinnabar.extraction.documents.mail.mime import MAX_PARTS, MESSAGES, Entity, split, unbase64, walk_flags
 from cinnabar.extraction.documents.mail.quoting import marks
 from cinnabar.extraction.documents.mail.rtf import rtf_body
-from cinnabar.extraction.documents.mail.secured import SEALS, sealing, sealings_in
+from cinnabar.extraction.documents.mail.secured import SEALS, sealing_of, sealings_in
 from cinnabar.extraction.documents.mail.tnef import tnef_entity
 from cinnabar.extraction.documents.plain.charsets import decode
 from cinnabar.extraction.documents.plain.html import html_to_text, tidy
@@ -66,7 +66,7 @@ _TOKEN = re.compile(r"\w{2,}")
 _LINK = re.compile(r"(?:https?://|www\.)\S+|\[(?:cid|image)\b[^\]\n]{0,300}\]", re.IGNORECASE)
 
 
-def add_mail(reading: Reading, data: bytes) -> None:
+def add_mail(reading: ParseContext, data: bytes) -> None:
     """Appends a mail, headers first.
 
     The body is the plain text, or the visible text of the HTML if that says more; if the two differ strongly, the
@@ -75,12 +75,12 @@ def add_mail(reading: Reading, data: bytes) -> None:
     add_message(reading, split(data))
 
 
-def add_tnef(reading: Reading, data: bytes) -> None:
+def add_tnef(reading: ParseContext, data: bytes) -> None:
     """Appends the item in a TNEF stream as the mail that it is. Raises DocumentError: broken."""
     add_message(reading, tnef_entity(data, reading.count))
 
 
-def add_message(reading: Reading, root: Entity) -> None:
+def add_message(reading: ParseContext, root: Entity) -> None:
     """Appends a mail that was taken apart, whatever format it came in."""
     expand_content(root, reading.count)
     names: list[str] = []
@@ -97,7 +97,7 @@ def add_message(reading: Reading, root: Entity) -> None:
         builder.metadata["attachments"] = orjson.dumps([_encodable(name) for name in names]).decode()
 
 
-def _message(reading: Reading, root: Entity, names: list[str]) -> _Headers:
+def _message(reading: ParseContext, root: Entity, names: list[str]) -> _Headers:
     """Adds the headers and content of a mail by a loop, and returns the printed headers of the top message.
 
     None on the stack closes a nested mail.
@@ -118,14 +118,14 @@ def _message(reading: Reading, root: Entity, names: list[str]) -> _Headers:
             nested = entity.children[0] if entity.children else None
             name = entity.name or (nested.values("Subject")[:1] or [""])[0] if nested else entity.name
             builder.open("message", name[:1024], media_type=entity.media_type)
-            if entity.attached:
+            if entity.is_attachment:
                 names.append(name)
             stack.append(None)
             if nested is not None:
                 _headers(builder, nested)
                 _content(builder, nested, stack)
         elif entity.media_type.startswith("multipart/"):
-            if (sealed := sealing(entity)) is not None:
+            if (sealed := sealing_of(entity)) is not None:
                 builder.flags.add(sealed)
             _content(builder, entity, stack)
         else:
@@ -153,7 +153,7 @@ def _alternative(builder: DocumentBuilder, entity: Entity) -> list[Entity]:
     kind = bodies[0].media_type if bodies else ""
     other = next((body for body in bodies if body.media_type != kind), None)
     if kind == "text/plain" and other is not None:
-        more, differ = _compared(bodies[0].text(), _shown(other))
+        more, differ = _compare_bodies(bodies[0].text(), _shown(other))
         kind = other.media_type if more else kind
         builder.flags |= {"conflict"} if differ else set()
     for around, body in found:
@@ -182,7 +182,7 @@ def _shown(entity: Entity) -> str:
     return text or html_to_text(html)[0]
 
 
-def _compared(plain: str, rich: str) -> tuple[bool, bool]:
+def _compare_bodies(plain: str, rich: str) -> tuple[bool, bool]:
     """Returns whether a rich body says more than the plain text beside it, and whether the two say different things.
 
     Figures count, because they are values, and then words: a plain text may only say that it is none.
@@ -196,7 +196,7 @@ def _compared(plain: str, rich: str) -> tuple[bool, bool]:
 
 
 def _is_body(entity: Entity) -> bool:
-    return not entity.attached and not entity.name
+    return not entity.is_attachment and not entity.name
 
 
 def _headers(builder: DocumentBuilder, entity: Entity) -> _Headers:
@@ -227,24 +227,24 @@ def _headers(builder: DocumentBuilder, entity: Entity) -> _Headers:
     return printed
 
 
-def _leaf(reading: Reading, entity: Entity, names: list[str]) -> None:
+def _leaf(reading: ParseContext, entity: Entity, names: list[str]) -> None:
     """Adds a part without children: a body, or an attachment with its content if its format is known."""
     builder = reading.builder
     media_type, name = entity.media_type, entity.name
     body = _is_body(entity) and media_type in _BODIES
-    if not body and (name or entity.attached):
+    if not body and (name or entity.is_attachment):
         names.append(name)
     if media_type == "message/external-body":
         # The content lies elsewhere and is not fetched.
         builder.flags.add("active_content")
-    if (sealed := sealing(entity)) is not None:
+    if (sealed := sealing_of(entity)) is not None:
         builder.flags.add(sealed)
     builder.open("body" if body else "attachment", name, media_type=media_type)
     images: list[tuple[str, bytes]] = []
     if body:
         images = _body(reading, entity)
     elif sealed is None and media_type not in _SILENT and not entity.named_only:
-        _attached(reading, entity)
+        _add_attachment(reading, entity)
     builder.close()
     for kind, image in images:
         builder.open("attachment", media_type=kind)
@@ -252,7 +252,7 @@ def _leaf(reading: Reading, entity: Entity, names: list[str]) -> None:
         builder.close()
 
 
-def _body(reading: Reading, entity: Entity) -> list[tuple[str, bytes]]:
+def _body(reading: ParseContext, entity: Entity) -> list[tuple[str, bytes]]:
     """Adds the text of a body, with its quotes and signatures as parts; returns the images within its markup."""
     builder = reading.builder
     text, markup = entity.text(), ""
@@ -281,7 +281,7 @@ def _body(reading: Reading, entity: Entity) -> list[tuple[str, bytes]]:
     return [(kind, image) for kind, image in images if not _is_trifle(kind, image)]
 
 
-def _attached(reading: Reading, entity: Entity) -> None:
+def _add_attachment(reading: ParseContext, entity: Entity) -> None:
     """Adds the content of an attachment to the open part, if its format is known."""
     builder, media_type, name = reading.builder, entity.media_type, entity.name
     by_suffix = SUFFIXES.get(PurePath(name).suffix.lower())

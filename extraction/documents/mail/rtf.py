@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cinnabar.extraction.documents.content.raised import joined
+from cinnabar.extraction.documents.content.raised import join_runs
 from cinnabar.extraction.documents.plain.charsets import known_charset
 
 _MAX_RTF, _MAX_GROUPS = 8 << 20, 10_000
@@ -131,7 +131,7 @@ class _Rtf:
             elif plain and (plain := plain.translate(None, _BLANK)):
                 self._bytes(plain)
         self._release()
-        text = joined(self._out)
+        text = join_runs(self._out)
         # \u gives code units.
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\x00", "")
 
@@ -182,9 +182,9 @@ class _Rtf:
         elif word in _LETTERS:
             self._put(_LETTERS[word])
         elif number is not None:
-            self._numbered(word, number)
+            self._take_number(word, number)
 
-    def _numbered(self, word: bytes, number: int) -> None:
+    def _take_number(self, word: bytes, number: int) -> None:
         if word == b"ansicpg":
             self._charset = known_charset("utf-8" if number == 65001 else f"cp{number}") or self._charset
         elif word == b"uc":

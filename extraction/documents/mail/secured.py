@@ -22,7 +22,7 @@ _SEQUENCE, _SET, _INTEGER, _OID, _OCTETS, _OCTETS_IN_PIECES, _EXPLICIT = 0x30, 0
 Sealing = Literal["signed", "encrypted"]
 
 
-def sealing(entity: Entity) -> Sealing | None:
+def sealing_of(entity: Entity) -> Sealing | None:
     """Returns how a part is secured, None if it is not."""
     kind = entity.media_type
     if kind == "multipart/signed" or kind in SEALS[:3]:
@@ -74,7 +74,7 @@ def sealings_in(text: str) -> set[str]:
 def signed_content(data: bytes) -> bytes:
     """Returns the content of signed data of S/MIME (RFC 5652, 5.1), empty if it has none or the form is another."""
     try:
-        return _Ber(data).signed()
+        return _Ber(data).signed_content()
     except IndexError:
         return b""
 
@@ -85,7 +85,7 @@ class _Ber:
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
 
-    def signed(self) -> bytes:
+    def signed_content(self) -> bytes:
         self._enter(_SEQUENCE)
         if self._skip(_OID) != _SIGNED_DATA:
             raise IndexError("no signed data")

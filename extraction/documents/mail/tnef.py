@@ -160,7 +160,7 @@ class _Properties:
                 if named == 0:
                     key = (guid, self._number())
                 else:
-                    self._padded(self._number())
+                    self._take_padded(self._number())
             value = self._value(kind)
             if value is not None:
                 row[key] = value
@@ -173,7 +173,7 @@ class _Properties:
         first: PropertyValue | None = None
         for index in range(many):
             if single in _VARIABLE:
-                value = self._variable(single, self._padded(self._number()))
+                value = self._variable(single, self._take_padded(self._number()))
             elif single in _SIZES:
                 value = fixed_value(single, self._take(_SIZES[single]))
             else:
@@ -206,7 +206,7 @@ class _Properties:
             raise IndexError("the list of properties ends early")
         return taken
 
-    def _padded(self, size: int) -> bytes:
+    def _take_padded(self, size: int) -> bytes:
         taken = self._take(size)
         self._at += -size % 4
         return taken

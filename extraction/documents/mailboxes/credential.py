@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from cinnabar.extraction.documents.mailboxes.address import PASSWORD_VARIABLE, ImapAddress, password_of_environment
-from cinnabar.extraction.documents.mailboxes.oauth import Login, provider_of, refreshed
+from cinnabar.extraction.documents.mailboxes.oauth import Login, provider_of, refresh_login
 from cinnabar.schemas.errors import UsageError
 
 _FILE_VARIABLE = "CINNABAR_IMAP_PASSWORD_FILE"
@@ -51,7 +51,7 @@ def credential_of(address: ImapAddress) -> Credential:
     try:
         secret = place()
         if (login := Login.of(secret)) is not None:
-            secret, renewed = refreshed(provider_of(address.host), login)
+            secret, renewed = refresh_login(provider_of(address.host), login)
             if renewed != login and isinstance(place, KeptSecret):
                 _keep(renewed, place)
     except UsageError as error:

@@ -83,7 +83,7 @@ class MaildirMessage(Content):
 def is_mbox(path: Path) -> bool:
     """Returns True if this file begins like an mbox: a line with sender and time, and a header below it."""
     try:
-        with _opened(path) as file:
+        with _open_file(path) as file:
             return bool(_BEGIN.match(file.readline(_LINE)) and _HEADER.match(file.readline(_LINE)))
     except (OSError, DocumentError):
         return False
@@ -95,7 +95,7 @@ def mbox_messages(path: Path) -> Iterator[MboxMessage]:
     `mailbox.mbox` is not used because it opens the file for writing, takes every line that begins with "From " for a
     mail, whatever surrounds it, and reads lines of any length.
     """
-    with _opened(path) as file:
+    with _open_file(path) as file:
         number, start, before, blank = 0, -1, 0, True
         begins_line = True
         while line := file.readline(_LINE):
@@ -138,7 +138,7 @@ def is_delivered(path: Path) -> bool:
 
 def _read(path: Path, start: int, size: int | None) -> bytes:
     try:
-        with _opened(path) as file:
+        with _open_file(path) as file:
             size = os.fstat(file.fileno()).st_size if size is None else size
             if size > MAX_FILE:
                 raise DocumentError("too_large", f"{size} bytes, at most {MAX_FILE} are read")
@@ -148,7 +148,7 @@ def _read(path: Path, start: int, size: int | None) -> bytes:
         raise DocumentError("unreadable", error.strerror or str(error)) from error
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open_file(path: Path) -> BinaryIO:
     # Without O_NONBLOCK, opening a named pipe would wait for its writer forever.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):

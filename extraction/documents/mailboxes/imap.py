@@ -65,7 +65,7 @@ class ImapMailbox:
         self._kept: dict[int, bytes] = {}
         self._room = _KEPT
         self._connection = self._connect()
-        self._validity = self._selected()
+        self._validity = self._select()
 
     def __enter__(self) -> Self:
         return self
@@ -115,7 +115,7 @@ class ImapMailbox:
             except (OSError, imaplib.IMAP4.abort):
                 self._hang_up()
                 self._connection = self._connect()
-                if self._selected() != self._validity:
+                if self._select() != self._validity:
                     raise RunError(
                         f"{self._address}: was renumbered while it was read; run the same command again"
                     ) from None
@@ -172,7 +172,7 @@ class ImapMailbox:
             elif not credential.secret.isascii():
                 raise UsageError(f"{address}: the server accepts only passwords of ASCII characters")
             else:
-                connection.login(_quoted(address.user), credential.secret)
+                connection.login(_quote(address.user), credential.secret)
         except ssl.SSLError as error:
             raise UsageError(f"{address}: {_refusal(error)}") from error
         except (OSError, imaplib.IMAP4.error) as error:
@@ -181,10 +181,10 @@ class ImapMailbox:
             advice = "; is it the password or login of this user, and is IMAP on for the mailbox?"
             raise UsageError(f"{address}: the server did not let {address.user} in ({reason}){advice}") from None
 
-    def _selected(self) -> int:
+    def _select(self) -> int:
         """Opens the mailbox read-only and returns its UIDVALIDITY."""
         try:
-            name = _quoted(_utf7(self._address.mailbox))
+            name = _quote(_utf7(self._address.mailbox))
             status, lines = self._connection.select(name, readonly=True)
             if status == "OK":
                 _, validity = self._connection.response("UIDVALIDITY")
@@ -243,18 +243,18 @@ def _text(lines: list[Any]) -> str:
     return " ".join(line.decode("utf-8", "replace") for line in lines if isinstance(line, bytes))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _utf7(name: str) -> str:
     """Returns a mailbox's name in the modified UTF-7 of RFC 3501, 5.1.3."""
 
-    def shifted(match: re.Match[str]) -> str:
+    def shift(match: re.Match[str]) -> str:
         text = base64.b64encode(match[0].encode("utf-16-be")).decode().rstrip("=").replace("/", ",")
         return f"&{text}-"
 
-    return re.sub(r"[^\x20-\x7e]+", shifted, name.replace("&", "&-"))
+    return re.sub(r"[^\x20-\x7e]+", shift, name.replace("&", "&-"))
 
 
 def _is_this_machine(host: str) -> bool:

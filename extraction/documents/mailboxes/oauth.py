@@ -91,16 +91,16 @@ def log_in(provider: Provider, client: Login, show: Callable[[str], None], ask: 
     Raises UsageError if they refuse or do not answer in time, or the provider refuses.
     """
     answer = _by_device(provider, client, show) if ask is None else _by_browser(provider, client, show, ask)
-    return _granted(client, answer)[1]
+    return _read_grant(client, answer)[1]
 
 
-def refreshed(provider: Provider, login: Login) -> tuple[str, Login]:
+def refresh_login(provider: Provider, login: Login) -> tuple[str, Login]:
     """Returns a fresh access token, and the login that asks for the next one: some providers change it each time.
 
     Raises UsageError if the provider refuses or does not answer.
     """
     grant = {"grant_type": "refresh_token", "refresh_token": login.refresh_token}
-    return _granted(login, _answer(provider.token, login, **grant, scope=provider.scope))
+    return _read_grant(login, _answer(provider.token, login, **grant, scope=provider.scope))
 
 
 def _by_device(provider: Provider, client: Login, show: Callable[[str], None]) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def _by_browser(
     return _answer(provider.token, client, **grant, code_verifier=verifier)
 
 
-def _granted(client: Login, answer: Mapping[str, Any]) -> tuple[str, Login]:
+def _read_grant(client: Login, answer: Mapping[str, Any]) -> tuple[str, Login]:
     token, refresh = answer.get("access_token"), answer.get("refresh_token") or client.refresh_token
     if not (token and refresh):
         raise _refusal("no refresh token" if token else "no access token", answer)

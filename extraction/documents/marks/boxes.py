@@ -103,10 +103,10 @@ def _look(grey: Pixels, scale: float, place: Place, scan: bool) -> tuple[float, 
         return None
     dark = np.clip((paper - part) / (paper - ink), 0.0, 1.0)
     x0, top, x1, bottom = x0 - left, top - upper, x1 - left, bottom - upper
-    square, ring = _square(dark, (x0, top, x1, bottom)), _ring(dark, (x0, top, x1, bottom))
+    square, ring = _square(dark, (x0, top, x1, bottom)), _ellipse_share(dark, (x0, top, x1, bottom))
     y, x = np.ogrid[: dark.shape[0], : dark.shape[1]]
     inner = dark[np.hypot((2 * x - x0 - x1) / (x1 - x0), (2 * y - top - bottom) / (bottom - top)) < 2 * _RADIUS]
-    if not inner.size or (square < _SIDE and ring < _RING) or (scan and _crowded(dark, (x0, top, x1, bottom))):
+    if not inner.size or (square < _SIDE and ring < _RING) or (scan and _is_crowded(dark, (x0, top, x1, bottom))):
         return None
     return square, ring, float(np.clip((inner - _GRAIN) / (_FULL - _GRAIN), 0.0, 1.0).mean())
 
@@ -125,7 +125,7 @@ def _square(dark: _Floats, place: Place) -> float:
     return min(shares)
 
 
-def _crowded(dark: _Floats, place: Place) -> bool:
+def _is_crowded(dark: _Floats, place: Place) -> bool:
     """Returns True if there is ink on more than one side of a place."""
     x0, top, x1, bottom = place
     near, far = _NEAR * (x1 - x0) + 1, _FAR * (x1 - x0) + 1
@@ -139,7 +139,7 @@ def _crowded(dark: _Floats, place: Place) -> bool:
     return second > _CROWDED or fullest > _LABELLED
 
 
-def _ring(dark: _Floats, place: Place) -> float:
+def _ellipse_share(dark: _Floats, place: Place) -> float:
     """Returns the share of the inscribed ellipse that is dark."""
     x0, top, x1, bottom = place
     shrink = np.array([[1.04], [0.96], [0.9], [0.84]]) / 2

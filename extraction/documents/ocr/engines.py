@@ -49,14 +49,14 @@ class OcrEngine:
         return OcrEngine(choice.partition(":")[0], match["languages"] or "")
 
     @property
-    def dotted(self) -> str:
+    def reader_name(self) -> str:
         """Returns the `module:class` of its reader."""
         return f"{_ROOM}.tesseract:TesseractReader" if self.name == _TESSERACT else f"{_ROOM}.rapid:RapidReader"
 
-    def missing(self) -> str:
+    def setup_advice(self) -> str:
         """Returns what to do so that the engine can work on this machine, "" if it can."""
         if self.name == "rapidocr":
-            return f"install OCR with {INSTALL}" if EXTRAS["ocr"].missing() else ""
+            return f"install OCR with {INSTALL}" if EXTRAS["ocr"].missing_packages() else ""
         installed = tesseract_languages()
         if not installed:
             return "install Tesseract (Debian: apt-get install tesseract-ocr) with its languages"

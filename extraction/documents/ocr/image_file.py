@@ -11,11 +11,11 @@ from PIL import Image
 
 from cinnabar.extraction.documents.content.builder import MAX_PICTURES, DocumentBuilder
 from cinnabar.extraction.documents.content.document import Fact
-from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.ocr.pictures import (
     TooManyPixels,
     check_pixels,
-    opened,
+    open_picture,
     orientation_of,
     picture_format,
 )
@@ -37,7 +37,7 @@ _NO_TEXT = frozenset(range(32)) - frozenset(b"\t\n\r\f")
 _FAILURES = (OSError, ValueError, SyntaxError, ArithmeticError, LookupError, TypeError, AttributeError, struct.error)
 
 
-def add_image(reading: Reading, data: bytes) -> None:
+def add_image(reading: ParseContext, data: bytes) -> None:
     """Appends an image file: a page with its picture, or, for a TIFF, one for each of its pages.
 
     Only the header is decoded, except for a TIFF with several pages. Raises DocumentError: broken, unpacked,
@@ -46,7 +46,7 @@ def add_image(reading: Reading, data: bytes) -> None:
     if data[4:8] == b"ftyp" and find_spec("pi_heif") is None:
         raise DocumentError("unsupported", f"the content is HEIC; {install_line('heic')} reads it")
     try:
-        picture = opened(data)
+        picture = open_picture(data)
         pages = _add_pages(reading.builder, picture, data)
     except TooManyPixels as error:
         raise DocumentError("unpacked", str(error)) from error

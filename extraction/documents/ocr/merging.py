@@ -56,7 +56,7 @@ class _Shift:
         return int(self.ends(np.array([place], np.int64))[0])
 
 
-def merged(document: Document, read: Sequence[tuple[Picture, PageText]]) -> Document:
+def merge_pages(document: Document, read: Sequence[tuple[Picture, PageText]]) -> Document:
     """Returns the document with the words of its pictures at the end of their parts, and without pictures.
 
     Beyond the limit of characters pages are left out, and the document is flagged `truncated`.

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from cinnabar.extraction.documents.marks.scanned import scanned_marks
 from cinnabar.extraction.documents.ocr.page_text import MAX_WORDS
 from cinnabar.extraction.documents.ocr.pictures import Pixels
-from cinnabar.extraction.documents.ocr.text_lines import rotated
+from cinnabar.extraction.documents.ocr.text_lines import rotate_points
 from cinnabar.extraction.documents.pdf.glyphs import PageWords
 from cinnabar.extraction.documents.pdf.marked_words import with_marks
 
@@ -37,7 +37,7 @@ def marked_page(
     if not found or len(found) + len(words.text) > MAX_WORDS:
         return words, box, sure
     places = np.array([mark.place or mark.box for mark in found])
-    level = rotated(places[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 2), -angle).reshape(-1, 4, 2)
+    level = rotate_points(places[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 2), -angle).reshape(-1, 4, 2)
     upright = np.concatenate([level.min(axis=1), level.max(axis=1)], axis=1).tolist()
     words = with_marks(words, [replace(mark, place=tuple(place)) for mark, place in zip(found, upright, strict=True)])
     boxes = np.concatenate([box, np.array([mark.box for mark in found]) / zoom])

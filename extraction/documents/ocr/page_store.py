@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from cinnabar.extraction.documents.ocr.page_text import PageText, unpacked
+from cinnabar.extraction.documents.ocr.page_text import PageText, unpack_page
 from cinnabar.schemas.kept_files import KeptFiles, mark_used
 
 #: The folder within an output folder.
@@ -52,7 +52,7 @@ class PageStore:
         try:
             if path.is_symlink():  # a folder from elsewhere: its pages are its own, or they count as missing
                 return None
-            page = unpacked(path.read_bytes())
+            page = unpack_page(path.read_bytes())
         except (OSError, ValueError):
             return None
         mark_used(path)
@@ -60,7 +60,7 @@ class PageStore:
 
     def put(self, document: str, picture: bytes, engine: str, page: PageText) -> None:
         """Keeps the page in a document's picture as this engine read it."""
-        self._write(document, _name(picture, engine), page.packed())
+        self._write(document, _name(picture, engine), page.pack())
 
     def pages_of(self, documents: Iterable[str]) -> PackedPages:
         """Returns the pages of these documents, to be sent to another machine."""
@@ -106,12 +106,12 @@ class CarriedPages:
         name = _name(picture, engine)
         data = self._sent.get(document, {}).get(name)
         with contextlib.suppress(ValueError):
-            return None if data is None else unpacked(data)
+            return None if data is None else unpack_page(data)
         return None
 
     def put(self, document: str, picture: bytes, engine: str, page: PageText) -> None:
         """Keeps the page in a document's picture as this engine read it."""
-        self._read[document][_name(picture, engine)] = page.packed()
+        self._read[document][_name(picture, engine)] = page.pack()
 
 
 def _name(picture: bytes, engine: str) -> str:

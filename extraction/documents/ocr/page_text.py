@@ -32,7 +32,7 @@ class PageText:
     sure: npt.NDArray[np.float32]
     damaged: bool = False
 
-    def packed(self) -> bytes:
+    def pack(self) -> bytes:
         """Returns the page as JSON."""
         stored = {
             "text": self.text,
@@ -55,8 +55,8 @@ def page_text(words: Sequence[tuple[str, str, Sequence[float], float]], damaged:
     return PageText(text, gap, np.array(box, np.float32), np.array(sure, np.float32), damaged)
 
 
-def unpacked(data: bytes) -> PageText:
-    """Returns the page that `packed` wrote.
+def unpack_page(data: bytes) -> PageText:
+    """Returns the page that `pack` wrote.
 
     Raises ValueError if a correct process could not have written it: the writer has read hostile bytes.
     """

@@ -36,7 +36,7 @@ class TooManyPixels(ValueError):
     """A picture has more pixels than `MAX_DECODED`; it was not decoded."""
 
 
-def opened(data: bytes) -> Image.Image:
+def open_picture(data: bytes) -> Image.Image:
     """Returns a picture of which only the header is read. Raises OSError or ValueError if there is none.
 
     Raises TooManyPixels before anything is decoded.
@@ -87,12 +87,12 @@ def check_pixels(picture: Image.Image) -> None:
         raise TooManyPixels(f"{width} x {height} pixels, at most {MAX_DECODED} are decoded")
 
 
-def decoded(data: bytes) -> tuple[Pixels, float, bool]:
+def decode_picture(data: bytes) -> tuple[Pixels, float, bool]:
     """Returns a picture as [H, W, 3] pixels (blue, green, red), its scale to the file's pixels, and True if cut off.
 
     Raises OSError or ValueError if it cannot be decoded. The missing end of a damaged file is grey.
     """
-    picture, damaged = opened(data), False
+    picture, damaged = open_picture(data), False
     turn, (wide, high) = _TURNS.get(orientation_of(picture)), picture.size
     scale = min(1.0, max(_MAX_SIDE / max(wide, high), _MIN_SHORT / min(wide, high)))
     if scale < 1.0 and picture.format == "JPEG":
@@ -102,7 +102,7 @@ def decoded(data: bytes) -> tuple[Pixels, float, bool]:
         picture.load()
     except (OSError, SyntaxError):
         damaged = True
-        picture = opened(data)
+        picture = open_picture(data)
         ImageFile.LOAD_TRUNCATED_IMAGES = True
         try:
             picture.load()

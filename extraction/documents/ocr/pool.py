@@ -18,14 +18,14 @@ from cinnabar.extraction.documents.content.document import Document, Fact, Pictu
 from cinnabar.extraction.documents.content.language import language_of
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ocr.engines import OcrEngine
-from cinnabar.extraction.documents.ocr.merging import merged
+from cinnabar.extraction.documents.ocr.merging import merge_pages
 from cinnabar.extraction.documents.ocr.page_store import PageKeeper
-from cinnabar.extraction.documents.ocr.page_text import PageText, unpacked
+from cinnabar.extraction.documents.ocr.page_text import PageText, unpack_page
 from cinnabar.extraction.documents.ocr.worker import ANSWER, TEXT
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.facts import LANGUAGE
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 #: Seconds of wall clock and of processor time for a picture. A dense page takes 2.5 s of one core; on a machine with
 #: eight busy processes to a core one took more than 90 s of wall clock.
@@ -81,7 +81,7 @@ class _PictureReader(WorkerProcess):
         if kind != TEXT:
             return _FAILURES.get(answer.decode("ascii", "replace"), Unread.FAILED)
         try:
-            return unpacked(answer)
+            return unpack_page(answer)
         except ValueError as error:
             raise WorkerDied(f"the answer is malformed: {error}") from error
 
@@ -125,22 +125,22 @@ class OcrPool:
         self._workers, self._time_limit, self._reader = workers, time_limit, reader
         limits = [str(min(time_limit, PROCESSOR_SECONDS)), str(memory_limit)]
         module = "cinnabar.extraction.documents.ocr.worker"
-        self._command = [sys.executable, "-P", "-m", module, reader or self._engine.dotted, *limits]
+        self._command = [sys.executable, "-P", "-m", module, reader or self._engine.reader_name, *limits]
         self._pool = WorkerPool[_PictureReader](workers, "OCR")
 
     def close(self) -> None:
         """Ends all processes; pages in progress stay empty."""
         self._pool.close()
 
-    def filled(self, document: Document) -> Document | DocumentError:
+    def fill(self, document: Document) -> Document | DocumentError:
         """Returns the document with the words of its pictures, or the error `image_only` if it has no word at all."""
         if not document.pictures:
             return document
-        missing = self._missing()
+        missing = self._why_off()
         read = [] if missing else self._read(document)
         unread = {page for _, page in read if isinstance(page, Unread)}
         pages = [(picture, page) for picture, page in read if isinstance(page, PageText)]
-        whole = merged(document, pages)
+        whole = merge_pages(document, pages)
         flags = set(whole.flags)
         if unread - {Unread.BEYOND}:
             flags.add("ocr_failed")
@@ -156,11 +156,11 @@ class OcrPool:
             flags.discard("no_text_pages")
         return replace(whole, flags=tuple(sorted(flags)), facts=_with_language(whole))
 
-    def _missing(self) -> str:
+    def _why_off(self) -> str:
         """Returns why no picture is read, "" if OCR works."""
         if self._choice == "never":
             return "there are images and no text; --ocr auto reads them"
-        if self._reader is None and (needed := self._engine.missing()):
+        if self._reader is None and (needed := self._engine.setup_advice()):
             return f"there are images and no text; {needed}"
         return ""
 
@@ -168,7 +168,7 @@ class OcrPool:
     def _why_empty(read: list[_PageResult]) -> str:
         counts = {reason: read.count(reason) for reason in Unread}
         unread = [f"{count} {reason.value}" for reason, count in counts.items() if count]
-        return f"OCR found no text in {counted(len(read), 'image')}" + (f": {', '.join(unread)}" if unread else "")
+        return f"OCR found no text in {with_noun(len(read), 'image')}" + (f": {', '.join(unread)}" if unread else "")
 
     def _read(self, document: Document) -> list[tuple[Picture, _PageResult]]:
         """Returns the pictures of a document with their words.
@@ -196,12 +196,12 @@ class OcrPool:
             return known
         if budget.spent:
             return Unread.BEYOND
-        page = self._asked(picture, budget)
+        page = self._ask(picture, budget)
         if self._pages is not None and isinstance(page, PageText):
             self._pages.put(document, picture, engine, page)
         return page
 
-    def _asked(self, picture: bytes, budget: _Budget) -> _PageResult:
+    def _ask(self, picture: bytes, budget: _Budget) -> _PageResult:
         worker = self._pool.take()
         try:
             worker = worker or self._pool.start(self._made())

@@ -19,9 +19,16 @@ from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.ocr.detector import LineDetector
 from cinnabar.extraction.documents.ocr.page_marks import marked_page
 from cinnabar.extraction.documents.ocr.page_text import MAX_WORDS, NO_TEXT, PageText, page_text
-from cinnabar.extraction.documents.ocr.pictures import Pixels, decoded
+from cinnabar.extraction.documents.ocr.pictures import Pixels, decode_picture
 from cinnabar.extraction.documents.ocr.tesseract import TesseractReader
-from cinnabar.extraction.documents.ocr.text_lines import TextLine, aligned, corners, page_angle, rotated, strip
+from cinnabar.extraction.documents.ocr.text_lines import (
+    TextLine,
+    align_lines,
+    corners,
+    page_angle,
+    rotate_points,
+    strip,
+)
 from cinnabar.extraction.documents.pdf.glyphs import PageWords
 from cinnabar.extraction.documents.pdf.layout import linearise
 
@@ -51,15 +58,15 @@ class RapidReader:
 
     def read(self, data: bytes) -> PageText:
         """Returns the words and marks of an encoded picture. Raises OSError or ValueError if it cannot be decoded."""
-        pixels, scale, damaged = decoded(data)
+        pixels, scale, damaged = decode_picture(data)
         lines = self._detect(pixels)
         if not lines:
             return PageText(NO_TEXT.text, NO_TEXT.gap, NO_TEXT.box, NO_TEXT.sure, damaged)
         angle = page_angle(lines)
-        lines = aligned(lines, angle)
+        lines = align_lines(lines, angle)
         if self._on_its_head(pixels, lines, angle):
             angle = (angle + 180) % 360
-            lines = [line.turned(180) for line in lines]
+            lines = [line.turn(180) for line in lines]
         lines, words = self._either_way(pixels, lines, angle)
         page = _page(lines, words, angle, pixels, scale, damaged)
         expected = _SPARSE * sum(line.length / line.height for line in lines)
@@ -79,7 +86,7 @@ class RapidReader:
         along = [line for line in lines if abs((line.angle - angle + 180) % 360 - 180) < 45]
         middling = sorted(along, key=lambda line: abs(line.length - 10 * line.height))[:_TRIED]
         upright = _mean(self._words(pixels, middling))
-        return upright < _SETTLED and _mean(self._words(pixels, [line.turned(180) for line in middling])) > upright
+        return upright < _SETTLED and _mean(self._words(pixels, [line.turn(180) for line in middling])) > upright
 
     def _either_way(
         self, pixels: Pixels, lines: Sequence[TextLine], angle: float
@@ -87,7 +94,7 @@ class RapidReader:
         """Returns the lines with their words; those across the page are read in the direction that reads better."""
         chosen, words = list(lines), self._words(pixels, lines)
         across = [number for number, line in enumerate(lines) if _quarter(line, angle) % 2]
-        reverse = [lines[number].turned(180) for number in across]
+        reverse = [lines[number].turn(180) for number in across]
         for number, line, reversed_words in zip(across, reverse, self._words(pixels, reverse), strict=True):
             if _mean([reversed_words]) > _mean([words[number]]):
                 chosen[number], words[number] = line, reversed_words
@@ -128,7 +135,7 @@ def _page(
     shape = np.stack([corners(line, word.first, word.last) for line, word in kept])
     # The layout has measures in points: here a line is 12 points high.
     zoom = 12.0 / float(np.median([line.height for line, _ in kept]))
-    upright = rotated(shape.reshape(-1, 2), -angle).reshape(-1, 4, 2) * zoom
+    upright = rotate_points(shape.reshape(-1, 2), -angle).reshape(-1, 4, 2) * zoom
     page = PageWords(
         text=[clean(word.text) for _, word in kept],
         box=np.concatenate([upright.min(axis=1), upright.max(axis=1)], axis=1),

@@ -17,8 +17,8 @@ import numpy as np
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.ocr.page_marks import marked_page
 from cinnabar.extraction.documents.ocr.page_text import MAX_WORDS, PageText, page_text
-from cinnabar.extraction.documents.ocr.pictures import Pixels, decoded
-from cinnabar.extraction.documents.ocr.text_lines import rotated
+from cinnabar.extraction.documents.ocr.pictures import Pixels, decode_picture
+from cinnabar.extraction.documents.ocr.text_lines import rotate_points
 from cinnabar.extraction.documents.pdf.glyphs import PageWords
 from cinnabar.extraction.documents.pdf.layout import linearise
 from cinnabar.extraction.documents.processes.serving import end_with
@@ -56,7 +56,7 @@ class TesseractReader:
 
     def read(self, data: bytes) -> PageText:
         """Returns the words and marks of an encoded picture. Raises OSError or ValueError if it cannot be decoded."""
-        pixels, scale, damaged = decoded(data)
+        pixels, scale, damaged = decode_picture(data)
         grey = np.asarray(cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY), np.uint8)
         words, turns = self._upright(grey)
         if not words:
@@ -67,7 +67,7 @@ class TesseractReader:
         shape = np.stack([np.stack(side, axis=1) for side in sides], axis=1)
         zoom = 12.0 / max(float(np.median(bottom - top)) + 2 * taller, 1.0)
         lean = _lean(words)
-        level = rotated(shape.mean(axis=1), -lean) - shape.mean(axis=1)
+        level = rotate_points(shape.mean(axis=1), -lean) - shape.mean(axis=1)
         upright = np.stack([x0, top - taller, x1, bottom + taller], axis=1) + np.tile(level, 2)
         text = [word.text for word in words]
         rtl = np.array([unicodedata.bidirectional(word[0]) in ("R", "AL") for word in text])

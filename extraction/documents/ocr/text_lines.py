@@ -31,7 +31,7 @@ class TextLine:
     height: float
     angle: float
 
-    def turned(self, degrees: float) -> TextLine:
+    def turn(self, degrees: float) -> TextLine:
         """Returns the same rectangle, read at another angle that differs by a multiple of 90 degrees."""
         sideways = round(degrees / 90) % 2 == 1
         length, height = (self.height, self.length) if sideways else (self.length, self.height)
@@ -57,7 +57,7 @@ def page_angle(lines: Sequence[TextLine]) -> float:
     return middle + float(near[kept][order][np.searchsorted(total, total[-1] / 2)])
 
 
-def aligned(lines: Sequence[TextLine], angle: float) -> list[TextLine]:
+def align_lines(lines: Sequence[TextLine], angle: float) -> list[TextLine]:
     """Returns the lines of a page with this angle, each read along it or, if its shape says so, across it.
 
     A rectangle about as long as high has no direction of its own, so it is read along the page's.
@@ -67,9 +67,9 @@ def aligned(lines: Sequence[TextLine], angle: float) -> list[TextLine]:
         off = (line.angle - angle + 45) % 360 // 90 * 90  # quarter turns away from the page's direction
         across = off in (90, 270)
         if across and line.length < _TELLING * line.height:
-            turned.append(line.turned(-off))
+            turned.append(line.turn(-off))
         elif off == 180:
-            turned.append(line.turned(180))
+            turned.append(line.turn(180))
         else:
             turned.append(line)
     return turned
@@ -104,7 +104,7 @@ def corners(line: TextLine, first: float, last: float) -> _Floats:
     return np.stack([line.x + along * cos - down * sin, line.y + along * sin + down * cos], axis=1)
 
 
-def rotated(points: _Floats, degrees: float) -> _Floats:
+def rotate_points(points: _Floats, degrees: float) -> _Floats:
     """Returns points [N, 2] rotated clockwise around the origin."""
     cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     return np.stack([points[:, 0] * cos - points[:, 1] * sin, points[:, 0] * sin + points[:, 1] * cos], axis=1)

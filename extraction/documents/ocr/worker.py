@@ -20,8 +20,8 @@ from typing import Protocol
 import orjson
 
 from cinnabar.extraction.documents.ocr.page_text import PageText
+from cinnabar.extraction.documents.processes.frames import MAGIC
 from cinnabar.extraction.documents.processes.serving import allow_processor_time, limit, parent_pipes
-from cinnabar.extraction.documents.processes.wire import MAGIC
 
 #: The letter, the seconds and the length before an answer.
 ANSWER = struct.Struct("<cdQ")
@@ -60,7 +60,7 @@ def _processor_seconds() -> float:
 
 def _answer(reader: PictureReader, picture: bytes) -> tuple[bytes, bytes]:
     try:
-        return TEXT, reader.read(picture).packed()
+        return TEXT, reader.read(picture).pack()
     # The boundary of the process: an error concerns only this picture. Its message may hold text of the document, its
     # type does not.
     except Exception as error:

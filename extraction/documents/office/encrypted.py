@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 
-from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.formats import content_format
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
 from cinnabar.schemas.errors import DocumentError
 
@@ -13,13 +13,13 @@ from cinnabar.schemas.errors import DocumentError
 _KNOWN = "VelvetSweatshop"
 
 
-def add_encrypted(reading: Reading, data: bytes) -> None:
+def add_encrypted(reading: ParseContext, data: bytes) -> None:
     """Appends an encrypted office file. Raises DocumentError: password if none of the passwords opens it, broken."""
-    inside = decrypted(reading, data)
+    inside = decrypt(reading, data)
     reading.read(content_format(inside, reading.name).reader(), inside)
 
 
-def decrypted(reading: Reading, data: bytes) -> bytes:
+def decrypt(reading: ParseContext, data: bytes) -> bytes:
     """Returns an encrypted office file without its encryption. Raises DocumentError: password, broken, unpacked."""
     # Cold start: the library imports much, and few files need it.
     import msoffcrypto

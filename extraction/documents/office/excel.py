@@ -11,9 +11,9 @@ from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
 
-from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes
-from cinnabar.extraction.documents.content.raised import joined
+from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.content.raised import join_runs
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.number_formats import GENERAL, NumberFormat, number_format
 from cinnabar.extraction.documents.office.package import Package, below, child, level_of, local, value_of, xml_tree
@@ -29,7 +29,7 @@ _DIFFERENT = {"first": "differentFirst", "even": "differentOddEven"}
 _MAX_SHEETS, _MAX_STRINGS, _MAX_FORMATS = 2000, 4_000_000, 70_000
 
 
-def add_excel(reading: Reading, data: bytes) -> None:
+def add_excel(reading: ParseContext, data: bytes) -> None:
     """Appends a workbook. Raises DocumentError: broken if it names no sheets."""
     package = Package(reading, data)
     main, root = package.main("xl/workbook.xml", "the Excel file has no workbook part")
@@ -52,20 +52,20 @@ def add_excel(reading: Reading, data: bytes) -> None:
 class _Workbook:
     """The parts that all sheets share: strings, formats, and the count of cells."""
 
-    def __init__(self, reading: Reading, package: Package, root: Any, main: str) -> None:
+    def __init__(self, reading: ParseContext, package: Package, root: Any, main: str) -> None:
         self._reading, self._package = reading, package
         settings = child(root, "workbookPr")
         self._from_1904 = settings is not None and value_of(settings, "date1904") in ("1", "true")
         self._strings: list[str] = []
-        for name in package.related(main, "sharedStrings"):
-            self._strings += self._shared(name)
+        for name in package.related_members(main, "sharedStrings"):
+            self._strings += self._shared_texts(name)
         self._persons = {
             one.get("id") or "": one.get("displayName") or ""
-            for name in package.related(main, "person")
+            for name in package.related_members(main, "person")
             if (persons := package.tree(name)) is not None
             for one in below(persons, "person")
         }
-        self._formats = [one for name in package.related(main, "styles") for one in self._styles(name)]
+        self._formats = [one for name in package.related_members(main, "styles") for one in self._styles(name)]
         self._count = CellCount(reading)
         self.inner = InnerFiles(reading, package)
 
@@ -90,7 +90,7 @@ class _Workbook:
                 if relation.outside or relation.target not in self._package:
                     continue
                 if relation.kind == "drawing":
-                    self._drawing(relation.target, rows.text)
+                    self._read_drawing(relation.target, rows.text)
                 elif relation.kind in ("comments", "threadedComment"):
                     notes += self._comments(relation.target)
                 elif relation.kind in ("package", "oleObject"):
@@ -101,7 +101,7 @@ class _Workbook:
             notes = [one for one in notes if f"comment at {one[0]}" not in threaded]
             add_notes(self._reading, f"Comments of {name}", notes)
 
-    def _shared(self, name: str) -> Iterator[str]:
+    def _shared_texts(self, name: str) -> Iterator[str]:
         for at, item in enumerate(self._elements(self._package.read(name), "si")):
             if at >= _MAX_STRINGS:
                 self._reading.builder.flags.add("truncated")
@@ -181,7 +181,7 @@ class _Workbook:
         if kind == "b":
             return "TRUE" if held.strip() == "1" else "FALSE"
         if kind in ("str", "e", "d"):
-            return self._written(_unescaped(held), cell)
+            return self._written(_unescape(held), cell)
         try:
             number = int(held) if held.lstrip("-").isdecimal() and len(held) <= 40 else float(held)
         except ValueError:
@@ -220,7 +220,7 @@ class _Workbook:
             comments.append((f"comment at {one.get('ref')}" if threaded else one.get("ref") or "", content))
         return comments
 
-    def _drawing(self, name: str, text: MarkedText) -> None:
+    def _read_drawing(self, name: str, text: MarkedText) -> None:
         """Appends the text boxes of a sheet, and mentions its pictures."""
         root = self._package.tree(name)
         if root is None:
@@ -268,10 +268,10 @@ def _rich_text(element: Any) -> str:
             pieces.append((one.text or "", 0))
         elif name == "r":
             pieces += [(part.text or "", level_of(one)) for part in one if local(part) == "t"]
-    return _unescaped(pieces[0][0] if len(pieces) == 1 else joined(pieces))
+    return _unescape(pieces[0][0] if len(pieces) == 1 else join_runs(pieces))
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
 
 

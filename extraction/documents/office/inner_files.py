@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import posixpath
 
-from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.inner_files import add_content
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.office.package import Package, Relation
 from cinnabar.schemas.errors import DocumentError
 
@@ -17,7 +17,7 @@ _OLE = b"\xd0\xcf\x11\xe0"
 class InnerFiles:
     """The files that a document refers to, each once, in the order of their first mention."""
 
-    def __init__(self, reading: Reading, package: Package) -> None:
+    def __init__(self, reading: ParseContext, package: Package) -> None:
         self._reading, self._package = reading, package
         self._names: dict[str, None] = {}
 

@@ -67,9 +67,9 @@ class Numbering:
         if number not in self._instances:
             return ""
         at = int(level) if level.isdecimal() and int(level) < _LEVELS else 0
-        return self._counted(number, at)
+        return self._count(number, at)
 
-    def _counted(self, number: str, at: int) -> str:
+    def _count(self, number: str, at: int) -> str:
         known, overrides = self._instances[number]
         if number not in known.begun:
             known.begun.add(number)
@@ -88,11 +88,11 @@ class Numbering:
             return "• "
         if own.form == "none":
             return ""
-        shown = _PLACE.sub(lambda place: _spelled(known, int(place[1]) - 1), own.text)
+        shown = _PLACE.sub(lambda place: _spell(known, int(place[1]) - 1), own.text)
         return f"{shown} " if shown.strip() else ""
 
 
-def _spelled(known: _List, level: int) -> str:
+def _spell(known: _List, level: int) -> str:
     number, form = known.counts[level], known.levels[level].form
     if number is None:
         return ""

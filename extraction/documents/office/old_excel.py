@@ -10,9 +10,9 @@ from typing import Any
 import olefile
 import python_calamine
 
-from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.content.zipped import open_zip, read_member
-from cinnabar.extraction.documents.office.encrypted import decrypted
+from cinnabar.extraction.documents.office.encrypted import decrypt
 from cinnabar.extraction.documents.office.number_formats import GENERAL
 from cinnabar.extraction.documents.office.sheet_text import CellCount, sheet_rows
 from cinnabar.schemas.errors import DocumentError
@@ -29,7 +29,7 @@ _CLAIM, _LONG_CLAIM, _SHORT_CLAIM = 0x0200, struct.Struct("<2L2H"), struct.Struc
 _MAX_RECTANGLE = 8 << 20
 
 
-def add_old_excel(reading: Reading, data: bytes) -> None:
+def add_old_excel(reading: ParseContext, data: bytes) -> None:
     """Appends a workbook. Raises DocumentError: password, broken."""
     if data.startswith(b"PK"):
         # The library unpacks the members itself; their sizes are counted before.
@@ -37,7 +37,7 @@ def add_old_excel(reading: Reading, data: bytes) -> None:
             for entry in archive.infolist():
                 read_member(archive, entry, reading.count)
     elif _check_extent(data):
-        data = decrypted(reading, data)
+        data = decrypt(reading, data)
         _check_extent(data)
     try:
         workbook = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
-from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, part_text
-from cinnabar.extraction.documents.content.raised import joined
+from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.content.raised import join_runs
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.package import Package, below, child, local, value_of
 from cinnabar.extraction.documents.office.sheet_text import CellCount, column_name, sheet_rows
@@ -30,7 +30,7 @@ _MAX_PARENTS = 16
 _ROWS = ("table-row", "table-header-rows", "table-rows", "table-row-group")
 
 
-def add_open_document(reading: Reading, data: bytes) -> None:
+def add_open_document(reading: ParseContext, data: bytes) -> None:
     """Appends a file of OpenDocument. Raises DocumentError: password, broken."""
     package = Package(reading, data)
     manifest = package.tree("META-INF/manifest.xml")
@@ -77,7 +77,7 @@ def _told_by_styles(roots: Sequence[Any], *properties: str) -> dict[tuple[str, s
 class _OpenDocument:
     """The content of an OpenDocument file."""
 
-    def __init__(self, reading: Reading, package: Package, root: Any, styles: Any) -> None:
+    def __init__(self, reading: ParseContext, package: Package, root: Any, styles: Any) -> None:
         self._reading, self._styles, self._package = reading, styles, package
         shown = _told_by_styles((styles, root), "visibility", "display")
         self._hidden = {key for key, value in shown.items() if value in ("none", "false", "hidden")}
@@ -163,14 +163,14 @@ class _OpenDocument:
         columns = (
             value_of(one, "visibility") in ("collapse", "filter")
             for one in below(table, "table-column")
-            for _ in range(_repeated(one, "number-columns-repeated"))
+            for _ in range(_repeats(one, "number-columns-repeated"))
         )
         unseen_columns = {at for at, hidden in enumerate(islice(columns, _MAX_REPEATED), 1) if hidden}
         with sheet_rows(count, name, hidden) as rows:
             number = 1
             rows.page_lines(self._page_lines("header"), "header")
             for row in _rows(table):
-                repeated = _repeated(row, "number-rows-repeated")
+                repeated = _repeats(row, "number-rows-repeated")
                 unseen = value_of(row, "visibility") in ("collapse", "filter")
                 cells = [] if unseen and not self._reading.settings.hidden else self._row(row, number, unseen_columns)
                 if unseen and "".join(row.itertext()).strip():
@@ -199,7 +199,7 @@ class _OpenDocument:
         for cell in row:
             if local(cell) not in ("table-cell", "covered-table-cell"):
                 continue
-            repeated = _repeated(cell, "number-columns-repeated")
+            repeated = _repeats(cell, "number-columns-repeated")
             self._label = f"{column_name(column)}{number}" if column <= _MAX_REPEATED else ""
             text = " ".join(filter(None, (line.strip() for line in self._lines(cell))))
             # Files of other programs may hold the value alone.
@@ -274,7 +274,7 @@ class _OpenDocument:
     def _inline(self, element: Any, boxes: list[Any]) -> str:
         out: list[tuple[str, int]] = []
         self._collect(element, out, boxes)
-        return joined(out)
+        return join_runs(out)
 
     def _collect(self, element: Any, out: list[tuple[str, int]], boxes: list[Any], around: int = 0) -> None:
         level = self._levels.get(("text", value_of(element, "style-name") or ""), around) if self._levels else 0
@@ -329,7 +329,7 @@ def _hides(element: Any) -> bool:
     return local(element) == "hidden-paragraph" and value_of(element, "is-hidden") == "true"
 
 
-def _repeated(element: Any, key: str) -> int:
+def _repeats(element: Any, key: str) -> int:
     text = value_of(element, key) or "1"
     return max(1, int(text)) if text.isdecimal() and len(text) < 10 else 1
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from lxml import etree  # type: ignore[import-untyped]
 
-from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.content.zipped import open_zip, read_member
 from cinnabar.schemas.errors import DocumentError
 
@@ -33,7 +33,7 @@ class Relation:
 class Package:
     """The members of an office file. Every unpacked byte counts within the bounds of the reading."""
 
-    def __init__(self, reading: Reading, data: bytes) -> None:
+    def __init__(self, reading: ParseContext, data: bytes) -> None:
         self._reading = reading
         self._archive = open_zip(data)
         # The last of equal names is the one that office programs read.
@@ -93,7 +93,7 @@ class Package:
                 break
         return relations
 
-    def related(self, name: str, kind: str) -> list[str]:
+    def related_members(self, name: str, kind: str) -> list[str]:
         """Returns the members that this one is related to in this way, each once."""
         relations = self.relations(name).values()
         return list(dict.fromkeys(one.target for one in relations if one.kind == kind and not one.outside))
@@ -104,7 +104,7 @@ class Package:
         Raises DocumentError("broken", missing) without such a member.
         """
         self.add_properties()
-        names = self.related("", "officeDocument")
+        names = self.related_members("", "officeDocument")
         name = names[0] if names and names[0] in self else otherwise
         root = self.tree(name)
         if root is None:

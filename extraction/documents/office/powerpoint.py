@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import add_notes, part_text
-from cinnabar.extraction.documents.content.raised import joined
+from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.content.raised import join_runs
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.package import Package, below, child, chosen, local, value_at, value_of
 from cinnabar.extraction.documents.plain.rows import table_lines
@@ -19,7 +19,7 @@ _TITLES = ("title", "ctrTitle")
 _REPEATED = ("sldNum", "dt", "hdr", "ftr", "sldImg")
 
 
-def add_powerpoint(reading: Reading, data: bytes) -> None:
+def add_powerpoint(reading: ParseContext, data: bytes) -> None:
     """Appends a presentation. Raises DocumentError: broken if it has no slides' list."""
     package = Package(reading, data)
     main, root = package.main("ppt/presentation.xml", "the PowerPoint file has no presentation part")
@@ -45,7 +45,7 @@ def add_powerpoint(reading: Reading, data: bytes) -> None:
 class _Slide:
     """One slide of a presentation."""
 
-    def __init__(self, reading: Reading, package: Package, inner: InnerFiles, member: str, number: int) -> None:
+    def __init__(self, reading: ParseContext, package: Package, inner: InnerFiles, member: str, number: int) -> None:
         self._reading, self._package, self._inner, self._number = reading, package, inner, number
         self._member = member
         self._relations = package.relations(member)
@@ -141,6 +141,6 @@ def _paragraphs(element: Any) -> Iterator[str]:
                 pieces.append((one.text or "", -1 if shift[:1] == "-" else int(shift.strip("0%") != "")))
             elif name in ("br", "tab"):
                 pieces.append(("\n" if name == "br" else "\t", 0))
-        for line in joined(pieces).split("\n"):
+        for line in join_runs(pieces).split("\n"):
             if line.strip():
                 yield line.strip()

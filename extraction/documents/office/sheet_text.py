@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from cinnabar.extraction.documents.content.builder import clean
-from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.plain.rows import marked_row, widths
 
 #: Cells with content that are read of a workbook; two busy cores read 60,000 a second.
@@ -24,7 +24,7 @@ WIDEST = 16_384
 class CellCount:
     """The number of cells that were read from all sheets of a workbook."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: ParseContext) -> None:
         self.reading = reading
         self.cells = 0
 

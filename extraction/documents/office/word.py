@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, part_text
-from cinnabar.extraction.documents.content.raised import joined
+from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.content.raised import join_runs
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.numbering import Numbering
 from cinnabar.extraction.documents.office.package import Package, below, child, chosen, is_on, level_of, local, value_of
@@ -28,29 +28,29 @@ _UNPRINTED = ("SET", "ASK")
 _MAX_ROWS = 100_000
 
 
-def add_word(reading: Reading, data: bytes) -> None:
+def add_word(reading: ParseContext, data: bytes) -> None:
     """Appends a Word document. Raises DocumentError: broken if it has no body."""
     package = Package(reading, data)
     main, root = package.main("word/document.xml", "the Word file has no document part")
     with part_text(reading) as text:
-        word = _WordReader(reading, package, text, _numbering(package, main))
-        for name in package.related(main, "header"):
+        word = _WordReader(reading, package, text, _read_numbering(package, main))
+        for name in package.related_members(main, "header"):
             word.add_member(name)
         text.blank()
         word.add(root, main)
         text.blank()
-        for name in package.related(main, "footer"):
+        for name in package.related_members(main, "footer"):
             word.add_member(name)
     for kind, title in (("footnotes", "Footnotes"), ("endnotes", "Endnotes"), ("comments", "Comments")):
-        add_notes(reading, title, [note for name in package.related(main, kind) for note in word.notes(name)])
+        add_notes(reading, title, [note for name in package.related_members(main, kind) for note in word.notes(name)])
     word.inner.add()
 
 
-def _numbering(package: Package, main: str) -> Numbering:
+def _read_numbering(package: Package, main: str) -> Numbering:
     """Returns the document's lists; most documents have none, and their styles are not read."""
     trees: list[Any] = []
     for kind in ("numbering", "styles"):
-        name = next(iter(package.related(main, kind)), "")
+        name = next(iter(package.related_members(main, kind)), "")
         trees.append(package.tree(name) if name and None not in trees else None)
     return Numbering(*trees)
 
@@ -58,7 +58,7 @@ def _numbering(package: Package, main: str) -> Numbering:
 class _WordReader:
     """The members of a Word document that hold text."""
 
-    def __init__(self, reading: Reading, package: Package, text: MarkedText, lists: Numbering) -> None:
+    def __init__(self, reading: ParseContext, package: Package, text: MarkedText, lists: Numbering) -> None:
         self._reading, self._package, self._text, self._lists = reading, package, text, lists
         self._paragraphs = self._tables = 0
         self._member = ""
@@ -138,7 +138,7 @@ class _WordReader:
     def _inline(self, element: Any, boxes: list[Any]) -> str:
         out: list[tuple[str, int]] = []
         self._collect(element, out, boxes)
-        return joined(out)
+        return join_runs(out)
 
     def _collect(self, element: Any, out: list[tuple[str, int]], boxes: list[Any]) -> None:
         for one in element:

@@ -82,7 +82,7 @@ def page_entries(page: Any, form: Any, groups: set[str]) -> PageEntries:
     count = pdfium.FPDFPage_GetAnnotCount(page)
     entries.cut = count > MAX_ANNOTATIONS
     for index in range(min(count, MAX_ANNOTATIONS)):
-        with _opened(page, index) as annotation:
+        with _open_annotation(page, index) as annotation:
             if not annotation:
                 continue
             kind = pdfium.FPDFAnnot_GetSubtype(annotation)
@@ -106,7 +106,7 @@ def page_entries(page: Any, form: Any, groups: set[str]) -> PageEntries:
 
 
 @contextmanager
-def _opened(page: Any, index: int) -> Iterator[Any]:
+def _open_annotation(page: Any, index: int) -> Iterator[Any]:
     annotation = pdfium.FPDFPage_GetAnnot(page, index)
     try:
         yield annotation

@@ -33,7 +33,7 @@ _TICKS = frozenset("xX×✓✔✗✘✕✖•●■√☒☑")
 def drawn_shapes(page: Any, frame: Frame) -> _Floats:
     """Returns the boxes [N, 4] of the first shapes that are drawn on a page, as displayed."""
     shapes = _shapes(page, pdfium.FPDFPage_CountObjects, pdfium.FPDFPage_GetObject, PdfMatrix())
-    return frame.displayed([*islice(shapes, _MAX_SHAPES)])
+    return frame.to_display([*islice(shapes, _MAX_SHAPES)])
 
 
 def drawn_marks(page: Any, frame: Frame, words: PageWords, buttons: _Floats, sides: _Floats) -> list[Mark]:
@@ -117,7 +117,7 @@ def _symbols(page: Any, frame: Frame, words: PageWords, asked: npt.NDArray[np.bo
             unknown = "\ue000" <= words.text[at] <= "\uf8ff" or words.text[at] == "\ufffd"
             if (unknown or b"ding" in name.value.lower()) and pdfium.FPDFText_GetCharBox(text_page, first, *sides):
                 left, right, bottom, top = (side.value for side in sides)
-                x0, y0, x1, y1 = frame.displayed([[left, top, right, bottom]])[0].tolist()
+                x0, y0, x1, y1 = frame.to_display([[left, top, right, bottom]])[0].tolist()
                 yield at, (x0, y0, x1, y1)
     finally:
         pdfium.FPDFText_ClosePage(text_page)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pypdfium2.raw as pdfium
 
-from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.inner_files import add_content
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.pdf.strings import string_of
 from cinnabar.schemas.errors import DocumentError
 
@@ -37,7 +37,7 @@ def name_of_file(one: Any) -> str:
     return string_of(pdfium.FPDFAttachment_GetName, one)[:1024]
 
 
-def add_files(reading: Reading, files: Iterable[Any], closed: bool) -> None:
+def add_files(reading: ParseContext, files: Iterable[Any], closed: bool) -> None:
     """Appends each embedded file as a part; a fault of one is a flag of the document.
 
     The first electronic invoice among them comes before all others. closed: the others are only named.
@@ -55,7 +55,7 @@ def add_files(reading: Reading, files: Iterable[Any], closed: bool) -> None:
             add_content(reading, b"", name)
         else:
             try:
-                data = _unpacked(reading, one)
+                data = _unpack(reading, one)
             except DocumentError as error:
                 builder.flags.add(f"attachment_{error.code}")
             else:
@@ -75,12 +75,12 @@ def is_portfolio(data: bytes) -> bool:
     return False
 
 
-def _is_invoice(reading: Reading, one: Any, name: str, media_type: str) -> bool:
+def _is_invoice(reading: ParseContext, one: Any, name: str, media_type: str) -> bool:
     """Returns whether an embedded file is an electronic invoice; files of other names and types are not opened."""
     if reading.settings.careful or not (name.lower().endswith(".xml") or media_type.endswith("/xml")):
         return False
     try:
-        data = _unpacked(reading, one)
+        data = _unpack(reading, one)
     except DocumentError:
         return False
     # Cold start: only invoices need the parser of XML.
@@ -90,7 +90,7 @@ def _is_invoice(reading: Reading, one: Any, name: str, media_type: str) -> bool:
     return is_invoice(data)
 
 
-def _unpacked(reading: Reading, one: Any) -> bytes:
+def _unpack(reading: ParseContext, one: Any) -> bytes:
     size = ctypes.c_ulong()
     if not pdfium.FPDFAttachment_GetFile(one, None, 0, size):
         raise DocumentError("broken", "the embedded file cannot be read")

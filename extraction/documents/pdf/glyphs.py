@@ -95,7 +95,7 @@ class Frame:
         width, height = self.right - self.left, self.top - self.bottom
         return (height, width) if self.rotation % 2 else (width, height)
 
-    def displayed(self, box: npt.ArrayLike) -> _Floats:
+    def to_display(self, box: npt.ArrayLike) -> _Floats:
         """Returns boxes [N, 4] (left, top, right, bottom) in user space, y upwards, as displayed, y downwards."""
         x0, y1, x1, y0 = np.asarray(box, np.float64).reshape(-1, 4).T
         if self.rotation == 1:
@@ -109,7 +109,7 @@ class Frame:
         return np.stack(sides, axis=1)
 
 
-def turned(box: _Floats, turn: _Ints) -> _Floats:
+def turn_boxes(box: _Floats, turn: _Ints) -> _Floats:
     """Returns boxes rotated so that text of `turn` quarter turns runs to the right.
 
     box: [N, 4] as displayed; turn: [N]. The origin is arbitrary, the same for all boxes of one turn.
@@ -144,7 +144,7 @@ def page_words(text_page: Any, frame: Frame, limit: int, scan: bool = False) -> 
         return PageWords.none()
     buffer = np.zeros((count, 4), np.float32)
     deque(map(_get_box, repeat(address), owner.tolist(), (buffer.ctypes.data + 16 * owner).tolist()), maxlen=0)
-    box = frame.displayed(np.clip(np.nan_to_num(buffer[owner].astype(np.float64)), -1e6, 1e6))
+    box = frame.to_display(np.clip(np.nan_to_num(buffer[owner].astype(np.float64)), -1e6, 1e6))
 
     # Runs between blanks share one angle.
     run_start = np.flatnonzero(np.diff(at, prepend=-2) > 1)
@@ -156,7 +156,7 @@ def page_words(text_page: Any, frame: Frame, limit: int, scan: bool = False) -> 
         angle += np.pi * (size < 0)
     turn = _quarter_turns(angle, frame.rotation)[run]
 
-    seen = turned(box, turn)
+    seen = turn_boxes(box, turn)
     if (accents := _compose(code, seen)).any():
         code, owner, run, turn = code[~accents], owner[~accents], run[~accents], turn[~accents]
         box, seen = box[~accents], seen[~accents]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.extraction.documents.pdf.bidi import read_line
-from cinnabar.extraction.documents.pdf.glyphs import OBLIQUE, PageWords, turned
+from cinnabar.extraction.documents.pdf.glyphs import OBLIQUE, PageWords, turn_boxes
 
 _Floats = npt.NDArray[np.float64]
 
@@ -54,7 +54,7 @@ def linearise(page: PageWords) -> tuple[list[int], list[str]]:
         index = np.flatnonzero(turn_of == turn).tolist()
         if not index:
             continue
-        box = turned(page.box, turn_of)
+        box = turn_boxes(page.box, turn_of)
         own_order, blanks = _read(index, box, page)
         if order and blanks:
             blanks[0] = "\n\n"
@@ -135,7 +135,7 @@ def _without_doubles(index: list[int], rows: list[list[float]], text: list[str])
     # By the square of two points that they begin in; a double begins there or in a square beside it.
     seen: dict[tuple[str, int, int], list[list[float]]] = {}
     kept = []
-    crowded = _crowded(np.array([rows[i][:2] for i in index]))
+    crowded = _find_crowded(np.array([rows[i][:2] for i in index]))
     for i, is_crowded in zip(index, crowded, strict=True):
         if not is_crowded:
             kept.append(i)
@@ -150,7 +150,7 @@ def _without_doubles(index: list[int], rows: list[list[float]], text: list[str])
     return kept
 
 
-def _crowded(begin: _Floats) -> list[bool]:
+def _find_crowded(begin: _Floats) -> list[bool]:
     """Returns for each word whether another one begins in its square of two points, or in one beside it.
 
     begin: [N, 2] the left top corners.

@@ -111,10 +111,10 @@ class PageContent:
         values = asdict(replace(self, picture=None, files=[]))
         del values["files"]
         values["scale"] = None if self.picture is None else self.picture[1]
-        return orjson.dumps(values, default=_listed)
+        return orjson.dumps(values, default=_to_list)
 
     @classmethod
-    def received(cls, data: bytes, picture: bytes = b"") -> PageContent:
+    def from_sent(cls, data: bytes, picture: bytes = b"") -> PageContent:
         """Returns the content that `sent` made, with its picture."""
         values = orjson.loads(data)
         scale = values.pop("scale")
@@ -130,7 +130,7 @@ class PageContent:
         return cls(**values)
 
 
-def _listed(value: Any) -> Any:
+def _to_list(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else sorted(value)
 
 
@@ -169,7 +169,7 @@ def page_content(page: Any, entries: PageEntries, settings: ParserSettings, spen
     if always or (settings.ocr == "auto" and _needs_ocr(page, frame, words, nonsense, scan)):
         content.picture = _picture(content, page, frame, spent)
     if not (always and content.picture):
-        content.words = Lines.of(*_marked(content, page, entries, frame, words, spent, scan), scan)
+        content.words = Lines.of(*_with_marks(content, page, entries, frame, words, spent, scan), scan)
     if not (words.text or content.picture):
         content.image = nonsense or _has_image(page)
     if hidden.text:
@@ -184,10 +184,10 @@ def plain_content(page: Any, entries: PageEntries, settings: ParserSettings) -> 
     """Returns the text of an open page as pdfium orders it, without boxes; hidden text is not told apart."""
     frame = frame_of(page)
     content = PageContent(frame.size, plain=_plain_text(page))
-    shown = squeezed(content.plain)
+    shown = squeeze(content.plain)
     if not shown:
         content.image = _has_image(page)
-    _add_entries(content, entries, frame, settings, lambda entry: squeezed(entry.text) in shown)
+    _add_entries(content, entries, frame, settings, lambda entry: squeeze(entry.text) in shown)
     return content
 
 
@@ -202,11 +202,11 @@ def _add_entries(
         if len(seen) < len(listed):
             content.flags.add("hidden_text")
         for one in seen:
-            box = frame.displayed([one.box])[0]
+            box = frame.to_display([one.box])[0]
             placed = replace(one, box=(float(box[0]), float(box[1]), float(box[2]), float(box[3])))
             if not (one.drawn and shown(placed)):
                 kept.append(placed)
-    content.field_values = [squeezed(one.text) for one in entries.fields]
+    content.field_values = [squeeze(one.text) for one in entries.fields]
     content.files = entries.files
 
 
@@ -289,7 +289,7 @@ def _needs_ocr(page: Any, frame: Frame, words: PageWords, nonsense: bool, scan: 
     return _has_image(page, _OUTLINES)
 
 
-def _marked(
+def _with_marks(
     content: PageContent, page: Any, entries: PageEntries, frame: Frame, words: PageWords, spent: Spent, scan: bool
 ) -> tuple[PageWords, list[Mark]]:
     """Returns the words of a page, whole where their letters stand in boxes, and its marks; none beyond the bound."""
@@ -299,14 +299,14 @@ def _marked(
         content.flags.add("marks_unsearched")
         return words, []
     begun = time.process_time()
-    pressed = frame.displayed([box for box, _ in entries.buttons])
+    pressed = frame.to_display([box for box, _ in entries.buttons])
     if scan:
         marks = scanned_page_marks(page, frame, words, pressed)
     else:
         shapes = drawn_shapes(page, frame)
-        marks = drawn_marks(page, frame, words, frame.displayed(entries.widgets), shapes)
+        marks = drawn_marks(page, frame, words, frame.to_display(entries.widgets), shapes)
         if letters := single_letters(words):
-            boxes = frame.displayed([one.box for one in entries.fields]).tolist()
+            boxes = frame.to_display([one.box for one in entries.fields]).tolist()
             groups = in_fields(letters, words, zip(boxes, (one.text for one in entries.fields), strict=True))
             known = {at for group in groups for at in group}
             groups += in_boxes([at for at in letters if at not in known], words, shapes)
@@ -334,7 +334,7 @@ def _picture(content: PageContent, page: Any, frame: Frame, spent: Spent) -> tup
     return drawn
 
 
-def squeezed(text: str) -> str:
+def squeeze(text: str) -> str:
     """Returns text for a comparison that blanks and case do not matter in."""
     return "".join(clean(text).split()).casefold()
 
@@ -347,7 +347,7 @@ def _is_shown(entry: Entry, words: PageWords) -> bool:
     middle = (words.box[:, :2] + words.box[:, 2:]) / 2
     inside = ((middle >= box[:2] - 3) & (middle <= box[2:] + 3)).all(axis=1)
     shown = "".join(words.text[at] for at in np.flatnonzero(inside).tolist())
-    return squeezed(entry.text) in squeezed(shown) if shown else False
+    return squeeze(entry.text) in squeeze(shown) if shown else False
 
 
 def _has_image(page: Any, outlines: int = 0) -> bool:

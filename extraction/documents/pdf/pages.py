@@ -17,7 +17,7 @@ import numpy as np
 
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.document import PartKind
-from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.pdf.annotations import Entry
 from cinnabar.extraction.documents.pdf.page_content import (
     Lines,
@@ -54,7 +54,7 @@ class PagesRead:
     field_values: set[str] = field(default_factory=set)
 
 
-def read_pages(reading: Reading, pdf: Any, layered: bool) -> PagesRead:
+def read_pages(reading: ParseContext, pdf: Any, layered: bool) -> PagesRead:
     """Appends the pages, of which drawings may lie on optional layers if it is `layered`.
 
     Raises DocumentError if there is no page or none can be loaded.
@@ -92,7 +92,7 @@ def read_pages(reading: Reading, pdf: Any, layered: bool) -> PagesRead:
     return totals
 
 
-def _in_turn(reading: Reading, pdf: Any, wanted: range, spent: Spent) -> Iterator[PageContent | None]:
+def _in_turn(reading: ParseContext, pdf: Any, wanted: range, spent: Spent) -> Iterator[PageContent | None]:
     """Yields the pages until the clock ends; None for a page that cannot be loaded."""
     for index in wanted:
         if reading.is_late(_STOP_AFTER):
@@ -107,7 +107,7 @@ def _in_turn(reading: Reading, pdf: Any, wanted: range, spent: Spent) -> Iterato
                 yield page_content(page, entries, reading.settings, spent)
 
 
-def _from_copies(reading: Reading, pdf: Any, wanted: range, spent: Spent) -> Iterator[PageContent | None]:
+def _from_copies(reading: ParseContext, pdf: Any, wanted: range, spent: Spent) -> Iterator[PageContent | None]:
     """Yields the pages until the clock ends, of a file that ended its parser; None for a page that does so again.
 
     A page whose layout ends the copy that reads it is yielded as plain text.
@@ -135,14 +135,14 @@ def _from_copies(reading: Reading, pdf: Any, wanted: range, spent: Spent) -> Ite
     for answers, whole in copied_answers(work, len(wanted), _PAGE_SHARE * settings.seconds, until):
         if not whole:
             reading.builder.flags.add("slow_pages")
-        content = PageContent.received(*answers[-2:] if len(answers) > 2 else answers[-1:]) if answers else None
+        content = PageContent.from_sent(*answers[-2:] if len(answers) > 2 else answers[-1:]) if answers else None
         if content is not None:
             spent.groups |= content.groups
             spent.pictures += content.picture is not None
         yield content
 
 
-def _add_page(reading: Reading, content: PageContent, number: int, totals: PagesRead) -> None:
+def _add_page(reading: ParseContext, content: PageContent, number: int, totals: PagesRead) -> None:
     builder = reading.builder
     width, height = content.size
     builder.open("page", page=number, width=width, height=height)
@@ -173,19 +173,23 @@ def _add_page(reading: Reading, content: PageContent, number: int, totals: Pages
     builder.close()
 
 
-def _write(reading: Reading, lines: Lines) -> int:
+def _write(reading: ParseContext, lines: Lines) -> int:
     reading.builder.write_words(lines.text, lines.gaps, lines.box)
     return len(lines.text)
 
 
-def _separate(reading: Reading, begun: int) -> None:
+def _separate(reading: ParseContext, begun: int) -> None:
     """Ends the text of the open page, which began at this character, with a blank line."""
     if reading.builder.length > begun:
         reading.builder.write("\n\n")
 
 
 def add_entries(
-    reading: Reading, kind: PartKind, entries: Sequence[Entry], number: int = 0, size: tuple[float, float] = (0.0, 0.0)
+    reading: ParseContext,
+    kind: PartKind,
+    entries: Sequence[Entry],
+    number: int = 0,
+    size: tuple[float, float] = (0.0, 0.0),
 ) -> int:
     """Appends a part with a line for each entry, `label: text`, and returns its words; they have the entry's box.
 

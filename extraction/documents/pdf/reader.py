@@ -14,17 +14,17 @@ import pypdfium2 as pdfium2
 import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean
-from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
 from cinnabar.extraction.documents.pdf.annotations import Entry
 from cinnabar.extraction.documents.pdf.embedded import add_files, embedded_files, is_portfolio, name_of_file
 from cinnabar.extraction.documents.pdf.facts import pdf_facts
 from cinnabar.extraction.documents.pdf.layers import has_layers
-from cinnabar.extraction.documents.pdf.page_content import squeezed
+from cinnabar.extraction.documents.pdf.page_content import squeeze
 from cinnabar.extraction.documents.pdf.pages import MAX_PAGES, PagesRead, add_entries, read_pages
 from cinnabar.extraction.documents.pdf.xfa import xfa_values
 from cinnabar.schemas.errors import DocumentError
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 # The second parser is slow and written in Python; it is tried on files up to this size.
 _MAX_SECOND_OPINION = 8 << 20
@@ -39,7 +39,7 @@ _STARTXREF = re.compile(rb"startxref\s+(\d{1,12})")
 _METADATA = ("Title", "Author", "Subject", "Keywords", "Creator", "Producer", "CreationDate", "ModDate")
 
 
-def add_pdf(reading: Reading, data: bytes) -> None:
+def add_pdf(reading: ParseContext, data: bytes) -> None:
     """Appends a PDF page by page, each word with its box, and then the files within it.
 
     Raises DocumentError with the codes not_pdf, truncated, broken, password, image_only, empty; the document stays
@@ -111,7 +111,7 @@ def opened_pdf(data: bytes, passwords: tuple[str, ...]) -> Iterator[Any]:
             continue
     if pdf is None:
         if locked:
-            tried = f" and {counted(len(passwords), 'password')}" if passwords else ""
+            tried = f" and {with_noun(len(passwords), 'password')}" if passwords else ""
             raise DocumentError(
                 "password", f"tried the empty password{tried}; none opens the file: {PASSWORD_HELP}"
             ) from error
@@ -126,7 +126,7 @@ def opened_pdf(data: bytes, passwords: tuple[str, ...]) -> Iterator[Any]:
         pdf.close()
 
 
-def _add_form(reading: Reading, pdf: Any, kind: int, totals: PagesRead, data: bytes) -> int:
+def _add_form(reading: ParseContext, pdf: Any, kind: int, totals: PagesRead, data: bytes) -> int:
     """Appends the values of a form that no field of a page has, and returns the number of words."""
     values: list[tuple[str, str]] | None = []
     if kind in (pdfium.FORMTYPE_XFA_FULL, pdfium.FORMTYPE_XFA_FOREGROUND):
@@ -138,12 +138,12 @@ def _add_form(reading: Reading, pdf: Any, kind: int, totals: PagesRead, data: by
     entries = [
         Entry(name, value, _NOWHERE, drawn=False, unseen=False)
         for name, value in values or ()
-        if squeezed(value) not in totals.field_values
+        if squeeze(value) not in totals.field_values
     ]
     return add_entries(reading, "fields", entries) if entries else 0
 
 
-def _about(reading: Reading, pdf: Any, data: bytes) -> None:
+def _about(reading: ParseContext, pdf: Any, data: bytes) -> None:
     """Adds the flags of the whole file and, of the file itself, its metadata and the names of embedded files."""
     builder = reading.builder
     if pdfium.FPDFDoc_GetJavaScriptActionCount(pdf.raw) > 0 or _ACTIVE.search(data):

@@ -103,7 +103,7 @@ def hidden_words(page: Any, text_page: Any, frame: Frame, words: PageWords) -> _
     doubtful = faint | unseen
     if not scan:
         shapes = _shapes(objects, kinds, frame)
-        doubtful |= _covered(objects, owner, middle, _joined(images, shapes))
+        doubtful |= _find_covered(objects, owner, middle, _join_covers(images, shapes))
     doubtful &= ~hidden
     if doubtful.any():
         hidden[doubtful] = ~_seen(page, frame, words.box[doubtful], owner[doubtful], unseen[doubtful])
@@ -195,13 +195,13 @@ def _boxes(objects: Sequence[int], chosen: _Bools, frame: Frame) -> _Covers:
     sides = np.zeros((len(order), 4), np.float32)
     answered = _each(_bounds, [objects[at] for at in order.tolist()], sides)
     left, bottom, right, top = sides.astype(np.float64).T
-    box = frame.displayed(np.stack([left, top, right, bottom], axis=1))
+    box = frame.to_display(np.stack([left, top, right, bottom], axis=1))
     # Lines hide nothing.
     wide = answered & (np.minimum(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1]) > 2.0)
     return _Covers(order[wide], box[wide])
 
 
-def _joined(one: _Covers, other: _Covers) -> _Covers:
+def _join_covers(one: _Covers, other: _Covers) -> _Covers:
     return _Covers(np.concatenate([one.order, other.order]), np.concatenate([one.box, other.box]))
 
 
@@ -210,7 +210,7 @@ def _areas(box: _Floats) -> _Floats:
     return areas
 
 
-def _covered(objects: Sequence[int], owner: _Ints, middle: _Floats, covers: _Covers) -> _Bools:
+def _find_covered(objects: Sequence[int], owner: _Ints, middle: _Floats, covers: _Covers) -> _Bools:
     """Returns [W], true for words whose middle lies below something that is drawn later."""
     covered = np.zeros(len(owner), np.bool_)
     if not len(covers.order):

@@ -104,10 +104,10 @@ def decode(data: bytes, charset: str | None = None, named: bool = False) -> tupl
         if data.startswith(mark):
             return data.decode(codec, "replace"), False
     if charset is not None and charset != "ascii":
-        text = _declared(data, charset)
+        text = _decode_declared(data, charset)
         if text is not None:
             return text, False
-    elif data.isascii() and (escaped := _escaped(data)) is not None:
+    elif data.isascii() and (escaped := _decode_escapes(data)) is not None:
         return escaped, charset is None
     elif charset is None and not named:
         sample = data[:4096]
@@ -125,10 +125,10 @@ def decode(data: bytes, charset: str | None = None, named: bool = False) -> tupl
         right = len(text) - len(text.encode("ascii", "ignore")) - wrong
         if 0 < wrong * (1 if charset == "utf-8" else _RIGHT) <= right:
             return text, True
-    return data.decode(_guessed(data), "replace"), True
+    return data.decode(_guess(data), "replace"), True
 
 
-def _declared(data: bytes, charset: str) -> str | None:
+def _decode_declared(data: bytes, charset: str) -> str | None:
     """Returns the text in its declared charset, or in a wider one of the same use; None if it is in another."""
     # Web practice (WHATWG): a declared ISO-8859-1 means Windows-1252.
     charset = "cp1252" if charset == "iso8859-1" else charset
@@ -158,7 +158,7 @@ def _is_another(data: bytes, text: str, codec: str) -> bool:
     return False
 
 
-def _escaped(data: bytes) -> str | None:
+def _decode_escapes(data: bytes) -> str | None:
     """Returns a text that shifts between charsets by escape sequences, None if it is plain ASCII."""
     codec = next((codec for mark, codec in _ESCAPES if mark in data), "hz" if _HZ.search(data, 0, _SEARCHED) else None)
     if codec is None:
@@ -169,7 +169,7 @@ def _escaped(data: bytes) -> str | None:
         return None
 
 
-def _guessed(data: bytes) -> str:
+def _guess(data: bytes) -> str:
     # Cold start: as above.
     from cinnabar.extraction.documents.plain.guessing import guessed_charset
 

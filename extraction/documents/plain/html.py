@@ -18,7 +18,7 @@ from lxml import etree  # type: ignore[import-untyped]
 from lxml import html as lxml_html
 
 from cinnabar.extraction.documents.content.builder import clean
-from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.plain.charsets import decode, known_charset, markup_charset
 from cinnabar.extraction.documents.plain.html_hidden import HIDING, hide
 from cinnabar.extraction.documents.plain.html_layout import CSS, HtmlLayout, data_of
@@ -149,7 +149,7 @@ _HTML_CONFIG = ParserConfig(
 )
 
 
-def add_html(reading: Reading, data: bytes) -> None:
+def add_html(reading: ParseContext, data: bytes) -> None:
     """Appends the visible text of an HTML file."""
     text, guessed = decode(data, known_charset(markup_charset(data)))
     text, flags = html_to_text(text, reading.settings.hidden)

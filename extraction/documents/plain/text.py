@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cinnabar.extraction.documents.content.document import Fact
-from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.plain.charsets import decode
 from cinnabar.schemas.errors import DocumentError
 
@@ -11,7 +11,7 @@ from cinnabar.schemas.errors import DocumentError
 _MAX_PAGES = 5_000
 
 
-def add_text(reading: Reading, data: bytes) -> None:
+def add_text(reading: ParseContext, data: bytes) -> None:
     """Appends a plain text file; form feeds end pages. Raises DocumentError: unsupported for binary data."""
     text, guessed = decode(data)
     if "\x00" in text:

@@ -17,7 +17,7 @@ from typing import IO, Any, Generic, ParamSpec, TypeVar
 import orjson
 
 from cinnabar.engine.child_environment import child_environment
-from cinnabar.extraction.documents.processes.wire import MAGIC
+from cinnabar.extraction.documents.processes.frames import MAGIC
 from cinnabar.schemas.errors import RunError
 
 _START_LIMIT = 60.0
@@ -170,7 +170,7 @@ class WorkerPool(Generic[W]):
         with self._lock:
             if self._closed:
                 raise RuntimeError(f"the {self._named} pool is closed; use it inside its `with` block")
-            worker = self._started(make)
+            worker = self._start_patiently(make)
             self._alive.add(worker)
             return worker
 
@@ -213,7 +213,7 @@ class WorkerPool(Generic[W]):
             self.end(worker)
 
     @staticmethod
-    def _started(make: Callable[[], W]) -> W:
+    def _start_patiently(make: Callable[[], W]) -> W:
         # A process may fail to start for a passing reason, such as a shortage of memory, so the next may succeed.
         for _ in range(_STARTS - 1):
             with suppress(RunError):

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from cinnabar.extraction.documents.processes.wire import MAGIC
+from cinnabar.extraction.documents.processes.frames import MAGIC
 
 _OPEN_FILES = 32
 _PR_SET_PDEATHSIG = 1

@@ -24,8 +24,8 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import read_file
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.content.token_bound import check_length
+from cinnabar.extraction.documents.processes.frames import MAGIC, pack
 from cinnabar.extraction.documents.processes.serving import ParentPipes, allow_processor_time, limit, parent_pipes
-from cinnabar.extraction.documents.processes.wire import MAGIC, pack
 from cinnabar.schemas.errors import DocumentError
 
 #: Turns bytes under a name into a document, as the settings say.
@@ -60,7 +60,7 @@ def outcome(
 
 def serve(pipes: ParentPipes, parser: Parser, seconds: float, max_bytes: int, max_tokens: int) -> None:
     """Parses the file of each request and sends its document or problem, until standard input ends."""
-    settings = ParserSettings.received(orjson.loads(pipes.requests.readline()))
+    settings = ParserSettings.from_sent(orjson.loads(pipes.requests.readline()))
     pipes.send(MAGIC)
     for line in pipes.requests:
         asked = orjson.loads(line)

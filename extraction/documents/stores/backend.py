@@ -83,7 +83,7 @@ def patiently(call: Callable[[], _T], where: str) -> _T:
             _pause(waits, where, fault)
 
 
-def listed(backend: Backend, where: str, key: str) -> list[StoredObject]:
+def list_objects(backend: Backend, where: str, key: str) -> list[StoredObject]:
     """Returns the objects at and below a key by their keys, each once, without hidden ones.
 
     After a fault a listing goes on behind its last key, or begins its folder again. Raises RunError if faults do not

@@ -82,18 +82,18 @@ class ObjectBackend:
     def entries(self, folder: Folder, after: str) -> Iterator[StoredObject]:
         """Yields the object with this key and all below it, without markers of empty folders."""
         try:
-            yield from self._listed(folder, after)
+            yield from self._list(folder, after)
         except _StrangeKey:
             if self._scheme != "s3":
                 raise
             yield from self._listed_whole(folder)
 
-    def _listed(self, folder: Folder, after: str) -> Iterator[StoredObject]:
+    def _list(self, folder: Folder, after: str) -> Iterator[StoredObject]:
         with self._told():
             pages = self._store.list(f"{folder.key}/" if folder.key else None, offset=after or None, chunk_size=_PAGE)
             for meta in chain([] if after else self._at(folder.key), chain.from_iterable(pages)):
                 if _is_object(meta["path"], meta["size"]):
-                    yield _stored(meta)
+                    yield _object_of(meta)
 
     def _listed_whole(self, folder: Folder) -> Iterator[StoredObject]:
         """Yields the objects below a key, those too whose keys obstore cannot hold; no version is known of any."""
@@ -118,7 +118,7 @@ class ObjectBackend:
             with self._told():
                 answer = self._store.get(one.key)
                 check_size(answer.meta["size"])
-                return bytes(answer.bytes()), _stored(answer.meta).version
+                return bytes(answer.bytes()), _object_of(answer.meta).version
         except _StrangeKey as error:
             raise DocumentError("unreadable", str(error)) from None
 
@@ -199,6 +199,6 @@ def open_object_store(url: str) -> ObjectStore:
     return from_url(url, **settings)
 
 
-def _stored(meta: Any) -> StoredObject:
+def _object_of(meta: Any) -> StoredObject:
     modified, tag = meta["last_modified"].timestamp(), meta["version"] or meta["e_tag"]
     return StoredObject(meta["path"], meta["size"], f"{tag} {meta['size']}" if tag else "", modified)

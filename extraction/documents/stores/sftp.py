@@ -46,9 +46,9 @@ class SftpBackend:
     def entries(self, folder: Folder, after: str) -> list[StoredObject | Folder]:  # noqa: ARG002 (folders have no order)
         """Returns the file with this key, or the files and folders there; links are left out."""
 
-        def listed(sftp: paramiko.SFTPClient) -> list[StoredObject | Folder]:
+        def list_folder(sftp: paramiko.SFTPClient) -> list[StoredObject | Folder]:
             if not folder.id and not stat.S_ISDIR((one := sftp.stat(f"/{folder.key}")).st_mode or 0):
-                return [_stored(folder.key, one)]
+                return [_object_of(folder.key, one)]
             found: list[StoredObject | Folder] = []
             for one in sftp.listdir_attr(f"/{folder.key}"):
                 name = os.fsencode(one.filename).decode("utf-8", "backslashreplace")
@@ -59,10 +59,10 @@ class SftpBackend:
                 elif stat.S_ISDIR(one.st_mode or 0):
                     found.append(Folder(key, "folder"))
                 elif stat.S_ISREG(one.st_mode or 0):
-                    found.append(_stored(key, one))
+                    found.append(_object_of(key, one))
             return found
 
-        return self._asked(listed)
+        return self._ask(list_folder)
 
     def fetch(self, one: StoredObject) -> tuple[bytes, str]:
         """Returns the bytes of a file now, and their version if nobody wrote to it meanwhile or just before.
@@ -74,12 +74,12 @@ class SftpBackend:
 
         def read(sftp: paramiko.SFTPClient) -> tuple[bytes, StoredObject, StoredObject]:
             with sftp.open(f"/{one.key}", "rb") as file:
-                before = _stored(one.key, file.stat())
+                before = _object_of(one.key, file.stat())
                 check_size(before.size)
                 file.prefetch(before.size)
-                return file.read(), before, _stored(one.key, file.stat())
+                return file.read(), before, _object_of(one.key, file.stat())
 
-        data, before, now = self._asked(read)
+        data, before, now = self._ask(read)
         settled = before == now and len(data) == now.size and (now.modified or 0) < time.time() - _SETTLED
         return data, now.version if settled else ""
 
@@ -88,7 +88,7 @@ class SftpBackend:
         if self._client is not None:
             self._client.close()
 
-    def _asked(self, call: Callable[[paramiko.SFTPClient], _T]) -> _T:
+    def _ask(self, call: Callable[[paramiko.SFTPClient], _T]) -> _T:
         # Extra: stores.
         from paramiko import SSHException
 
@@ -107,16 +107,16 @@ class SftpBackend:
         with self._lock:
             transport = self._client and self._client.get_transport()
             if self._client is None or transport is None or not transport.is_active():
-                self._client = _connected(self._address)
+                self._client = _connect(self._address)
             client, channel = getattr(self._own, "channel", None) or (None, None)
             if channel is None or client is not self._client:
-                channel = _opened(self._client)
+                channel = _open_channel(self._client)
                 channel.get_channel().settimeout(_TIMEOUT)
                 self._own.channel = self._client, channel
             return channel
 
 
-def _connected(address: StoreAddress) -> paramiko.SSHClient:
+def _connect(address: StoreAddress) -> paramiko.SSHClient:
     # Extra: stores.
     import paramiko
 
@@ -152,7 +152,7 @@ def _connected(address: StoreAddress) -> paramiko.SSHClient:
     return client
 
 
-def _opened(client: paramiko.SSHClient) -> paramiko.SFTPClient:
+def _open_channel(client: paramiko.SSHClient) -> paramiko.SFTPClient:
     """Returns a channel whose names may be any bytes, as `os.fsdecode` has them: paramiko fails for a whole folder."""
     # Extra: stores.
     from paramiko import Message
@@ -173,6 +173,6 @@ def _fault(error: Exception) -> Fault:
     return Fault(getattr(error, "strerror", None) or type(error).__name__)
 
 
-def _stored(key: str, status: paramiko.SFTPAttributes) -> StoredObject:
+def _object_of(key: str, status: paramiko.SFTPAttributes) -> StoredObject:
     size, modified = status.st_size or 0, status.st_mtime or 0
     return StoredObject(key, size, f"{modified} {size}", float(modified))

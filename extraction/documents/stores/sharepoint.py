@@ -32,31 +32,31 @@ class SharePointBackend:
 
     def __init__(self, address: StoreAddress) -> None:
         self._graph = endpoint(GRAPH, "https://graph.microsoft.com/v1.0")
-        self._drive = _opened(self._graph)
+        self._drive = _open_drive(self._graph)
         drive = patiently(lambda: self._drive_id(address), str(address))
         self._drive.drive_id, self._drive.drive_url = drive, f"{self._graph}/drives/{drive}"
 
     def entries(self, folder: Folder, after: str) -> list[StoredObject | Folder]:  # noqa: ARG002 (folders have no order)
         """Returns the file with this key, or the files and folders there."""
         if not folder.id:
-            item = _asked(lambda: self._drive.info(quote(f"/{folder.key}"))["item_info"])
+            item = _ask(lambda: self._drive.info(quote(f"/{folder.key}"))["item_info"])
             if "file" in item:
-                return [_stored(folder.key, item)]
+                return [_object_of(folder.key, item)]
             folder = Folder(folder.key, item["id"])
         found: list[StoredObject | Folder] = []
-        for item in (one["item_info"] for one in _asked(lambda: self._drive.ls("/", item_id=folder.id))):
+        for item in (one["item_info"] for one in _ask(lambda: self._drive.ls("/", item_id=folder.id))):
             key = f"{folder.key}/{item['name']}".lstrip("/")
             if "folder" in item:
                 found.append(Folder(key, item["id"]))
             elif "file" in item:
-                found.append(_stored(key, item))
+                found.append(_object_of(key, item))
         return found
 
     def fetch(self, one: StoredObject) -> tuple[bytes, str]:
         """Returns the bytes of a file now, and their version if it is the one that was listed."""
-        data = _asked(lambda: self._drive.cat_file("/", item_id=one.id))
-        now = _asked(lambda: self._drive.info("/", item_id=one.id)["item_info"])
-        return bytes(data), one.version if _stored(one.key, now).version == one.version else ""
+        data = _ask(lambda: self._drive.cat_file("/", item_id=one.id))
+        now = _ask(lambda: self._drive.info("/", item_id=one.id)["item_info"])
+        return bytes(data), one.version if _object_of(one.key, now).version == one.version else ""
 
     def close(self) -> None:
         """Does nothing: msgraphfs closes its connections."""
@@ -76,10 +76,10 @@ class SharePointBackend:
         return str(drives[drive])
 
     def _got(self, path: str) -> Any:
-        return _asked(lambda: self._drive.call_msgraph("GET", f"{self._graph}{path}").json())
+        return _ask(lambda: self._drive.call_msgraph("GET", f"{self._graph}{path}").json())
 
 
-def _asked(call: Callable[[], _T]) -> _T:
+def _ask(call: Callable[[], _T]) -> _T:
     # Extra: stores. msgraphfs depends on it.
     from authlib.integrations.base_client import OAuthError
 
@@ -101,7 +101,7 @@ def _asked(call: Callable[[], _T]) -> _T:
         raise StoreRefused(f"Microsoft Graph refuses (HTTP {status})") from None
 
 
-def _opened(root: str) -> Any:
+def _open_drive(root: str) -> Any:
     # Extra: stores.
     from msgraphfs import MSGDriveFS
 
@@ -124,7 +124,7 @@ def _opened(root: str) -> Any:
     )
 
 
-def _stored(key: str, item: Any) -> StoredObject:
+def _object_of(key: str, item: Any) -> StoredObject:
     # The cTag changes with the content alone, the eTag with any property.
     tag = item.get("cTag") or item.get("eTag") or ""
     modified = item.get("lastModifiedDateTime")

@@ -22,7 +22,7 @@ from cinnabar.extraction.documents.stores.backend import (
     StoredObject,
     StoreRefused,
     check_size,
-    listed,
+    list_objects,
     patiently,
 )
 from cinnabar.extraction.documents.stores.memory import Contents, StoreMemory
@@ -89,7 +89,7 @@ class StoreItem(Content):
 
     def find_digest(self) -> str:
         """Returns the SHA-256 of its bytes, which are read if they are not known. Raises the errors of `read`."""
-        return self.digest or self.store.hashed(self)
+        return self.digest or self.store.hash_object(self)
 
     def inside(self) -> Sequence[Content]:
         """Returns the files and mails in the object."""
@@ -114,7 +114,7 @@ class ObjectStore:
         except (FileNotFoundError, Denied, StoreRefused) as error:
             raise UsageError(f"{address}: {error}") from None
         self._memory, self._kept = StoreMemory(out), KeptBytes()
-        self._ahead = FetchAhead(self._fetched, self._backend.threads)
+        self._ahead = FetchAhead(self._fetch, self._backend.threads)
         self._unpacking = threading.Lock()
         self._folder = tempfile.TemporaryDirectory(prefix="cinnabar-")
         self._unfolded: tuple[Path, dict[str, Content]] | None = None
@@ -135,7 +135,7 @@ class ObjectStore:
         Those without a known hash are fetched ahead in their order. Raises UsageError if nothing can be listed there,
         RunError if the store does not answer.
         """
-        objects = listed(self._backend, str(replace(self.address, key=key)), key)
+        objects = list_objects(self._backend, str(replace(self.address, key=key)), key)
         unread = [one for one in objects if self._known(one) is None]
         # This list needs what may unfold.
         self._ahead.expect(sorted(unread, key=lambda one: not _may_unfold(one.key)))
@@ -175,7 +175,7 @@ class ObjectStore:
                     items = (item for item in self.items_of(one) if item.inner == text[end:])
                     yield from items if end < len(text) else [next(items, self._item(one))]
 
-    def hashed(self, item: StoreItem) -> str:
+    def hash_object(self, item: StoreItem) -> str:
         """Returns the hash of an object, which is fetched, remembered and kept for its parser."""
         if item.problem is not None:
             raise item.problem
@@ -225,7 +225,7 @@ class ObjectStore:
         self._kept.keep(one.key, data)
         return data, version
 
-    def _fetched(self, one: StoredObject) -> tuple[bytes, str]:
+    def _fetch(self, one: StoredObject) -> tuple[bytes, str]:
         where = self.path_of(one.key)
         check_size(one.size)
         try:

@@ -6,8 +6,8 @@ import csv
 from collections.abc import Iterable
 from pathlib import PurePath
 
-from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import part_text
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.plain.charsets import decode
 from cinnabar.extraction.documents.plain.rows import table_lines
 from cinnabar.extraction.documents.plain.text import add_text
@@ -22,7 +22,7 @@ _MAX_CELL = 1 << 20
 MAX_ROW_CELLS = 1 << 14
 
 
-def add_delimited(reading: Reading, data: bytes) -> None:
+def add_delimited(reading: ParseContext, data: bytes) -> None:
     """Appends a table of delimited values; a file without a delimiter in most of its lines is plain text.
 
     Cells beyond the bound of a row are left out, with the flag `truncated`; the rows after it are read.
@@ -37,7 +37,7 @@ def add_delimited(reading: Reading, data: bytes) -> None:
     csv.field_size_limit(_MAX_CELL)
     with part_text(reading) as lines:
         number, ended = 1, False
-        reader = csv.reader(_bounded(reading, text, delimiter), delimiter=delimiter)
+        reader = csv.reader(_limit_lines(reading, text, delimiter), delimiter=delimiter)
         while not (ended or lines.full):
             rows, ended = _block(reading, reader)
             for cells, (line, *_) in zip(rows, table_lines(rows), strict=True):
@@ -46,7 +46,7 @@ def add_delimited(reading: Reading, data: bytes) -> None:
                 number += 1
 
 
-def _block(reading: Reading, reader: Iterable[list[str]]) -> tuple[list[list[str]], bool]:
+def _block(reading: ParseContext, reader: Iterable[list[str]]) -> tuple[list[list[str]], bool]:
     """Returns the next rows that are laid out at once, and whether the file ended."""
     rows: list[list[str]] = []
     cells_waiting = 0
@@ -65,7 +65,7 @@ def _block(reading: Reading, reader: Iterable[list[str]]) -> tuple[list[list[str
     return rows, True
 
 
-def _bounded(reading: Reading, text: str, delimiter: str) -> Iterable[str]:
+def _limit_lines(reading: ParseContext, text: str, delimiter: str) -> Iterable[str]:
     """Returns the lines of a text; one with too many delimiters ends at the last of them that may count.
 
     A list of 15 million cells would take all of a parser's time and memory.
@@ -76,7 +76,7 @@ def _bounded(reading: Reading, text: str, delimiter: str) -> Iterable[str]:
     return (_bounded_line(reading, line, delimiter) for line in lines)
 
 
-def _bounded_line(reading: Reading, line: str, delimiter: str) -> str:
+def _bounded_line(reading: ParseContext, line: str, delimiter: str) -> str:
     # Delimiters in quotation marks make no cells.
     if line.count(delimiter) <= 2 * MAX_ROW_CELLS:
         return line

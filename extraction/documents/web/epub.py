@@ -5,8 +5,8 @@ from __future__ import annotations
 import posixpath
 from urllib.parse import unquote
 
-from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import part_text
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.office.package import Package, below, child, local, value_of
 from cinnabar.extraction.documents.plain.charsets import decode
 from cinnabar.extraction.documents.plain.html import html_to_text
@@ -15,7 +15,7 @@ from cinnabar.schemas.errors import DocumentError
 _MAX_CHAPTERS = 5000
 
 
-def add_epub(reading: Reading, data: bytes) -> None:
+def add_epub(reading: ParseContext, data: bytes) -> None:
     """Appends the chapters of a book. Raises DocumentError: broken, or password for a protected book."""
     package = Package(reading, data)
     if "META-INF/rights.xml" in package or "META-INF/license.lcpl" in package:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
-from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.office.package import MAX_TREE, local, xml_tree
 from cinnabar.extraction.documents.plain.rows import table_lines
 from cinnabar.extraction.documents.web.invoice_terms import BLOCKS, LINES, TAXES, TOTALS, Syntax, Term, TermGroup
@@ -49,7 +49,7 @@ def is_invoice(data: bytes) -> bool:
     return root is not None and not damaged and syntax_of(root) is not None
 
 
-def add_invoice(reading: Reading, root: Any, syntax: Syntax) -> None:
+def add_invoice(reading: ParseContext, root: Any, syntax: Syntax) -> None:
     """Appends the terms of an invoice as a part of its own; the places of its values are their terms (BT-1)."""
     with part_text(reading, "invoice", media_type="application/xml") as lines:
         for block in BLOCKS:
@@ -66,7 +66,7 @@ def _add_terms(lines: MarkedText, root: Any, syntax: Syntax, terms: Sequence[Ter
             lines.line(f"{term.name}: {text}", f"BT-{term.number}")
 
 
-def _add_group(reading: Reading, lines: MarkedText, root: Any, syntax: Syntax, group: TermGroup) -> None:
+def _add_group(reading: ParseContext, lines: MarkedText, root: Any, syntax: Syntax, group: TermGroup) -> None:
     """Appends a table with a column for each term that any row has."""
     elements = group.elements(root, syntax)
     if len(elements) > MAX_ROWS:

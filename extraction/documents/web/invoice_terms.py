@@ -28,7 +28,7 @@ class Term:
 
     def values(self, element: Any, syntax: Syntax) -> list[Any]:
         """Returns the elements and attributes of the term below an element, in the order of the file."""
-        return list(_compiled(self.cii if syntax == "cii" else self.ubl)(element))
+        return list(_compile(self.cii if syntax == "cii" else self.ubl)(element))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +42,17 @@ class TermGroup:
 
     def elements(self, root: Any, syntax: Syntax) -> list[Any]:
         """Returns the elements of the group, in the order of the file."""
-        return list(_compiled(self.cii if syntax == "cii" else self.ubl)(root))
+        return list(_compile(self.cii if syntax == "cii" else self.ubl)(root))
 
 
 @lru_cache(maxsize=512)
-def _compiled(path: str) -> Any:
-    def named(token: re.Match[str]) -> str:
+def _compile(path: str) -> Any:
+    def by_local_name(token: re.Match[str]) -> str:
         if not token[2]:
             return token[0]
         return f"local-name()='{token[2]}'" if token[1] else f"*[local-name()='{token[2]}']"
 
-    return etree.XPath(_TOKEN.sub(named, path)) if path else lambda _: ()
+    return etree.XPath(_TOKEN.sub(by_local_name, path)) if path else lambda _: ()
 
 
 # The parts of an invoice in CII; version 1 of ZUGFeRD has other names of the same elements.

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.plain.charsets import decode
 from cinnabar.extraction.documents.plain.rows import table_lines
 from cinnabar.extraction.documents.plain.text import add_text
@@ -26,10 +26,10 @@ class _Object(list[tuple[str, Any]]):
 _DECODER = json.JSONDecoder(object_pairs_hook=_Object, parse_float=str, parse_int=str, parse_constant=str)
 
 
-def add_json(reading: Reading, data: bytes) -> None:
+def add_json(reading: ParseContext, data: bytes) -> None:
     """Appends a JSON file; one that is damaged or very long is read as plain text."""
     text, _ = decode(data)
-    value = None if len(data) > _MAX_JSON or _is_long(text, ",[{") else _parsed(text)
+    value = None if len(data) > _MAX_JSON or _is_long(text, ",[{") else _parse(text)
     if value is None:
         add_text(reading, data)
         return
@@ -37,14 +37,14 @@ def add_json(reading: Reading, data: bytes) -> None:
         _Outline(reading, lines).add(value, "", "", 0)
 
 
-def add_json_lines(reading: Reading, data: bytes) -> None:
+def add_json_lines(reading: ParseContext, data: bytes) -> None:
     """Appends a file with a JSON value on each line; if most lines are something else, it is read as plain text."""
     text, _ = decode(data)
     if len(data) > _MAX_JSON or _is_long(text, ",[{\n"):
         add_text(reading, data)
         return
     lines = [line for line in text.split("\n") if line.strip()]
-    values = [_parsed(line) for line in lines]
+    values = [_parse(line) for line in lines]
     if sum(value is not None for value in values) * 2 <= len(lines):
         add_text(reading, data)
         return
@@ -58,7 +58,7 @@ def _is_long(text: str, marks: str) -> bool:
     return len(text) > _MAX_VALUES and sum(map(text.count, marks)) > _MAX_VALUES
 
 
-def _parsed(text: str) -> Any | None:
+def _parse(text: str) -> Any | None:
     """Returns the value with its numbers as they are spelled, None if a text is not JSON or holds nothing."""
     try:
         return _DECODER.decode(text)
@@ -77,7 +77,7 @@ def _is_flat(value: Any) -> bool:
 class _Outline:
     """Writes values line by line, indented by their depth."""
 
-    def __init__(self, reading: Reading, lines: MarkedText) -> None:
+    def __init__(self, reading: ParseContext, lines: MarkedText) -> None:
         self._reading, self._lines = reading, lines
 
     def add(self, value: Any, label: str, pointer: str, depth: int) -> None:
@@ -97,7 +97,7 @@ class _Outline:
             if label:
                 self._line(f"{label}:", pointer, depth)
             for name, one in value:
-                self.add(one, name, f"{pointer}/{_escaped(name)}", depth + bool(label))
+                self.add(one, name, f"{pointer}/{_escape(name)}", depth + bool(label))
         else:
             self._list(value, label, pointer, depth)
 
@@ -148,5 +148,5 @@ def _columns(values: Sequence[Any]) -> list[str]:
     return list(names)
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.office.package import MAX_TREE, local, xml_tree
 from cinnabar.extraction.documents.office.sheet_text import CellCount, sheet_rows
 from cinnabar.extraction.documents.plain.html import add_html
@@ -22,7 +22,7 @@ _SHEETS = "{urn:schemas-microsoft-com:office:spreadsheet}"
 _TECHNICAL = ("schemaLocation", "noNamespaceSchemaLocation", "space")
 
 
-def add_xml(reading: Reading, data: bytes) -> None:
+def add_xml(reading: ParseContext, data: bytes) -> None:
     """Appends an XML file; XHTML is read as HTML, and a file without an element as plain text.
 
     No entity is expanded and nothing is fetched.
@@ -46,7 +46,7 @@ def add_xml(reading: Reading, data: bytes) -> None:
         _Elements(reading, lines).add(root, f"/{local(root)}", 0)
 
 
-def _add_workbook(reading: Reading, root: Any) -> None:
+def _add_workbook(reading: ParseContext, root: Any) -> None:
     """Appends a workbook of Excel 2003, whose sheets are elements; hidden sheets and rows are left out."""
     count = CellCount(reading)
     for sheet in root.iterfind(f"{_SHEETS}Worksheet"):
@@ -77,7 +77,7 @@ def _number(element: Any, name: str, otherwise: int) -> int:
 class _Elements:
     """Writes elements line by line, indented by their depth."""
 
-    def __init__(self, reading: Reading, lines: MarkedText) -> None:
+    def __init__(self, reading: ParseContext, lines: MarkedText) -> None:
         self._reading, self._lines = reading, lines
 
     def add(self, element: Any, path: str, depth: int) -> None:
@@ -107,7 +107,7 @@ class _Elements:
             self.add(one, f"{path}/{name}[{at[name]}]" if of_name[name] > 1 else f"{path}/{name}", depth + 1)
 
     def _table(self, parts: Sequence[Any], names: Sequence[str], path: str, depth: int) -> None:
-        rows = [[" ".join("".join(cell.itertext()).split()) for cell in _filled(one, names)] for one in parts]
+        rows = [[" ".join("".join(cell.itertext()).split()) for cell in _fill_cells(one, names)] for one in parts]
         (head, *_), *lines = table_lines([names, *rows])
         self._line(head, path, depth)
         for at, (row, *_) in enumerate(lines, 1):
@@ -139,7 +139,7 @@ def _columns(parts: Sequence[Any]) -> list[str]:
     return list(names)
 
 
-def _filled(element: Any, names: Sequence[str]) -> list[Any]:
+def _fill_cells(element: Any, names: Sequence[str]) -> list[Any]:
     cells = {local(cell): cell for cell in element}
     empty = element.makeelement("none")
     return [cells.get(name, empty) for name in names]

@@ -21,7 +21,7 @@ from cinnabar.extraction.people.diagnosis.findings import Finding, advises, fail
 from cinnabar.schemas.errors import DocumentError, ModelError
 from cinnabar.schemas.extras import EXTRAS, PACKAGE, install_line
 from cinnabar.schemas.kept_files import cache_folder
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 _WHOLE = "install it again: a file of the installation is missing or was changed"
 
@@ -60,7 +60,7 @@ def models() -> Iterator[Finding]:
             yield fails(check, str(error), _WHOLE)
             continue
         whole = sum(path.stat().st_size for path in folder.iterdir())
-        yield ok(check, f"{counted(len(card['files']), 'file')}, {whole / 1e6:.0f} MB, whole")
+        yield ok(check, f"{with_noun(len(card['files']), 'file')}, {whole / 1e6:.0f} MB, whole")
 
 
 def parser() -> Iterator[Finding]:
@@ -78,7 +78,7 @@ def parser() -> Iterator[Finding]:
 
 def ocr() -> Iterator[Finding]:
     """The engine that reads scans and images."""
-    missing = OcrEngine().missing()
+    missing = OcrEngine().setup_advice()
     languages = tesseract_languages()
     tesseract = f"Tesseract: {', '.join(languages)}" if languages else "no Tesseract"
     if missing:
@@ -92,7 +92,7 @@ def extras() -> Iterator[Finding]:
     for name, extra in EXTRAS.items():
         if name not in ("ocr", "flows"):
             install = f"not installed; {install_line(name)} for it"
-            yield ok(f"extra {name}", f"{extra.purpose}: {install if extra.missing() else 'installed'}")
+            yield ok(f"extra {name}", f"{extra.purpose}: {install if extra.missing_packages() else 'installed'}")
 
 
 def cache() -> Iterator[Finding]:

@@ -72,11 +72,11 @@ def _cores() -> Finding:
     import torch
 
     # Cold start: it imports Torch.
-    from cinnabar.engine.models.integer_products import multiplies_integers
+    from cinnabar.engine.models.int8_matmul import supports_int8
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     capability = torch.backends.cpu.get_cpu_capability()
-    integers = multiplies_integers(torch.device("cpu"))
+    integers = supports_int8(torch.device("cpu"))
     products = "8-bit integers" if integers else "float32"
     measured = f"{cores} of {platform.machine()}, {capability}, products in {products}"
     if not integers:

@@ -9,7 +9,7 @@ from pathlib import Path
 from cinnabar.extraction.people.diagnosis.findings import Finding, advises, fails, ok
 from cinnabar.extraction.people.diagnosis.machine import disk
 from cinnabar.schemas.errors import CinnabarError
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 
 def results_folder(out: Path) -> Iterator[Finding]:
@@ -41,7 +41,7 @@ def results_folder(out: Path) -> Iterator[Finding]:
         yield advises("correction", f"{path.relative_to(out)}: {why}", "see docs/corrections.md, During a run")
     records = sum(present.records.values())
     held = sum(present.quarantined.values())
-    yield ok("results", f"{counted(records, 'record')}, {held} in quarantine, {counted(present.runs, 'run')}")
+    yield ok("results", f"{with_noun(records, 'record')}, {held} in quarantine, {with_noun(present.runs, 'run')}")
     yield advises("lock", "a run is writing", "wait for it to end before another one") if present.writing else ok(
         "lock", "free"
     )

@@ -11,13 +11,13 @@ from typing import Any
 from cinnabar.extraction.documents.content.codes import problem_message
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.documents.inputs import examine, gather, located
+from cinnabar.extraction.documents.inputs import examine, gather, parse_locations
 from cinnabar.extraction.reading.routing.router import Router
 from cinnabar.extraction.reading.routing.routing import Routing
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import DocumentError, UsageError
 from cinnabar.schemas.library import LIBRARY
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 #: The mean probability from which on a schema is offered. Four of the five kinds of data/samples have .52 to .95, the
 #: receipts .36; of eight folders of other kinds that route to a schema now and then none had more than .36.
@@ -42,7 +42,7 @@ class LibraryChoice:
     def __str__(self) -> str:
         named = f"`{self.nearest}`" if self.schema else f"no schema of the library, most like `{self.nearest}`"
         verb = "looks" if self.documents == 1 else "look"
-        return f"{counted(self.documents, 'document')} {verb} like {named} (mean probability {self.probability:.2f})"
+        return f"{with_noun(self.documents, 'document')} {verb} like {named} (mean probability {self.probability:.2f})"
 
 
 def choose_library_schema(documents: Sequence[Document]) -> LibraryChoice:
@@ -76,7 +76,7 @@ def parsed_documents(paths: Sequence[str]) -> tuple[list[Document], list[tuple[s
 
     Raises UsageError if none can be read.
     """
-    locations = located(paths)
+    locations = parse_locations(paths)
     documents: list[Document] = []
     problems: list[tuple[str, str]] = []
     with ExitStack() as connections:

@@ -55,13 +55,13 @@ class Asking:
         key = schema, fingerprint, str(arguments)
         if self._kept is None or self._kept[0] != key:
             self._kept = None  # before the next one takes its memory
-            self._model = self._model or _fetched(self._out)
+            self._model = self._model or _fetched_model(self._out)
             source = source_of(self._out, schema, fingerprint)
-            self._kept = key, Assignment(source, model_source(self._model), options_of(arguments)).shown().job()
+            self._kept = key, Assignment(source, model_source(self._model), options_of(arguments)).with_examples().job()
         return self._kept[1]
 
 
-def _fetched(out: Path) -> str:
+def _fetched_model(out: Path) -> str:
     """Returns the name of the model to ask. Raises UsageError if none is fetched that is calibrated and has room."""
     began = began_with(out)
     name = began if began is not None and named_model(began) is not None else largest_model()

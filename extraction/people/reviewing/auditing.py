@@ -38,7 +38,7 @@ class Auditing:
         # One object, because threads share it.
         self._last: tuple[int, Mapping[tuple[str, str], str]] = (-1, {})
 
-    def following(self, who: str, taken: Collection[tuple[str, str]] = ()) -> dict[str, Any]:
+    def next_document(self, who: str, taken: Collection[tuple[str, str]] = ()) -> dict[str, Any]:
         """Returns the next document for this reader, and how many are left for them.
 
         Documents in `taken`, and those that the reader has corrected or accepted, are for others.

@@ -98,7 +98,7 @@ class Contents:
 
     def document(self, wanted: Wanted) -> Document | Missing:
         """Returns the parsed document, or why it cannot be shown."""
-        return self._read.get(wanted.name, lambda: self._parsed(wanted)).result()
+        return self._read.get(wanted.name, lambda: self._parse(wanted)).result()
 
     def picture(self, wanted: Wanted, part: int) -> bytes | None:
         """Returns the picture of the page that is this part, as a JPEG; None if there is none."""
@@ -130,7 +130,7 @@ class Contents:
         self._pictures.add(wanted.name, dict.fromkeys(over, b"") | jpegs)
         return jpegs.get(part, b"")
 
-    def _parsed(self, wanted: Wanted) -> Document | Missing:
+    def _parse(self, wanted: Wanted) -> Document | Missing:
         with self._found(wanted) as content:
             if isinstance(content, Missing):
                 return content

@@ -39,7 +39,7 @@ class _Form:
 
     def place(self, schema: Any, depth: int) -> dict[str, Any]:
         self._left -= 1
-        merged, nullable = self._merged(schema)
+        merged, nullable = self._merge(schema)
         form: dict[str, Any] = {
             "kind": "any",
             "title": str(merged.get("title") or ""),
@@ -70,7 +70,7 @@ class _Form:
                 form["options"] = [json_text(one) for one in options if one is not None]
         return form
 
-    def _merged(self, schema: Any, seen: frozenset[str] = frozenset()) -> tuple[dict[str, Any], bool]:
+    def _merge(self, schema: Any, seen: frozenset[str] = frozenset()) -> tuple[dict[str, Any], bool]:
         """Returns a place's own keywords with those behind `$ref`, `allOf` and a nullable alternative.
 
         The second value tells whether null is allowed.
@@ -81,16 +81,16 @@ class _Form:
         nullable = _allows_null(own)
         reference = schema.get("$ref")
         if isinstance(reference, str) and reference not in seen:
-            behind, empty = self._merged(self._resolved(reference), seen | {reference})
+            behind, empty = self._merge(self._resolve(reference), seen | {reference})
             own, nullable = {**behind, **own}, nullable or empty
         parts = schema.get("allOf")
         for part in parts if isinstance(parts, list) else ():
-            behind, empty = self._merged(part, seen)
-            own, nullable = _joined(behind, own), nullable or empty
+            behind, empty = self._merge(part, seen)
+            own, nullable = _join_keywords(behind, own), nullable or empty
         for keyword in ("anyOf", "oneOf"):
             options = schema.get(keyword)
             if isinstance(options, list):
-                merged = [self._merged(one, seen) for one in options]
+                merged = [self._merge(one, seen) for one in options]
                 nullable = nullable or any(empty for _, empty in merged)
                 real = [one for one, _ in merged if self._types(one)]
                 if len(real) == 1:
@@ -114,7 +114,7 @@ class _Form:
             names = ["object"]
         return list(dict.fromkeys(name for name in names if isinstance(name, str) and name != "null"))
 
-    def _resolved(self, reference: str) -> Any:
+    def _resolve(self, reference: str) -> Any:
         if not reference.startswith("#"):
             return {}
         place: Any = self._root
@@ -136,7 +136,7 @@ def _allows_null(own: Mapping[str, Any]) -> bool:
     return kinds == "null" or (kinds is None and isinstance(options, list))
 
 
-def _joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+def _join_keywords(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     """Returns the keywords of both, with the properties and required names of both."""
     joined = {**first, **second}
     if isinstance(first.get("properties"), dict) and isinstance(second.get("properties"), dict):

@@ -20,7 +20,7 @@ import duckdb
 
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.model_runs import READ_BY
-from cinnabar.extraction.store.names import quoted
+from cinnabar.extraction.store.names import quote_name
 from cinnabar.extraction.store.reading import connect
 from cinnabar.schemas.errors import CinnabarError, UsageError
 
@@ -165,7 +165,7 @@ class ListGone(UsageError):
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class ReviewMarks:
     """A person's work on one document: whether they looked, how many values they changed, and not of this kind."""
 
     reviewed: bool
@@ -194,7 +194,7 @@ class Listing:
         self._out = out
         self._lock = threading.RLock()
         self._refreshing = threading.Lock()
-        self._marks: dict[tuple[str, str], Marks] = {}
+        self._marks: dict[tuple[str, str], ReviewMarks] = {}
         self._lists: OrderedDict[str, SortedList] = OrderedDict()
         self._counted: dict[str, tuple[frozenset[int], int]] = {}
         self._table = self._read()
@@ -214,7 +214,7 @@ class Listing:
         """Returns the number of the newest commit in the list."""
         return max(self._table.commits, default=0)
 
-    def refresh(self, stored: Callable[[], dict[tuple[str, str], Marks]] | None = None) -> bool:
+    def refresh(self, stored: Callable[[], dict[tuple[str, str], ReviewMarks]] | None = None) -> bool:
         """Reads the folder again if it has a new commit; returns whether it had one. Other threads go on meanwhile.
 
         `stored` gives the work of people as it is in the folder then; without it, it is what it was.
@@ -235,7 +235,7 @@ class Listing:
             self._retire(old)
             return True
 
-    def mark(self, marks: dict[tuple[str, str], Marks]) -> None:
+    def mark(self, marks: dict[tuple[str, str], ReviewMarks]) -> None:
         """Sets a person's work on documents, by document and schema."""
         with self._lock:
             self._marks |= marks
@@ -267,16 +267,16 @@ class Listing:
         """Returns rows of a list, from `start` on, at most `count` and MOST_LISTED of them. Raises ListGone."""
         listed = self._list(name)
         pairs = listed.pairs[max(0, start) :][: max(0, min(count, MOST_LISTED))]
-        columns = ", ".join(f"l.{quoted(column)}" for column in _COLUMNS)
+        columns = ", ".join(f"l.{quote_name(column)}" for column in _COLUMNS)
         asked = (
             f"SELECT {columns} FROM listing AS l JOIN (SELECT unnest(?) AS document, unnest(?) AS schema_name)"
             " USING (document, schema_name)"
         )
         rows = self._rows(asked, [list(side) for side in zip(*pairs, strict=True)]) if pairs else []
         by_pair = {(row["document"], row["schema_name"]): row for row in rows}
-        return ListPage(len(listed.pairs), [by_pair.get(pair) for pair in pairs], self._added(listed))
+        return ListPage(len(listed.pairs), [by_pair.get(pair) for pair in pairs], self._count_new(listed))
 
-    def _added(self, listed: SortedList) -> int:
+    def _count_new(self, listed: SortedList) -> int:
         """Returns the number of documents that the selection has now, and the list does not."""
         with self._lock:
             commits, known = self._table.commits, self._counted.get(listed.name)
@@ -361,7 +361,7 @@ class Listing:
             connection.execute(_LISTING)
             return _ListedTable(stack.pop_all(), connection, seen)
 
-    def _apply(self, marks: dict[tuple[str, str], Marks]) -> None:
+    def _apply(self, marks: dict[tuple[str, str], ReviewMarks]) -> None:
         rows = [(m.reviewed, m.corrected, m.other_kind, document, name) for (document, name), m in marks.items()]
         if rows:
             asked = (

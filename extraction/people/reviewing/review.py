@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed, corrections
-from cinnabar.extraction.corrections.changes import TAKING_OUT
+from cinnabar.extraction.corrections.changes import EXCLUDING
 from cinnabar.extraction.documents.content.document import Document, Span
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.people.reviewing.asking import Asking
@@ -26,8 +26,8 @@ from cinnabar.extraction.people.reviewing.listing import (
     Listing,
     ListPage,
     ListSelection,
-    Marks,
     NextPlace,
+    ReviewMarks,
     SortedList,
 )
 from cinnabar.extraction.people.reviewing.picking import picked_values
@@ -44,7 +44,7 @@ _REFRESH, _KEPT = 1.0, 64
 _RESTS = 5.0
 # What the page asks for place by place; an audit has a request of its own.
 _ACTIONS = {str(one): one for one in Action if one not in (Action.AUDIT, Action.NO_PART)}
-_NO_VALUES = (Action.ACCEPT, Action.AUDIT, *TAKING_OUT)
+_NO_VALUES = (Action.ACCEPT, Action.AUDIT, *EXCLUDING)
 # The most steps of a pointer.
 _DEEPEST = 100
 
@@ -134,11 +134,11 @@ class Review:
                 self._states.move_to_end((document, schema))
                 return kept
         row = self._listing.row(document, schema)
-        return self._kept(row, self._reviewed(row))
+        return self._kept(row, self._known_state(row))
 
     def content(self, document: str, schema: str) -> dict[str, Any]:
         """Returns the blocks of a document's text, or the reason why it cannot be shown."""
-        content = self._contents.document(self._wanted(self._listing.row(document, schema)))
+        content = self._contents.document(self._file_of(self._listing.row(document, schema)))
         if isinstance(content, Missing):
             return {"missing": content.reason, "blocks": []}
         return {"missing": "", "blocks": [block.as_json(content) for block in blocks_of(content)]}
@@ -149,7 +149,7 @@ class Review:
 
     def picture(self, document: str, schema: str, part: int) -> bytes | None:
         """Returns the picture of a page as a JPEG; None if there is none."""
-        return self._contents.picture(self._wanted(self._listing.row(document, schema)), part)
+        return self._contents.picture(self._file_of(self._listing.row(document, schema)), part)
 
     def steps(self, document: str, schema: str) -> list[WatchedStep]:
         """Fills the document once more and returns each step; takes seconds."""
@@ -236,13 +236,13 @@ class Review:
                 self._states.popitem(last=False)
         return state
 
-    def _reviewed(self, row: Mapping[str, Any]) -> Reviewed | None:
+    def _known_state(self, row: Mapping[str, Any]) -> Reviewed | None:
         """Returns the state that the corrections know; None for a file that could not be opened."""
         return self._corrector.state(row["document"], row["schema_name"]) if row["opened"] else None
 
     def _record(self, row: Mapping[str, Any]) -> Record:
         """Returns the record of a document as it is now. Raises UsageError if there is none."""
-        if (reviewed := self._reviewed(row)) is None or reviewed.record is None:
+        if (reviewed := self._known_state(row)) is None or reviewed.record is None:
             raise UsageError(f"{row['path']}: there is no record of this document")
         return reviewed.record
 
@@ -288,19 +288,19 @@ class Review:
             self._forms[fingerprint] = form_of(schema)
         return self._forms[fingerprint]
 
-    def _wanted(self, row: Mapping[str, Any]) -> Wanted:
+    def _file_of(self, row: Mapping[str, Any]) -> Wanted:
         paths = self._listing.paths(row["document"]) if row["opened"] else [row["path"]]
         hidden = reads_hidden_text(self._listing.arguments(row))
         return Wanted(row["document"] if row["opened"] else "", tuple(paths), row["size"] or None, hidden)
 
     def _document(self, row: Mapping[str, Any]) -> Document:
         """Returns a document as its run read it. Raises UsageError if it cannot be read."""
-        document = self._contents.document(self._wanted(row))
+        document = self._contents.document(self._file_of(row))
         if isinstance(document, Missing):
             raise UsageError(document.reason)
         return document
 
-    def _stored_marks(self) -> dict[tuple[str, str], Marks]:
+    def _stored_marks(self) -> dict[tuple[str, str], ReviewMarks]:
         by_document: dict[tuple[str, str], list[Correction]] = {}
         for one in corrections(self.out):
             by_document.setdefault((one.document, one.schema_name), []).append(one)
@@ -335,15 +335,15 @@ def _canonical(pointer: str, text: str) -> str:
         raise UsageError(f"{pointer}: expected a value as JSON text, got {text[:80]!r} ({error})") from error
 
 
-def _marks(corrections: Sequence[Correction]) -> Marks:
+def _marks(corrections: Sequence[Correction]) -> ReviewMarks:
     inforce = [one for one in corrections if one.undone is None]
     changed = {one.pointer for one in inforce if one.action not in _NO_VALUES}
-    other = any(one.action in TAKING_OUT for one in inforce)
+    other = any(one.action in EXCLUDING for one in inforce)
     whole = any(one.action == Action.ACCEPT and one.pointer == "" for one in inforce)
-    return Marks(reviewed=other or whole, corrected=len(changed), other_kind=other)
+    return ReviewMarks(reviewed=other or whole, corrected=len(changed), other_kind=other)
 
 
-def _marks_json(marks: Marks) -> dict[str, Any]:
+def _marks_json(marks: ReviewMarks) -> dict[str, Any]:
     return {"reviewed": marks.reviewed, "corrected": marks.corrected, "other_kind": marks.other_kind}
 
 

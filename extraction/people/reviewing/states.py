@@ -10,7 +10,7 @@ from cinnabar.extraction.people.reviewing.listing import DOUBTFUL
 from cinnabar.extraction.plan.outcomes import REASONS, Reason
 from cinnabar.extraction.reading.table_columns import matched_columns
 from cinnabar.extraction.store.records import LeafRow, Record
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 
 def leaf_of(leaf: LeafRow, row_confidence: float | None) -> dict[str, Any]:
@@ -70,13 +70,13 @@ def why_stopped(state: Mapping[str, Any]) -> list[str]:
         reason = REASONS.get(state["code"], Reason(state["code"].replace("_", " ") + "."))
         found.append(f"Held back: {reason.meaning}")
     if failed := state["failed"]:
-        found.append(f"It fails {counted(len(failed), 'check')}: {', '.join(failed[:3])}{', …' * (len(failed) > 3)}.")
+        found.append(f"It fails {with_noun(len(failed), 'check')}: {', '.join(failed[:3])}{', …' * (len(failed) > 3)}.")
     for leaf in state["leaves"]:
         if (length := leaf.get("length")) and length["disagrees"]:
             found.append(f"The list {leaf['pointer']} looks incomplete: {length['sentence']}")
     doubted = [leaf for leaf in state["leaves"] if leaf["confidence"] is not None and leaf["confidence"] < DOUBTFUL]
     if doubted:
         least = min(doubted, key=lambda leaf: leaf["confidence"])
-        more = f" ({counted(len(doubted), 'place')} below {DOUBTFUL:.0%})" if len(doubted) > 1 else ""
+        more = f" ({with_noun(len(doubted), 'place')} below {DOUBTFUL:.0%})" if len(doubted) > 1 else ""
         found.append(f"The least sure is {least['pointer'] or '/'} with {int(least['confidence'] * 100)}%{more}.")
     return found

@@ -95,7 +95,7 @@ class Checks:
         return bool(self.each)
 
     def _case_check(self, name: str, expression: str) -> CaseCheck:
-        at, spelled = self._stated(name, expression), with_quoted_tables(expression)
+        at, spelled = self._check_pointer(name, expression), with_quoted_tables(expression)
         try:
             names = tables_in(self._database.syntax(spelled))
         except NoCheck as error:
@@ -105,7 +105,7 @@ class Checks:
             raise refused(Refusal.CHECK_SYNTAX, at, problem=reason) from None
         return CaseCheck(spelled, tuple(dict.fromkeys(one.lower() for one in names)))
 
-    def _stated(self, name: str, expression: Any) -> str:
+    def _check_pointer(self, name: str, expression: Any) -> str:
         """Returns the pointer of a check. Raises UnsupportedSchema for a name or a length that no check may have."""
         at = f"/{KEYWORD}/{escape(name)}"
         plain = name and len(name) <= _LONGEST_NAME and all(c.isalnum() or c in "_-." for c in name)
@@ -117,7 +117,7 @@ class Checks:
         return at
 
     def _check(self, name: str, expression: Any, pointers: Mapping[str, str]) -> Check:
-        at = self._stated(name, expression)
+        at = self._check_pointer(name, expression)
         try:
             named = named_in(self._database.syntax(expression), pointers, self._types)
             got = self._database.type_of(expression)
@@ -156,7 +156,7 @@ class Checks:
                     cell = None
                 columns[column].append(cell)
         table = pa.table({name: pa.array(cells, self._types.field(name).type) for name, cells in columns.items()})
-        rows = self._computed(table)
+        rows = self._compute(table)
         return [
             {
                 check.name: None if wrong.intersection(check.columns) else holds
@@ -170,7 +170,7 @@ class Checks:
             return dict.fromkeys(self._property.values(), value)
         return value if isinstance(value, dict) else {}
 
-    def _computed(self, table: pa.Table) -> list[tuple[Any, ...]]:
+    def _compute(self, table: pa.Table) -> list[tuple[Any, ...]]:
         """Returns the values of all checks; of one that takes too long or too much memory, none."""
         asked = [check.expression for check in self.each]
         try:
@@ -188,7 +188,7 @@ class Checks:
         return holds
 
 
-def failed(results: Results) -> tuple[str, ...]:
+def failed_checks(results: Results) -> tuple[str, ...]:
     """Returns the names of the checks that do not hold."""
     return tuple(name for name, holds in results.items() if holds is False)
 

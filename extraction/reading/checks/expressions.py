@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from cinnabar.extraction.store.names import quoted
+from cinnabar.extraction.store.names import quote_name
 from cinnabar.schemas.pointers import escape
 
 # The functions and operators of DuckDB that a check may use.
@@ -124,7 +124,7 @@ def qualifiers_in(expression: str) -> set[str]:
 
 def with_quoted_tables(expression: str) -> str:
     """Returns an expression whose names before a point stand in quotes: `order` is a word of SQL, too."""
-    return _QUALIFIER.sub(lambda found: quoted(found[1]) if found[1] else found[0], expression)
+    return _QUALIFIER.sub(lambda found: quote_name(found[1]) if found[1] else found[0], expression)
 
 
 def named_in(syntax: str, columns: Mapping[str, str], types: pa.Schema) -> NamedFields:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from cinnabar.extraction.plan.run_options import OnCheck
-from cinnabar.extraction.reading.checks.checks import FLAG, Check, Checks, Results, failed
+from cinnabar.extraction.reading.checks.checks import FLAG, Check, Checks, Results, failed_checks
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.pointers import unescape
@@ -26,13 +26,13 @@ def with_checks(outcomes: Sequence[Outcome], checks: Checks | None, on_check: On
     texts = [outcome.record.text for outcome in outcomes if outcome.record is not None]
     results = iter(checks.evaluate(texts))
     return [
-        outcome if outcome.record is None else _judged(outcome, outcome.record, next(results), checks, on_check)
+        outcome if outcome.record is None else _judge(outcome, outcome.record, next(results), checks, on_check)
         for outcome in outcomes
     ]
 
 
-def _judged(outcome: Outcome, record: Record, results: Results, checks: Checks, on_check: OnCheck) -> Outcome:
-    wrong = failed(results)
+def _judge(outcome: Outcome, record: Record, results: Results, checks: Checks, on_check: OnCheck) -> Outcome:
+    wrong = failed_checks(results)
     kept = {flag for flag in record.flags if not flag.startswith(FLAG)}
     flags = tuple(sorted(kept | {f"{FLAG}{name}" for name in wrong}))
     outcome = replace(outcome, record=replace(record, checks=results, flags=flags))

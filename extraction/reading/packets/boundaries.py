@@ -67,7 +67,7 @@ class EdgedLine(NamedTuple):
             yield PageMark(int(match[1]), 0, self.key)
 
 
-class PageSigns(NamedTuple):
+class PageFeatures(NamedTuple):
     """A page of a packet: its number, width and height in points, its text, and its lines from the top down."""
 
     number: int
@@ -76,12 +76,12 @@ class PageSigns(NamedTuple):
     lines: tuple[EdgedLine, ...]
 
 
-def page_signs(document: Document) -> list[PageSigns]:
+def page_signs(document: Document) -> list[PageFeatures]:
     """Returns the signs of the pages of a document, in their order; parts within pages count to them."""
     return [_signs(document, part) for part in document.parts if part.kind == "page"]
 
 
-def _signs(document: Document, part: Part) -> PageSigns:
+def _signs(document: Document, part: Part) -> PageFeatures:
     words, lines, begin, text = document.words, list[EdgedLine](), part.start, document.text[part.start : part.end]
     for line in text.split("\n"):
         own = slice(*np.searchsorted(words.start, [begin, begin + len(line)]))
@@ -93,16 +93,16 @@ def _signs(document: Document, part: Part) -> PageSigns:
         elif line.strip():
             lines.append(EdgedLine(line.strip()))
     from_top = sorted(lines, key=lambda line: line.top if line.top > 0 else 0.0)
-    return PageSigns(part.page, (part.width, part.height), text, tuple(from_top))
+    return PageFeatures(part.page, (part.width, part.height), text, tuple(from_top))
 
 
-def ends(page: PageSigns) -> list[str]:
+def ends(page: PageFeatures) -> list[str]:
     """Returns the first and the last words of a page."""
     words = page.text.split()
     return [" ".join(words[:_READ]), " ".join(words[-_READ:])]
 
 
-def boundaries(pages: Sequence[PageSigns]) -> tuple[dict[int, float], tuple[int, ...]]:
+def boundaries(pages: Sequence[PageFeatures]) -> tuple[dict[int, float], tuple[int, ...]]:
     """Returns the probability that a document begins on each page but the first with words, and the separator sheets.
 
     A sheet of few words that occurs again, word for word, separates documents. A blank page belongs to the document
@@ -129,7 +129,7 @@ def boundaries(pages: Sequence[PageSigns]) -> tuple[dict[int, float], tuple[int,
     return likely, sheets
 
 
-def _goes_on(before: PageSigns, page: PageSigns) -> bool:
+def _goes_on(before: PageFeatures, page: PageFeatures) -> bool:
     """Returns whether a line of a page, wherever it stands, bears the number after that of the page before.
 
     The lines are alike but for their numbers, and both tell how many pages there are.
@@ -149,7 +149,7 @@ def is_several(document: Document) -> bool:
     )
 
 
-def features(before: PageSigns, page: PageSigns, alike: float, blank: bool, separator: bool) -> dict[str, float]:
+def features(before: PageFeatures, page: PageFeatures, alike: float, blank: bool, separator: bool) -> dict[str, float]:
     """Returns what the model weighs of a page and the page before it, as numbers from -1 to 2 by their names.
 
     `alike` is the cosine of the meanings of one's end and of the other's beginning; `blank` and `separator` tell
@@ -186,7 +186,7 @@ def features(before: PageSigns, page: PageSigns, alike: float, blank: bool, sepa
     }
 
 
-def _marks(page: PageSigns) -> list[PageMark]:
+def _marks(page: PageFeatures) -> list[PageMark]:
     return [mark for line in dict.fromkeys((*page.lines[:3], *page.lines[-3:])) for mark in line.marks()]
 
 

@@ -81,7 +81,7 @@ class FactValues:
         return frozen
 
     @cached_property
-    def counted(self) -> frozenset[int]:
+    def counted_lists(self) -> frozenset[int]:
         """Returns the lists whose rows are known."""
         return frozenset(v.place.node.index for v in self.values if isinstance(v.place.node, ArrayNode))
 
@@ -113,7 +113,7 @@ class FactValues:
 
     def request(self, name: str, form: Form, passage: Passage) -> Request:
         """Returns the request that asks for all other fields."""
-        return Request(name, form, passage, self.known, self.counted, self.rows)
+        return Request(name, form, passage, self.known, self.counted_lists, self.rows)
 
     @cached_property
     def refusals(self) -> Mapping[str, str]:
@@ -121,7 +121,7 @@ class FactValues:
         return {value.place.pointer: value.refusal for value in self.values if value.refusal}
 
     @cached_property
-    def demanded(self) -> Mapping[str, str]:
+    def demanded_reasons(self) -> Mapping[str, str]:
         """Returns those reasons where the schema demands a value."""
         return {v.place.pointer: v.refusal for v in self.values if v.refusal and v.state == "missing"}
 
@@ -239,7 +239,7 @@ def _value(place: BoundPlace, fact: Fact | None) -> BoundValue:
         return _without(place)
     if len(values) > 1:
         return _without(place, f"{place.fact} has {len(values)} values, and the field takes one")
-    text = _accepted(place.node, place.fact, values[0])
+    text = _accept(place.node, place.fact, values[0])
     if text is None:
         return _without(place, _refusal(place, place.node, values[0]))
     return BoundValue(place, "given", (text,), fact.spans[:1])
@@ -251,7 +251,7 @@ def _list_value(place: BoundPlace, node: ArrayNode, fact: Fact) -> BoundValue:
     texts: list[str] = []
     spans: list[tuple[int, int]] = []
     for number, one in enumerate(values):
-        text = _accepted(node.item, place.fact, one)
+        text = _accept(node.item, place.fact, one)
         if text is None:
             return _without(place, _refusal(place, node.item, one))
         if not (node.unique and text in texts):
@@ -282,7 +282,7 @@ def _without(place: BoundPlace, refusal: str = "") -> BoundValue:
     return BoundValue(place, "absent" if allowed else "missing", refusal=refusal)
 
 
-def _accepted(slot: Slot, fact: str, value: str | int) -> str | None:
+def _accept(slot: Slot, fact: str, value: str | int) -> str | None:
     """Returns the first spelling of a value, as canonical JSON text, that a slot accepts; None if it accepts none."""
     return next((text for text in _spellings(slot, fact, value) if slot.accepts(text.encode())), None)
 

@@ -45,7 +45,7 @@ def words_behind(form: Form, leaf: Leaf, text: str, region: tuple[int, int]) -> 
     if leaf.text == "true":
         return _close_words(text, (start, end), asked)
     for lowest, highest in dict.fromkeys([region, whole]):
-        printed = _printed(leaf.text or "", text, lowest, highest, asked.label)
+        printed = _printed_place(leaf.text or "", text, lowest, highest, asked.label)
         if printed:
             return printed
     if leaf.text in slot.options:
@@ -66,7 +66,7 @@ def row_region(pointer: str, rows: Mapping[str, tuple[int, float]], length: int)
     return start, min(end, length)
 
 
-def _printed(value: str, text: str, start: int, end: int, label: str) -> _Spans:
+def _printed_place(value: str, text: str, start: int, end: int, label: str) -> _Spans:
     """Returns the printed value: its first place after words of the label, else its first place."""
     plain = str(json.loads(value))
     letters = "".join(_WORD.findall(plain))

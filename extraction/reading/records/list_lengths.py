@@ -15,7 +15,7 @@ from cinnabar.extraction.store.records import LIST_INCOMPLETE, ListLengthNote, O
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_walk import walk_lists
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 #: The fewest rows of a list of which anything is told, and the most gaps and numbers that a sentence names.
 _FEWEST, _NAMED = 4, 8
@@ -39,14 +39,14 @@ def _sentence(document: Document, length: ListLength) -> str:
     if length.told is None and not length.numbered and not length.agreeing:
         return ""
     told = length.told if length.told is not None else length.found
-    parts = [f"{length.found} of {counted(told, 'row')}" if length.found <= told else _more(length.found, told)]
+    parts = [f"{length.found} of {with_noun(told, 'row')}" if length.found <= told else _more(length.found, told)]
     if length.told_at is not None:
         words = printed_around(document.text, length.told_at)
         parts[0] += f" (\"{words}\"{_on_page(document, length.told_at[0])})"
     parts += _numbers(document, length)
     for gap in [gap for gap in length.gaps if not gap.numbers][:_NAMED]:
         words = printed_around(document.text, (gap.at, gap.at))
-        what = counted(abs(gap.count), "row") + (" missing" if gap.count > 0 else " too many")
+        what = with_noun(abs(gap.count), "row") + (" missing" if gap.count > 0 else " too many")
         parts.append(f"{what} by \"{words}\"{_on_page(document, gap.at)}")
     if not length.gaps and length.numbered:
         parts.append("numbered without a gap")
@@ -56,7 +56,7 @@ def _sentence(document: Document, length: ListLength) -> str:
 
 
 def _more(found: int, told: int) -> str:
-    return f"{counted(found, 'row')}, {found - told:,} more than told"
+    return f"{with_noun(found, 'row')}, {found - told:,} more than told"
 
 
 def _numbers(document: Document, length: ListLength) -> Iterator[str]:
@@ -66,10 +66,10 @@ def _numbers(document: Document, length: ListLength) -> Iterator[str]:
         by_page.setdefault(_on_page(document, gap.at), []).extend(gap.numbers)
     for page, numbers in list(by_page.items())[:_NAMED]:
         if numbers:
-            yield f"no. {_listed(numbers)} missing{page}"
+            yield f"no. {_list_numbers(numbers)} missing{page}"
 
 
-def _listed(numbers: Iterable[int]) -> str:
+def _list_numbers(numbers: Iterable[int]) -> str:
     """Returns numbers with their runs: "3, 7 to 9"."""
     runs: list[list[int]] = []
     for number in numbers:

@@ -21,7 +21,7 @@ import duckdb
 
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.reading.records.facts import put_value
-from cinnabar.extraction.store.names import literal, quoted
+from cinnabar.extraction.store.names import literal, quote_name
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import NotAccepted, UsageError
 from cinnabar.schemas.form.fitting import fit
@@ -169,13 +169,13 @@ def reference_table(lookup: Lookup) -> ReferenceTable:
             source, given = "read_csv(?, all_varchar = true)" if is_text else "read_parquet(?)", [str(path)]
             if view:
                 database.execute(f"ATTACH {literal(str(path))} AS reference (READ_ONLY)")
-                source, given = f"reference.{quoted(view)}", []
-            returns = f"{quoted(lookup.returns)}::VARCHAR"
+                source, given = f"reference.{quote_name(view)}", []
+            returns = f"{quote_name(lookup.returns)}::VARCHAR"
             rows = [
                 row
                 for key in lookup.keys
                 for row in database.execute(
-                    f"SELECT {quoted(key)}::VARCHAR, {returns} FROM {source} WHERE {quoted(key)} IS NOT NULL"
+                    f"SELECT {quote_name(key)}::VARCHAR, {returns} FROM {source} WHERE {quote_name(key)} IS NOT NULL"
                     f" AND {returns} IS NOT NULL LIMIT {_MOST + 1}",
                     given,
                 ).fetchall()

@@ -22,7 +22,7 @@ from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.records.facts import put_value
 from cinnabar.schemas.automata.canonical import json_text, parse
-from cinnabar.schemas.form.fitting import accepted
+from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within
 
@@ -79,7 +79,7 @@ def with_marks(form: Form, filled: Filled, document: Document) -> Filled:
     Fields within lists and alternatives, and those that are known or facts, stay. So does the record if its schema does
     not allow what the boxes say.
     """
-    fields = list(_asked(form.root, "", False))
+    fields = list(_marked_fields(form.root, "", False))
     if not fields or len(document.text) > _MOST_TEXT:
         return filled
     told = _told(fields, [one for one in marks_in(document.text) if one.label.strip() and _is_seen(document, one)])
@@ -119,7 +119,7 @@ def _written(
         elif (leaf := leaves.get(pointer)) is not None:
             leaves[pointer] = new = _leaf(one, own, leaf)
             put_value(record, pointer, *([] if new.text is None else [parse(new.text)]))
-    fitting = accepted(form, record)
+    fitting = accept(form, record)
     return None if fitting is None else replace(filled, record=fitting, leaves=leaves, rows=rows, lists=lists)
 
 
@@ -133,10 +133,10 @@ def _leaf(asked: _MarkedField, told: _Told, own: Leaf) -> Leaf:
     return Leaf(own.text, 0.0, (), "minimal", missing=True, slot=slot.index, demanded=True)
 
 
-def _asked(node: Node, pointer: str, optional: bool) -> Iterator[_MarkedField]:
+def _marked_fields(node: Node, pointer: str, optional: bool) -> Iterator[_MarkedField]:
     if isinstance(node, ObjectNode):
         for place in node.properties:
-            yield from _asked(place.node, f"{pointer}/{escape(place.name)}", not place.required)
+            yield from _marked_fields(place.node, f"{pointer}/{escape(place.name)}", not place.required)
         return
     array, slot = (node, node.item) if isinstance(node, ArrayNode) and not node.prefix else (None, node)
     if isinstance(node, ChoiceNode) or not isinstance(slot, Slot) or node.binding is not None:

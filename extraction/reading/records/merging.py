@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 from cinnabar.engine.layout import lay_out
 from cinnabar.engine.model import Row
-from cinnabar.engine.repair import repaired
+from cinnabar.engine.repair import repair_record
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.engine.writing import Value, Writer
 from cinnabar.extraction.documents.chunking import Chunk
@@ -35,7 +35,7 @@ from cinnabar.extraction.reading.records.record_parts import (
     joined_leaves,
     part_of,
     rank,
-    shared,
+    shared_places,
     spans_of,
 )
 from cinnabar.extraction.reading.records.repeats import is_known, without_repeats
@@ -57,11 +57,11 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
     if len(filled) == 1 and (len(filled[0].rows) < 2 or is_known(filled[0], facts.slots)):
         return filled[0]
     sources = [
-        _joined(form, [pair for pair in zip(chunks, filled, strict=False) if pair[0].copy is copy], facts.arrays)
+        _join_chunks(form, [pair for pair in zip(chunks, filled, strict=False) if pair[0].copy is copy], facts.arrays)
         for copy in (False, True)
     ]
     first, *copies = [part for part in sources if part is not None]
-    merged = _completed(first, copies[0]) if copies else first
+    merged = _complete(first, copies[0]) if copies else first
     known = any(is_known(one, facts.slots) for one in filled)
     distinct = merged if known else without_repeats(merged, facts.arrays)
     if len(filled) == 1 and distinct == merged:
@@ -79,7 +79,7 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
     )
 
 
-def _joined(
+def _join_chunks(
     form: Form, filled_chunks: Sequence[tuple[Chunk, Filled]], bound: frozenset[int]
 ) -> RecordPart | None:
     """Returns what these chunks found, None if there are none; the rows of `bound` lists are those of the first."""
@@ -96,7 +96,7 @@ def _joined(
     return merged
 
 
-def _completed(exact: RecordPart, copy: RecordPart) -> RecordPart:
+def _complete(exact: RecordPart, copy: RecordPart) -> RecordPart:
     """Returns the exact findings, with those values and lists of the copy that they lack."""
     leaves = {slot: leaf for slot, leaf in exact.leaves.items() if rank(leaf) == 2}
     whole = RecordPart({**joined_leaves(exact, copy), **leaves}, lists={**copy.lists, **exact.lists})
@@ -173,7 +173,7 @@ def _pairs(before: list[FoundRow], after: list[FoundRow], start: int, end: int) 
         (-share, at, other)
         for at in extents.keys() - same.keys()
         for other in others.keys() - taken
-        if (share := shared(extents[at], others[other])) >= 0.5
+        if (share := shared_places(extents[at], others[other])) >= 0.5
     ]
     for _, at, other in sorted(shares):
         if at not in same and other not in taken:
@@ -205,7 +205,7 @@ def _write(form: Form, whole: RecordPart) -> _Written | None:
         values.append(_value(slot, part.leaves.get(slot.index)))
     writer: Writer | None = Writer(layout, values)
     if writer is not None and form.judge is not None and not form.judge.accepts(parse(writer.record)):
-        writer = repaired(layout, values, 0, form.judge, lambda at: _others(layout.slots[at], values[at]))
+        writer = repair_record(layout, values, 0, form.judge, lambda at: _others(layout.slots[at], values[at]))
     if writer is None:
         return None
     anchors = {pointer: (flat[at][2].anchor, chance) for pointer, (at, chance) in writer.rows.items()}

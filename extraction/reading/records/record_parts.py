@@ -81,11 +81,11 @@ def joined_leaves(one: RecordPart, other: RecordPart) -> dict[int, Leaf]:
     """Returns the leaves of two parts about the same thing: the surer leaf of each slot."""
     leaves = dict(one.leaves)
     for slot, leaf in other.leaves.items():
-        leaves[slot] = surer(leaves[slot], leaf) if slot in leaves else leaf
+        leaves[slot] = prefer_confident(leaves[slot], leaf) if slot in leaves else leaf
     return leaves
 
 
-def surer(one: Leaf, other: Leaf) -> Leaf:
+def prefer_confident(one: Leaf, other: Leaf) -> Leaf:
     """Returns the leaf of two that counts for one slot; the first one if they are equal."""
     mine, theirs = rank(one), rank(other)
     if mine != theirs:
@@ -123,7 +123,7 @@ def spans_of(part: RecordPart) -> Spans:
     return by_slot
 
 
-def shared(one: Spans, other: Spans) -> float:
+def shared_places(one: Spans, other: Spans) -> float:
     """Returns the share of values read at the same places, of the row with fewer values."""
     least = min(sum(map(len, one.values())), sum(map(len, other.values())))
     hits = sum(

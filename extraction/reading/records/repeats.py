@@ -20,7 +20,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cinnabar.engine.readings.align import folded
+from cinnabar.engine.readings.align import fold
 from cinnabar.engine.request import Filled
 from cinnabar.extraction.reading.records.record_parts import (
     FoundRow,
@@ -28,7 +28,7 @@ from cinnabar.extraction.reading.records.record_parts import (
     Spans,
     joined_leaves,
     rank,
-    shared,
+    shared_places,
     spans_of,
 )
 
@@ -56,7 +56,7 @@ def without_repeats(part: RecordPart, counted: frozenset[int] = frozenset()) -> 
     The lists of `counted` stay as they are.
     """
     rows = {array: [_inner(row) for row in own] for array, own in part.rows.items()}
-    united = {array: own if array in counted else _united(own) for array, own in rows.items()}
+    united = {array: own if array in counted else _unite(own) for array, own in rows.items()}
     return RecordPart(dict(part.leaves), united, dict(part.lists))
 
 
@@ -84,7 +84,7 @@ class _Read:
         }
         words = all(text.startswith('"') for text in texts.values())
         # A name in capitals, or without its comma, is the same name.
-        same = {slot: folded(text) or text for slot, text in texts.items()}
+        same = {slot: fold(text) or text for slot, text in texts.items()}
         return cls(spans_of(part), same, words and not any(part.rows.values()))
 
     def marks(self) -> Iterator[Hashable]:
@@ -106,7 +106,7 @@ class _Read:
         }
 
 
-def _united(rows: Sequence[FoundRow]) -> list[FoundRow]:
+def _unite(rows: Sequence[FoundRow]) -> list[FoundRow]:
     """Returns the rows in their order, each united with later rows about the same thing."""
     read = [_Read.of(row.part) for row in rows]
     count = Counter(mark for one in read for mark in one.marks())
@@ -130,10 +130,10 @@ def _united(rows: Sequence[FoundRow]) -> list[FoundRow]:
             if first not in having[mark][-1:]:
                 having[mark].append(first)
     distinct = [united[at] for at in kept]
-    return _completed(distinct) if len(rows) <= _FEW else distinct
+    return _unite_neighbours(distinct) if len(rows) <= _FEW else distinct
 
 
-def _completed(rows: Sequence[FoundRow]) -> list[FoundRow]:
+def _unite_neighbours(rows: Sequence[FoundRow]) -> list[FoundRow]:
     """Returns the rows of a short list with completing neighbours united."""
     completed: list[FoundRow] = []
     for row in rows:
@@ -157,7 +157,7 @@ def _same(one: _Read, other: _Read, count: Counter[Hashable]) -> bool:
         if both and all(one.texts[slot] == other.texts[slot] for slot in both):
             return True
     mine, theirs = one.own(count), other.own(count)
-    return min(shared(one.places, other.places), shared(mine, theirs)) >= _SAME_PLACES
+    return min(shared_places(one.places, other.places), shared_places(mine, theirs)) >= _SAME_PLACES
 
 
 def _both(one: FoundRow, other: FoundRow) -> FoundRow:

@@ -35,7 +35,7 @@ _SET = rf"\[\^?(?:{_MARK}|{_ESCAPED}|[.+*?(){{}}|$]|-(?!-))+\]"
 _SAME = re.compile(rf"(?:{_MARK}|{_ESCAPED}|{_SET}|-|[\^$|)*+?]|\((?:\?[:=!])?|\{{[0-9]+(?:,[0-9]*)?\}})*")
 
 
-def translated(schema: Any, nullable: bool) -> tuple[Any, dict[str, str]]:
+def translate(schema: Any, nullable: bool) -> tuple[Any, dict[str, str]]:
     """Returns the schema for jsonschema-rs, and the original patterns by their translations.
 
     `nullable` says if OpenAPI's keyword counts.

@@ -17,7 +17,7 @@ from typing import Any
 import jsonschema_rs
 from pydantic import TypeAdapter, ValidationError
 
-from cinnabar.extraction.reading.records.translation import ECMA_PATTERN, DecimalPlaces, EcmaPattern, translated
+from cinnabar.extraction.reading.records.translation import ECMA_PATTERN, DecimalPlaces, EcmaPattern, translate
 from cinnabar.schemas.compiling.loading import SchemaSource
 from cinnabar.schemas.decimals import DECIMALS
 from cinnabar.schemas.errors import SchemaError
@@ -52,14 +52,14 @@ class Validator:
         check_routes(source.schema)
         try:
             named = isinstance(source.schema, dict) and "$schema" in source.schema
-            schema, self._patterns = translated(source.schema, nullable=not named)
+            schema, self._patterns = translate(source.schema, nullable=not named)
             keywords: dict[str, Any] = {ECMA_PATTERN: EcmaPattern, DECIMALS: DecimalPlaces}
             self._validator = jsonschema_rs.validator_cls_for(schema)(
                 schema, validate_formats=True, offline=True, keywords=keywords
             )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             # The validator reads unused parts as well, and does not tell the places of references.
-            unresolved = Documents(source.schema).unresolved()
+            unresolved = Documents(source.schema).first_unresolved()
             if unresolved is not None:
                 raise unresolved from error
             raise SchemaError(f"{source.name}: refused by the validator of records: {error}") from error

@@ -168,7 +168,7 @@ class PageVectors:
         return mean / max(float(np.linalg.norm(mean)), 1e-6)
 
 
-def standardized(features: Floats, common: Floats) -> Floats:
+def standardize(features: Floats, common: Floats) -> Floats:
     """Returns features in deviations from their mean over the common kinds: [K, FEATURES].
 
     The features of a page in another language than English, or of a short one, differ less from kind to kind.
@@ -177,7 +177,7 @@ def standardized(features: Floats, common: Floats) -> Floats:
     return scaled
 
 
-def differing(alike: Floats) -> npt.NDArray[np.bool_]:
+def differs_from_kinds(alike: Floats) -> npt.NDArray[np.bool_]:
     """Returns which common kinds differ from all of the schemas' kinds, [C]; `alike`: [K, C], cosines of headings."""
     different: npt.NDArray[np.bool_] = np.all(alike < _DIFFERENT, axis=0, keepdims=True)[0]
     return different if different.any() else np.ones_like(different)
@@ -188,8 +188,8 @@ def log_odds(own: Floats, common: Floats, alike: Floats, words: int, fitted: Rou
 
     own: [K, FEATURES]; common: [C, FEATURES]; alike: [K, C], the cosines of the headings; words: of the document.
     """
-    scores = standardized(own, common) @ fitted.weights
-    others = (standardized(common, common) @ fitted.weights)[differing(alike)] * fitted.sharpness
+    scores = standardize(own, common) @ fitted.weights
+    others = (standardize(common, common) @ fitted.weights)[differs_from_kinds(alike)] * fitted.sharpness
     top = float(others.max())
     none = (top + float(np.log(np.exp(others - top).sum()))) / fitted.sharpness + fitted.bias
     none += fitted.short * shortness(words)

@@ -72,15 +72,15 @@ class Backfill(BatchedRun):
         older = select(out, source.name, chosen)
         older = [one for one in older if asking or one.schema_fingerprint != source.fingerprint]
         choices = last_choices(out, source.name)
-        latest, self._elsewhere = self._placed(older, choices)
-        latest = [*latest, *self._unplaced(out, chosen, choices)][: options.limit]
+        latest, self._elsewhere = self._split_placed(older, choices)
+        latest = [*latest, *self._find_unplaced(out, chosen, choices)][: options.limit]
         versions = {one.schema_fingerprint for one in latest} - {""}
         self._changes = {one: self._compare(out, one) for one in versions}
         with ExitStack() as stack:
             store = stack.enter_context(open_folder(out))
             if not options.drop_corrections:
-                check_corrections_kept(store, source, assignment.compiled)
-            forms = {part.source.name: part.compiled.form for part in self.assignment.parts}
+                check_corrections_kept(store, source, assignment.compiled_schema)
+            forms = {part.source.name: part.compiled_schema.form for part in self.assignment.parts}
             if learned := learned_rows(store.out, forms):
                 self.assignment = replace(self.assignment, learned=learned)
             remember_cases(store.out, options.case, {source.name: assignment.checks.between})
@@ -105,7 +105,7 @@ class Backfill(BatchedRun):
             self._take([one.input for one in items], parsers, stack)
             self._stack = stack.pop_all()
 
-    def _placed(
+    def _split_placed(
         self, latest: Sequence[LatestRecord], choices: Mapping[str, RoutingChoice]
     ) -> tuple[list[LatestRecord], int]:
         """Returns the records that no later choice sent elsewhere, and the number of the others.
@@ -122,7 +122,7 @@ class Backfill(BatchedRun):
                 kept.append(one)
         return kept, len(latest) - len(kept)
 
-    def _unplaced(self, out: Path, chosen: Selection, choices: Mapping[str, RoutingChoice]) -> list[LatestRecord]:
+    def _find_unplaced(self, out: Path, chosen: Selection, choices: Mapping[str, RoutingChoice]) -> list[LatestRecord]:
         """Returns the documents that went to no schema so far: [] if options choose records, or by this very choice."""
         routing = self.assignment.routing
         if routing is None or replace(chosen, source=None) != Selection():
@@ -135,14 +135,14 @@ class Backfill(BatchedRun):
         if fingerprint == self.assignment.source.fingerprint:
             return Changes()
         old = compile_schema(source_of(out, self.assignment.source.name, fingerprint).schema)
-        united_columns(list(arrow_schema(old)), list(arrow_schema(self.assignment.compiled)))
-        return changes(old, self.assignment.compiled)
+        united_columns(list(arrow_schema(old)), list(arrow_schema(self.assignment.compiled_schema)))
+        return changes(old, self.assignment.compiled_schema)
 
     def estimate(self) -> BackfillEstimate:
         """Returns an estimate of the work from a few documents, which are read and filled but not stored."""
         work = self._outstanding
         cost = measure(work.items, self._try)
-        asked = {at: None for one in self._changes.values() for at in one.asked}
+        asked = {at: None for one in self._changes.values() for at in one.asked_places}
         below = [f"values below {self._below:g}"] if self._below else []
         return BackfillEstimate(
             documents=len(work.items),

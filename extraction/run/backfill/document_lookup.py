@@ -16,7 +16,7 @@ from typing import Self
 
 from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.content.inputs import Content, content_of
-from cinnabar.extraction.documents.content.made_names import file_path, unnumbered
+from cinnabar.extraction.documents.content.made_names import file_path, without_number
 from cinnabar.extraction.documents.inputs import (
     Input,
     Location,
@@ -42,7 +42,7 @@ from cinnabar.extraction.documents.mailboxes.files import (
 from cinnabar.extraction.documents.packets.part import PacketPart, named_part
 from cinnabar.extraction.documents.stores.address import StoreAddress, is_store_address, parse_store_address
 from cinnabar.extraction.documents.stores.store import StoreItem
-from cinnabar.extraction.store.folders import remembered
+from cinnabar.extraction.store.folders import known_folders
 from cinnabar.extraction.store.packets import packets_of
 from cinnabar.schemas.errors import NoMailbox, UsageError
 
@@ -73,7 +73,7 @@ class DocumentLookup:
         source: str | None = None,
     ) -> None:
         here, self._out = Path.cwd(), out
-        self._folders = [Path(), *(folder for folder in remembered(out) if folder != here)]
+        self._folders = [Path(), *(folder for folder in known_folders(out) if folder != here)]
         self._password = password
         self._connections = ExitStack()
         self._mailboxes: dict[Location, _Holding] = {}
@@ -99,7 +99,7 @@ class DocumentLookup:
         A mail behind IMAP with the same UIDVALIDITY, UID and size is not fetched to hash it, so its reader must check
         the hash again. `size` in bytes, None if unknown.
         """
-        paths = [unnumbered(path) for path in paths]
+        paths = [without_number(path) for path in paths]
         return (
             self._here(paths, digest, size)
             or self._others.find(digest, size)
@@ -119,17 +119,17 @@ class DocumentLookup:
 
     def _here(self, paths: Sequence[str], digest: str, size: int | None) -> Path | Content | None:
         near = [path for path in paths if not is_address(path)]
-        named = (content for path in near for content in self._named(path))
+        named = (content for path in near for content in self._contents_named(path))
         if (content := next((one for one in named if _digest(one) == digest), None)) is not None:
             return content
         mailboxes = (mailbox for path in near for mailbox in self._local_mailboxes(path))
-        contents = (self._holding(mailbox).find(digest, size) for mailbox in mailboxes)
+        contents = (self._look_into(mailbox).find(digest, size) for mailbox in mailboxes)
         return next((content for content in contents if content is not None), None)
 
     def _behind_imap(self, paths: Sequence[str], digest: str, size: int | None) -> Path | Content | None:
         for path in paths:
             if (mailbox := self._mailbox_of(path)) is not None:
-                holding = self._holding(mailbox)
+                holding = self._look_into(mailbox)
                 content = holding.named.get(path)
                 if content is None or (content_of(content).size != size and _digest(content) != digest):
                     content = holding.find(digest, size)
@@ -139,17 +139,17 @@ class DocumentLookup:
 
     def lying_at(self, path: str) -> Path | Content | None:
         """Returns the content at this path now, with any bytes; None if there is none."""
-        path = unnumbered(path)
+        path = without_number(path)
         if (mailbox := self._mailbox_of(path)) is not None:
-            return self._holding(mailbox).named.get(path)
-        return next(self._in_store(path) if is_store_address(path) else self._named(path), None)
+            return self._look_into(mailbox).named.get(path)
+        return next(self._in_store(path) if is_store_address(path) else self._contents_named(path), None)
 
     def file_at(self, path: str) -> Path | Content | None:
         """Returns the file of this name, with any bytes; None if there is none, as for a number in an mbox."""
-        path = unnumbered(path)
+        path = without_number(path)
         return next(self._in_store(path) if is_store_address(path) else self._files(path), None)
 
-    def missing(self, path: str) -> str:
+    def explain_missing(self, path: str) -> str:
         """Returns what to say of a path at which nothing was found."""
         if path.startswith("sftp://") and self._store_of(path) is None:
             return f"{path} was not looked for: an SFTP server is asked only if --from names it"
@@ -181,22 +181,24 @@ class DocumentLookup:
             return None
         return mail[0] if mail[0].account in self._accounts else None
 
-    def _lying(self, path: str) -> list[Path]:
+    def _places_of(self, path: str) -> list[Path]:
         """Returns the places where a file of this name may be."""
         folders = [Path()] if Path(path).is_absolute() else self._folders
         return [folder / text for text in dict.fromkeys((file_path(path), path)) for folder in folders]
 
     def _files(self, path: str) -> Iterator[Path | Content]:
-        for file in () if is_address(path) else filter(_is_file, self._lying(path)):
+        for file in () if is_address(path) else filter(_is_file, self._places_of(path)):
             yield MaildirMessage(file) if maildir_of(file) is not None else file
 
-    def _named(self, path: str) -> Iterator[Path | Content]:
+    def _contents_named(self, path: str) -> Iterator[Path | Content]:
         """Yields files and mails of this name, in each of the folders."""
         yield from self._files(path)
         for mailbox in self._local_mailboxes(path):
-            holding = self._holding(mailbox)
+            holding = self._look_into(mailbox)
             number = _IN_MBOX.fullmatch(path)
-            called = [f"{mailbox}#{number[2]}"] if number else [maildir_name(Path(path)), *map(str, self._lying(path))]
+            called = (
+                [f"{mailbox}#{number[2]}"] if number else [maildir_name(Path(path)), *map(str, self._places_of(path))]
+            )
             yield from (holding.named[name] for name in called if name in holding.named)
 
     def _local_mailboxes(self, path: str) -> Iterator[Path]:
@@ -204,11 +206,11 @@ class DocumentLookup:
         if is_address(path):
             return
         if number := _IN_MBOX.fullmatch(path):
-            yield from filter(is_mbox, self._lying(number[1]))
-        yield from filter(None, map(maildir_of, self._lying(path)))
-        yield from filter(None, map(archive_around, self._lying(path)))
+            yield from filter(is_mbox, self._places_of(number[1]))
+        yield from filter(None, map(maildir_of, self._places_of(path)))
+        yield from filter(None, map(archive_around, self._places_of(path)))
 
-    def _holding(self, mailbox: Path | ImapAddress) -> _Holding:
+    def _look_into(self, mailbox: Path | ImapAddress) -> _Holding:
         if mailbox not in self._mailboxes:
             file = source_of(mailbox).file
             if file is None:

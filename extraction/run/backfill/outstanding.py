@@ -59,5 +59,5 @@ def _lost(name: str, record: LatestRecord, document_lookup: DocumentLookup) -> O
     changed = any(document_lookup.file_at(path) for path in record.paths)
     code = CHANGED if changed else GONE
     path = record.paths[0]
-    reason = f"{path} holds other bytes than those of the record" if changed else document_lookup.missing(path)
+    reason = f"{path} holds other bytes than those of the record" if changed else document_lookup.explain_missing(path)
     return Outcome(name, "skipped", code, f"{reason}; {_KEPT}", digest=record.document)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cinnabar.extraction.corrections.renaming import renamed_record
 from cinnabar.extraction.documents.inputs import Input
-from cinnabar.extraction.store.stored_records import LatestRecord, Stored, stored
+from cinnabar.extraction.store.stored_records import LatestRecord, Stored, load_records
 from cinnabar.schemas.compiling.changes import Changes
 
 # Torch takes seconds to import; a backfill that finds its work done does not pay for it.
@@ -41,7 +41,7 @@ class StoredRecords:
         wanted = [self._found[item.path] for item in items]
         if any(one.document not in self._fetched for one in wanted if one.schema_fingerprint):
             following = (self._found[item.path] for item in islice(chain.from_iterable(coming), _FETCH))
-            self._fetched = stored(self._out, [one for one in chain(wanted, following) if one.schema_fingerprint])
+            self._fetched = load_records(self._out, [one for one in chain(wanted, following) if one.schema_fingerprint])
         return Known([self._known(one) if one.schema_fingerprint else None for one in wanted], self._below)
 
     def _known(self, one: LatestRecord) -> tuple[Stored, Changes]:

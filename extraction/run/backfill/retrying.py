@@ -51,11 +51,11 @@ def retry(
         for one in chosen:
             content = _input(one, document_lookup)
             if content is None:
-                gone[one.path] = document_lookup.missing(one.path)
+                gone[one.path] = document_lookup.explain_missing(one.path)
                 continue
             known = {name: one.arguments[name] for name in RunOptions.model_fields if name in one.arguments}
             arguments = json.dumps(known | _ANEW, sort_keys=True)
-            groups[one.schema_name, one.schema_fingerprint, arguments] += _unpacked(content, document_lookup)
+            groups[one.schema_name, one.schema_fingerprint, arguments] += _unpack(content, document_lookup)
         for (name, fingerprint, arguments), inputs in groups.items():
             options: dict[str, Any] = json.loads(arguments)
             source = source_of(out, name, fingerprint)
@@ -63,7 +63,7 @@ def retry(
     return Retried(runs, gone)
 
 
-def _unpacked(item: Input, document_lookup: DocumentLookup) -> list[Input]:
+def _unpack(item: Input, document_lookup: DocumentLookup) -> list[Input]:
     """Returns the files of an archive that can be unpacked now, or the input itself."""
     members = document_lookup.inside(item.content)
     if not members:

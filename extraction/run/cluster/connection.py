@@ -47,7 +47,7 @@ class Cluster:
 
 
 @contextmanager
-def joined(
+def join_cluster(
     address: str | None, assignment: Assignment, *, gpu_limit: str | None = None, processors: int | None = None
 ) -> Iterator[Cluster | None]:
     """Yields the cluster at this address for the block; None without an address.
@@ -60,7 +60,7 @@ def joined(
         yield None
         return
     check_cluster(address, assignment, gpu_limit=gpu_limit)
-    ray = _imported(address)
+    ray = _import_ray(address)
     options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if address == "local":
         options |= {"include_dashboard": False, "object_store_memory": _STORE, "num_cpus": processors}
@@ -115,7 +115,7 @@ def host_and_port(address: str) -> tuple[str, int] | None:
     return match and (match["six"] or match["host"], int(match["port"]))
 
 
-def _imported(address: str) -> Any:
+def _import_ray(address: str) -> Any:
     os.environ.update(_QUIET)
     # The ports of a cluster are open to the network: without a token anybody could run code here. Ray reads the
     # variables when it is imported, and uses them for all clusters of this process.

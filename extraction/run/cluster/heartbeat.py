@@ -26,7 +26,7 @@ class Heartbeat:
         self._head = host_and_port(context.gcs_address)
         self._heard = time.monotonic()
 
-    def feel(self) -> None:
+    def check(self) -> None:
         """Raises ClusterGone if Ray has ended on this machine, or its head has been away for too long."""
         # Otherwise Ray would next send through a closed connection and end this process.
         if _problem(*self._here) == "Connection refused":

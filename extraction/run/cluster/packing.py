@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
-from cinnabar.engine.models.transfer import CarriedModel, carried, unpacked
+from cinnabar.engine.models.transfer import CarriedModel, pack_model, unpack_model
 from cinnabar.engine.precision import DEFAULT, Precision
 from cinnabar.extraction.documents.content.inputs import Content, content_of
 from cinnabar.extraction.documents.inputs import Input
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class Shipment:
     """An input in transit: its path, the SHA-256 of its bytes, and the bytes or the error of reading them."""
 
     path: str
@@ -33,9 +33,9 @@ class Letter:
     content: Content | DocumentError
 
 
-def letters(batch: Sequence[Input]) -> list[Letter]:
+def letters(batch: Sequence[Input]) -> list[Shipment]:
     """Returns the inputs of a batch with their bytes. Raises RunError if a mailbox does not answer."""
-    return [Letter(item.path, item.digest, _content(item)) for item in batch]
+    return [Shipment(item.path, item.digest, _content(item)) for item in batch]
 
 
 def _content(item: Input) -> Content | DocumentError:
@@ -45,13 +45,13 @@ def _content(item: Input) -> Content | DocumentError:
         return problem
 
 
-def size_of(batch: Sequence[Letter], pages: PackedPages) -> int:
+def size_of(batch: Sequence[Shipment], pages: PackedPages) -> int:
     """Returns the bytes of the documents, and of their pages that OCR read."""
     kept = sum(len(page) for named in pages.values() for page in named.values())
     return kept + sum(len(one.read()) for one in sent_of(batch))
 
 
-def sent_of(batch: Sequence[Letter]) -> list[Content]:
+def sent_of(batch: Sequence[Shipment]) -> list[Content]:
     """Returns the inputs of a batch that could be read."""
     return [letter.content for letter in batch if not isinstance(letter.content, DocumentError)]
 
@@ -72,7 +72,7 @@ class Unpacking:
         with tempfile.TemporaryDirectory(prefix="cinnabar-") as place:
             try:
                 return load_model(
-                    unpacked(self.model, Path(place)), self.device, self.config, self.precision
+                    unpack_model(self.model, Path(place)), self.device, self.config, self.precision
                 )
             except ModelError as error:
                 raise ModelError(f"{socket.gethostname()}: {error}") from error
@@ -100,7 +100,7 @@ def packed_assignment(assignment: Assignment, cloudpickle: Any) -> bytes:
     if isinstance(model, ModelSource):
         load = model.load
         if isinstance(load, ModelByName):
-            model = replace(model, load=Unpacking(carried(load.name), load.device, load.config, load.precision))
+            model = replace(model, load=Unpacking(pack_model(load.name), load.device, load.config, load.precision))
     # Engines open no documents, so they need no passwords.
     sent = replace(assignment, model=model, options=assignment.options.with_passwords(()))
     own = {part.source.model.__module__ for part in assignment.parts if part.source.model is not None}

@@ -13,7 +13,7 @@ _ENGINE_MEMORY = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class EngineSlot:
     """Room for one engine on a machine: its share of the processors (`threads`) and of the GPUs."""
 
     machine: str
@@ -21,7 +21,7 @@ class Seat:
     gpus: int = 0
 
 
-def seats(machines: Sequence[Mapping[str, Any]], device: str = "auto", weights: int = 0) -> list[Seat]:
+def seats(machines: Sequence[Mapping[str, Any]], device: str = "auto", weights: int = 0) -> list[EngineSlot]:
     """Returns the seats of a cluster's engines, taking machines in turn.
 
     machines: the value of `ray.nodes()`. A machine whose GPUs Ray offers gets one engine for each GPU and no other;
@@ -29,16 +29,16 @@ def seats(machines: Sequence[Mapping[str, Any]], device: str = "auto", weights: 
     processor, which yields most documents a second; with little memory it gets fewer engines with more threads.
     weights: bytes of weights that each engine holds beyond the default model's. Raises UsageError if there is no seat.
     """
-    by_machine: list[list[Seat]] = []
+    by_machine: list[list[EngineSlot]] = []
     for machine in machines:
         offered = machine["Resources"] if machine["Alive"] else {}
         gpus, processors = int(offered.get("GPU", 0)), int(offered.get("CPU", 0))
         if gpus and device != "cpu":
-            by_machine.append([Seat(machine["NodeID"], max(1, processors // gpus), 1)] * gpus)
+            by_machine.append([EngineSlot(machine["NodeID"], max(1, processors // gpus), 1)] * gpus)
         elif processors and device != "cuda":
             room = int(offered.get("memory", 0)) // (_ENGINE_MEMORY + weights)
             engines = max(1, min(processors, room))
-            by_machine.append([Seat(machine["NodeID"], processors // engines)] * engines)
+            by_machine.append([EngineSlot(machine["NodeID"], processors // engines)] * engines)
     turns = max(map(len, by_machine), default=0)
     if not turns:
         wanted = "a GPU" if device == "cuda" else "a processor"

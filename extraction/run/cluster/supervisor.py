@@ -14,7 +14,7 @@ from cinnabar.extraction.reading.model_sources import RunPlace
 from cinnabar.extraction.run.cluster.connection import Cluster
 from cinnabar.extraction.run.cluster.heartbeat import Heartbeat
 from cinnabar.extraction.run.cluster.packing import letters, needs, packed_assignment, size_of
-from cinnabar.extraction.run.cluster.placement import Seat, parser_machines, seats
+from cinnabar.extraction.run.cluster.placement import EngineSlot, parser_machines, seats
 from cinnabar.extraction.run.cluster.workers import Filling, Parsing
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.batch_filling import batch_failure
@@ -52,11 +52,11 @@ class _Work:
 
 
 @dataclass(eq=False, slots=True)
-class _Hand:
+class _WorkerHandle:
     """A parser or an engine: a Ray actor, its seat, and its batches, in order."""
 
     kind: type[Parsing] | type[Filling]
-    seat: Seat
+    seat: EngineSlot
     actor: Any
     works: list[_Work] = field(default_factory=list)
     ready: bool = False
@@ -74,9 +74,9 @@ class Supervisor:
         self._ray, self._assignment, self._place = cluster.ray, assignment, place
         self._pages = None if place is None else PageStore(place.out / PAGES)
         self._pulse = Heartbeat(cluster)
-        self._hands: list[_Hand] = []
-        self._pending: dict[Any, tuple[_Hand, _Work | None]] = {}
-        self._failed_starts: dict[Seat, int] = {}
+        self._hands: list[_WorkerHandle] = []
+        self._pending: dict[Any, tuple[_WorkerHandle, _Work | None]] = {}
+        self._failed_starts: dict[EngineSlot, int] = {}
         #: The errors of abandoned batches.
         self._given_up: list[RunError] = []
         self._packed: Any = None
@@ -86,7 +86,7 @@ class Supervisor:
 
     def __exit__(self, *_: object) -> None:
         for hand in list(self._hands):
-            self._dismiss(hand)
+            self._stop_worker(hand)
 
     def fill(
         self, batches: Sequence[Sequence[Input]], known: Callable[[int], Known | None] | None = None
@@ -100,7 +100,7 @@ class Supervisor:
         """
         if not batches:
             return
-        self._hire(len(batches))
+        self._start_worker(len(batches))
         waiting = [_Work(number, batch) for number, batch in enumerate(batches)]
         parsed: list[_Work] = []
         count = left = len(batches)
@@ -109,7 +109,7 @@ class Supervisor:
         while left > len(self._given_up):
             self._hand_out(waiting, parsed, known)
             done = self._next()
-            self._pulse.feel()
+            self._pulse.check()
             if self._ready(Filling):
                 engaged = time.monotonic()
             elif not done and time.monotonic() - engaged > _START_LIMIT:
@@ -122,7 +122,7 @@ class Supervisor:
                 try:
                     result = self._ray.get(ref)
                 except self._ray.exceptions.RayError as error:
-                    waiting[:0] = self._failed(hand, work, error)
+                    waiting[:0] = self._take_failure(hand, work, error)
                     continue
                 if work is None:
                     hand.ready = True
@@ -141,19 +141,19 @@ class Supervisor:
         if self._given_up:
             raise self._given_up[0]
 
-    def _hire(self, batches: int) -> None:
+    def _start_worker(self, batches: int) -> None:
         """Starts as many engines as so many batches can use; running ones stay."""
         nodes = self._ray.nodes()
         device, memory = needs(self._assignment)
         if self._packed is None:
             self._packed = self._ray.put(packed_assignment(self._assignment, self._ray.cloudpickle))
             for machine in parser_machines(nodes):
-                self._take_on(Parsing, Seat(machine, 0))
+                self._take_on(Parsing, EngineSlot(machine, 0))
         there = sum(hand.kind is Filling for hand in self._hands)
         for seat in seats(nodes, device, memory)[there:batches]:
             self._take_on(Filling, seat)
 
-    def _take_on(self, kind: type[Parsing] | type[Filling], seat: Seat) -> None:
+    def _take_on(self, kind: type[Parsing] | type[Filling], seat: EngineSlot) -> None:
         ray = self._ray
         # If its machine is gone, Ray may place it on another one.
         place = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(seat.machine, soft=True)
@@ -169,8 +169,8 @@ class Supervisor:
             actor = ray.remote(Filling).options(**share, **options).remote(seat.threads)
             here = seat.machine == ray.get_runtime_context().get_node_id()
             place = self._place if here else None
-            started = actor.start.remote(self._packed, self._assignment.agreed, place)
-        hand = _Hand(kind, seat, actor)
+            started = actor.start.remote(self._packed, self._assignment.shared_name, place)
+        hand = _WorkerHandle(kind, seat, actor)
         self._hands.append(hand)
         self._pending[started] = hand, None
 
@@ -212,17 +212,17 @@ class Supervisor:
         done, _ = self._ray.wait(list(self._pending), timeout=_LOOK)
         return list(done)
 
-    def _give(self, hand: _Hand, work: _Work, ref: Any) -> None:
+    def _give(self, hand: _WorkerHandle, work: _Work, ref: Any) -> None:
         hand.works.append(work)
         self._pending[ref] = hand, work
 
-    def _ready(self, kind: type[Parsing] | type[Filling]) -> list[_Hand]:
+    def _ready(self, kind: type[Parsing] | type[Filling]) -> list[_WorkerHandle]:
         return [hand for hand in self._hands if hand.kind is kind and hand.ready]
 
-    def _least_busy(self, kind: type[Parsing] | type[Filling]) -> _Hand | None:
+    def _least_busy(self, kind: type[Parsing] | type[Filling]) -> _WorkerHandle | None:
         return min(self._ready(kind), key=lambda hand: len(hand.works), default=None)
 
-    def _failed(self, hand: _Hand, work: _Work | None, error: Exception) -> list[_Work]:
+    def _take_failure(self, hand: _WorkerHandle, work: _Work | None, error: Exception) -> list[_Work]:
         """Returns the batches to do again after a failure, and replaces a dead worker."""
         # Ray's error holds the worker's own error as its cause.
         cause: BaseException = getattr(error, "cause", None) or error
@@ -233,7 +233,7 @@ class Supervisor:
             hand.works.remove(work)
             return self._again(work, cause)
         works, started = hand.works, hand.ready
-        self._dismiss(hand)
+        self._stop_worker(hand)
         if started:
             self._failed_starts.pop(hand.seat, None)
         else:
@@ -264,7 +264,7 @@ class Supervisor:
         work.parsed = None
         return [work]
 
-    def _dismiss(self, hand: _Hand) -> None:
+    def _stop_worker(self, hand: _WorkerHandle) -> None:
         """Ends a process and drops its outstanding results."""
         self._hands.remove(hand)
         self._pending = {ref: held for ref, held in self._pending.items() if held[0] is not hand}

@@ -15,7 +15,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.ocr.page_store import CarriedPages, PackedPages
-from cinnabar.extraction.run.cluster.packing import Letter, sent_of
+from cinnabar.extraction.run.cluster.packing import Shipment, sent_of
 from cinnabar.extraction.run.work.batch_filling import fill_batch
 from cinnabar.schemas.errors import DocumentError, UsageError
 
@@ -42,7 +42,7 @@ class Parsing:
     def start(self) -> None:
         """Does nothing; its return shows that the process is ready."""
 
-    def parse(self, batch: Sequence[Letter], pages: PackedPages) -> tuple[PackedPages, list[_Parsed]]:
+    def parse(self, batch: Sequence[Shipment], pages: PackedPages) -> tuple[PackedPages, list[_Parsed]]:
         """Returns the pages that OCR read here, and all inputs of the batch; `pages` need not be read again.
 
         The coordinator fetches and keeps the pages; the documents go straight to an engine.
@@ -75,7 +75,7 @@ class Filling:
 
         torch.set_num_threads(self._threads)
         assignment: Assignment = pickle.loads(packed)
-        if assignment.agreed != agreed:
+        if assignment.shared_name != agreed:
             # The part in front names models and options, the rest the choice of schemas.
             does = "chooses their schemas" if assignment.fingerprint == agreed.partition(" ")[0] else "reads documents"
             raise UsageError(
@@ -84,7 +84,7 @@ class Filling:
             )
         self._job = assignment.job(place)
         for part in assignment.parts:
-            _ = part.compiled.form
+            _ = part.compiled_schema.form
 
     def fill(self, parsed: Sequence[_Parsed], known: Known | None = None) -> Batch:
         """Returns the outcomes of a batch; `known` holds the stored records in a backfill."""

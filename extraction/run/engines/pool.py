@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess
 from cinnabar.extraction.reading.model_sources import ModelByName, ModelSource, RemoteSource, RunPlace
-from cinnabar.extraction.run.engines.worker import LENGTH, framed
+from cinnabar.extraction.run.engines.worker import LENGTH, frame
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.records import DocumentInfo, Outcome
 from cinnabar.schemas.errors import UsageError
@@ -48,7 +48,7 @@ class _Engine(WorkerProcess):
 
     def fill(self, read: Sequence[Read], known: Known | None) -> Batch:
         """Returns the outcomes of a batch. Raises WorkerDied, or the error that ended the batch."""
-        self.send(framed(([(one.path, one.digest, one.found) for one in read], known)))
+        self.send(frame(([(one.path, one.digest, one.found) for one in read], known)))
         deadline = self.deadline()
         (size,) = LENGTH.unpack(self.receive(LENGTH.size, deadline))
         answer: Any = pickle.loads(self.receive(size, deadline))
@@ -68,7 +68,7 @@ class EnginePool:
         self._pool = WorkerPool[_Engine](count, "engine")
         # Engines open no documents, so they need no passwords.
         sent = replace(assignment, options=assignment.options.with_passwords(()))
-        self._first = framed((list(sys.path), pickle.dumps(sent), assignment.agreed, place))
+        self._first = frame((list(sys.path), pickle.dumps(sent), assignment.shared_name, place))
         # A class of the user is the user's own program and may ask the environment; a JSON Schema asks nothing.
         classes = any(part.source.model is not None for part in assignment.parts)
         self._more = {name: value for name, value in os.environ.items() if classes and name not in _SECRETS}

@@ -14,15 +14,15 @@ import struct
 import sys
 from typing import Any
 
+from cinnabar.extraction.documents.processes.frames import MAGIC
 from cinnabar.extraction.documents.processes.serving import ParentPipes, parent_pipes
-from cinnabar.extraction.documents.processes.wire import MAGIC
 from cinnabar.schemas.errors import RunError
 
 #: The length of a pickle.
 LENGTH = struct.Struct("<Q")
 
 
-def framed(value: Any) -> bytes:
+def frame(value: Any) -> bytes:
     """Returns a pickle behind its length."""
     data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     return LENGTH.pack(len(data)) + data
@@ -43,7 +43,7 @@ def fill_requests(pipes: ParentPipes) -> None:
 
                 engine = Filling(threads=1)
                 engine.start(packed, agreed, place)
-            answer = framed(engine.fill(*asked))
+            answer = frame(engine.fill(*asked))
         except Exception as error:
             answer = _failure(error)
         pipes.send(answer)
@@ -63,8 +63,8 @@ def _failure(error: Exception) -> bytes:
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
-        return framed(RunError(f"{type(error).__name__}: {error}"))
-    return framed(error)
+        return frame(RunError(f"{type(error).__name__}: {error}"))
+    return frame(error)
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import orjson
 
-from cinnabar.extraction.run.events.receivers import NotTaken, kinds_of, send, shown
+from cinnabar.extraction.run.events.receivers import NotTaken, kinds_of, public_address, send
 from cinnabar.extraction.run.events.run_events import KINDS, Event, kind_of
 from cinnabar.extraction.store.files import FolderLock, write_bytes
-from cinnabar.extraction.store.own_names import check_links
+from cinnabar.extraction.store.path_safety import check_links
 from cinnabar.schemas.errors import InUse, UsageError
 
 #: The folder within the results.
@@ -51,7 +51,7 @@ def outbox_of(out: Path) -> Path:
     return out / OUTBOX
 
 
-def waiting(out: Path) -> list[Waiting]:
+def waiting_events(out: Path) -> list[Waiting]:
     """Returns the events that wait in this folder of results, those of the oldest run first."""
     entries = []
     for path in sorted(outbox_of(out).glob("[0-9]*.json")):
@@ -60,7 +60,7 @@ def waiting(out: Path) -> list[Waiting]:
             if not path.is_symlink():
                 content = orjson.loads(path.read_bytes())
                 address, event = content["address"], content["event"]
-                entries.append(Waiting(path, address, event, event["id"], shown(address)))
+                entries.append(Waiting(path, address, event, event["id"], public_address(address)))
     return entries
 
 
@@ -87,7 +87,7 @@ def deliver(out: Path, addresses: Collection[str] | None, seconds: float) -> lis
         lock = FolderLock(outbox_of(out))
     except (InUse, OSError):
         return []
-    for entry in waiting(out):
+    for entry in waiting_events(out):
         if addresses is None or entry.address in addresses:
             queues[entry.address].append(entry)
     # Daemons: a receiver that sends its answer byte by byte holds up neither the run nor the end of its process.
@@ -98,7 +98,7 @@ def deliver(out: Path, addresses: Collection[str] | None, seconds: float) -> lis
         one.join(max(0.0, deadline + 1.0 - time.monotonic()))
     lock.release()
     send_them = "the next run, or `cinnabar status events --send`, sends them"
-    return [f"{shown(address)}: events wait ({why}); {send_them}" for address, why in late.items()]
+    return [f"{public_address(address)}: events wait ({why}); {send_them}" for address, why in late.items()]
 
 
 def _send_all(address: str, queue: Sequence[Waiting], deadline: float, late: dict[str, str]) -> None:

@@ -57,7 +57,7 @@ def kinds_of(address: str) -> list[str]:
     return [one for one in address.partition("#")[2].split(",") if one]
 
 
-def shown(address: str) -> str:
+def public_address(address: str) -> str:
     """Returns the address without path and query, which may hold a token."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.hostname}/…" if parts.hostname else address

@@ -19,11 +19,11 @@ from urllib.parse import quote
 import orjson
 
 from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.reading.progress import Progress, Several, Silent
+from cinnabar.extraction.reading.progress import NoProgress, Progress, ProgressGroup
 from cinnabar.extraction.run.events.outbox import deliver, outbox_of, put
 from cinnabar.extraction.run.events.receivers import check_addresses
 from cinnabar.extraction.run.events.run_events import Event, run_events
-from cinnabar.extraction.run.telemetry import traced
+from cinnabar.extraction.run.telemetry import trace_run
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import FolderLock, failures, make_folder, write_bytes
 from cinnabar.schemas.errors import CinnabarError, InUse, UsageError
@@ -36,7 +36,7 @@ _AT_END = 5.0
 
 
 @contextlib.contextmanager
-def watched(plan: RunPlan, progress: Progress, carry: Carrier | None = None) -> Iterator[Progress]:
+def notify_run(plan: RunPlan, progress: Progress, carry: Carrier | None = None) -> Iterator[Progress]:
     """Yields the progress of a run by this plan, which also tells its events, has them carried, and traces it.
 
     It surrounds the whole run. What cannot be told at its end is noted, and leaves the run alone. Raises UsageError,
@@ -46,14 +46,14 @@ def watched(plan: RunPlan, progress: Progress, carry: Carrier | None = None) -> 
     check_addresses(plan.tell)
     if plan.tell and plan.out is None:
         raise UsageError("tell: expected a folder `out`, where events wait for their receivers")
-    with traced(plan.model or "default", progress) as trace:
+    with trace_run(plan.model or "default", progress) as trace:
         if plan.out is None or not (plan.tell or carry):
-            yield cast(Progress, Several(progress, trace))
+            yield cast(Progress, ProgressGroup(progress, trace))
             return
         promise = TellingPromise.make(plan.out, plan, progress.note, carry)
         keep_promises(plan.out, progress.note)
         try:
-            yield cast(Progress, Several(progress, promise, trace))
+            yield cast(Progress, ProgressGroup(progress, promise, trace))
         except BaseException as error:
             promise.keep(failure=_reason(error))
             raise
@@ -71,7 +71,7 @@ def _reason(error: BaseException) -> str:
     return f"The run failed ({kind}); its output or log says where. Committed records are kept."
 
 
-class TellingPromise(Silent):
+class TellingPromise(NoProgress):
     """The promise of a living process to tell the events of its runs; `about` is what lies on disk of it."""
 
     def __init__(self, out: Path, folder: Path, note: Callable[[str], None], carry: Carrier | None) -> None:
@@ -91,16 +91,18 @@ class TellingPromise(Silent):
             # Locked first: what is written and not locked is broken.
             promise = cls(out, folder, note, carry)
         promise.about = {"addresses": plan.tell, "source": source, "bound": plan.max_error_rate}
-        promise.begun([token])
+        promise.on_runs_started([token])
         return promise
 
-    def begun(self, runs: Sequence[str]) -> None:
+    def on_runs_started(self, runs: Sequence[str]) -> None:
         """Keeps the ids of the runs that it is about."""
         self.about["runs"] = [*runs]
         with failures(f"{self._folder}: could not be written"):
             write_bytes(self._folder / _PROMISE, orjson.dumps(self.about))
 
-    def ended(self, _runs: Sequence[str], drift: Sequence[str] | None, _usage: Mapping[str, Any] | None) -> None:
+    def on_runs_ended(
+        self, _runs: Sequence[str], drift: Sequence[str] | None, _usage: Mapping[str, Any] | None
+    ) -> None:
         """Keeps the promise, while the run still holds its folder."""
         self.keep(drift=drift or ())
 

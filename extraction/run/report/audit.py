@@ -17,8 +17,8 @@ from statistics import NormalDist
 import duckdb
 
 from cinnabar.extraction.corrections import Action, Correction, corrections
-from cinnabar.extraction.corrections.changes import TAKING_OUT
-from cinnabar.schemas.wording import counted
+from cinnabar.extraction.corrections.changes import EXCLUDING
+from cinnabar.schemas.wording import with_noun
 
 # SQL on `outcomes` and `runs`: whether a written document is drawn, null for a run without an audit.
 _DRAWN = "md5_number_lower(run_id || document) / 2.0 ** 64 < rtrim(arguments ->> 'audit', '%')::DOUBLE / 100"
@@ -64,11 +64,11 @@ class AuditFigure:
     def sentence(self) -> str:
         """Returns the figure in words."""
         if not self.audited:
-            return f"Not audited yet: {self.marked:,} of {counted(self.written, 'written document')} marked."
+            return f"Not audited yet: {self.marked:,} of {with_noun(self.written, 'written document')} marked."
         shown = f"{math.floor(self.low * 100)} to {math.ceil(self.high * 100)}% of values right"
         left = self.marked - self.audited
-        rest = f"; {counted(left, 'marked document')} left to audit" if left else ""
-        return f"{shown} (audit of {counted(self.audited, 'document')}, {counted(self.values, 'value')}){rest}."
+        rest = f"; {with_noun(left, 'marked document')} left to audit" if left else ""
+        return f"{shown} (audit of {with_noun(self.audited, 'document')}, {with_noun(self.values, 'value')}){rest}."
 
 
 def drawn_documents(
@@ -84,7 +84,7 @@ def drawn_documents(
 
 def taken_out(made: Iterable[Correction]) -> set[tuple[str, str]]:
     """Returns the documents, with their schemas, that these corrections in force take out of them."""
-    return {(one.document, one.schema_name) for one in made if one.action in TAKING_OUT}
+    return {(one.document, one.schema_name) for one in made if one.action in EXCLUDING}
 
 
 def verdicts(made: Iterable[Correction]) -> dict[Reading, Verdict]:

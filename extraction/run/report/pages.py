@@ -15,7 +15,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 # Characters that are not shown, or that turn the text around them; a lone surrogate has no bytes in UTF-8.
 _CONTROLS = re.compile(
@@ -43,7 +43,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"counted": counted, "policy": _policy}
+    made.filters |= {"counted": with_noun, "policy": _policy}
     return made
 
 

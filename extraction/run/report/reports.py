@@ -17,9 +17,9 @@ from cinnabar.extraction.run.report.pages import visible
 from cinnabar.extraction.run.report.report_page import report_page
 from cinnabar.extraction.run.report.run_data import gather_run
 from cinnabar.extraction.store.files import failures, write_bytes
-from cinnabar.extraction.store.folders import remembered
+from cinnabar.extraction.store.folders import known_folders
 from cinnabar.extraction.store.manifest import REPORTS
-from cinnabar.extraction.store.own_names import is_own
+from cinnabar.extraction.store.path_safety import is_own
 from cinnabar.schemas.errors import UsageError
 
 
@@ -68,7 +68,7 @@ def write_report(out: Path, run_id: str, to: Path | None = None) -> Report:
     if not is_own("run", run_id):
         raise UsageError(f"{run_id}: expected the id of a run; `cinnabar status runs` lists them")
     data = gather_run(out, run_id, _stages(out, run_id))
-    text = report_page(data, [Path(), *remembered(out)])
+    text = report_page(data, [Path(), *known_folders(out)])
     path = report_path(out, run_id) if to is None else to
     with failures(f"{path}: the report could not be written"):
         write_bytes(path, text.encode("utf-8", "backslashreplace"))

@@ -99,9 +99,9 @@ class Assignment:
         if plan.server.base_url is not None and is_plain(plan.server.base_url):
             note(f"{plan.server.base_url}: documents and the key are sent unencrypted")
         sinks = tuple(sink_of(address, plan.out) for address in plan.sink)
-        return cls(sources[0], model_source, plan.options, escalation, routing, sinks=sinks).shown()
+        return cls(sources[0], model_source, plan.options, escalation, routing, sinks=sinks).with_examples()
 
-    def shown(self) -> Assignment:
+    def with_examples(self) -> Assignment:
         """Returns the assignment with the examples that its options name. Raises the errors of `prompt_examples`."""
         schemas = [part.source for part in self.parts]
         return replace(self, examples=prompt_examples(self.options, schemas, self.sources))
@@ -123,7 +123,7 @@ class Assignment:
         return [replace(self, source=source, routing=None) for source in self.routing.sources]
 
     @cached_property
-    def compiled(self) -> CompiledSchema:
+    def compiled_schema(self) -> CompiledSchema:
         """Returns the compiled schema. Raises the errors of `compile_schema`."""
         schema, day_first, pages = self.source.schema, self.options.day_first, self.options.pages
         if isinstance(schema, dict):
@@ -139,20 +139,20 @@ class Assignment:
     @cached_property
     def checks(self) -> Checks:
         """Returns the checks of the schema. Raises UnsupportedSchema for one that cannot be used."""
-        return Checks(self.source, self.compiled)
+        return Checks(self.source, self.compiled_schema)
 
     @property
     def fingerprint(self) -> str:
         """Returns the key part that names models and options; parser workers and device do not change it."""
-        return self.options.fingerprint(self._named, *map(filler_part, self.sources))
+        return self.options.fingerprint(self._model_names, *map(filler_part, self.sources))
 
     @property
-    def agreed(self) -> str:
+    def shared_name(self) -> str:
         """Returns the name of all that machines of one run must share: models, options and the choice of schemas."""
         return self.fingerprint if self.routing is None else f"{self.fingerprint} {self.routing.fingerprint}"
 
     @property
-    def _named(self) -> str:
+    def _model_names(self) -> str:
         """Returns the models' part of a record's key, with the examples that they are shown."""
         named = self.model.fingerprint
         if self.escalation is not None:
@@ -195,9 +195,9 @@ class Assignment:
         for filler in [engine, *([tier.filler] if tier and not tier.surer else [])]:
             if isinstance(filler, Prompted):
                 for part in self.parts:
-                    filler.context_beside(part.compiled.form)
+                    filler.context_beside(part.compiled_schema.form)
         job = Job(
-            self.compiled,
+            self.compiled_schema,
             engine,
             self.validator,
             options.on_missing,
@@ -217,7 +217,7 @@ class Assignment:
         from cinnabar.extraction.reading.routing.router import Router
 
         jobs = {
-            part.source.name: replace(job, compiled=part.compiled, validator=part.validator, checks=part.checks)
+            part.source.name: replace(job, compiled=part.compiled_schema, validator=part.validator, checks=part.checks)
             for part in self.parts
         }
         return replace(job, routing=RoutedJobs(Router(self.routing), jobs, self.routing.done))

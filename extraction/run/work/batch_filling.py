@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.store.tables import printable
 from cinnabar.schemas.errors import RunError
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 # The pipeline imports torch, which takes a second.
 if TYPE_CHECKING:
@@ -39,6 +39,6 @@ def batch_failure(number: int, batch: Sequence[Input], cause: BaseException) -> 
     named = ", ".join(printable(item.path) for item in batch[:_NAMED])
     more = " …" if len(batch) > _NAMED else ""
     return RunError(
-        f"batch {number} of {counted(len(batch), 'document')} ({named}{more}) failed three times:"
+        f"batch {number} of {with_noun(len(batch), 'document')} ({named}{more}) failed three times:"
         f" {type(cause).__name__}: {cause}; committed batches are kept; run the same command again"
     )

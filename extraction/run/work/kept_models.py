@@ -13,7 +13,7 @@ from cinnabar.extraction.reading.planned_models import largest_model
 from cinnabar.extraction.store.files import failures
 from cinnabar.extraction.store.folders import began_with, is_new
 from cinnabar.extraction.store.names import identifier
-from cinnabar.extraction.store.own_names import check_links
+from cinnabar.extraction.store.path_safety import check_links
 from cinnabar.schemas.errors import UsageError
 
 _MODELS, _CANDIDATE, _CURRENT, _BEFORE = "models", "candidate", "current", "before"

@@ -49,10 +49,10 @@ class PromptExamples:
         return replace(source, examples=self.examples) if isinstance(source, _PROMPTED) else source
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _carried, (self.examples,)
+        return _carry, (self.examples,)
 
 
-def _carried(examples: Examples) -> PromptExamples:
+def _carry(examples: Examples) -> PromptExamples:
     return PromptExamples(examples.fingerprint, lambda: examples.by_form)
 
 
@@ -71,10 +71,10 @@ def prompt_examples(
             f"--examples {options.examples}: expected a language model or a server in --model or --escalate-to; the"
             " reader has no prompt, so train it on the set: cinnabar train SET --out FOLDER, and --model FOLDER then"
         )
-    return _checked(Path(options.examples), schemas, options)
+    return _check(Path(options.examples), schemas, options)
 
 
-def _checked(folder: Path, schemas: Sequence[SchemaSource], options: RunOptions) -> PromptExamples:
+def _check(folder: Path, schemas: Sequence[SchemaSource], options: RunOptions) -> PromptExamples:
     # Cold start: Torch takes a second.
     from cinnabar.extraction.run.work.labelled_sets import find_sets
 
@@ -89,7 +89,7 @@ def _checked(folder: Path, schemas: Sequence[SchemaSource], options: RunOptions)
             f"--examples {folder}: expected a set of {' or '.join(schema.name for schema in schemas)}, found"
             f" {', '.join(one.name for one in sets) or 'no labelled document'}; a set has the schema.json of its schema"
         )
-    named = [[form, [one.named for one in own]] for form, own in sorted(drawn.items())]
+    named = [[form, [one.digests_and_records for one in own]] for form, own in sorted(drawn.items())]
     fingerprint = hashlib.sha256(json.dumps(named).encode()).hexdigest()[:16]
     return PromptExamples(fingerprint, lambda: _read(folder, drawn, options))
 
@@ -108,7 +108,7 @@ class _Drawn:
     digests: Mapping[str, str]
 
     @property
-    def named(self) -> list[list[str]]:
+    def digests_and_records(self) -> list[list[str]]:
         return sorted([self.digests[file], record] for file, record in self.records.items())
 
 
@@ -125,11 +125,11 @@ def _drawn(one: LabelledSet, schema: SchemaSource) -> _Drawn:
     for line in one.truths:
         violations = validator.check(json.dumps(line["truth"]))
         if violations:
-            raise _refused(one, line["file"], schema, violations[0].pointer, violations[0].message)
+            raise _refusal(one, line["file"], schema, violations[0].pointer, violations[0].message)
         try:
             records[line["file"]] = compiled.canonical(line["truth"])
         except NotAccepted as error:
-            raise _refused(one, line["file"], schema, error.pointer, str(error)) from error
+            raise _refusal(one, line["file"], schema, error.pointer, str(error)) from error
     files = sorted(records, key=mark_of)[:DRAWN]
     try:
         digests = {file: hashlib.sha256((one.folder / file).read_bytes()).hexdigest() for file in files}
@@ -138,7 +138,7 @@ def _drawn(one: LabelledSet, schema: SchemaSource) -> _Drawn:
     return _Drawn(one.select(files), {file: records[file] for file in files}, digests)
 
 
-def _refused(one: LabelledSet, file: str, schema: SchemaSource, pointer: str, message: str) -> UsageError:
+def _refusal(one: LabelledSet, file: str, schema: SchemaSource, pointer: str, message: str) -> UsageError:
     return UsageError(
         f"--examples {one.folder}: the record of {file} breaks the schema {schema.name} at {pointer or '/'}: {message};"
         f" correct it in {one.folder / 'truth.jsonl'}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from cinnabar.engine.request import Failed, Filled, Request, Result
-from cinnabar.engine.timing import timed
+from cinnabar.engine.timing import time_stage
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.checks.judgement import with_checks
@@ -22,14 +22,14 @@ from cinnabar.extraction.reading.pipeline import (
     error_text,
     failure_of,
     in_order,
-    judged,
+    judge_record,
+    may_overtake,
     on_chosen_pages,
-    overtaking,
-    quarantined,
-    raised,
+    raise_unsure,
     record_of,
     run_batch,
     stages_since,
+    to_quarantine,
     tokens_or_long,
     unread,
 )
@@ -74,10 +74,10 @@ def refill_batch(read: Sequence[Read], known: Known, job: Job, set_aside: bool =
     gone since it was found is skipped, and with a routing one of another kind, too. A document without a record is
     read like that of a new run.
     """
-    overtakes = set_aside and overtaking(read, job)
+    overtakes = set_aside and may_overtake(read, job)
     settled: dict[int, Outcome] = {at: lost for at, one in enumerate(read) if (lost := _lost(one)) is not None}
     started = time.perf_counter()
-    job = _routed(read, job, settled)
+    job = _route(read, job, settled)
     took = 1000 * (time.perf_counter() - started)
     left = [at for at in range(len(read)) if at not in settled]
     stored = {at: record for at in left if (record := known.records[at]) is not None}
@@ -88,7 +88,7 @@ def refill_batch(read: Sequence[Read], known: Known, job: Job, set_aside: bool =
     return in_order(len(read), settled, parts, took)
 
 
-def _routed(read: Sequence[Read], job: Job, settled: dict[int, Outcome]) -> Job:
+def _route(read: Sequence[Read], job: Job, settled: dict[int, Outcome]) -> Job:
     """Returns the job of the schema that is filled again; documents of another kind get their outcome in `found`."""
     if job.routing is None:
         return job
@@ -107,7 +107,7 @@ def _refill(read: Sequence[Read], known: Known, job: Job, overtakes: bool) -> Ba
     planned = [_plan(one, *record, job, known.below, overtakes) for one, record in zip(chosen, records, strict=True)]
     aside = {at: plan.tokens for at, plan in enumerate(planned) if isinstance(plan, Long)}
     plans = [plan for plan in planned if not isinstance(plan, Long)]
-    with timed(filling, "fill"):
+    with time_stage(filling, "fill"):
         steps = _fill([plan for plan in plans if isinstance(plan, _RefillPlan)], job, escalated)
     outcomes = [plan if isinstance(plan, Outcome) else plan.outcome(job) for plan in plans]
     again = [at for at, outcome in enumerate(outcomes) if outcome is None]
@@ -116,7 +116,7 @@ def _refill(read: Sequence[Read], known: Known, job: Job, overtakes: bool) -> Ba
         assert isinstance(plan, _RefillPlan)
         plans[at] = replace(plan, frozen=None, results=[], final=None)
     whole = [plan for at in again if isinstance(plan := plans[at], _RefillPlan)]
-    with timed(filling, "fill"):
+    with time_stage(filling, "fill"):
         steps += _fill(whole, job, escalated)
     for at, plan in zip(again, whole, strict=True):
         outcomes[at] = plan.outcome(job)
@@ -137,9 +137,9 @@ class _Held(FactValues):
         return self.frozen.known | FactValues(self.values).known
 
     @cached_property
-    def counted(self) -> frozenset[int]:
+    def counted_lists(self) -> frozenset[int]:
         """Returns the lists whose rows are known."""
-        return FactValues(self.values).counted | self.frozen.counted
+        return FactValues(self.values).counted_lists | self.frozen.counted
 
     @cached_property
     def rows(self) -> tuple[tuple[int, int], ...]:
@@ -170,7 +170,7 @@ class _RefillPlan:
     @property
     def asks(self) -> bool:
         """Returns True if there is anything to ask."""
-        return self.frozen is None or bool(self.changes.asked or self.frozen.asked)
+        return self.frozen is None or bool(self.changes.asked_places or self.frozen.asked)
 
     @property
     def asked_facts(self) -> FactValues:
@@ -188,7 +188,7 @@ class _RefillPlan:
         """Returns all that no model is asked for."""
         return _Held(self.asked_facts.values, self.frozen or Frozen())
 
-    def merged(self, form: Form) -> Filled:
+    def merge(self, form: Form) -> Filled:
         """Returns the record of the first model's answers."""
         answers = [result for result in self.results if isinstance(result, Filled)]
         filled = with_facts(form, merge(form, self.chunks, answers), self.asked_facts)
@@ -205,16 +205,16 @@ class _RefillPlan:
         try:
             filled = self.final if isinstance(self.final, Filled) else None
             if filled is None and self.results:
-                filled = self.merged(job.compiled.form)
+                filled = self.merge(job.compiled.form)
             if self.frozen is None:
                 assert filled is not None
                 record = record_of(document, filled, job.compiled.form, self.facts)
-                return judged(path, document, record, job, facts=self.facts)
-            return self._joined(filled, self.frozen, job)
+                return judge_record(path, document, record, job, facts=self.facts)
+            return self._join(filled, self.frozen, job)
         except Exception as error:
-            return quarantined(path, document, "internal_error", error_text(error))
+            return to_quarantine(path, document, "internal_error", error_text(error))
 
-    def _joined(self, filled: Filled | None, frozen: Frozen, job: Job) -> Outcome | None:
+    def _join(self, filled: Filled | None, frozen: Frozen, job: Job) -> Outcome | None:
         form, stored, changes = job.compiled.form, self.stored, self.changes
         new = None if filled is None else parse(with_lookups(form, filled)[0].record)
         value, taken = splice(form, parse(stored.record.text), new, changes, frozen)
@@ -223,7 +223,7 @@ class _RefillPlan:
         except NotAccepted:
             return None
         record, kept = _record(self.document, stored, filled, text, taken, job, changes, self.facts)
-        return judged(self.path, self.document, record, job, kept, self.asked_facts)
+        return judge_record(self.path, self.document, record, job, kept, self.asked_facts)
 
 
 def _lost(item: Read) -> Outcome | None:
@@ -254,9 +254,9 @@ def _plan(
         frozen = freeze(job.compiled.form, stored.record, changes, below, lists=len(pieces) == 1)
         facts = FactValues.of(document, bound_places(job.compiled.form))
     except DocumentError as error:
-        return quarantined(item.path, document, error.code, error.detail)
+        return to_quarantine(item.path, document, error.code, error.detail)
     except Exception as error:
-        return quarantined(item.path, document, "internal_error", error_text(error))
+        return to_quarantine(item.path, document, "internal_error", error_text(error))
     return _RefillPlan(item.path, document, stored, changes, tokens, pieces, frozen, facts)
 
 
@@ -277,8 +277,8 @@ def _raise(plans: Sequence[_RefillPlan], job: Job, escalated: Escalated) -> None
         # What cannot be merged becomes a failure with its outcome.
         with suppress(Exception):
             if not any(isinstance(one, Failed) for one in plan.results):
-                lower.append((plan, MergedRecord(plan.document, plan.merged(job.compiled.form), plan.held)))
-    finals, counts = raised([merged for _, merged in lower], job)
+                lower.append((plan, MergedRecord(plan.document, plan.merge(job.compiled.form), plan.held)))
+    finals, counts = raise_unsure([merged for _, merged in lower], job)
     for (plan, _), final in zip(lower, finals, strict=True):
         plan.final = final
     escalated.documents += counts.documents

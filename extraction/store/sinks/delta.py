@@ -12,7 +12,7 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction, write_d
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from obstore.exceptions import BaseError
 
-from cinnabar.extraction.store.sinks.object_store import InStore, told
+from cinnabar.extraction.store.sinks.object_store import InStore, store_error_text
 from cinnabar.extraction.store.sinks.sink import Delivered, Position, check_follows
 from cinnabar.extraction.store.sinks.tables import DIGEST, GONE, View, Views, views_of
 from cinnabar.schemas.errors import RunError, UsageError
@@ -48,17 +48,17 @@ class DeltaSink(InStore):
         sent, last = 0, ""
         for _ in range(_TRIES):
             try:
-                for rows in self._synced(out):
+                for rows in self._sync_tables(out):
                     sent += rows
                 return Delivered(self.address, sent, "row")
             except (DeltaError, BaseError, OSError) as error:
-                last = told(OSError(" ".join(_COLOUR.sub("", str(error)).split())))
+                last = store_error_text(OSError(" ".join(_COLOUR.sub("", str(error)).split())))
                 # A commit of somebody else, or a table that somebody else has just made.
                 if not isinstance(error, CommitFailedError) and "already exists" not in last:
                     raise RunError(f"{self.address}: {last}") from error
         raise RunError(f"{self.address}: others changed the tables {_TRIES} times meanwhile: {last}")
 
-    def _synced(self, out: Path) -> Iterator[int]:
+    def _sync_tables(self, out: Path) -> Iterator[int]:
         """Brings the tables to what the folder holds, and yields the number of rows sent to each."""
         # The tables first and the folder afterwards: a commit fails if somebody else's came in between, so the folder
         # is read as it is at least after the last one.
@@ -92,7 +92,7 @@ class DeltaSink(InStore):
         mergeable = not any("`" in name for name in view.types)
         alike = table and mergeable and table.schema() == Schema.from_arrow(views.schema(view))
         held = table.to_pyarrow_dataset().to_table(columns=[*view.keys, DIGEST]) if table and alike else None
-        keys, rows = views.changed(view, held)
+        keys, rows = views.count_changed(view, held)
         if table is None:
             place, new = f"{self._root}/{view.name}", views.rows(view)
             write_deltalake(place, new, mode="error", storage_options=_OPTIONS, commit_properties=properties)

@@ -57,10 +57,10 @@ def open_store(address: str, make: bool = False) -> ObjectStore:
     try:
         return from_url(address, mkdir=make) if address.startswith("file:") else open_object_store(address)
     except (BaseError, OSError, ValueError) as error:
-        raise UsageError(f"{address}: could not be opened: {told(error)}") from error
+        raise UsageError(f"{address}: could not be opened: {store_error_text(error)}") from error
 
 
-def told(error: Exception) -> str:
+def store_error_text(error: Exception) -> str:
     """Returns the first line of an error of a store, without what may be a password or a signature in an address."""
     if NO_STORE.search(str(error)):
         return "no such bucket or container"
@@ -81,7 +81,7 @@ def check_store(store: ObjectStore, address: str) -> None:
         finally:
             obstore.delete(store, name)
     except (BaseError, OSError) as error:
-        raise UsageError(f"{address}: could not be written to: {told(error)}") from error
+        raise UsageError(f"{address}: could not be written to: {store_error_text(error)}") from error
     raise UsageError(
         f"{address}: expected a store that creates an object only if there is none (If-None-Match), got one that"
         " replaces it; without that two writers could undo each other's work"

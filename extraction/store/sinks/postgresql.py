@@ -18,7 +18,7 @@ from adbc_driver_manager.dbapi import Connection, Cursor
 from adbc_driver_postgresql import dbapi
 
 from cinnabar.extraction.store.exporting import json_line
-from cinnabar.extraction.store.names import literal, quoted
+from cinnabar.extraction.store.names import literal, quote_name
 from cinnabar.extraction.store.sinks.sink import Delivered, Position, check_follows
 from cinnabar.extraction.store.sinks.tables import DIGEST, GONE, View, Views, views_of
 from cinnabar.schemas.errors import RunError, UsageError
@@ -67,14 +67,14 @@ class PostgresqlSink:
     def check(self) -> None:
         """Raises UsageError if the database cannot be reached."""
         try:
-            with self._connected():
+            with self._connect():
                 pass
         except RunError as error:
             raise UsageError(str(error)) from error
 
     def bring(self, out: Path) -> Delivered:
         """Has the tables hold the rows of the folder's views; see `Sink`."""
-        with self._connected() as connection, connection.cursor() as cursor:
+        with self._connect() as connection, connection.cursor() as cursor:
             schema, tables = _begun(cursor, self._schema)
             # The database first and the folder afterwards, so that the folder is read as it is at least then.
             stood = _ask(cursor, f"SELECT batch, run_id FROM {schema}.{_SINK}")
@@ -84,16 +84,16 @@ class PostgresqlSink:
                 sent = 0
                 if views.position != before:
                     for view in views.all():
-                        comment = tables.pop(name := _fitting(view.name), None)
+                        comment = tables.pop(name := _fit_name(view.name), None)
                         if comment is not None and not comment.startswith(_OURS):
                             raise UsageError(
                                 f"{self.address}: there is a table {view.name} already, which Cinnabar has not made;"
                                 " give another schema with ?schema=NAME"
                             )
-                        sent += _sync(cursor, views, view, f"{schema}.{quoted(name)}", comment)
+                        sent += _sync(cursor, views, view, f"{schema}.{quote_name(name)}", comment)
                     for name, comment in tables.items():
                         if comment.startswith(_OURS):  # its view has gone
-                            cursor.execute(f"DROP TABLE {schema}.{quoted(name)}")
+                            cursor.execute(f"DROP TABLE {schema}.{quote_name(name)}")
                     cursor.execute(f"DELETE FROM {schema}.{_SINK}")
                     here = f"{views.position.batch}, {literal(views.position.run)}"
                     cursor.execute(f"INSERT INTO {schema}.{_SINK} VALUES ({here})")
@@ -101,7 +101,7 @@ class PostgresqlSink:
         return Delivered(self.address, sent, "row")
 
     @contextmanager
-    def _connected(self) -> Iterator[Connection]:
+    def _connect(self) -> Iterator[Connection]:
         """Opens a connection with a transaction, which is taken back unless it is committed."""
         try:
             with dbapi.connect(self._uri) as connection:
@@ -121,39 +121,39 @@ def _begun(cursor: Cursor, schema: str | None) -> tuple[str, dict[str, str]]:
     name = schema or _ask(cursor, "SELECT current_schema()")[0][0] or "public"
     _ask(cursor, _LOCK, name)
     if not _ask(cursor, "SELECT 1 FROM pg_namespace WHERE nspname = $1", name):
-        cursor.execute(f"CREATE SCHEMA {quoted(name)}")
+        cursor.execute(f"CREATE SCHEMA {quote_name(name)}")
     # A view may have the name of any table or type: names without a schema are PostgreSQL's own.
     cursor.execute("SET LOCAL search_path TO pg_catalog")
-    cursor.execute(f"CREATE TABLE IF NOT EXISTS {quoted(name)}.{_SINK} ({_STATE})")
-    return quoted(name), dict(_ask(cursor, _TABLES, name))
+    cursor.execute(f"CREATE TABLE IF NOT EXISTS {quote_name(name)}.{_SINK} ({_STATE})")
+    return quote_name(name), dict(_ask(cursor, _TABLES, name))
 
 
 def _sync(cursor: Cursor, views: Views, view: View, table: str, comment: str | None) -> int:
     """Has a table hold the rows of a view, and returns how many were sent; `comment` is None if there is no table."""
-    columns = {_fitting(name): _type(kind) for name, kind in view.types.items()} | {DIGEST: "bigint"}
+    columns = {_fit_name(name): _type(kind) for name, kind in view.types.items()} | {DIGEST: "bigint"}
     if comment is None:
         cursor.execute(f"CREATE TABLE {table} ()")
     if (old := json.loads(comment.removeprefix(_OURS)) if comment else {}) != columns:
-        changes = [f"DROP COLUMN {quoted(name)}" for name, kind in old.items() if columns.get(name) != kind]
-        changes += [f"ADD COLUMN {quoted(name)} {kind}" for name, kind in columns.items() if old.get(name) != kind]
+        changes = [f"DROP COLUMN {quote_name(name)}" for name, kind in old.items() if columns.get(name) != kind]
+        changes += [f"ADD COLUMN {quote_name(name)} {kind}" for name, kind in columns.items() if old.get(name) != kind]
         # Digests do not tell types: every row is sent again.
         cursor.execute(f"DELETE FROM {table}")
         cursor.execute(f"ALTER TABLE {table} {', '.join(changes)}")
         cursor.execute(f"COMMENT ON TABLE {table} IS {literal(_OURS + json.dumps(columns))}")
     cursor.execute(f"SELECT DISTINCT {', '.join(view.keys)}, {DIGEST} FROM {table}")
-    keys, rows = views.changed(view, cursor.fetch_arrow_table())
+    keys, rows = views.count_changed(view, cursor.fetch_arrow_table())
     if keys:
         new = _sendable(views.rows(view, gone=True), [*columns, GONE])
         cursor.adbc_ingest(_NEW, new, mode="create", temporary=True)
         cursor.execute(f"DELETE FROM {table} AS t USING pg_temp.{_NEW} AS n WHERE {view.key('t')} = n.{GONE}")
-        cast = ", ".join(f"{quoted(name)}::{kind}" for name, kind in columns.items())
-        listed = ", ".join(map(quoted, columns))
+        cast = ", ".join(f"{quote_name(name)}::{kind}" for name, kind in columns.items())
+        listed = ", ".join(map(quote_name, columns))
         cursor.execute(f"INSERT INTO {table} ({listed}) SELECT {cast} FROM pg_temp.{_NEW} WHERE {GONE} IS NULL")
         cursor.execute(f"DROP TABLE pg_temp.{_NEW}")
     return rows
 
 
-def _fitting(name: str) -> str:
+def _fit_name(name: str) -> str:
     """Returns the name as PostgreSQL can have it: one that it cannot is cut and ends with the start of its SHA-256."""
     plain = name.replace("\0", _NUL)
     if len(plain.encode()) <= _LONGEST and plain not in _TAKEN:

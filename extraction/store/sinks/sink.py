@@ -9,7 +9,7 @@ from typing import Protocol
 
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.schemas.errors import CinnabarError, RunError, UsageError
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Delivered:
     unit: str
 
     def __str__(self) -> str:
-        return f"{self.address}: {f'{counted(self.sent, self.unit)} sent' if self.sent else 'nothing new'}"
+        return f"{self.address}: {f'{with_noun(self.sent, self.unit)} sent' if self.sent else 'nothing new'}"
 
 
 class Sink(Protocol):

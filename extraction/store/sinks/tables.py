@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from cinnabar.extraction.store.names import columns_of, quoted
+from cinnabar.extraction.store.names import columns_of, quote_name
 from cinnabar.extraction.store.reading import connect, views_in
 from cinnabar.extraction.store.sinks.sink import Position
 
@@ -40,18 +40,20 @@ class View:
 
     def key(self, alias: str) -> str:
         """Returns the key of a row of the table with this alias, in SQL that every sink reads."""
-        columns = [f"{alias}.{quoted(column)}" for column in self.keys]
+        columns = [f"{alias}.{quote_name(column)}" for column in self.keys]
         return columns[0] if len(columns) == 1 else f"coalesce({', '.join(columns)})"
 
     def source(self, alias: str) -> str:
         """Returns the view under this alias, with its columns by their names in `types`, for a query of DuckDB."""
-        return f"{quoted(self.name)} AS {alias}({', '.join(map(quoted, self.types))})"
+        return f"{quote_name(self.name)} AS {alias}({', '.join(map(quote_name, self.types))})"
 
-    def listed(self) -> str:
+    def column_list(self) -> str:
         """Returns its columns for a query of DuckDB that calls the view `v`."""
         # Only a column without any value needs a cast, and DuckDB does not read every type that it spells.
         cast = {"VARCHAR": "::VARCHAR"}
-        listed = (f"v.{quoted(name)}{cast.get(kind, '')} AS {quoted(name)}" for name, kind in self.types.items())
+        listed = (
+            f"v.{quote_name(name)}{cast.get(kind, '')} AS {quote_name(name)}" for name, kind in self.types.items()
+        )
         return ", ".join(listed)
 
 
@@ -68,7 +70,7 @@ class Views:
         """Returns the views, `runs` first."""
         found = []
         for name in sorted(views_in(self._connection), key=lambda name: name != "runs"):
-            rows = self._connection.sql(f"FROM {quoted(name)} LIMIT 0")
+            rows = self._connection.sql(f"FROM {quote_name(name)} LIMIT 0")
             # A column without any value is one of texts.
             kinds = ("VARCHAR" if str(kind) == '"NULL"' else str(kind) for kind in rows.types)
             columns = columns_of(rows.columns, (DIGEST, GONE, _ROW)).values()
@@ -77,11 +79,11 @@ class Views:
 
     def schema(self, view: View) -> pa.Schema:
         """Returns the columns of `rows`."""
-        none = f"SELECT {view.listed()}, 0::BIGINT AS {DIGEST} FROM {view.source('v')} LIMIT 0"
+        none = f"SELECT {view.column_list()}, 0::BIGINT AS {DIGEST} FROM {view.source('v')} LIMIT 0"
         schema: pa.Schema = self._connection.sql(none).to_arrow_table().schema
         return schema
 
-    def changed(self, view: View, held: pa.Table | None) -> tuple[int, int]:
+    def count_changed(self, view: View, held: pa.Table | None) -> tuple[int, int]:
         """Returns how many keys have other rows than the sink, or none any more, and how many rows they have now.
 
         `held` has the columns `view.keys` and `DIGEST` of the rows in the sink. The answer of `rows` is of these keys
@@ -103,7 +105,7 @@ class Views:
     def rows(self, view: View, gone: bool = False) -> pa.RecordBatchReader:
         """Returns the rows of the changed keys; with `gone` also one for each key, which takes its old rows away."""
         sql = (
-            f"SELECT {view.listed()}, c.digest AS {DIGEST} FROM {view.source('v')}"
+            f"SELECT {view.column_list()}, c.digest AS {DIGEST} FROM {view.source('v')}"
             f" JOIN _changed AS c ON c.key = {view.key('v')}"
         )
         if gone:

@@ -34,7 +34,7 @@ def commands() -> dict[str, Any]:
     """Every command by its name, that of its group first."""
 
     def walk(command: Any, name: str) -> Iterator[tuple[str, Any]]:
-        command = getattr(command, "loaded", command)
+        command = getattr(command, "command", command)
         for inner, one in getattr(command, "commands", {}).items():
             yield from walk(one, f"{name} {inner}".strip())
         if not getattr(command, "commands", {}) or "--json" in options(command):
@@ -96,7 +96,7 @@ def test_the_list_of_commands_names_them_all_and_imports_none() -> None:
 @pytest.mark.parametrize("name", [name for name, entry in COMMANDS.items() if entry.place.endswith("_app")])
 def test_the_list_of_commands_says_of_a_group_what_the_group_says(name: str) -> None:
     group: Any = typer.main.get_command(app)
-    assert group.commands[name].loaded.help.partition("\n")[0] == COMMANDS[name].help
+    assert group.commands[name].command.help.partition("\n")[0] == COMMANDS[name].help
 
 
 @pytest.mark.parametrize("name", commands())
@@ -215,11 +215,11 @@ def test_a_refusal_is_not_told_as_a_run_that_broke_off(tmp_path: Path, capsys: C
     from cinnabar.schemas.errors import UsageError
 
     with pytest.raises(UsageError), Bar(out=tmp_path) as bar:
-        bar.begin(7)
+        bar.on_inputs(7)
         raise UsageError("no")
     assert "so far" not in capsys.readouterr().err
     with pytest.raises(RuntimeError), Bar(out=tmp_path) as bar:
-        bar.begin(7)
+        bar.on_inputs(7)
         raise RuntimeError("broken")
     assert "so far 0 of 7" in capsys.readouterr().err
 

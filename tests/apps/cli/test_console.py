@@ -14,7 +14,7 @@ from rich.console import Console
 from cinnabar.apps.cli import console
 from cinnabar.apps.cli.console import CELL_WIDTH, Bar, cell, short, speed, table
 from cinnabar.extraction.store.records import Outcome
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import with_noun
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_progress_without_a_terminal_comes_in_lines(
     monkeypatch.setattr(console, "LINE_SECONDS", 0.05)
     with Bar() as bar:
         time.sleep(0.2)  # nothing is known yet
-        bar.begin(5)
+        bar.on_inputs(5)
         bar.advance(OUTCOMES)
         time.sleep(0.3)
     lines = capsys.readouterr().err.splitlines()
@@ -70,20 +70,20 @@ def test_a_run_that_breaks_off_tells_its_totals_and_a_whole_one_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(KeyboardInterrupt), Bar(out=Path("tables")) as bar:
-        bar.begin(5)
+        bar.on_inputs(5)
         bar.advance(OUTCOMES)
         raise KeyboardInterrupt
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("cinnabar: so far 3 of 5 documents, ")
     assert line.endswith(": 1 quarantined (too_long 1), 2 skipped, in tables")
     with Bar(out=Path("tables")) as bar:
-        bar.begin(5)
+        bar.on_inputs(5)
     assert capsys.readouterr().err == ""
 
 
 def test_answered_documents_move_the_bar_and_count_once_they_are_committed() -> None:
     bar = Bar()
-    bar.begin(5)
+    bar.on_inputs(5)
     moves = []
     for answered, committed in ((1.5, 0), (0.5, 0), (2.25, 2), (0.5, 0), (3.0, 3)):
         bar.within(answered)
@@ -110,8 +110,8 @@ def test_a_speed_is_never_zero_while_documents_were_read(
 
 
 def test_a_count_agrees_with_its_noun() -> None:
-    assert [counted(n, "row") for n in (0, 1, 2, 1200)] == ["0 rows", "1 row", "2 rows", "1,200 rows"]
-    assert counted(2, "batch", "batches") == "2 batches"
+    assert [with_noun(n, "row") for n in (0, 1, 2, 1200)] == ["0 rows", "1 row", "2 rows", "1,200 rows"]
+    assert with_noun(2, "batch", "batches") == "2 batches"
 
 
 def test_a_narrow_terminal_folds_texts_and_no_numbers() -> None:

@@ -15,7 +15,7 @@ from mcp import Client
 from mcp.types import CallToolResult, TextContent
 from tests.support.corrected_folder import run as extracted
 
-from cinnabar.apps.cli.schema_report import reported
+from cinnabar.apps.cli.schema_report import report_of_schema
 from cinnabar.apps.mcp.folders import Folders
 from cinnabar.apps.mcp.server import mcp_server
 from cinnabar.apps.mcp.tools import Tools
@@ -71,7 +71,7 @@ def tools(place: Path, assembled: Assembled) -> Iterator[Tools]:
         return assembled.documents
 
     folders = Folders([place / "mails"], 10_000)
-    tools = Tools(place / "tables", folders, reading, lambda *one: reported(*one).as_json, "agent", MOST, 60.0)
+    tools = Tools(place / "tables", folders, reading, lambda *one: report_of_schema(*one).as_json, "agent", MOST, 60.0)
     yield tools
     tools.queries.close()
 

@@ -16,7 +16,7 @@ from tests.support.reviewed_folder import TEXT, write_folder
 from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving
 from cinnabar.engine.models.releases import RELEASED
-from cinnabar.extraction.people.reviewing.asking import _fetched
+from cinnabar.extraction.people.reviewing.asking import _fetched_model
 from cinnabar.extraction.people.reviewing.review import Review
 from cinnabar.extraction.store.folders import begin_with
 from cinnabar.extraction.store.reading import query
@@ -66,9 +66,9 @@ def test_the_model_of_the_folder_is_asked_and_else_the_largest_one(
     larger = max(RELEASED, key=lambda name: RELEASED[name].size)
     shutil.copytree(fetched_release(tmp_path / "models"), tmp_path / "models" / larger)
     monkeypatch.setattr("cinnabar.extraction.reading.planned_models.free_memory", lambda: None)
-    assert _fetched(folder) == larger
+    assert _fetched_model(folder) == larger
     begin_with(folder, NAME)
-    assert _fetched(folder) == NAME
+    assert _fetched_model(folder) == NAME
 
 
 @pytest.mark.slow

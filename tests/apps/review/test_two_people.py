@@ -24,7 +24,7 @@ from cinnabar.apps.review.access import KEY
 from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving
 from cinnabar.extraction.corrections import Action, Corrector
-from cinnabar.extraction.corrections.journal import waiting
+from cinnabar.extraction.corrections.journal import waiting_corrections
 from cinnabar.extraction.people.reviewing.review import Review
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.store.reading import query
@@ -154,7 +154,7 @@ def check(out: Path, people: list[Person], documents: list[str]) -> None:
     states = {one: Corrector(out).state(one, "bill") for one in documents}
     stored = {one.identity: one for state in states.values() for one in state.corrections}
     committed = [row[0] for row in query(out, "SELECT identity FROM corrections").rows]
-    assert waiting(out) == [], "all that waited is committed"
+    assert waiting_corrections(out) == [], "all that waited is committed"
     assert len(committed) == len(set(committed)), "once"
     for person in people:
         own = {identity for identity, one in stored.items() if one.who == person.who}

@@ -44,7 +44,7 @@ def test_schemas_are_kept_as_far_as_their_bytes_go(monkeypatch: pytest.MonkeyPat
     large = [{"enum": [f"{kind}{at}" for at in range(500)]} for kind in "abcdefgh"]
 
     async def prepare() -> list[int]:
-        return [(await cache.prepared(one, "schema")).size for one in (*large, large[-1], large[0])]
+        return [(await cache.prepare(one, "schema")).size for one in (*large, large[-1], large[0])]
 
     try:
         sizes = asyncio.run(prepare())
@@ -72,7 +72,7 @@ def test_what_is_not_kept_any_more_leaves_no_automaton_behind(kind: str, monkeyp
 
     async def prepare(number: int) -> None:
         properties = {f"f{number} {at}": KINDS[kind](number, at) for at in range(3)}
-        prepared = await cache.prepared({"type": "object", "properties": properties}, "schema")
+        prepared = await cache.prepare({"type": "object", "properties": properties}, "schema")
         form_questions(prepared.compiled.form)
         for slot in prepared.compiled.form.slots:
             slot.accepts(b"0")
@@ -86,7 +86,7 @@ def test_what_is_not_kept_any_more_leaves_no_automaton_behind(kind: str, monkeyp
         asyncio.run(prepare_all())
         assert sum(one.result().size for one in cache._kept.values()) <= most
         # One that is too large to be kept is remembered until the next one is dropped.
-        few = asyncio.run(cache.prepared({"enum": ["x" * (1 << 14)]}, "schema"))
+        few = asyncio.run(cache.prepare({"enum": ["x" * (1 << 14)]}, "schema"))
         del few
         cache._keep_within(0)
         gc.collect()
@@ -97,7 +97,7 @@ def test_what_is_not_kept_any_more_leaves_no_automaton_behind(kind: str, monkeyp
 
 def test_the_size_of_a_schema_is_at_least_what_its_automata_take() -> None:
     properties = {kind: make(0, at) for at, (kind, make) in enumerate(KINDS.items())}
-    prepared = schema_cache._prepared(load_schema({"type": "object", "properties": properties}))
+    prepared = schema_cache._prepare(load_schema({"type": "object", "properties": properties}))
     taken = 0
     for slot in prepared.compiled.form.slots:
         slot.accepts(b"0")
@@ -142,11 +142,11 @@ def test_a_schema_is_compiled_once_and_its_order_of_properties_counts() -> None:
     async def ask() -> None:
         one = {"type": "object", "properties": {"a": {"type": "null"}, "b": {"type": "null"}}}
         other = {"type": "object", "properties": {"b": {"type": "null"}, "a": {"type": "null"}}}
-        first, again = await asyncio.gather(cache.prepared(one, "x"), cache.prepared(one, "y"))
-        assert first is again and (await cache.prepared(other, "x")) is not first
+        first, again = await asyncio.gather(cache.prepare(one, "x"), cache.prepare(one, "y"))
+        assert first is again and (await cache.prepare(other, "x")) is not first
         for param in ("x", "y"):
             with pytest.raises(ApiError) as raised:
-                await cache.prepared({"type": "nothing"}, param)
+                await cache.prepare({"type": "nothing"}, param)
             assert raised.value.param == param
 
     try:

@@ -141,7 +141,7 @@ def test_a_value_does_not_depend_on_other_documents(model: LanguageModel) -> Non
 
 def test_drafts_and_other_documents_change_no_value(model: LanguageModel) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkpoint, "multiplies_integers", lambda _: True)
+        patch.setattr(checkpoint, "supports_int8", lambda _: True)
         whole = load_language_model(model.folder, "cpu", "int8")
     texts = [TEXT, "Widget A, large 3 12.50 " * 3, "A short text of 9 June 2024"]
     forms_of = [compile_schema(SCHEMA).form, *(compiled.form for compiled in forms(3, 2))]

@@ -35,7 +35,7 @@ def written(constraint: Grounded | WrittenText, seed: int) -> object | None:
     rng = np.random.default_rng(seed)
     state = constraint.first()
     for _ in range(200):
-        settled = constraint.settled(state)
+        settled = constraint.only_end(state)
         if settled is not None:
             return settled
         move = constraint.move(state, shares(rng))
@@ -122,9 +122,9 @@ def test_what_is_composed_is_accepted(schema: dict[str, object]) -> None:
 def test_a_state_of_one_rest_is_settled() -> None:
     stretches = Stretches("1,250.00 and 99 and 1,250.00", TOKENS)
     grounded = Grounded(stretches, TOKENS, {0: frozenset({8}), 13: frozenset({15}), 20: frozenset({28})})
-    assert grounded.settled(grounded.first()) is None
+    assert grounded.only_end(grounded.first()) is None
     after_one = ((0, 1), (20, 21))
-    assert grounded.settled(after_one) == ((0, 8), (20, 28))
+    assert grounded.only_end(after_one) == ((0, 8), (20, 28))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from tests.support.chat_clients import NOTE, TOOLS, accepts
 
 from cinnabar.engine.chat.answer_kinds import AnswerKind, Call, CallOr, ClientAnswer, FreeText, RecordText, Region
-from cinnabar.engine.chat.meeting import meeting
+from cinnabar.engine.chat.meeting import meeting_of
 
 RECORD = '{"number": "A-1", "day": null, "kinds": ["ab"]}'
 CALL = '{"name": "weather", "arguments": {"city": "Oslo"}}'
@@ -86,10 +86,10 @@ def test_a_region_with_fences_of_its_own_is_shown_between_three_backticks() -> N
 
 
 def test_an_edit_is_without_the_cursor_and_ends_where_the_file_goes_on() -> None:
-    region = Region(b"```", b"<|cursor|>", meeting("a\n", "\n    the_rest_of_the_file()\n"))
+    region = Region(b"```", b"<|cursor|>", meeting_of("a\n", "\n    the_rest_of_the_file()\n"))
     begun = b"```\nb <|cursor|>= 1\n    the_rest_of_the_file()\n"
     assert region.ends(begun) and region.read(begun) == ClientAnswer("```\nb = 1\n```")
-    assert not region.ends(b"```\nb = 1\n") and region.settled(begun) == 0
+    assert not region.ends(b"```\nb = 1\n") and region.settled_length(begun) == 0
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_an_edit_is_without_the_cursor_and_ends_where_the_file_goes_on() -> None
     ],
 )
 def test_what_may_yet_end_an_answer_is_not_settled(kind: AnswerKind, text: str, settled: int) -> None:
-    assert kind.settled(text.encode()) == settled
+    assert kind.settled_length(text.encode()) == settled
 
 
 def test_arguments_are_canonical_under_their_schema() -> None:

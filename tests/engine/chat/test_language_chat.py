@@ -35,7 +35,7 @@ from tests.support.tiny_models import KINDS, decoder
 from training.diffusion.pages import Pages
 
 from cinnabar.engine.branches.engine import language_engine
-from cinnabar.engine.chat.gaps import between, next_edit
+from cinnabar.engine.chat.infill import gap_between, next_edit
 from cinnabar.engine.chat.language_chat import LanguageChat, shared_language_engine
 from cinnabar.engine.chat.requests import ChatModel, ChatRequest, Done, Event, FailedRequest, Message, State
 from cinnabar.engine.chat.shared_engine import SharedEngine
@@ -65,7 +65,7 @@ SORTS: dict[str, dict[str, Any]] = {
     "call or record": {"tools": TOOLS, "schema": NOTE},
     "call": {"tools": TOOLS, "tool_choice": "required"},
     "named call": {"tools": TOOLS, "tool_choice": "weather"},
-    "middle": {"messages": (), "gap": between("def f(x):\n    return ", "\n\nf(2)\n")},
+    "middle": {"messages": (), "gap": gap_between("def f(x):\n    return ", "\n\nf(2)\n")},
     "edit": {"messages": (), "gap": next_edit(EDIT)},
 }
 
@@ -220,7 +220,7 @@ def test_a_request_that_cannot_be_answered_is_refused_with_its_parameter(
 def test_a_cancelled_request_ends_and_the_others_go_on(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(model) as chat:
         found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(3)]
-        step, steps, go_on = denoiser_of(chat)._launched, threading.Semaphore(0), threading.Semaphore(0)
+        step, steps, go_on = denoiser_of(chat)._launch, threading.Semaphore(0), threading.Semaphore(0)
         seen = list[bool]()
 
         def slow(runs: list[DecodingRun]) -> Any:
@@ -229,7 +229,7 @@ def test_a_cancelled_request_ends_and_the_others_go_on(model: LanguageModel, mon
             seen.append(any(run.sequence.limit - run.sequence.begin == 201 for run in runs))
             return step(runs)
 
-        monkeypatch.setattr(denoiser_of(chat), "_launched", slow)
+        monkeypatch.setattr(denoiser_of(chat), "_launch", slow)
         cancels = [chat.submit(wanted("r0", schema=NOTE, states=True, max_tokens=200), found[0].put)]
         assert steps.acquire(timeout=30)
         for events in found[1:]:
@@ -301,7 +301,7 @@ def test_after_a_pass_that_fails_each_request_is_decoded_alone(
     requests = [wanted(f"r{at}", f"text {at}", schema=NOTE, states=at == 1) for at in range(4)]
     with serving(model) as chat:
         expected = [plain(asked(chat, request)[1]) for request in requests]
-        step, sizes = denoiser_of(chat)._launched, list[int]()
+        step, sizes = denoiser_of(chat)._launch, list[int]()
 
         def failing(runs: list[DecodingRun]) -> Any:
             sizes.append(len(runs))
@@ -311,7 +311,7 @@ def test_after_a_pass_that_fails_each_request_is_decoded_alone(
             return step(runs)
 
         poison = chat._planner.plan(wanted("poison", "poison")).task.prompt
-        monkeypatch.setattr(denoiser_of(chat), "_launched", failing)
+        monkeypatch.setattr(denoiser_of(chat), "_launch", failing)
         found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(5)]
         for at, request in enumerate([*requests, wanted("poison", "poison")]):
             chat.submit(request, found[at].put)
@@ -363,7 +363,7 @@ def test_closing_ends_all_requests_and_refuses_further_ones(model: LanguageModel
         chat.submit(wanted(f"r{at}", "long " * 50, max_tokens=None), events.put)
     begun = time.monotonic()
     chat.close()
-    assert engine.ended(20) and time.monotonic() - begun < 20
+    assert engine.wait_for_end(20) and time.monotonic() - begun < 20
     for events in found:
         _, event = ended(events)
         assert isinstance(event, Done) or event.code == "closed"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinnabar.engine.chat.meeting import LEAST, MOST, meeting
+from cinnabar.engine.chat.meeting import LEAST, MOST, meeting_of
 
 BODY = "    total = sum(numbers)\n    return total\n"
 
@@ -56,7 +56,7 @@ BODY = "    total = sum(numbers)\n    return total\n"
 def test_a_hole_ends_where_the_text_behind_it_begins_again(
     before: str, behind: str, text: str, kept: str | None
 ) -> None:
-    found = meeting(before, behind)
+    found = meeting_of(before, behind)
     assert text.encode()[: found.cut(text.encode())].decode() == (text if kept is None else kept)
 
 
@@ -66,7 +66,7 @@ TEXTS = st.text("ab() \n", max_size=30)
 @given(TEXTS, TEXTS, TEXTS, TEXTS, st.integers(0, 30))
 def test_what_is_not_held_is_never_cut_later(before: str, behind: str, text: str, more: str, size: int) -> None:
     behind += "abcdefghij klmnopqrstu\n" * behind.endswith(("\n", " "))
-    found = meeting(before, behind)
+    found = meeting_of(before, behind)
     # Whatever begins the text behind may be there when the rest of it comes.
     begun = text.encode() + (found.ends + found.indent + found.lines)[:size]
     for whole in (begun + more.encode(), begun + (found.ends + found.indent + found.lines)[size:]):
@@ -84,7 +84,7 @@ def test_what_is_not_held_is_never_cut_later(before: str, behind: str, text: str
     ],
 )
 def test_what_may_begin_the_text_behind_is_held(before: str, behind: str, text: str, held: str) -> None:
-    assert meeting(before, behind).held(text.encode()) == len(held)
+    assert meeting_of(before, behind).held(text.encode()) == len(held)
 
 
 @given(TEXTS)
@@ -93,10 +93,10 @@ def test_a_text_that_goes_on_with_that_behind_is_cut_before_it(text: str) -> Non
     behind = "\n    the_next_line(of_the_function)\n"
     assert len("".join(behind.split())) >= LEAST
     whole = (text + behind).encode()
-    assert whole[: meeting("    ", behind).cut(whole)] == text.encode()
+    assert whole[: meeting_of("    ", behind).cut(whole)] == text.encode()
 
 
 def test_a_hole_is_known_by_the_beginning_of_a_long_line_behind_it() -> None:
     behind = "x = 1;" * 1000
     begins = f"a()\n{behind[:MOST]}"
-    assert meeting("", behind).cut(begins.encode()) == len("a()\n")
+    assert meeting_of("", behind).cut(begins.encode()) == len("a()\n")

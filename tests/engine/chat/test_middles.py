@@ -14,7 +14,7 @@ from tests.support.chat_clients import asked, denoiser_of, done, failed, serving
 from tests.support.tiny_checkpoint import add_special, write_checkpoint
 
 from cinnabar.engine.chat.answer_kinds import Middle, Region
-from cinnabar.engine.chat.gaps import between, next_edit
+from cinnabar.engine.chat.infill import gap_between, next_edit
 from cinnabar.engine.chat.language_chat import LanguageChat
 from cinnabar.engine.chat.planning import MIDDLE, RequestPlanner
 from cinnabar.engine.chat.requests import ChatRequest, Done
@@ -53,7 +53,7 @@ def chat(model: LanguageModel) -> Iterator[LanguageChat]:
 
 
 def middle(before: str = BEFORE, behind: str = BEHIND, **settings: Any) -> ChatRequest:
-    return replace(wanted(**settings), messages=(), gap=between(before, behind))
+    return replace(wanted(**settings), messages=(), gap=gap_between(before, behind))
 
 
 @contextmanager
@@ -138,7 +138,7 @@ def test_a_middle_ends_where_it_meets_the_text_behind(chat: LanguageChat, monkey
     at = len(whole.text.encode()) // 2
     lines = whole.text.encode()[at : at + 6]
     # What random weights write depends on the prompt, so the text behind is taken to be another one.
-    monkeypatch.setattr(planning, "meeting", lambda *_: Meeting(lines))
+    monkeypatch.setattr(planning, "meeting_of", lambda *_: Meeting(lines))
     states, cut = asked(chat, middle(max_tokens=40, states=True))
     assert isinstance(cut, Done) and cut.finish_reason == "stop"
     assert cut.text.encode() == whole.text.encode()[: whole.text.encode().index(lines)]
@@ -179,7 +179,7 @@ def test_a_model_without_marks_is_asked_for_a_middle_in_words(tmp_path: Path) ->
     add_special(folder, *MARKS[:2])
     plain = load_language_model(folder, "cpu", "float32")
     plan = RequestPlanner(plain).plan(middle())
-    task, text = between(BEFORE, BEHIND).prompt
+    task, text = gap_between(BEFORE, BEHIND).prompt
     assert [*plan.task.prompt] == plain.chat.render([{"role": "user", "content": (task, "\n\n" + text)}])
     assert isinstance(plan.answer, Region)
     with serving(plain) as chat:

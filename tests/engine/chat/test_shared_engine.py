@@ -86,7 +86,7 @@ def test_what_waits_during_a_batch_shares_the_next_one(shared: SharedEngine, scr
     first = begin(shared, scripted)
     waiting = {name: shared.submit(request(name), MEDIUM) for name in "abc"}
     other = shared.submit(request("other"), HIGH)
-    assert shared.waiting == 4
+    assert shared.queue_length == 4
     scripted.go.release(3)
     assert record(first) == '"first"' and {name: record(one) for name, one in waiting.items()} == {
         name: f'"{name}"' for name in "abc"
@@ -179,12 +179,12 @@ def test_a_large_form_is_prepared_once_while_others_are_filled() -> None:
     large = [shared.submit(replace(request(name), form=LARGE), MEDIUM) for name in ("a", "b")]
     assert engine.preparing.acquire(timeout=10)
     engine.go.release(4)
-    assert record(shared.submit(request("small"), MEDIUM)) == '"small"' and shared.waiting == 2
+    assert record(shared.submit(request("small"), MEDIUM)) == '"small"' and shared.queue_length == 2
     engine.ready.release()
     assert [record(one) for one in large] == ['"a"', '"b"'] and len(engine.prepared) == 1
     assert record(shared.submit(replace(request("c"), form=LARGE), MEDIUM)) == '"c"' and len(engine.prepared) == 1
     shared.close()
-    assert shared.ended(5)
+    assert shared.wait_for_end(5)
 
 
 def test_the_preparing_of_a_form_that_nobody_waits_for_is_left() -> None:
@@ -193,11 +193,11 @@ def test_the_preparing_of_a_form_that_nobody_waits_for_is_left() -> None:
     found = shared.submit(replace(request("a"), form=LARGE), MEDIUM)
     assert engine.preparing.acquire(timeout=10)
     shared.give_up(found)
-    assert engine.left.wait(5) and engine.prepared == [] and shared.waiting == 0
+    assert engine.left.wait(5) and engine.prepared == [] and shared.queue_length == 0
     engine.go.release()
     assert record(shared.submit(request("small"), MEDIUM)) == '"small"'
     shared.close()
-    assert shared.ended(5)
+    assert shared.wait_for_end(5)
 
 
 def test_a_failure_ends_its_batch_without_its_text_and_not_the_engine(
@@ -231,7 +231,7 @@ def test_giving_up_a_filler_ends_what_all_of_its_threads_wait_for(shared: Shared
     filler = shared.filler(MEDIUM)
     with ThreadPoolExecutor(3) as pool:
         asked = [pool.submit(filler.fill, [request(name)]) for name in "abc"]
-        while shared.waiting < len(asked):
+        while shared.queue_length < len(asked):
             time.sleep(0.01)
         filler.give_up()
         for name, one in zip("abc", asked, strict=True):
@@ -285,7 +285,7 @@ def test_tasks_join_each_other_but_not_before_an_older_request(scripted: Scripte
     shared, passes = beside(False, scripted)
     found = [shared.decode(Awaited(identity="two")), shared.submit(request("a"), MEDIUM)]
     found.append(shared.decode(Awaited(identity="three")))
-    assert shared.waiting == 3
+    assert shared.queue_length == 3
     passes.go.release(3)
     scripted.go.release()
     assert [one.result(timeout=10) for one in found[::2]] == ["decoded"] * 2 and record(found[1]) == '"a"'
@@ -302,7 +302,7 @@ def test_where_both_can_go_on_a_batch_is_filled_between_two_passes(scripted: Scr
     passes.go.release()
     assert two.result(timeout=10) == "decoded" and scripted.batches == [["one"], ["a"], ["two"]]
     shared.close()
-    assert shared.ended(5)
+    assert shared.wait_for_end(5)
 
 
 def test_passes_take_as_long_as_the_batch_before_them_until_the_next_one(scripted: Scripted) -> None:
@@ -327,6 +327,6 @@ def test_a_task_that_waits_can_be_given_up_and_is_ended_by_closing(scripted: Scr
     given_up, left = shared.decode(Awaited(identity="two")), shared.decode(Awaited(identity="three"))
     shared.give_up(given_up)
     shared.close()
-    assert [one.result(timeout=10).code for one in (given_up, left)] == [GIVEN_UP, CLOSED] and shared.waiting == 0
+    assert [one.result(timeout=10).code for one in (given_up, left)] == [GIVEN_UP, CLOSED] and shared.queue_length == 0
     passes.go.release()
-    assert shared.ended(5) and shared.decode(Awaited(identity="late")).result().code == CLOSED
+    assert shared.wait_for_end(5) and shared.decode(Awaited(identity="late")).result().code == CLOSED

@@ -129,7 +129,7 @@ def test_a_shared_prefix_changes_nothing(kind: str) -> None:
         rows[0].tokens[:24] = rows[1].tokens[:24]
         joined(context, rows)
         check(model, context, rows)
-        found = [context.cached(row) for row in rows]
+        found = [context.count_cached(row) for row in rows]
         assert found[0] >= 24 * times and found[1] >= 24
         for row in rows:
             context.leave(row)

@@ -27,7 +27,7 @@ from cinnabar.engine.diffusion.settings import settings_of
 from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.models.language import memory
 from cinnabar.engine.models.language.passes import Passes, Piece
-from cinnabar.engine.time_limit import limited
+from cinnabar.engine.time_limit import limit_batches
 from cinnabar.kernels.paged_attention import paged_attention
 
 SHORT = form_of({"kind": {"enum": ["ab", "the", "no"]}})
@@ -287,7 +287,7 @@ def test_a_request_that_takes_too_long_leaves_and_the_others_go_on(monkeypatch: 
         now[0] += 1
 
     slow, quick = task(form_of(INVOICE), "name"), task(SHORT, "one")
-    with limited(4.0):
+    with limit_batches(4.0):
         found = Denoiser(decoder(BLOCK, 5), TOKENIZER).decode([slow, quick], edit=tick)
     assert found[0] == Undecoded("too_slow", "") and isinstance(found[1], Decoded)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.tiny_network import VOCABULARY, tiny_network
 
 from cinnabar.engine.models import identity
-from cinnabar.engine.models.differences import difference, moved
+from cinnabar.engine.models.differences import add_difference, difference
 from cinnabar.engine.models.identity import base_of, fingerprint_of
 from cinnabar.engine.models.reader.loading import load_model, load_network, save_network
 from cinnabar.engine.models.weights import load_weights, save_difference
@@ -42,7 +42,7 @@ def test_a_difference_comes_back_near_enough(rows: int, columns: int, size: floa
     torch.manual_seed(seed)
     base = {"w": torch.randn(rows, columns)}
     delta = size * torch.randn(rows, 1) * torch.randn(rows, columns)
-    back = moved(base, difference(base, {"w": base["w"] + delta}))["w"] - base["w"]
+    back = add_difference(base, difference(base, {"w": base["w"] + delta}))["w"] - base["w"]
     # Four even levels leave 0.119 of the variance of normally distributed values (Max 1960).
     assert (back - delta).pow(2).sum() <= 0.3 * delta.pow(2).sum() + 1e-6
 
@@ -67,7 +67,7 @@ def test_rows_that_did_not_change_stay_as_they_are() -> None:
     base = {"w": torch.randn(100, 100)}
     other = base["w"].clone()
     other[3] += 0.5
-    back = moved(base, difference(base, {"w": other}))["w"]
+    back = add_difference(base, difference(base, {"w": other}))["w"]
     assert torch.equal(back[4:], base["w"][4:]) and (back[3] - other[3]).abs().max() < 0.3
 
 

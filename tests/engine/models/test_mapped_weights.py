@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from cinnabar.engine.models import mapped_weights
-from cinnabar.engine.models.integer_products import IntegerLinear, multiplies_integers
+from cinnabar.engine.models.int8_matmul import Int8Linear, supports_int8
 from cinnabar.engine.models.mapped_weights import FOLDER, mapped_module
 
 CPU = torch.device("cpu")
@@ -70,7 +70,7 @@ def test_layers_in_integers_give_what_they_give_without_a_file(monkeypatch: pyte
     monkeypatch.setenv("CINNABAR_CACHE", "")
     alone = mapped(made, integers=True)
     assert torch.equal(kept(x), alone(x))
-    assert isinstance(kept.get_submodule("0"), IntegerLinear) is multiplies_integers(CPU)
+    assert isinstance(kept.get_submodule("0"), Int8Linear) is supports_int8(CPU)
 
 
 def test_other_weights_and_products_have_files_of_their_own(folder: Path) -> None:

@@ -13,7 +13,7 @@ from tests.support.tiny_network import VOCABULARY, tiny_network
 from cinnabar.engine.models.differences import difference
 from cinnabar.engine.models.identity import fingerprint_of
 from cinnabar.engine.models.reader.loading import load_network, save_network
-from cinnabar.engine.models.transfer import carried, unpacked
+from cinnabar.engine.models.transfer import pack_model, unpack_model
 from cinnabar.engine.models.weights import load_weights, save_difference
 from cinnabar.schemas.errors import ModelError
 
@@ -42,7 +42,7 @@ def test_a_linked_model_finds_its_base_beside_its_real_folder(tuned: Path, tmp_p
 
 
 def test_a_tuned_model_goes_along_with_its_bases(tuned: Path, tmp_path: Path) -> None:
-    model = carried(tuned)
+    model = pack_model(tuned)
     assert ["vocab.txt" in files for files in model.folders] == [False, False, True]
     scale, changed, description = sorted(model.folders[0])
     assert (scale, description) == ("calibration.json", "model.json") and changed.startswith("difference-")
@@ -50,15 +50,15 @@ def test_a_tuned_model_goes_along_with_its_bases(tuned: Path, tmp_path: Path) ->
     shutil.rmtree(tmp_path / "base")
     shutil.rmtree(tmp_path / "far")
     (tmp_path / "there").mkdir()
-    name = unpacked(model, tmp_path / "there")
+    name = unpack_model(model, tmp_path / "there")
     assert fingerprint_of(name) == fingerprint
     found = load_network(Path(name))[0].state_dict()
     assert all(torch.equal(found[key], w) for key, w in wanted.items())
 
 
 def test_the_shipped_model_is_sent_by_name_and_must_have_the_same_fingerprint(tmp_path: Path) -> None:
-    model = carried("default")
+    model = pack_model("default")
     assert model.folders == ()
-    assert unpacked(model, tmp_path) == "default"
+    assert unpack_model(model, tmp_path) == "default"
     with pytest.raises(ModelError, match=r"expected the model 0123, got .* install the same version"):
-        unpacked(replace(model, fingerprint="0123"), tmp_path)
+        unpack_model(replace(model, fingerprint="0123"), tmp_path)

@@ -37,7 +37,7 @@ def test_most_votes_win_and_a_tie_decides_nothing() -> None:
 def test_the_numbers_of_one_document_share_its_locale(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "1.234,50 und 17.3.2026"
     found = document_locale(text)
-    monkeypatch.setattr(module, "marked", lambda _: pytest.fail("the text was searched again"))
+    monkeypatch.setattr(module, "mark_names", lambda _: pytest.fail("the text was searched again"))
     assert document_locale(text) is found
 
 

@@ -16,7 +16,7 @@ from cinnabar.engine.readings.codes import CURRENCY_CODES, code_kinds, codes_of,
 from cinnabar.engine.readings.dates import dates_in
 from cinnabar.engine.readings.folding import exact_key, loose_key
 from cinnabar.engine.readings.locale import Locale, document_locale
-from cinnabar.engine.readings.months import marked, months_of
+from cinnabar.engine.readings.months import mark_names, months_of
 from cinnabar.engine.readings.readings import readings
 from cinnabar.engine.readings.scan import scan
 
@@ -189,10 +189,10 @@ def test_a_word_that_is_a_month_elsewhere_takes_no_date_from_its_neighbour(text:
 
 def test_places_in_a_marked_text_are_places_in_the_text() -> None:
     text = "Vom 14. JÄNNER bis 3 Meán Fómhair 2026, İstanbul, 14 जनवरी 2026 ᚁᚁ"
-    assert len(marked(text)) == len(text)
-    kept = [(a, b) for a, b in zip(text, marked(text), strict=True) if not "\u1681" <= b <= "\u1684"]
+    assert len(mark_names(text)) == len(text)
+    kept = [(a, b) for a, b in zip(text, mark_names(text), strict=True) if not "\u1681" <= b <= "\u1684"]
     assert all(a == b for a, b in kept)
-    assert "14. " + "\u1681" * 6 in marked(text)
+    assert "14. " + "\u1681" * 6 in mark_names(text)
 
 
 def test_letters_of_the_classes_in_a_text_are_no_months() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.support.remote_forms import NOTE, form_of, request
 
+from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
-from cinnabar.engine.replies.wire import Wire
 from cinnabar.engine.request import Filled
 
 TEXT = """Author: Ada Lovelace

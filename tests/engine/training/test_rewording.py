@@ -65,7 +65,7 @@ def test_a_question_is_told_apart_from_others_of_its_document_alone(monkeypatch:
 def test_every_wording_asks_for_the_field_in_some_way() -> None:
     for seed in range(300):
         for question in (DUE, BARE):
-            worded = rewording.reworded(question, random.Random(seed))
+            worded = rewording.reword(question, random.Random(seed))
             assert worded.text and worded.parents == question.parents
 
 
@@ -73,4 +73,4 @@ def test_a_note_that_says_what_is_not_meant_stays_with_its_name(misnamed: Reword
     told = replace(SENT, note="The date, not the due date.")
     misnamed.of(DUE, DATE)
     assert misnamed.of(told, DATE).label == told.label and "not the due date" in misnamed.of(told, DATE).note
-    assert all("not the due date" in rewording.reworded(told, random.Random(seed)).note for seed in range(100))
+    assert all("not the due date" in rewording.reword(told, random.Random(seed)).note for seed in range(100))

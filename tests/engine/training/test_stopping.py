@@ -24,7 +24,7 @@ def looking(scores: list[float], patience: Patience | None = None) -> Stopping:
 
 
 def look(stopping: Stopping, network: Network) -> float:
-    return stopping.look(network, lambda: 0.0)
+    return stopping.take_measurement(network, lambda: 0.0)
 
 
 def marked(network: Network, mark: float) -> Network:
@@ -47,12 +47,12 @@ def test_a_score_within_chance_of_the_best_counts_as_good() -> None:
     for mark in range(4):
         look(stopping, marked(network, mark))
     stopping.give_back(network)
-    assert float(network.row_bias.detach()) == 2.0 and stopping.best == 0.8 and stopping.tired
+    assert float(network.row_bias.detach()) == 2.0 and stopping.best == 0.8 and stopping.should_stop
 
 
 def test_patience_counts_the_measurements_since_the_best() -> None:
     stopping, network = looking([0.5, 0.5, 0.6, 0.2, 0.6], Patience(checks=2)), tiny_network()
-    assert [(look(stopping, network), stopping.tired)[1] for _ in range(5)] == [
+    assert [(look(stopping, network), stopping.should_stop)[1] for _ in range(5)] == [
         False,
         False,
         False,
@@ -63,7 +63,7 @@ def test_patience_counts_the_measurements_since_the_best() -> None:
 
 def test_measuring_takes_a_small_share_of_the_time() -> None:
     stopping, clock = looking([0.5], Patience(every=1.0)), iter([50.0, 56.0])
-    stopping.look(tiny_network(), lambda: next(clock))
+    stopping.take_measurement(tiny_network(), lambda: next(clock))
     assert 6.0 / (stopping.due - 50.0) == pytest.approx(MEASURING)
 
 

@@ -12,7 +12,7 @@ from cinnabar.engine.models.reader.inputs.questions import Question
 from cinnabar.engine.training.batches import TrainingBatch, collate
 from cinnabar.engine.training.canvases import IGNORE
 from cinnabar.engine.training.objective import losses
-from cinnabar.engine.training.rewording import reworded
+from cinnabar.engine.training.rewording import reword
 from cinnabar.engine.training.targets import SlotTarget
 
 AMOUNT = {"type": ["number", "null"], "description": "Fees, always positive; 0 when none."}
@@ -73,7 +73,7 @@ def test_a_shortened_wording_names_only_the_values_that_it_still_has() -> None:
     passage = labelled(text, BILL, truth)
     asked = next(s.question for s in passage.scalars if s.question.named)
     longer = Question(asked.label, asked.note.rstrip(".") + ". 7 is odd", "", asked.named)
-    seen = [reworded(longer, random.Random(seed)) for seed in range(80)]
+    seen = [reword(longer, random.Random(seed)) for seed in range(80)]
     for question in seen:
         assert question.named == (asked.named if question.note else ())
         for value in question.named:

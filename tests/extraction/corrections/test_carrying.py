@@ -10,8 +10,8 @@ import pytest
 from tests.support.corrected_folder import SCHEMA, digest_of, outcome_of, run, value_of
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
-from cinnabar.extraction.corrections.carrying import carried, matched
-from cinnabar.extraction.corrections.units import HUMAN, Unit, scalars
+from cinnabar.extraction.corrections.carrying import carry_over, match_items
+from cinnabar.extraction.corrections.units import HUMAN, CorrectedPlace, scalars
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import LeafRow
@@ -33,12 +33,12 @@ def version(**columns):
 
 def place(value, pointer="/lines", origin=HUMAN, confidence=1.0):
     leaves = tuple(LeafRow(at, text, confidence, origin) for at, text in scalars(value, pointer))
-    return Unit(pointer, json.dumps(value), leaves)
+    return CorrectedPlace(pointer, json.dumps(value), leaves)
 
 
 def carry(value, made, schema, pointer="/lines"):
     old, new = compile_schema(SCHEMA).form, compile_schema(schema).form
-    return carried(place(value, pointer), place(made, pointer, "copied", 0.5), new, old)
+    return carry_over(place(value, pointer), place(made, pointer, "copied", 0.5), new, old)
 
 
 TEXT = {"type": ["string", "null"]}
@@ -80,9 +80,9 @@ def test_the_leaves_tell_who_gave_each_value():
 
 def test_only_values_of_a_person_are_told_as_lost():
     unit = place([{"item": "z", "price": 3}])
-    unit = Unit(unit.pointer, unit.text, (unit.leaves[0], LeafRow("/lines/0/price", "3", 0.6, "copied")))
+    unit = CorrectedPlace(unit.pointer, unit.text, (unit.leaves[0], LeafRow("/lines/0/price", "3", 0.6, "copied")))
     form = compile_schema(version(price=None)).form
-    assert carried(unit, place([]), form, None).lost == ()
+    assert carry_over(unit, place([]), form, None).lost == ()
 
 
 def test_an_object_keeps_the_properties_that_are_left():
@@ -95,13 +95,13 @@ def test_an_object_keeps_the_properties_that_are_left():
 def test_a_place_that_is_gone_or_of_another_kind_stays_as_it_is():
     schema = version() | {"properties": version()["properties"] | {"lines": {"type": "string"}}}
     for unit in (place([{"item": "z"}]), place("x", "/nowhere")):
-        assert carried(unit, place("made"), compile_schema(schema).form, None).unit == unit
+        assert carry_over(unit, place("made"), compile_schema(schema).form, None).unit == unit
 
 
 def test_rows_are_matched_by_the_values_that_are_rare():
     same = [{"unit": "kg", "name": str(number)} for number in range(100)]
-    assert matched(same, same[::-1]) == {number: 99 - number for number in range(100)}
-    assert matched([{"unit": "kg"}], [{"unit": "t"}]) == {}
+    assert match_items(same, same[::-1]) == {number: 99 - number for number in range(100)}
+    assert match_items([{"unit": "kg"}], [{"unit": "t"}]) == {}
 
 
 def test_a_corrected_list_survives_a_version_with_other_columns(tmp_path):

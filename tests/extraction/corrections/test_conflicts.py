@@ -10,7 +10,7 @@ import pytest
 from tests.support.corrected_folder import digest_of, outcome_of, run
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Reviewed
-from cinnabar.extraction.corrections.journal import waiting
+from cinnabar.extraction.corrections.journal import waiting_corrections
 from cinnabar.schemas.errors import Overtaken
 
 DOCUMENT = digest_of("a.txt")
@@ -129,7 +129,7 @@ def test_rows_that_two_people_add_at_once_are_both_there_or_told(out: Path) -> N
     assert isinstance(lines, list)
     assert sorted(row["item"] for row in lines if row["item"] in ("Ada", "Bob")) == ["Ada"] * 3 + ["Bob"] * 3
     assert len(told) >= 3
-    assert waiting(out) == [], "what one left to the other is committed"
+    assert waiting_corrections(out) == [], "what one left to the other is committed"
 
 
 def test_moved_tells_what_the_own_change_has_moved(out: Path) -> None:

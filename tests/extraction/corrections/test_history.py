@@ -8,7 +8,7 @@ import pytest
 from tests.support.corrected_folder import digest_of, run
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
-from cinnabar.extraction.corrections.journal import waiting
+from cinnabar.extraction.corrections.journal import waiting_corrections
 from cinnabar.extraction.store.reading import query
 
 A = digest_of("a.txt")
@@ -56,8 +56,8 @@ def test_corrections_behind_the_answer_are_durable_at_once_and_committed_later(t
     for number in range(3):
         state = corrector.correct(A, "bill", [Change(Action.VALUE, "/number", f'"R-{number}"')], "Ada")
     assert state.record is not None and '"R-2"' in state.record.text
-    assert len(waiting(tmp_path / "out")) == 3, "as if the process had been killed here"
+    assert len(waiting_corrections(tmp_path / "out")) == 3, "as if the process had been killed here"
     Corrector(tmp_path / "out", behind=True).commit()
-    assert waiting(tmp_path / "out") == []
+    assert waiting_corrections(tmp_path / "out") == []
     rows = query(tmp_path / "out", "SELECT after FROM corrections ORDER BY identity").rows
     assert rows == [('"R-0"',), ('"R-1"',), ('"R-2"',)]

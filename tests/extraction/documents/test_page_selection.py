@@ -109,7 +109,7 @@ def test_other_pages_make_another_key_and_all_fields_are_filled_again() -> None:
     keys = {RunOptions(pages=pages).fingerprint("model") for pages in (None, "1", "1-2")}
     assert len(keys) == 3
     old, new = compile_schema(NAME), compile_schema(NAME | {PAGES: "1"})
-    assert changes(old, new).asks("/name") and changes(new, new).asked == ()
+    assert changes(old, new).asks("/name") and changes(new, new).asked_places == ()
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from cinnabar.extraction.learning.improving import (
     steps_for,
 )
 from cinnabar.extraction.reading.pipeline import Read
-from cinnabar.extraction.reading.preferred import preferred
+from cinnabar.extraction.reading.preferred import kept_preferences
 from cinnabar.extraction.run.work.kept_models import candidate, discard, keep, kept_model, model_for, models_of
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 from cinnabar.extraction.store.folders import begin_with
@@ -155,7 +155,7 @@ def test_what_the_folders_language_model_reads_decides_and_is_kept_with_the_cand
     out = tmp_path / "out"
     out.mkdir()
     begin_with(out, NAME)
-    monkeypatch.setattr(improving, "doubted", lambda one: {"/kind"} if one["file"] == first else set())
+    monkeypatch.setattr(improving, "doubtful_pointers", lambda one: {"/kind"} if one["file"] == first else set())
     read: list[Any] = []
     monkeypatch.setattr(improving, "tier_choice", lambda *told: read.append(told) or {"/kind": True})
     documents = corrected(out, wanted, 10)
@@ -165,7 +165,7 @@ def test_what_the_folders_language_model_reads_decides_and_is_kept_with_the_cand
     assert (labelled, len(after), [*language]) == (documents.labelled, 10, [first])
     assert language[first]["record"]["kind"] in KINDS and language[first]["text"] is None
     assert found.preferred == {"/kind": True}
-    assert preferred(str(keep(out, "post")), NAME) == {"/kind": True}
+    assert kept_preferences(str(keep(out, "post")), NAME) == {"/kind": True}
 
 
 @pytest.mark.parametrize(("better", "worse", "tells"), [(0, 0, False), (3, 2, False), (5, 7, False), (1, 9, True)])

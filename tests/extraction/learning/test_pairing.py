@@ -109,14 +109,14 @@ def test_long_lists_within_items_are_paired_alike() -> None:
 @examples(100)
 @given(st.dictionaries(st.sampled_from("ab"), st.one_of(SCALARS, LISTS)))
 def test_a_record_compared_with_itself_is_right_everywhere(record):
-    assert all(leaf.right or not leaf.paired for leaf in leaf_pairs(record, record, {}))
+    assert all(leaf.right or not leaf.is_paired for leaf in leaf_pairs(record, record, {}))
     said = [leaf for leaf in leaf_pairs(record, record, {}) if leaf.truth not in (None, False)]
     assert all(leaf.right for leaf in said)
 
 
 def test_pointers_name_places_of_the_prediction():
     leaves = list(leaf_pairs({"a/b": [1, 2]}, {"a/b": [2]}, {}))
-    assert [(leaf.pointer, leaf.truth, leaf.paired) for leaf in leaves] == [
+    assert [(leaf.pointer, leaf.truth, leaf.is_paired) for leaf in leaves] == [
         ("/a~1b/0", 2, True),
         ("/a~1b/None", 1, False),
     ]

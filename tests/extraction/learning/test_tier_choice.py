@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cinnabar.extraction.learning.tier_choice import doubted, tier_choice
+from cinnabar.extraction.learning.tier_choice import doubtful_pointers, tier_choice
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 
 RIGHT, WRONG = "right", "wrong"
@@ -57,5 +57,5 @@ def test_documents_that_the_language_model_did_not_read_do_not_count() -> None:
 
 
 def test_all_values_of_an_unknown_kind_are_doubted() -> None:
-    assert doubted({"confidence": {"/a": 0.4, "/b": 0.95}}) == {"/a"}
-    assert doubted({"confidence": {"/a": 0.3, "/b": 0.6}}) == {"/a", "/b"}
+    assert doubtful_pointers({"confidence": {"/a": 0.4, "/b": 0.95}}) == {"/a"}
+    assert doubtful_pointers({"confidence": {"/a": 0.3, "/b": 0.6}}) == {"/a", "/b"}

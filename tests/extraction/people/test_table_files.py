@@ -88,7 +88,7 @@ def test_a_file_that_cannot_be_read_stops_no_other(place: Path, capsys: pytest.C
 
 def one(cells: list[str], locale: Locale | None = None) -> list[object]:
     table = DocumentTable("a", 1, 0, "", (), ("x",), tuple((0, (cell,)) for cell in cells), locale or Locale())
-    return table.typed().column("x").to_pylist()
+    return table.to_typed().column("x").to_pylist()
 
 
 @pytest.mark.parametrize(

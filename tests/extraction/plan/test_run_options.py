@@ -68,7 +68,7 @@ def test_commands_take_defaults_and_help_from_the_options() -> None:
     from cinnabar.apps.cli.main import app
 
     commands: Any = get_command(app)
-    options = {option.name: option for option in commands.commands["extract"].loaded.params}
+    options = {option.name: option for option in commands.commands["extract"].command.params}
     for name, field in RunOptions.model_fields.items():
         if name != "batch":
             assert (options[name].default, options[name].help) == (field.default, field.description), name

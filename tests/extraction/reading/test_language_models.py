@@ -37,8 +37,8 @@ from cinnabar.extraction.reading import model_sources, planned_models
 from cinnabar.extraction.reading.model_sources import LanguageSource, ModelSource, model_source
 from cinnabar.extraction.reading.planned_models import Escalation, sources_of
 from cinnabar.extraction.reading.planning import chunks_for, passage_of
-from cinnabar.extraction.reading.progress import Silent
-from cinnabar.extraction.run.cluster.connection import joined
+from cinnabar.extraction.reading.progress import NoProgress
+from cinnabar.extraction.run.cluster.connection import join_cluster
 from cinnabar.extraction.run.cluster.packing import needs, packed_assignment
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -388,13 +388,13 @@ def test_a_cluster_writes_the_records_of_one_machine(checkpoint: Path, docs: Pat
     pytest.importorskip("ray")
     source = source_of(checkpoint)
     alone = extract([docs], SOURCE, tmp_path / "alone", source, QUICK)
-    with joined("local", Assignment(SOURCE, source), processors=1) as cluster:
+    with join_cluster("local", Assignment(SOURCE, source), processors=1) as cluster:
         shared = extract([docs], SOURCE, tmp_path / "shared", source, QUICK, cluster=cluster)
     assert (shared.written, shared.quarantined) == (alone.written, alone.quarantined) == (4, 0)
     assert records(tmp_path / "shared") == records(tmp_path / "alone")
 
 
-class Noting(Silent):
+class Noting(NoProgress):
     """Keeps the notes of a run, and the shares of its documents."""
 
     def __init__(self) -> None:

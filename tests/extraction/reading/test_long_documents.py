@@ -15,7 +15,7 @@ from cinnabar.engine.time_limit import check_time
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading import batch_reader, filling, pipeline
 from cinnabar.extraction.reading.model_sources import ModelSource
-from cinnabar.extraction.reading.progress import Silent
+from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome
@@ -40,7 +40,7 @@ def source(model: ReadingModel | None = None) -> ModelSource:
     return ModelSource("reading", lambda: found)
 
 
-class Order(Silent):
+class Order(NoProgress):
     """The names of documents as they were committed."""
 
     def __init__(self) -> None:

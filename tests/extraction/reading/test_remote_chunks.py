@@ -11,8 +11,8 @@ from tests.support import mercury_server as mercury
 from tests.support.remote_forms import NOTE, form_of, request
 
 from cinnabar.engine.models.remote.serving import RemoteSettings
+from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
-from cinnabar.engine.replies.wire import Wire
 from cinnabar.engine.request import Filled
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import model_source

@@ -286,6 +286,6 @@ def test_what_the_first_model_was_unsure_of_is_marked_in_the_passage_that_holds_
     }
     lower = MergedRecord(page, Filled("d", "{}", leaves, {}, 1, 0))
     raised = _Raised(lower, [], form_of(NOTE), {"/day": '"Monday"'}, True, {}, {})
-    assert raised._marked(0, 40) == {"/name": (14, 17), "/lines/0/what": (5, 8)}
-    assert raised._marked(9, 40) == {"/name": (5, 8)}
-    assert raised._marked(0, 16) == {"/lines/0/what": (5, 8)}
+    assert raised._unsure_values(0, 40) == {"/name": (14, 17), "/lines/0/what": (5, 8)}
+    assert raised._unsure_values(9, 40) == {"/name": (5, 8)}
+    assert raised._unsure_values(0, 16) == {"/lines/0/what": (5, 8)}

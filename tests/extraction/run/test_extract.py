@@ -16,7 +16,7 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import examine, expand
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource, model_source
-from cinnabar.extraction.reading.progress import Silent
+from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query, show
 from cinnabar.schemas import load_schema
@@ -219,7 +219,7 @@ def test_among_equal_files_the_one_with_a_known_suffix_is_read(tmp_path: Path) -
 
 
 def test_every_outcome_is_reported_as_progress(folder: Path, tmp_path: Path) -> None:
-    class Seen(Silent):
+    class Seen(NoProgress):
         inputs = 0
         outcomes = 0
         runs: tuple[Any, ...] = ()
@@ -227,16 +227,16 @@ def test_every_outcome_is_reported_as_progress(folder: Path, tmp_path: Path) -> 
         def __init__(self) -> None:
             self.seen: list[str] = []
 
-        def begun(self, runs: Any) -> None:
+        def on_runs_started(self, runs: Any) -> None:
             self.runs = (*self.runs, runs)
 
-        def ended(self, runs: Any, drift: Any, usage: Any) -> None:  # noqa: ARG002
+        def on_runs_ended(self, runs: Any, drift: Any, usage: Any) -> None:  # noqa: ARG002
             self.runs = (*self.runs, runs)
 
         def stages(self, seconds: Any, steps: int = 0) -> None:  # noqa: ARG002
             self.seen += seconds
 
-        def begin(self, inputs: int) -> None:
+        def on_inputs(self, inputs: int) -> None:
             self.inputs = inputs
 
         def advance(self, outcomes: Any) -> None:

@@ -13,7 +13,7 @@ from tests.support.split_packet import SOURCE
 
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
-from cinnabar.extraction.reading.progress import Silent
+from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query
@@ -27,7 +27,7 @@ CONTENTS = (
 )
 
 
-class Notes(Silent):
+class Notes(NoProgress):
     def __init__(self) -> None:
         self.texts: list[str] = []
 

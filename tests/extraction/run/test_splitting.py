@@ -21,8 +21,8 @@ from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.people.packets import amend, packet_around
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
-from cinnabar.extraction.reading.packets.boundaries import EdgedLine, PageSigns, boundaries
-from cinnabar.extraction.reading.progress import Silent
+from cinnabar.extraction.reading.packets.boundaries import EdgedLine, PageFeatures, boundaries
+from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run import extract as extract_module
 from cinnabar.extraction.run import splitting
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
@@ -36,7 +36,7 @@ PARTS = ["1-2", "3-5", "6-6"]
 OF_PAGES = ModelSource("reading", ReadingModel)
 
 
-class Notes(Silent):
+class Notes(NoProgress):
     def __init__(self):
         self.told = []
 
@@ -338,7 +338,7 @@ def test_a_page_whose_number_goes_on_begins_no_document_wherever_it_is_printed(m
     for number, kind in enumerate(kinds, 1):
         lines = list(packet_files.page(kind, str(number), 1, 1, 12)[:-2])
         lines.insert(data.draw(st.integers(0, len(lines))), mark.format(number, len(kinds)))
-        pages.append(PageSigns(number, (595.0, 842.0), "\n".join(lines), tuple(map(EdgedLine, filter(None, lines)))))
+        pages.append(PageFeatures(number, (595.0, 842.0), "\n".join(lines), tuple(map(EdgedLine, filter(None, lines)))))
     likely, _ = boundaries(pages)
     assert max(likely.values()) < 0.05
 

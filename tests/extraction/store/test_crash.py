@@ -67,7 +67,7 @@ def test_a_writer_killed_at_any_moment_leaves_no_lock_and_no_torn_batch(out):
             assert leftovers(out) == []
             rows = query(out, "SELECT count(*), count(DISTINCT document) FROM note").rows[0]
             assert rows[0] == rows[1] and rows[0] % 3 == 0
-            assert len(store.committed()) >= 1
+            assert len(store.commits()) >= 1
 
 
 @pytest.mark.slow

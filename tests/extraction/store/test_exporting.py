@@ -18,7 +18,7 @@ from tests.support.effort import some
 
 from cinnabar.extraction.store import exporting, spreadsheet
 from cinnabar.extraction.store.exporting import export, format_of
-from cinnabar.extraction.store.formulas import restored
+from cinnabar.extraction.store.formulas import restore
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.spreadsheet import write_workbook
 from cinnabar.extraction.store.store import Store
@@ -81,7 +81,7 @@ def test_csv_has_no_formula_and_numbers_stay_numbers(rich):
     *rows, empty = csv.DictReader(io.StringIO(exported(rich, "csv").decode(), newline=""))
     texts = [row["text"] for row in rows]
     assert not any(text.startswith(tuple("=+@\t\uff1d")) for text in texts)
-    assert [restored(text) for text in texts] == TEXTS
+    assert [restore(text) for text in texts] == TEXTS
     assert {(row["price"], row["count"], row["day"]) for row in rows} == {("-3.50", "-7", "2024-02-29")}
     assert rows[0]["at"] == "2024-02-29T21:30:00+00:00" and json.loads(rows[3]["lines"]) == [{"n": 3}]
     assert (empty["text"], empty["price"]) == ("", "")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cinnabar.extraction.store.formulas import defused, restored
+from cinnabar.extraction.store.formulas import defuse, restore
 
 HIDDEN = ["", " ", "\0", "\x01", "\t", "\r", "\n", "\v", "\x85", "\xa0", "\u3000", "\u200b", "\u202e", "\ufeff", "\xad"]
 STARTS = "=+-@\uff1d\uff0b\uff0d\uff20\ufe66"
@@ -19,7 +19,7 @@ STARTS = "=+-@\uff1d\uff0b\uff0d\uff20\ufe66"
 @pytest.mark.parametrize("before", [*HIDDEN, ";", "a;", "a\t", "a\n", "a\r\n", "a; ", 'a;"', "1;'", "-5;"])
 def test_no_cell_begins_with_a_formula(before: str, start: str) -> None:
     """With commas or semicolons between cells, and with quotes that such a program takes as text."""
-    text = defused(f"{before}{start}cmd|' /C calc'!A0")
+    text = defuse(f"{before}{start}cmd|' /C calc'!A0")
     for apart in (";", "\t", "\n", "\r", ","):
         first = text.split(",")[0] if apart == "," else text
         for cell in first.split(apart):
@@ -35,18 +35,18 @@ def test_no_cell_begins_with_a_formula(before: str, start: str) -> None:
     ],
 )
 def test_numbers_and_other_texts_stay_as_they_are(text: str) -> None:
-    assert defused(text) == text
+    assert defuse(text) == text
 
 
 @given(st.text(alphabet="a'=-+@5;\t\r\n .e\"\0\uff1d\u202e", max_size=12) | st.text(max_size=20))
 @example("\t\t=")
 @example("a;'-5;-5")
 def test_the_text_can_be_restored(text: str) -> None:
-    assert restored(defused(text)) == text
+    assert restore(defuse(text)) == text
 
 
 def test_a_program_with_semicolons_finds_no_formula_in_a_quoted_cell() -> None:
     stream = io.StringIO(newline="")
-    csv.writer(stream).writerow(["a", defused('b,c;"=1'), defused("d\n=2")])
+    csv.writer(stream).writerow(["a", defuse('b,c;"=1'), defuse("d\n=2")])
     for row in csv.reader(io.StringIO(stream.getvalue(), newline=""), delimiter=";"):
         assert not any(cell.lstrip('" \n').startswith("=") for cell in row)

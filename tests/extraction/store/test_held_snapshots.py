@@ -51,7 +51,7 @@ def there(out):
 
 
 def counting(store):
-    return {file.path for entry in store.committed() for file in entry.files}
+    return {file.path for entry in store.commits() for file in entry.files}
 
 
 @pytest.mark.slow
@@ -61,7 +61,7 @@ def test_without_readers_a_run_keeps_nothing_that_it_replaced(out, workload, las
         run = workload.begin(store)
         commit(store, run, workload, range(last))
         assert there(out) == counting(store)
-        assert {entry.number for entry in manifests.read_all(out)} == {entry.number for entry in store.committed()}
+        assert {entry.number for entry in manifests.read_all(out)} == {entry.number for entry in store.commits()}
         run.finish()
     assert verify(out).problems == []
 

@@ -20,7 +20,7 @@ from cinnabar.extraction.store.reading import query, show
 from cinnabar.extraction.store.records import LeafRow, Outcome
 from cinnabar.extraction.store.snapshot import DATABASE, published_number
 from cinnabar.extraction.store.store import Store
-from cinnabar.extraction.store.stored_records import Selection, select, stored
+from cinnabar.extraction.store.stored_records import Selection, load_records, select
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import NotUnited
 
@@ -357,7 +357,7 @@ def test_each_list_has_a_row_with_its_length_and_its_confidence(out, workload):
         ("/lines/0/1", "2", "copied"),
         ("/lines/1", "0", "list"),
     ]
-    (found,) = stored(out, select(out, "bill", Selection(below=0.5))).values()
+    (found,) = load_records(out, select(out, "bill", Selection(below=0.5))).values()
     assert (found.record.lists, found.record.leaves) == (lists, leaves)
     assert found.record.rows.items() >= {"/lines/0/0": 0.9, "/lines/0/1": 0.9}.items()
     assert select(out, "bill", Selection(below=0.3)) == []

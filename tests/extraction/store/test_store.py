@@ -212,10 +212,10 @@ def test_many_batches_are_merged_and_nothing_changes(out, workload, monkeypatch)
             query(out, "SELECT * FROM note ORDER BY path").rows,
             query(out, "SELECT * FROM fields ORDER BY ALL").rows,
         )
-        replaced = store.committed()
+        replaced = store.commits()
         assert len(replaced) == 21
         run.finish()
-        assert [entry.level for entry in store.committed()] == [2, 1, 0, 0]
+        assert [entry.level for entry in store.commits()] == [2, 1, 0, 0]
         assert all((out / file.path).exists() for entry in replaced for file in entry.files)
     after = (
         query(out, "SELECT * FROM note ORDER BY path").rows,
@@ -225,9 +225,9 @@ def test_many_batches_are_merged_and_nothing_changes(out, workload, monkeypatch)
 
     monkeypatch.setattr(store_module, "KEEP_REPLACED", timedelta(0))
     with Store.open(out) as store:
-        kept = {out / file.path for entry in store.committed() for file in entry.files}
+        kept = {out / file.path for entry in store.commits() for file in entry.files}
         assert set(out.rglob("batch-*.parquet")) == kept
-        assert len(manifests.read_all(out)) == len(store.committed())
+        assert len(manifests.read_all(out)) == len(store.commits())
         assert store.done_keys(run.key.schema_fingerprint, workload.ENGINE) == {
             workload.written(name).digest for name in names
         }

@@ -11,7 +11,7 @@ import pytest
 
 from cinnabar.schemas.automata import cache
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.automata.cache import remembered
+from cinnabar.schemas.automata.cache import load_or_build
 from cinnabar.schemas.regex.patterns import fullmatch
 
 PATTERN = r"[a-z]{2,5}-\d{3}"
@@ -33,8 +33,8 @@ def refuse() -> Automaton:
 
 
 def test_a_built_automaton_is_read_from_the_cache(folder: Path) -> None:
-    made = remembered("plate", build)
-    found = remembered("plate", refuse)
+    made = load_or_build("plate", build)
+    found = load_or_build("plate", refuse)
     assert found.fingerprint == made.fingerprint and found.accepts(b"abc-123")
     assert not found.transitions.flags.writeable
     assert [path.suffix for path in folder.iterdir()] == [".npz"]
@@ -42,21 +42,21 @@ def test_a_built_automaton_is_read_from_the_cache(folder: Path) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_another_key_or_release_has_another_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    remembered("plate", build)
+    load_or_build("plate", build)
     with pytest.raises(AssertionError):
-        remembered("plates", refuse)
+        load_or_build("plates", refuse)
     monkeypatch.setattr(cache, "_code", lambda: "the code of another release")
     with pytest.raises(AssertionError):
-        remembered("plate", refuse)
+        load_or_build("plate", refuse)
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "swapped"])
 def test_a_corrupt_entry_is_built_again(folder: Path, damage: str) -> None:
-    made = remembered("plate", build)
+    made = load_or_build("plate", build)
     (path,) = folder.iterdir()
     data = path.read_bytes()
     if damage == "swapped":
-        remembered("digits", lambda: fullmatch(r"\d"))
+        load_or_build("digits", lambda: fullmatch(r"\d"))
         (other,) = (p for p in folder.iterdir() if p != path)
         # Whole, but with the arrays of another automaton under its fingerprint.
         head = other.read_bytes()
@@ -65,9 +65,9 @@ def test_a_corrupt_entry_is_built_again(folder: Path, damage: str) -> None:
         middle = len(data) // 2
         flipped = data[:middle] + bytes(b ^ 0xFF for b in data[middle : middle + 40]) + data[middle + 40 :]
         path.write_bytes({"cut": data[:middle], "flipped": flipped, "empty": b""}[damage])
-    again = remembered("plate", build)
+    again = load_or_build("plate", build)
     assert again.fingerprint == made.fingerprint
-    assert remembered("plate", refuse).fingerprint == made.fingerprint
+    assert load_or_build("plate", refuse).fingerprint == made.fingerprint
 
 
 def test_a_full_folder_loses_what_was_not_used_for_longest(
@@ -76,24 +76,24 @@ def test_a_full_folder_loses_what_was_not_used_for_longest(
     entries = {}
     for day, key in enumerate(("plates", "used", "digits")):
         before = set(folder.glob("*.npz"))
-        remembered(key, build)
+        load_or_build(key, build)
         (entries[key],) = set(folder.glob("*.npz")) - before
         os.utime(entries[key], (day, day))
-    remembered("used", refuse)
+    load_or_build("used", refuse)
     monkeypatch.setattr(cache, "LIMIT", 3 * entries["used"].stat().st_size)
-    remembered("latest", build)
+    load_or_build("latest", build)
     assert not entries["plates"].exists() and entries["used"].exists()
-    remembered("latest", refuse)
+    load_or_build("latest", refuse)
 
 
 def test_an_entry_with_other_arrays_than_its_digest_says_is_built_again(folder: Path) -> None:
-    made = remembered("plate", build)
+    made = load_or_build("plate", build)
     (path,) = folder.iterdir()
     with np.load(path) as stored:
         changed = dict(stored)
     changed["accepting"] = ~changed["accepting"]
     np.savez_compressed(path, **changed)
-    assert remembered("plate", build).fingerprint == made.fingerprint
+    assert load_or_build("plate", build).fingerprint == made.fingerprint
 
 
 def test_without_a_writable_folder_every_automaton_is_built(
@@ -103,13 +103,13 @@ def test_without_a_writable_folder_every_automaton_is_built(
     (tmp_path / "file").write_text("")
     for named in ("", str(tmp_path / "file" / "below")):
         monkeypatch.setenv("CINNABAR_CACHE", named)
-        assert remembered("plate", build).accepts(b"ab-123")
+        assert load_or_build("plate", build).accepts(b"ab-123")
 
 
 def _write_often(_: int) -> str:
     os.environ["CINNABAR_CACHE"] = os.environ["SHARED_CACHE"]
     cache.WORTH = 0.0
-    found = {remembered(f"key {i % 3}", build).fingerprint for i in range(30)}
+    found = {load_or_build(f"key {i % 3}", build).fingerprint for i in range(30)}
     (only,) = found
     return only
 
@@ -122,4 +122,4 @@ def test_several_writers_at_once_leave_whole_entries(
         assert len(set(pool.map(_write_often, range(6)))) == 1
     assert len(list(folder.iterdir())) == 3
     for i in range(3):
-        assert remembered(f"key {i}", refuse).accepts(b"zz-000")
+        assert load_or_build(f"key {i}", refuse).accepts(b"zz-000")

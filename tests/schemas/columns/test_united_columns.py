@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from cinnabar.schemas.columns.united_columns import united, united_columns
+from cinnabar.schemas.columns.united_columns import unite, united_columns
 from cinnabar.schemas.errors import NotUnited
 
 CENTS, NANOS, WHOLE = pa.decimal128(38, 2), pa.decimal128(38, 9), pa.int64()
@@ -36,8 +36,8 @@ APART = [
 
 @pytest.mark.parametrize(("old", "new", "both"), UNITED)
 def test_a_type_holds_the_values_of_both(old: pa.DataType, new: pa.DataType, both: pa.DataType) -> None:
-    assert united(old, new) == both
-    assert united(old, both) == both and united(new, both) == both
+    assert unite(old, new) == both
+    assert unite(old, both) == both and unite(new, both) == both
 
 
 @pytest.mark.parametrize(("old", "new", "pointer"), APART)

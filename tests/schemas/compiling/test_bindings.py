@@ -128,7 +128,7 @@ def test_binding_a_field_changes_it_and_moving_the_keyword_does_not() -> None:
     free, there = (of(a={"type": "string"}), of(a=bound("mail.subject", type="string")))
     moved = of(a={"$ref": "#/$defs/a"}) | {"$defs": {"a": bound("mail.subject", type="string")}}
     assert changes(compile_schema(free), compile_schema(there)).changed == ("/a",)
-    assert changes(compile_schema(there), compile_schema(moved)).asked == ()
+    assert changes(compile_schema(there), compile_schema(moved)).asked_places == ()
 
 
 def test_every_fact_has_a_column_of_its_own_and_a_row_in_the_documentation() -> None:

@@ -19,7 +19,7 @@ from cinnabar.schemas.form.form import (
     ObjectNode,
     Slot,
     children,
-    enclosing,
+    enclosing_arrays,
     walk,
 )
 from cinnabar.schemas.form.layout import lay_out
@@ -322,7 +322,7 @@ TREE = closed(
 def test_rows_lie_in_the_rows_of_their_outer_array_and_first_items_outside() -> None:
     found = form(TREE)
     paths = {node.index: node.path for node in found.arrays} | {-1: "-"}
-    around = {paths[inner]: paths[outer] for inner, outer in enclosing(found).items()}
+    around = {paths[inner]: paths[outer] for inner, outer in enclosing_arrays(found).items()}
     assert around == {
         "/pair": "-",
         "/pair/1": "-",
@@ -336,7 +336,7 @@ def test_rows_lie_in_the_rows_of_their_outer_array_and_first_items_outside() -> 
         "/either/x": "-",
     }
     seen = [-1]
-    for inner, outer in enclosing(found).items():
+    for inner, outer in enclosing_arrays(found).items():
         assert outer in seen, "parents come before their children"
         seen.append(inner)
 

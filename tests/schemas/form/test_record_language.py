@@ -19,7 +19,7 @@ from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.canonical import json_text, parse, scalar_text
 from cinnabar.schemas.automata.strings import canonical_string
 from cinnabar.schemas.errors import NotAccepted, TooLarge, UnsupportedSchema
-from cinnabar.schemas.form.fitting import accepted, fit
+from cinnabar.schemas.form.fitting import accept, fit
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import left_to_judge, one_line, record_language
 from cinnabar.schemas.form.record_walk import RecordLeaf, walk_record
@@ -192,9 +192,9 @@ def test_a_record_may_be_spelled_in_any_way_and_keeps_its_values(pair: Any, data
     except ValueError:
         return
     text = respelled(form, parse(canonical), data)
-    held = accepted(form, value)
+    held = accept(form, value)
     assert automaton.accepts(text.encode()) == automaton.accepts(one_line(canonical).encode()), text
-    assert accepted(form, parse(text)) == held
+    assert accept(form, parse(text)) == held
     if held:
         assert automaton.accepts(text.encode()) and fit(form, parse(text)).text == canonical
 
@@ -213,7 +213,7 @@ def test_a_record_may_be_spelled_in_any_way_and_keeps_its_values(pair: Any, data
 )
 def test_a_scalar_is_spelled_in_any_way(schema: Any, text: str, record: str) -> None:
     form = form_of(schema)
-    assert accepts(schema, text) and accepted(form, parse(text)) and fit(form, parse(text)).text == record
+    assert accepts(schema, text) and accept(form, parse(text)) and fit(form, parse(text)).text == record
 
 
 def test_numbers_of_a_list_without_repeats_are_told_apart_by_their_values() -> None:
@@ -221,14 +221,14 @@ def test_numbers_of_a_list_without_repeats_are_told_apart_by_their_values() -> N
     assert left_to_judge(form_of(few)) == ()
     assert accepts(few, '[1.0, "1", 2.50]') and not accepts(few, "[1, 1.0]") and not accepts(few, "[2.5, 2.50]")
     many = {"type": "array", "items": {"type": "number"}, "uniqueItems": True}
-    assert accepts(many, "[1, 1.0]") and not accepted(form_of(many), parse("[1, 1.0]"))
+    assert accepts(many, "[1, 1.0]") and not accept(form_of(many), parse("[1, 1.0]"))
 
 
 @pytest.mark.parametrize("name", LIBRARY)
 def test_spellings_add_few_states_to_a_record(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     schema = LIBRARY[name].model_json_schema() | {"title": "counted"}
     spelled = record_language(form_of(schema)).states
-    monkeypatch.setattr("cinnabar.schemas.form.record_language.spelled", lambda canonical, *_: canonical)
+    monkeypatch.setattr("cinnabar.schemas.form.record_language.spellings", lambda canonical, *_: canonical)
     canonical = record_language(form_of(schema | {"title": "counted anew"})).states
     assert canonical < spelled <= 1.1 * canonical
 

@@ -8,7 +8,7 @@ import pytest
 
 from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.judging import judge_of
-from cinnabar.schemas.judging.resources import Documents, joined
+from cinnabar.schemas.judging.resources import Documents, resolve_uri
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from cinnabar.schemas.judging.resources import Documents, joined
     ],
 )
 def test_references_are_joined_to_their_base(base: str, reference: str, found: str) -> None:
-    assert joined(base, reference, Documents(True).root) == found
+    assert resolve_uri(base, reference, Documents(True).root) == found
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def pointed_at(form: Form) -> Form:
         return form
     slots = tuple(_read(slot) if slot.index in codes else slot for slot in form.slots)
     arrays: dict[int, ArrayNode] = {}
-    root = _pointed(form.root, slots, arrays)
+    root = _with_slots(form.root, slots, arrays)
     return replace(form, root=root, slots=slots, arrays=tuple(arrays[array.index] for array in form.arrays))
 
 
@@ -57,23 +57,23 @@ def _read(slot: Slot) -> Slot:
     return MixedSlot(**{f.name: getattr(read, f.name) for f in fields(read)}, choice=choice)
 
 
-def _pointed(node: Node, slots: tuple[Slot, ...], arrays: dict[int, ArrayNode]) -> Node:
+def _with_slots(node: Node, slots: tuple[Slot, ...], arrays: dict[int, ArrayNode]) -> Node:
     """Returns a node with these slots in place of its own, and adds its arrays to `arrays` by index."""
     if isinstance(node, Slot):
         return slots[node.index]
     if isinstance(node, ObjectNode):
-        properties = tuple(replace(p, node=_pointed(p.node, slots, arrays)) for p in node.properties)
+        properties = tuple(replace(p, node=_with_slots(p.node, slots, arrays)) for p in node.properties)
         rest = tuple(_array(part, slots, arrays) for part in node.rest)
         return replace(node, properties=properties, rest=rest)
     if isinstance(node, ChoiceNode):
-        branches = tuple(_pointed(part, slots, arrays) for part in node.branches)
+        branches = tuple(_with_slots(part, slots, arrays) for part in node.branches)
         return replace(node, branches=branches)
     return _array(node, slots, arrays)
 
 
 def _array(node: ArrayNode, slots: tuple[Slot, ...], arrays: dict[int, ArrayNode]) -> ArrayNode:
-    item = None if node.item is None else _pointed(node.item, slots, arrays)
-    prefix = tuple(_pointed(part, slots, arrays) for part in node.prefix)
+    item = None if node.item is None else _with_slots(node.item, slots, arrays)
+    prefix = tuple(_with_slots(part, slots, arrays) for part in node.prefix)
     key = None if node.key is None else slots[node.key.index]
     arrays[node.index] = replace(node, item=item, prefix=prefix, key=key)
     return arrays[node.index]

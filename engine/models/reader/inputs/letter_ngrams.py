@@ -60,7 +60,7 @@ def words_of_pieces(pieces: Pieces, first: int, last: int, wordpieces: WordPiece
     kept = np.flatnonzero(lettered)
     _, at, word = np.unique(key[kept], return_index=True, return_inverse=True)
     ends = np.append(start[1:], len(ids))
-    texts = [wordpieces.joined(ids[start[k] : ends[k]].tolist()) for k in kept[at].tolist()]
+    texts = [wordpieces.letters_of(ids[start[k] : ends[k]].tolist()) for k in kept[at].tolist()]
     number = np.full(len(start), -1)
     number[kept] = np.arange(len(kept))
     return PieceWords(spelt(texts), word.astype(np.int64), run[kept].astype(np.int64), number[whole])
@@ -72,7 +72,7 @@ def spelt_names(names: Sequence[Sequence[int]], wordpieces: WordPieces) -> _Ints
     for i, ids in enumerate(names):
         starts = [k for k, one in enumerate(ids) if k == 0 or not wordpieces.continues[one]]
         whole = [ids[a:b] for a, b in pairwise([*starts, len(ids)])]
-        words = [wordpieces.joined(word) for word in whole if wordpieces.lettered[word[0]]]
+        words = [wordpieces.letters_of(word) for word in whole if wordpieces.lettered[word[0]]]
         out[i, : len(words[:NAME_WORDS])] = spelt(words[:NAME_WORDS])
     return out
 

@@ -91,11 +91,11 @@ class MentionReader:
             return reading
         return number if is_amount(" ".join(self.text[a:b] for a, b in spans)) else reading
 
-    def typed(self, slot: Slot) -> list[Typed]:
+    def typed_mentions(self, slot: Slot) -> list[Typed]:
         """Returns all mentions that the slot accepts in some reading: (start, end, canonical text), in order."""
         return self._taken(slot, range(len(self.mentions)))
 
-    def starting(self, slot: Slot, start: int) -> list[Typed]:
+    def mentions_at(self, slot: Slot, start: int) -> list[Typed]:
         """Returns the accepted mentions that start at this character: (start, end, canonical text).
 
         A mention may begin with a sign or a bracket one character before its first piece, or start one character after
@@ -130,15 +130,15 @@ class MentionReader:
         begin, end = np.searchsorted(self._pieces, (first, len(pieces) if last is None else last)).tolist()
         # A date-time may be pointed at by its date; a date without a time says that there is none.
         day, mentions = "date" if slot.format == "date-time" else "", self.mentions
-        taken = [at for at in range(begin, end) if mentions[at].kind == day or self._accepted(slot, at) is not None]
+        taken = [at for at in range(begin, end) if mentions[at].kind == day or self._accept(slot, at) is not None]
         return np.unique(self._pieces[taken])
 
     def _taken(self, slot: Slot, places: Iterable[int]) -> list[Typed]:
         """Returns what the slot accepts of the mentions at these places among them."""
-        accepted = ((self.mentions[at], self._accepted(slot, at)) for at in places)
+        accepted = ((self.mentions[at], self._accept(slot, at)) for at in places)
         return [(mention.start, mention.end, text) for mention, text in accepted if text is not None]
 
-    def _accepted(self, slot: Slot, at: int) -> bytes | None:
+    def _accept(self, slot: Slot, at: int) -> bytes | None:
         """Returns what the slot accepts of a mention. A long text has many that nobody asks for."""
         key = _key(slot)
         known = self._typed.setdefault(key, {})
@@ -158,12 +158,12 @@ def _key(slot: Slot) -> _Key:
 
     The last two: its words tell the scale of its numbers ("in millions"), or that it is money and no percentage.
     """
-    asked = _asked(slot.kind, slot.path, slot.title, slot.description)
+    asked = _asks_number(slot.kind, slot.path, slot.title, slot.description)
     return slot.automaton.fingerprint, slot.max_length, slot.day_first, *asked
 
 
 @lru_cache(maxsize=4096)
-def _asked(kind: str, path: str, title: str, description: str) -> tuple[bool, bool]:
+def _asks_number(kind: str, path: str, title: str, description: str) -> tuple[bool, bool]:
     if kind not in ("number", "integer"):
         return False, False
     name = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", path.rpartition("/")[2])

@@ -24,7 +24,7 @@ _CODE = re.compile(r"\b[A-Z]{2,8}(?:/[A-Z]{1,3})?\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedValue:
     """A value that a description names: its characters [start, end), and its canonical JSON text."""
 
     start: int
@@ -32,7 +32,7 @@ class Named:
     text: str
 
 
-def named_values(slot: Slot, note: str, typed: bool) -> tuple[Named, ...]:
+def named_values(slot: Slot, note: str, typed: bool) -> tuple[NamedValue, ...]:
     """Returns the named values of a description that the slot accepts, in order; `typed` ones are whole mentions."""
     if not note or slot.options:
         return ()
@@ -42,8 +42,8 @@ def named_values(slot: Slot, note: str, typed: bool) -> tuple[Named, ...]:
         # The only number words are those for zero: "the first one" names no value. "null" is JSON's here, though it is
         # a number in German.
         values = [
-            Named(a, b, text.decode())
-            for a, b, text in reader.typed(slot)
+            NamedValue(a, b, text.decode())
+            for a, b, text in reader.typed_mentions(slot)
             if any(map(str.isdigit, note[a:b])) or (text == b"0" and note[a:b].lower() != "null")
         ]
     else:
@@ -52,7 +52,7 @@ def named_values(slot: Slot, note: str, typed: bool) -> tuple[Named, ...]:
             inner = match.lastindex or 0
             read = reader.read(slot, match.span(inner))
             if read is not None:
-                values.append(Named(*match.span(inner), read.decode()))
+                values.append(NamedValue(*match.span(inner), read.decode()))
     # A number that is also a code is one value. If one value lies within another ("12 June 2020", "2020"), the longer
     # one counts.
     places = {(n.start, n.end): n for n in reversed(values)}
@@ -60,7 +60,7 @@ def named_values(slot: Slot, note: str, typed: bool) -> tuple[Named, ...]:
     return tuple(whole[-NAMED:])
 
 
-def _within(inner: Named, outer: Named) -> bool:
+def _within(inner: NamedValue, outer: NamedValue) -> bool:
     return inner is not outer and outer.start <= inner.start and inner.end <= outer.end and (
         inner.end - inner.start < outer.end - outer.start
     )  # fmt: skip

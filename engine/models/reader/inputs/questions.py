@@ -11,7 +11,7 @@ from functools import lru_cache
 import torch
 
 from cinnabar.engine.models.reader.inputs.letter_ngrams import spelt_names
-from cinnabar.engine.models.reader.inputs.named_values import NAMED, Named, named_values
+from cinnabar.engine.models.reader.inputs.named_values import NAMED, NamedValue, named_values
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, LABEL_PIECES, NOTE_PIECES, Questions
 from cinnabar.engine.models.reader.inputs.wordpieces import CLS_ID, SEP_ID, WordPieces
 from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, code_kinds, codes_of, names_of
@@ -37,7 +37,7 @@ class Question:
     label: str
     note: str
     parents: str = ""
-    named: tuple[Named, ...] = ()
+    named: tuple[NamedValue, ...] = ()
 
     @property
     def name(self) -> str:
@@ -209,14 +209,14 @@ def question_tensors(questions: Sequence[Question], pieces: WordPieces) -> Quest
     for i, t in enumerate(texts):
         ids[i, : len(t)] = torch.tensor(t)
     mask = torch.arange(longest) < torch.tensor([len(t) for t in texts])[:, None]
-    label = _padded((pieces.ids(q.label) for q in questions), len(texts), LABEL_PIECES)
-    note = _padded((pieces.ids(q.note) for q in questions), len(texts), NOTE_PIECES)
-    named = _named(questions, [len(t) - 1 for t in texts], pieces)
+    label = _pad_rows((pieces.ids(q.label) for q in questions), len(texts), LABEL_PIECES)
+    note = _pad_rows((pieces.ids(q.note) for q in questions), len(texts), NOTE_PIECES)
+    named = _named_places(questions, [len(t) - 1 for t in texts], pieces)
     spelt = torch.from_numpy(spelt_names([pieces.ids(q.label) for q in questions], pieces))
     return Questions(ids, mask, label, note, named, spelt)
 
 
-def _named(questions: Sequence[Question], until: Sequence[int], pieces: WordPieces) -> torch.Tensor:
+def _named_places(questions: Sequence[Question], until: Sequence[int], pieces: WordPieces) -> torch.Tensor:
     """Returns the places at which the questions name values, without those beyond the pieces that are read, `until`."""
     out = torch.zeros(len(questions), NAMED, 2, dtype=torch.long)
     for i, question in enumerate(questions):
@@ -227,7 +227,7 @@ def _named(questions: Sequence[Question], until: Sequence[int], pieces: WordPiec
     return out
 
 
-def _padded(rows: Iterable[tuple[int, ...]], count: int, width: int) -> torch.Tensor:
+def _pad_rows(rows: Iterable[tuple[int, ...]], count: int, width: int) -> torch.Tensor:
     out = torch.zeros(count, width, dtype=torch.long)
     for i, row in enumerate(rows):
         out[i, : len(row[:width])] = torch.tensor(row[:width], dtype=torch.long)

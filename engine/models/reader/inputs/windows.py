@@ -59,7 +59,7 @@ def cut(pieces: Pieces, longest: int = LONGEST, overlap: int = OVERLAP) -> list[
     return windows
 
 
-def padded(windows: Iterable[Window], multiple: int = 32) -> int:
+def padded_length(windows: Iterable[Window], multiple: int = 32) -> int:
     """Returns the pieces of the longest window, with [CLS] and [SEP], rounded up to a multiple."""
     longest = max((w.last - w.first + 2 for w in windows), default=2)
     return -(-longest // multiple) * multiple
@@ -75,7 +75,7 @@ def sheet(windows: Sequence[tuple[Pieces, Window]], width: int = 0, *, above: bo
 
     Without `above` the pieces before each window, which only lexical signals use, are left out.
     """
-    width = max(width, padded(w for _, w in windows))
+    width = max(width, padded_length(w for _, w in windows))
     n = len(windows)
     ids, mask = np.zeros((n, width), np.int64), np.zeros((n, width), bool)
     around, line = np.zeros((n, width, 4), np.int64), np.full((n, width), -1, np.int64)

@@ -85,7 +85,7 @@ class WordPieces:
     def _ids(self, text: str) -> tuple[int, ...]:
         return tuple(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
-    def joined(self, ids: Iterable[int]) -> str:
+    def letters_of(self, ids: Iterable[int]) -> str:
         """Returns the letters of these pieces."""
         return "".join(self._words[i].removeprefix("##") for i in ids)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from cinnabar.engine.models import integer_products
+from cinnabar.engine.models import int8_matmul
 from cinnabar.engine.models.encodings import Encodings
 from cinnabar.engine.models.reader.inputs.tensors import Questions
 from cinnabar.engine.models.reader.network.states import QuestionStates
@@ -43,10 +43,10 @@ class KeptQuestions:
         if self._kept is None:
             return encode()
         key = self._key(questions, device)
-        states = _unpacked(self._kept.get(key) or {}, len(questions.ids), device)
+        states = _unpack(self._kept.get(key) or {}, len(questions.ids), device)
         if states is None:
             states = encode()
-            self._kept.put(key, _packed(states))
+            self._kept.put(key, _pack(states))
         return states
 
     def _key(self, questions: Questions, device: torch.device) -> str:
@@ -66,16 +66,16 @@ class KeptQuestions:
 def _code() -> str:
     """A digest of the code that encodes questions."""
     files = sorted((Path(__file__).parents[1] / "network").glob("*.py"))
-    files += [Path(integer_products.__file__), Path(__file__)]
+    files += [Path(int8_matmul.__file__), Path(__file__)]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
-def _packed(states: QuestionStates) -> dict[str, Tensor]:
+def _pack(states: QuestionStates) -> dict[str, Tensor]:
     own = {name: getattr(states, name).cpu() for name in _OWN}
     return own | {f.name: getattr(states.statements, f.name).cpu() for f in fields(Statements)}
 
 
-def _unpacked(packed: dict[str, Tensor], count: int, device: torch.device) -> QuestionStates | None:
+def _unpack(packed: dict[str, Tensor], count: int, device: torch.device) -> QuestionStates | None:
     """Returns the states of `count` questions, or None if the tensors are not those of so many."""
     names = {*_OWN, *(f.name for f in fields(Statements))}
     if packed.keys() != names or any(len(tensor) != count for tensor in packed.values()):

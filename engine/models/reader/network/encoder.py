@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cinnabar.engine.models.integer_products import together
+from cinnabar.engine.models.int8_matmul import together
 from cinnabar.engine.models.reader.inputs.wordpieces import CASES, GAPS, PLACES
 
 #: The logit of an impossible place; it is finite, so that no arithmetic makes a NaN of it.
@@ -59,9 +59,9 @@ class Layer(nn.Module):
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
         """Applies self-attention within each of N windows: x is [N L, H], bias [N, 1, 1, L]."""
-        return self.attend(x, *self.projected(x, len(bias)), bias)
+        return self.attend(x, *self.project(x, len(bias)), bias)
 
-    def projected(self, x: Tensor, windows: int) -> tuple[Tensor, Tensor, Tensor]:
+    def project(self, x: Tensor, windows: int) -> tuple[Tensor, Tensor, Tensor]:
         """Returns the queries, keys and values of x, [N L, H] of N windows: [N, heads, L, H / heads] each."""
         every = together(x, self.query, self.key, self.value)
         parts = every.view(windows, -1, 3 * self.heads, x.shape[-1] // self.heads).transpose(1, 2).chunk(3, 1)

@@ -59,7 +59,7 @@ def signals(
     # The similarities of each slot to each piece: [N, S, C + T, BESIDE - 1].
     pairs = slots[..., None] * len(distinct) + at[:, None]
     signals_of_pairs = F.embedding(pairs, alike.flatten(0, 1))
-    by_phrase = _unrivalled(phrase_matches(ngrams, questions.spelt[asked], slots, phrases), board)
+    by_phrase = _lower_rivals(phrase_matches(ngrams, questions.spelt[asked], slots, phrases), board)
     by_phrase = F.pad(by_phrase, (0, before - by_phrase.shape[-1]))
     channels = torch.cat([signals_of_pairs[:, :, :before], by_phrase[..., None]], -1)
     # [CLS] stands before the window's first piece.
@@ -74,7 +74,7 @@ def signals(
     return beside.transpose(2, 3), _above(channels, similar, sheet)
 
 
-def _unrivalled(by_phrase: Tensor, board: Board) -> Tensor:
+def _lower_rivals(by_phrase: Tensor, board: Board) -> Tensor:
     """Returns the phrase similarities, [N, S, C], lowered for phrases more similar to another slot's name.
 
     The rivals of a slot are the slots that look at the window together at inference: lists, fields of rows, or others.

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cinnabar.engine.models.integer_products import together
+from cinnabar.engine.models.int8_matmul import together
 from cinnabar.engine.models.reader.inputs.letter_ngrams import BUCKETS
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, ROWS, STATES, Board, Phrases, Questions, Sheet
 from cinnabar.engine.models.reader.network.encoder import FLOOR, Encoder, Layer
@@ -206,7 +206,7 @@ class Network(nn.Module):
         """
         window = windows.states
         x = self.ask(vectors)[board.question] + self.kind(board.kind) + self.state(board.state)
-        x = x + self._committed(window, board) + self._anchored(window, board)
+        x = x + self._encode_committed(window, board) + self._encode_anchors(window, board)
         n, s, h = x.shape
         # All views' slots are rows of one matrix; only attention tells the views apart.
         x = self.slot_norm(x).view(n * s, h)
@@ -225,7 +225,7 @@ class Network(nn.Module):
             bias = self.region_attention[i][region].permute(0, 3, 1, 2) + hidden_window
             bias = bias + spread[:, None] * self.match_attention[i][None, :, None, None]
             bias = torch.cat([hidden_slots.expand(-1, bias.shape[1], -1, -1), bias], -1)
-            queries, own_keys, own_values = layer.projected(x, n)
+            queries, own_keys, own_values = layer.project(x, n)
             of_window = map(layer.split, windows.parts[2 * i : 2 * i + 2])
             keys, values = (torch.cat(both, 2) for both in zip((own_keys, own_values), of_window, strict=True))
             x = layer.attend(x, queries, keys, values, bias)
@@ -235,7 +235,7 @@ class Network(nn.Module):
         in_row = (board.anchor >= 0)[..., None]
         return DecoderOutput(x.view(n, s, h), windows, spread + torch.where(in_row, near, 0.0))
 
-    def _committed(self, window: Tensor, board: Board) -> Tensor:
+    def _encode_committed(self, window: Tensor, board: Board) -> Tensor:
         """Returns the encoding of each slot's committed value: the states of its span, and the vectors of its words."""
         place = torch.arange(window.shape[1], device=window.device)
         inside = (place >= board.span[..., :1]) & (place < board.span[..., 1:])
@@ -246,7 +246,7 @@ class Network(nn.Module):
         has_value = (board.state > 0)[..., None].to(window.dtype)
         return self.value(torch.cat([seen, words], -1)) * has_value  # type: ignore[no-any-return]
 
-    def _anchored(self, window: Tensor, board: Board) -> Tensor:
+    def _encode_anchors(self, window: Tensor, board: Board) -> Tensor:
         at = board.anchor.clamp(min=0)[..., None].expand(-1, -1, window.shape[-1])
         anchored: Tensor = self.anchor(window.gather(1, at)) * (board.anchor >= 0)[..., None]
         return anchored

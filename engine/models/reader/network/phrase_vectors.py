@@ -106,7 +106,7 @@ def _word_matches(names: Tensor, words: Tensor, run: Tensor) -> Tensor:
         together = run[:, : count - more] == run[:, more:]
         alike = torch.where(together[:, None], near, _UNLIKE)
         # A phrase leaves out words that lower its similarity.
-        better = torch.where(alike >= best, _scaled(alike), 0.0)
+        better = torch.where(alike >= best, _to_similarity(alike), 0.0)
         best = torch.maximum(alike, best)
         for k in range(more + 1):
             at = out[..., k : count - more + k]
@@ -114,6 +114,6 @@ def _word_matches(names: Tensor, words: Tensor, run: Tensor) -> Tensor:
     return out
 
 
-def _scaled(alike: Tensor) -> Tensor:
+def _to_similarity(alike: Tensor) -> Tensor:
     """Returns products of vectors as similarities, 0 to 1."""
     return ((alike - _UNLIKE) / (_ALIKE - _UNLIKE)).clamp(0, 1)

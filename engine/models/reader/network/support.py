@@ -93,7 +93,7 @@ def stretches(page: Sheet, board: Board) -> Tensor:
     return own & page.mask[:, None]
 
 
-def covered(words: Tensor, asked: Tensor, ids: Tensor, where: Tensor) -> Tensor:
+def share_covered(words: Tensor, asked: Tensor, ids: Tensor, where: Tensor) -> Tensor:
     """Returns the weighted share of each statement's words that are similar to words of B blocks: [C, O, B].
 
     asked: [O, n] pieces, 0 beyond a statement's end; ids, where: [C, T].
@@ -117,7 +117,7 @@ def covering_pieces(words: Tensor, label: Tensor, note: Tensor, texts: Sequence[
     covered = []
     for width, places in by_width.items():
         for begin in range(0, len(places), _CORES_AT_ONCE):
-            covered += _covering(words, (label, note), texts, places[begin : begin + _CORES_AT_ONCE], width)
+            covered += _cover_cores(words, (label, note), texts, places[begin : begin + _CORES_AT_ONCE], width)
     for text, first, last, share, block in sorted(covered, key=lambda one: one[:2]):
         place = first + np.minimum((block + 1) * BLOCK, last - first - 1)
         at[text] = np.where(share > most[text], place, at[text])
@@ -125,7 +125,7 @@ def covering_pieces(words: Tensor, label: Tensor, note: Tensor, texts: Sequence[
     return list(at)
 
 
-def _covering(
+def _cover_cores(
     words: Tensor,
     asked: Sequence[Tensor],
     texts: Sequence[tuple[Pieces, Cores]],
@@ -138,7 +138,7 @@ def _covering(
         ids[row, : last - first], where[row, : last - first] = texts[text][0][first:last], True
     begins = np.asarray([first == 0 for _, first, _ in places], np.float32)[:, None, None]
     on_device = [torch.from_numpy(array).to(words.device) for array in (ids, where, _BEGINNING * begins)]
-    label, note = (covered(words, pieces, on_device[0], on_device[1]) for pieces in asked)
+    label, note = (share_covered(words, pieces, on_device[0], on_device[1]) for pieces in asked)
     share, block = (label + note + on_device[2]).max(-1)
     return [(*place, *own) for place, *own in zip(places, share.cpu().numpy(), block.cpu().numpy(), strict=True)]
 

@@ -116,7 +116,7 @@ def _object_scores(objects: Objects, page: Page, config: PriorConfig) -> dict[st
     naming = Naming(names, notes, cells, page.words, config.name_matching)
     sure = dict(zip(naming.cells, _sure(objects, naming).T, strict=True))
     own = config.heading_prior
-    candidates = [_heading(cell, objects, sure[cell.words], page.columns, own) for cell in page.short]
+    candidates = [_heading_of(cell, objects, sure[cell.words], page.columns, own) for cell in page.short]
     headings = [heading for heading in candidates if heading is not None]
     return _block_scores(headings, objects, page.columns, own) if headings else {}
 
@@ -132,11 +132,11 @@ def _sure(objects: Objects, naming: Naming) -> Floats:
         if own.note:
             # One word of a description is most often a word of another cell, too.
             several = np.asarray([len(words) > 1 for words in naming.cells])
-            np.maximum(best, several * naming.noted(own.note), out=best)
+            np.maximum(best, several * naming.match_description(own.note), out=best)
     return sure
 
 
-def _heading(
+def _heading_of(
     short: Short, objects: Objects, sure: Floats, columns: Columns, config: HeadingPriorConfig
 ) -> Heading | None:
     """Returns a cell as a heading if it names any object surely enough, by the certainties `sure`, [P]; else None."""

@@ -73,7 +73,7 @@ def labels_of(form: Form, page: Page, config: PriorConfig) -> list[Label]:
 
 def _claims(fields: list[FieldNames], naming: Naming, config: PriorConfig) -> Floats:
     """Returns how surely each of C cells is the label of each of F fields: [F, C]."""
-    alike = np.stack([naming.named(field) for field in fields])
+    alike = np.stack([naming.match_field(field) for field in fields])
     claims = claims_of(alike, config.name_matching.rivals)
     claims = np.where(claims >= config.label_prior.least, claims, 0.0)
     share = ((claims > 0) & (claims >= claims.max(0) - config.label_prior.alike)).sum(0)

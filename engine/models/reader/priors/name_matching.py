@@ -158,16 +158,16 @@ class Naming:
         """Returns the similarity of the name and each cell as phrases, 0 to 1: [C]."""
         return self._phrases[name]
 
-    def named(self, asked: FieldNames) -> Floats:
+    def match_field(self, asked: FieldNames) -> Floats:
         """Returns how surely each cell names the field, by a name or by the description: [C]."""
         best = np.zeros(len(self.cells), np.float32)
         for name in asked.names:
             both = np.stack(self.shares(name))
             np.maximum(best, both.max(0) * (0.5 + 0.5 * both.min(0)), out=best)
             np.maximum(best, self.as_phrases(name), out=best)
-        return np.maximum(self._config.named * best, self.noted(asked.note)) if asked.note else best
+        return np.maximum(self._config.named * best, self.match_description(asked.note)) if asked.note else best
 
-    def noted(self, note: Words) -> Floats:
+    def match_description(self, note: Words) -> Floats:
         """Returns how surely each cell's words are those of a description: [C]. Frequent words say nothing."""
         telling = tuple(word for word in note if self._telling[word])
         if not telling:
@@ -180,7 +180,7 @@ def _is_telling(pieces: Sequence[int]) -> bool:
     return len(pieces) > 1 or (len(pieces) == 1 and pieces[0] >= _FREQUENT)
 
 
-def unrivalled(alike: Floats, rivals: float) -> Floats:
+def rival_factors(alike: Floats, rivals: float) -> Floats:
     """Returns a factor for each of [A, B]: less if another of A is more similar to the same of B."""
     factor: Floats = np.exp(rivals * np.minimum(0.0, alike - most_of_others(alike)))
     return factor
@@ -191,7 +191,7 @@ def claims_of(alike: Floats, rivals: float) -> Floats:
 
     rivals: how fast a cell counts less for a field, the more similar it is to another field's name.
     """
-    return alike * unrivalled(alike, rivals) * unrivalled(alike.T, rivals).T
+    return alike * rival_factors(alike, rivals) * rival_factors(alike.T, rivals).T
 
 
 def most_of_others(values: Floats) -> Floats:

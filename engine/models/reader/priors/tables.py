@@ -74,7 +74,7 @@ def tables_of(form: Form, page: Page, config: PriorConfig) -> dict[str, list[Pri
     lines = _lines(page, least) if lists else {}
     if not lines:
         return {}
-    both = {line: _joined(cells, lines.get(line - 1, {}), columns) for line, cells in lines.items()}
+    both = {line: _join_cells(cells, lines.get(line - 1, {}), columns) for line, cells in lines.items()}
     every = [field for fields in lists.values() for field in fields.values()]
     names, notes = {name for field in every for name in field.names}, {field.note for field in every}
     words = {words for either in (lines, both) for cells in either.values() for words in cells.values()}
@@ -82,7 +82,7 @@ def tables_of(form: Form, page: Page, config: PriorConfig) -> dict[str, list[Pri
     place = {words: i for i, words in enumerate(naming.cells)}
     tables = {}
     for array, fields in lists.items():
-        alike = np.stack([naming.named(field) for field in fields.values()])
+        alike = np.stack([naming.match_field(field) for field in fields.values()])
         heads: dict[int, dict[int, Floats]] = {}
         for line, cells in lines.items():
             own = _heads(cells, alike, place, config)
@@ -115,7 +115,7 @@ def _lines(page: Page, least: int) -> dict[int, dict[int, Words]]:
     return {line: cells for line, cells in by_line.items() if len(cells) >= least}
 
 
-def _joined(line: Mapping[int, Words], over: Mapping[int, Words], columns: Columns) -> dict[int, Words]:
+def _join_cells(line: Mapping[int, Words], over: Mapping[int, Words], columns: Columns) -> dict[int, Words]:
     """Returns the words of a line's cells behind those of the cells above them."""
     if not over or max(len(line), len(over)) > _MANY:
         return dict(line)

@@ -50,7 +50,7 @@ def answer(k: int, d: WindowScores, memory: Memory, canvas: Canvas, out: Answers
         pointed += spans_in_window(starts, ends, logs, memory.columns, window)
     if memory.passage.headers and not asks_for_headers(slot):
         pointed = [replace(p, log_probability=p.log_probability - WEIGHT * _in_headers(p, memory)) for p in pointed]
-    if slot.format == "date-time" and (alone := [p for p in pointed if not memory.reader.starting(slot, p.start)]):
+    if slot.format == "date-time" and (alone := [p for p in pointed if not memory.reader.mentions_at(slot, p.start)]):
         # What points at a date without a time says that there is no date-time.
         out.absent[k] = _log_sum([out.absent[k], *(p.log_probability + here for p in alone)])
     candidates, logs_of = candidates_of(slot, typed, pointed, memory.reader)

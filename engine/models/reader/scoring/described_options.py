@@ -22,7 +22,7 @@ from cinnabar.engine.models.reader.memory.passage import Compared, ListedOption,
 from cinnabar.engine.models.reader.priors.config import DescribedOptionsConfig
 from cinnabar.engine.models.reader.scoring.scores import Answers
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder, Vectors
-from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing
+from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing_arrays
 
 #: Choices whose vectors of options are kept.
 _CHOICES_KEPT = 256
@@ -68,7 +68,7 @@ class OptionComparer:
             memory.compared[key] = Compared(nearer.tolist(), passages_of, mean.tolist())
         return memory.compared[key]
 
-    def listed(self, form: Form, array: ArrayNode, memory: Memory) -> list[ListedOption]:
+    def list_options(self, form: Form, array: ArrayNode, memory: Memory) -> list[ListedOption]:
         """Returns the options that a list of options has, by the place of the passage that decided each."""
         assert isinstance(array.item, Slot)
         compared, config = self.similarities(form, array.item, memory), self.config
@@ -177,12 +177,12 @@ def _likest(cosines: Vectors, slot: Slot) -> Vectors:
 def is_list_of_options(form: Form, array: ArrayNode) -> bool:
     """Returns whether an array, outside of rows of others, has compared options as its items and nothing else."""
     item = array.item
-    if not isinstance(item, Slot) or array.prefix or array.key is not None or enclosing(form)[array.index] >= 0:
+    if not isinstance(item, Slot) or array.prefix or array.key is not None or enclosing_arrays(form)[array.index] >= 0:
         return False
     return is_compared(item)
 
 
-def weighed(
+def weigh_options(
     absent: float,
     reader: Sequence[float],
     compared: Compared,

@@ -12,7 +12,7 @@ from cinnabar.engine.model import Row
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.models.reader.priors.config import PriorConfig, RowConfig
 from cinnabar.engine.models.reader.priors.name_matching import Floats
-from cinnabar.schemas.form.form import Form, enclosing
+from cinnabar.schemas.form.form import Form, enclosing_arrays
 
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*(?![\w%])")
 #: Numbers in a row, between commas or before an "and".
@@ -91,7 +91,7 @@ def refused_rows(array: int, anchors: Sequence[tuple[int, float]]) -> list[Row]:
     return [Row(array, -1, anchor, chance, taken=False) for anchor, chance in anchors]
 
 
-def nested(form: Form, anchors: Sequence[Sequence[tuple[int, float]]]) -> list[Row]:
+def nest_rows(form: Form, anchors: Sequence[Sequence[tuple[int, float]]]) -> list[Row]:
     """Returns the rows of all arrays (anchor in characters, probability), parents before children.
 
     An item of an inner array lies in the last item of the outer array that begins before it. An item that begins before
@@ -99,7 +99,7 @@ def nested(form: Form, anchors: Sequence[Sequence[tuple[int, float]]]) -> list[R
     """
     rows: list[Row] = []
     at: dict[int, list[int]] = {}
-    for array, outer in enclosing(form).items():
+    for array, outer in enclosing_arrays(form).items():
         at[array] = []
         outer_anchors = [rows[r].anchor for r in at[outer]] if outer >= 0 else []
         for anchor, chance in sorted(anchors[array]):

@@ -58,7 +58,7 @@ def settle_signs(
         slot = canvas.instances[k].slot
         merged = Merged()
         for candidate, log in zip(out.candidates[k], out.logits[k], strict=True):
-            bare = _unsigned(candidate, slot)
+            bare = _without_sign(candidate, slot)
             add_candidate(merged, candidate, log if bare is None else log + negative)
             if bare is not None:
                 add_candidate(merged, bare, log + unsigned)
@@ -93,7 +93,7 @@ def settle_absences(
         out.logits[k] = [log for log, _ in merged.values()]
 
 
-def _unsigned(candidate: Candidate, slot: Slot) -> Candidate | None:
+def _without_sign(candidate: Candidate, slot: Slot) -> Candidate | None:
     """Returns a copied negative number without its sign, or None if it is none or the slot rejects the result."""
     bare = candidate.text[1:]
     if candidate.origin != "copied" or not candidate.text.startswith(b"-") or not slot.accepts(bare):

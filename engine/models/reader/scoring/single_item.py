@@ -10,12 +10,12 @@ import math
 from collections.abc import Sequence
 
 from cinnabar.engine.models.reader.priors.config import SingleItemConfig
-from cinnabar.schemas.form.form import ArrayNode, Form, ObjectNode, Slot, enclosing
+from cinnabar.schemas.form.form import ArrayNode, Form, ObjectNode, Slot, enclosing_arrays
 
 
 def only_list(form: Form) -> ArrayNode | None:
     """Returns the list of objects that has all slots of the form in its items; None if there is no such list."""
-    outermost = [array for array, around in enclosing(form).items() if around < 0]
+    outermost = [array for array, around in enclosing_arrays(form).items() if around < 0]
     if len(outermost) != 1:
         return None
     array = form.arrays[outermost[0]]

@@ -133,7 +133,7 @@ def candidates_of(
     texts: dict[bytes, tuple[float, Pointed]] = {}
     for p in pointed:
         if typed:
-            mentions = reader.starting(slot, p.start)
+            mentions = reader.mentions_at(slot, p.start)
             if not mentions:
                 continue
             start, end, read = min(mentions, key=lambda m: (abs(m[1] - p.end), -m[1]))

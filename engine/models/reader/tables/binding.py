@@ -128,7 +128,7 @@ def _others(named: Floats, readable: Floats) -> Floats:
 
 
 def _shares(scores: Floats) -> Floats:
-    return balanced(np.exp(scores - scores.max(1, keepdims=True)))
+    return balance(np.exp(scores - scores.max(1, keepdims=True)))
 
 
 def _in_order(shares: Floats) -> Floats:
@@ -147,7 +147,7 @@ def _in_order(shares: Floats) -> Floats:
     return near * kept
 
 
-def balanced(shares: Floats) -> Floats:
+def balance(shares: Floats) -> Floats:
     """Returns shares [F, C + 1] whose rows sum to one, and whose first C columns to one at most."""
     shares = shares.copy()
     for _ in range(_ROUNDS):

@@ -50,7 +50,9 @@ def filled_down(table: Table, column: int, nullable: bool, text: str, config: Ta
     return merged
 
 
-def told_above(asked: ListFields, slots: Sequence[Slot], table: Table, above: int, memory: Memory) -> dict[int, Value]:
+def values_above(
+    asked: ListFields, slots: Sequence[Slot], table: Table, above: int, memory: Memory
+) -> dict[int, Value]:
     """Returns the values of fields that the lines above a table tell for all of its rows, by the slot's index.
 
     above: the first character of the lines that may tell one, which is behind another table of the list if not 0.

@@ -26,7 +26,7 @@ from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.scores import WindowScores
 from cinnabar.engine.models.reader.tables.codes import options_of_cells
-from cinnabar.engine.models.reader.tables.namesakes import field_words, lowest_words, named, told_apart
+from cinnabar.engine.models.reader.tables.namesakes import distinct_heads, field_words, lowest_words, name_shares
 from cinnabar.engine.models.reader.tables.sums import counts_up, number_of, total_columns
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.request import Passage
@@ -107,14 +107,14 @@ def signs_of(asked: ListFields, table: Table, memory: Memory, is_short: bool = F
     readable = _readable(asked.slots, table, rows, codes, memory)
     if (readable.max(1) > _READABLE).sum() < asked.config.fewest(len(table.rows), len(asked.slots)):
         return None
-    heads = told_apart(table, memory.passage.text)
+    heads = distinct_heads(table, memory.passage.text)
     alike, total = _meanings(asked, heads, table, rows, readable, memory)
     questions = form_questions(asked.form).slots
     fields = [field_words(slot.path, questions[slot.index]) for slot in asked.slots]
     # "Min. stock" in two lines is no "stock", though its upper word may be that of a group.
-    own = np.minimum(named(fields, heads), named(fields, told_apart(table, memory.passage.text, True)))
+    own = np.minimum(name_shares(fields, heads), name_shares(fields, distinct_heads(table, memory.passage.text, True)))
     # Words from beside that stand above those of a column's own are not the column's.
-    own = np.where(named(fields, lowest_words(table, memory.passage.text)) > 0, own, 0.0)
+    own = np.where(name_shares(fields, lowest_words(table, memory.passage.text)) > 0, own, 0.0)
     text = memory.passage.text
     same = np.array([len({words_of(row.cells[c], text) for row in rows}) == 1 for c in columns])
     bare = np.array([_without_value([row.cells[c] for row in rows], text, asked.config) for c in columns])

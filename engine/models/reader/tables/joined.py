@@ -14,7 +14,7 @@ from cinnabar.schemas.form.form import Slot
 _DISTINCT, _KNOWN, _SAME = 0.95, 0.7, 0.6
 
 
-def joined(
+def join_tables(
     first: Mapping[int, BoundRow],
     second: Mapping[int, BoundRow],
     slots: Sequence[Slot],
@@ -96,7 +96,7 @@ def _value(row: BoundRow, index: int, text: str) -> str:
     return words_of(cell, text)
 
 
-def grouped(rows: Mapping[int, BoundRow], outer: Sequence[Slot], text: str) -> dict[int, BoundRow]:
+def group_rows(rows: Mapping[int, BoundRow], outer: Sequence[Slot], text: str) -> dict[int, BoundRow]:
     """Returns for the rows of an inner list the items around them: one where the values of these fields change.
 
     Empty if no row has a value of them.

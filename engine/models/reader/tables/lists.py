@@ -18,15 +18,15 @@ from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.scores import Answers
 from cinnabar.engine.models.reader.scoring.single_item import is_list_of_objects
 from cinnabar.engine.models.reader.tables.binding import ColumnBinding, bind
-from cinnabar.engine.models.reader.tables.carried import filled_down, told_above
+from cinnabar.engine.models.reader.tables.carried import filled_down, values_above
 from cinnabar.engine.models.reader.tables.columns import ListFields, codes_in, is_filled, signs_of
-from cinnabar.engine.models.reader.tables.joined import joined
+from cinnabar.engine.models.reader.tables.joined import join_tables
 from cinnabar.engine.models.reader.tables.read_rows import read_rows
 from cinnabar.engine.models.reader.tables.sums import sum_rows
 from cinnabar.engine.tables.headings import with_headings
 from cinnabar.engine.tables.heads import Span, words_of
 from cinnabar.engine.tables.table import Table, has_labels, tables_of
-from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing
+from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing_arrays
 
 #: The log probability that is left to what a bound cell does not say.
 _LEAST = 1e-4
@@ -41,7 +41,7 @@ def list_fields(form: Form, array: ArrayNode) -> tuple[list[Slot], int]:
 
     None for a list of anything but objects, for one within another, and for one with several lists within it.
     """
-    around = enclosing(form)
+    around = enclosing_arrays(form)
     if around[array.index] >= 0 or not is_list_of_objects(array):
         return [], -1
     inner = [one for one in form.arrays if around[one.index] == array.index]
@@ -106,7 +106,7 @@ def bound_lists(lists: Sequence[ListFields], memory: Memory) -> list[dict[int, B
         tried: list[BoundTable | None] = [None] * len(lists)
         if len(table.rows) >= lists[0].config.rows and not has_labels(table, memory.passage.text):
             whole = with_headings(table, memory.passage.text, above)
-            tried = [_tried(asked, table, whole, memory) for asked in lists]
+            tried = [_try_table(asked, table, whole, memory) for asked in lists]
         elif any(table.heads) and len(table.rows) < lists[0].config.rows:
             for own, asked in zip(read, lists, strict=True):
                 own |= _read_rows(asked, table, memory)
@@ -140,7 +140,7 @@ def _read_rows(asked: ListFields, table: Table, memory: Memory) -> dict[int, Bou
     return rows
 
 
-def telling(lists: Mapping[int, Mapping[int, BoundRow]]) -> dict[int, dict[int, BoundRow]]:
+def rows_of_items(lists: Mapping[int, Mapping[int, BoundRow]]) -> dict[int, dict[int, BoundRow]]:
     """Returns the rows that tell the items of their lists; those of a short table do not."""
     rows = {index: {start: row for start, row in own.items() if row.chance} for index, own in lists.items()}
     return {index: own for index, own in rows.items() if own}
@@ -161,7 +161,7 @@ def outside_of(lists: Mapping[int, Mapping[int, BoundRow]], memory: Memory) -> l
     return [w for w, window in enumerate(memory.windows) if not inside[window.first : window.last].all()]
 
 
-def _tried(asked: ListFields, table: Table, whole: Table, memory: Memory) -> BoundTable | None:
+def _try_table(asked: ListFields, table: Table, whole: Table, memory: Memory) -> BoundTable | None:
     """Returns a table bound to the fields of a list, None if it is too wide, or too few fields have values in it.
 
     whole: the table with what its headings tell.
@@ -201,7 +201,7 @@ def _all_rows(asked: ListFields, tables: Sequence[BoundTable], memory: Memory) -
     for one in tables:
         own, named = _rows(asked, one, before, memory), one.heads(asked.slots, memory.passage.text)
         renamed = {index for index, head in named.items() if heads.get(index, head) != head}
-        rows = joined(rows, own, asked.slots, memory.passage.text, renamed)
+        rows = join_tables(rows, own, asked.slots, memory.passage.text, renamed)
         heads, before = {**named, **heads}, one.table.end
     return rows
 
@@ -229,7 +229,7 @@ def _rows(asked: ListFields, one: BoundTable, above: int, memory: Memory) -> dic
     # A language model is loaded only where the columns asked for it.
     is_sure = min(*one.binding.matches, *one.binding.chances) >= config.known
     reading = replace(asked, beside=None) if is_sure else asked
-    for index, value in told_above(reading, doubtful, table, above, memory).items():
+    for index, value in values_above(reading, doubtful, table, above, memory).items():
         for known in cells:
             known[index] = value
     absences = {slot.index: absence for slot, absence in zip(asked.slots, one.binding.absences, strict=True)}

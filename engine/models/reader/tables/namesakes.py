@@ -28,7 +28,7 @@ _NOT = re.compile(
 )
 
 
-def told_apart(table: Table, text: str, upper: bool = False) -> list[str]:
+def distinct_heads(table: Table, text: str, upper: bool = False) -> list[str]:
     """Returns the heads of a table's columns without the upper words that may be those of a whole group, or with."""
     lines = [[text.count("\n", 0, start) for start, _ in spans] for spans in table.heads]
     lowest = max((own[-1] for own in lines if own), default=0)
@@ -84,7 +84,7 @@ def field_words(path: str, question: Question) -> FieldNames:
     return asked_of(path, replace(question, note=_NOT.sub("", question.note)))
 
 
-def named(fields: Sequence[FieldNames], heads: Sequence[str]) -> npt.NDArray[np.float64]:
+def name_shares(fields: Sequence[FieldNames], heads: Sequence[str]) -> npt.NDArray[np.float64]:
     """Returns the share of each head's own words that each field's names or description have: [F, C]."""
     words = [words_in(head) for head in heads]
     times = Counter(word for own in words for word in {*own})

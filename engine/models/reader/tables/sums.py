@@ -113,11 +113,11 @@ def _called_sums(table: Table, sums: Collection[int], filled: Sequence[int], tex
     labels = [next((words_of(cell, text) for cell in row.cells if cell), "") for row in table.rows]
     first = [label.partition(" ")[0] for label in labels]
     usual = median(many for at, many in enumerate(filled) if at not in sums) if len(sums) < len(filled) else 0
-    named, begun = _called(labels, sums, _NAMED), _called(first, sums, _CALLED)
+    named, begun = _names_of_sums(labels, sums, _NAMED), _names_of_sums(first, sums, _CALLED)
     return {at for at in range(len(first)) if labels[at] in named or (first[at] in begun and filled[at] < usual)}
 
 
-def _called(names: Sequence[str], sums: Collection[int], share: float) -> set[str]:
+def _names_of_sums(names: Sequence[str], sums: Collection[int], share: float) -> set[str]:
     """Returns the names by which several sums are called, and at least such a share of all rows with the name."""
     rows, called = Counter(names), Counter(names[at] for at in sums)
     return {name for name, many in called.items() if name[:1].isalpha() and many > 1 and many >= share * rows[name]}

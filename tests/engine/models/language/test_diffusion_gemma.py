@@ -44,7 +44,7 @@ def test_logits_of_canvases_equal_those_of_transformers_in_one_pass_and_in_parts
         canvas, last = drawn(CANVAS), torch.randn(CANVAS, 32, generator=torch.Generator().manual_seed(2))
         said = None if temperature is None else ours.logits(last)[None] / temperature
         expected = theirs(input_ids=text[None], decoder_input_ids=canvas[None], self_conditioning_logits=said).logits[0]
-        conditioned = None if temperature is None else ours.expected(last, temperature)
+        conditioned = None if temperature is None else ours.expected_embeddings(last, temperature)
         tokens, begin = torch.cat([text, canvas]), len(text)
         whole.append((PassText(tokens, 0, begin, (), conditioned), expected))
         half = begin // 2

@@ -10,8 +10,8 @@ from tests.support.family_traits import FAMILY_TRAITS
 from tests.support.tiny_checkpoint import TRAITS, tiny_decoder
 
 from cinnabar.engine.models.language.checkpoint import load_decoder, read_contents, save_decoder, weight_bytes
-from cinnabar.engine.models.language.float8 import Float8Linear, float8_product, rounded
-from cinnabar.engine.models.language.fused_layers import FusedLayers, _joined
+from cinnabar.engine.models.language.float8 import Float8Linear, float8_product, round_rows
+from cinnabar.engine.models.language.fused_layers import FusedLayers, _fuse
 
 CPU = torch.device("cpu")
 ALL = FAMILY_TRAITS | {"sdar": TRAITS}
@@ -24,7 +24,7 @@ def drawn(*shape: int) -> torch.Tensor:
 def test_a_row_is_off_by_a_sixteenth_of_each_number_and_has_its_own_scale() -> None:
     weight = drawn(6, 40)
     weight[1], weight[2] = 0.0, 1e4 * weight[2]
-    values, scales = rounded(weight)
+    values, scales = round_rows(weight)
     back = values.float() * scales[:, None]
     # Below the normal floats of 8 bits a step is a 512th of the scale.
     assert ((back - weight).abs() <= weight.abs() / 16 + scales[:, None] / 512).all()
@@ -33,10 +33,10 @@ def test_a_row_is_off_by_a_sixteenth_of_each_number_and_has_its_own_scale() -> N
 
 def test_a_product_is_that_of_the_rounded_numbers_with_its_bias() -> None:
     linear, x = torch.nn.Linear(32, 24), drawn(2, 3, 32)
-    values, scales = rounded(linear.weight.data)
+    values, scales = round_rows(linear.weight.data)
     made = Float8Linear(linear)
     made.values, made.scales = values, scales
-    rows, own = rounded(x.view(6, 32))
+    rows, own = round_rows(x.view(6, 32))
     expected = (rows.float() * own[:, None]) @ (values.float() * scales[:, None]).T + linear.bias
     torch.testing.assert_close(made(x), expected.view(2, 3, 24), atol=1e-5, rtol=1e-4)
     assert (made(x) - linear(x)).abs().max() < 0.3
@@ -65,6 +65,6 @@ def test_layers_of_one_input_are_joined_in_floats_of_8_bits_too(tmp_path: Path) 
     own, x = made.model.layers[0].self_attn, drawn(5, TRAITS.width)
     parts = [own.q_proj, own.k_proj, own.v_proj]
     expected = torch.cat([part(x) for part in parts], -1)
-    torch.testing.assert_close(_joined(parts)(x), expected)  # type: ignore[arg-type]
+    torch.testing.assert_close(_fuse(parts)(x), expected)  # type: ignore[arg-type]
     torch.testing.assert_close(torch.cat([part(x) for part in parts], -1), expected)
     assert float8_product(x, own.q_proj.values, own.q_proj.scales, None).shape == (5, own.q_proj.values.shape[0])

@@ -9,7 +9,7 @@ import pytest
 import torch
 from tests.support.tiny_checkpoint import HEADERS, TRAITS, tiny_decoder, write_checkpoint, write_texts
 
-from cinnabar.engine.models.integer_products import IntegerLinear, PackedLinear, packs_integers
+from cinnabar.engine.models.int8_matmul import Int8Linear, PackedLinear, packs_integers
 from cinnabar.engine.models.language import checkpoint, language_model
 from cinnabar.engine.models.language.checkpoint import save_decoder
 from cinnabar.engine.models.language.configuration import language_precision
@@ -151,7 +151,7 @@ def test_matrices_of_8_bits_are_near_and_the_same_with_and_without_integer_produ
     traits, at = replace(TRAITS, tied=tied, qkv_bias=True), torch.arange(30)[None]
 
     def loaded(precision: Precision, layer: type, integers: bool, packed: bool = False) -> torch.Tensor:
-        monkeypatch.setattr(checkpoint, "multiplies_integers", lambda _: integers)
+        monkeypatch.setattr(checkpoint, "supports_int8", lambda _: integers)
         monkeypatch.setattr(checkpoint, "packs_integers", lambda: packed)
         decoder = checkpoint.load_decoder(tmp_path, traits, CPU, precision)
         assert type(decoder.model.layers[0].self_attn.o_proj) is layer
@@ -160,7 +160,7 @@ def test_matrices_of_8_bits_are_near_and_the_same_with_and_without_integer_produ
     whole, rounded = loaded("float32", torch.nn.Linear, False), loaded("int8", RoundedLinear, False)
     size = whole.abs().mean()
     assert 0 < (whole - rounded).abs().mean() / size < 0.05
-    assert (loaded("int8", IntegerLinear, True) - rounded).abs().mean() / size < 0.002
+    assert (loaded("int8", Int8Linear, True) - rounded).abs().mean() / size < 0.002
     if packs_integers():
         # The layers that widen have an input of 8 bits.
         assert (loaded("int8", PackedLinear, True, True) - rounded).abs().mean() / size < 0.02

@@ -91,7 +91,7 @@ def test_a_pass_of_fixed_shape_says_what_the_plain_one_says_without_waiting(kind
 
 def test_fused_layers_keep_their_matrices_once_and_fail_alone(caplog: pytest.LogCaptureFixture) -> None:
     class Broken(LayerParts):
-        def gated(self, both: torch.Tensor) -> torch.Tensor:
+        def silu_gate(self, both: torch.Tensor) -> torch.Tensor:
             raise RuntimeError(f"no such kernel for {both.shape[1]} numbers")
 
     model = decoder(CACHED["block"])

@@ -10,7 +10,7 @@ import pytest
 import torch
 from tests.support.tiny_checkpoint import TRAITS, tiny_decoder
 
-from cinnabar.engine.models.integer_products import PackedLinear, eight_bits, packs_integers
+from cinnabar.engine.models.int8_matmul import PackedLinear, eight_bits, packs_integers
 from cinnabar.engine.models.language import checkpoint, rounded
 from cinnabar.engine.models.language.checkpoint import KEPT, load_decoder, read_contents, save_decoder, weight_bytes
 from cinnabar.engine.models.language.decoder import Decoder
@@ -74,7 +74,7 @@ def test_packing_leaves_what_the_embedding_shares_with_the_head(kept: Path, tmp_
     states = []
     for packed in (False, True):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(checkpoint, "multiplies_integers", lambda _: True)
+            patch.setattr(checkpoint, "supports_int8", lambda _: True)
             patch.setattr(checkpoint, "packs_integers", lambda own=packed: own)
             decoder = load_decoder(tmp_path / "model", TIED, CPU, "int8")
             states.append(decoder.model.embed_tokens.weight.clone())
@@ -88,7 +88,7 @@ def test_an_embedding_gives_the_floats_of_its_rows_and_their_mixture(monkeypatch
     layer, shares = RoundedEmbedding(weight, scale), torch.randn(5, 40).softmax(-1)
     tokens = torch.tensor([[3, 39], [0, 3]])
     assert torch.equal(layer(tokens), floats[tokens])
-    assert torch.allclose(layer.mixed(shares), shares @ floats, atol=1e-5)
+    assert torch.allclose(layer.mix(shares), shares @ floats, atol=1e-5)
 
 
 def logits(decoder: Decoder) -> torch.Tensor:
@@ -100,7 +100,7 @@ def logits(decoder: Decoder) -> torch.Tensor:
 def test_a_later_start_maps_the_weights_of_the_first(
     integers: bool, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkpoint, "multiplies_integers", lambda _: integers)
+    monkeypatch.setattr(checkpoint, "supports_int8", lambda _: integers)
     monkeypatch.setattr(checkpoint, "packs_integers", lambda: False)
     first = logits(load_decoder(tmp_path / "model", TIED, CPU, "int8"))
     assert len([*kept.iterdir()]) == 1

@@ -22,8 +22,8 @@ from cinnabar.engine.models.reader.calibration import (
     save_calibration,
     signs_of,
 )
+from cinnabar.engine.models.reader.confidence_features import log_odds
 from cinnabar.engine.models.reader.loading import load_model, save_network
-from cinnabar.engine.models.reader.signs import log_odds
 from cinnabar.engine.request import Filled, Leaf, Request
 from cinnabar.extraction.reading.model_sources import model_source
 from cinnabar.schemas import compile_schema
@@ -62,14 +62,14 @@ def test_confidence_never_falls_with_the_models_own_probability(
 def test_a_value_an_absence_and_a_row_have_their_own_scales() -> None:
     absent = Leaf(None, 0.8, origin="absent", absence=0.8, slot=SLOT["/due"])
     found = filled({"/lines/0": (3, 0.9)}, seller=leaf("/seller", 0.8, absence=0.1), due=absent)
-    done = HALF.calibrated(FORM, PASSAGE, found)
+    done = HALF.calibrate(FORM, PASSAGE, found)
     assert done.leaves["/seller"].confidence == pytest.approx(2 / 3, abs=1e-4)
     assert done.leaves["/due"].confidence == done.leaves["/due"].absence == pytest.approx(0.5858, abs=1e-4)
     assert done.rows["/lines/0"] == (3, pytest.approx(0.7311, abs=1e-4))
 
 
 def test_the_other_readings_keep_their_proportion() -> None:
-    done = HALF.calibrated(FORM, PASSAGE, filled(seller=leaf("/seller", 0.8, absence=0.05)))
+    done = HALF.calibrate(FORM, PASSAGE, filled(seller=leaf("/seller", 0.8, absence=0.05)))
     assert done.leaves["/seller"].absence == pytest.approx(
         0.25 * (1 - done.leaves["/seller"].confidence), abs=1e-4
     )
@@ -77,7 +77,7 @@ def test_the_other_readings_keep_their_proportion() -> None:
 
 def test_known_values_keep_their_confidence() -> None:
     known = replace(leaf("/seller", 1.0), origin="known")
-    assert HALF.calibrated(FORM, PASSAGE, filled(seller=known)).leaves["/seller"] == known
+    assert HALF.calibrate(FORM, PASSAGE, filled(seller=known)).leaves["/seller"] == known
 
 
 def test_signs_tell_the_name_before_a_value_and_words_that_two_fields_share() -> None:
@@ -111,7 +111,7 @@ def test_the_engine_reports_the_calibrated_confidence() -> None:
     model.calibration = HALF
     (sure,) = Engine(model).fill([Request("a", FORM, passage)])
     assert isinstance(plain, Filled) and isinstance(sure, Filled)
-    assert sure == HALF.calibrated(FORM, passage, plain)
+    assert sure == HALF.calibrate(FORM, passage, plain)
     assert sure.record == plain.record and sure.leaves != plain.leaves
 
 
@@ -194,9 +194,9 @@ def test_the_shipped_calibration_was_fitted_for_the_shipped_weights() -> None:
 
 def test_lists_get_a_confidence_if_the_calibration_was_fitted_with_lists(tmp_path: Path) -> None:
     found = Filled("a", '{"lines":[]}', {}, {}, 1, 0)
-    assert HALF.calibrated(FORM, PASSAGE, found).lists == {}
+    assert HALF.calibrate(FORM, PASSAGE, found).lists == {}
     whole = replace(HALF, lists=Scale(1.0, {"empty": -1.0}))
-    assert whole.calibrated(FORM, PASSAGE, found).lists == {"/lines": 0.5}
+    assert whole.calibrate(FORM, PASSAGE, found).lists == {"/lines": 0.5}
     for one in (HALF, whole):
         save_calibration(tmp_path, one)
         assert load_calibration(tmp_path, "w") == one

@@ -12,7 +12,7 @@ from tests.support.tiny_network import form_of, passage_of, tiny_model, tiny_net
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.inputs.questions import Question, question_tensors
 from cinnabar.engine.models.reader.inputs.tensors import Board
-from cinnabar.engine.models.reader.inputs.windows import Window, cut, padded, phrases, sheet
+from cinnabar.engine.models.reader.inputs.windows import Window, cut, padded_length, phrases, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.request import Request
@@ -36,7 +36,7 @@ TEXTS = [
 
 @pytest.fixture
 def reader(monkeypatch: pytest.MonkeyPatch) -> Reader:
-    monkeypatch.setattr("cinnabar.engine.models.integer_products.multiplies_integers", lambda _: True)
+    monkeypatch.setattr("cinnabar.engine.models.int8_matmul.supports_int8", lambda _: True)
     return tiny_model(precision="int8")
 
 
@@ -87,7 +87,7 @@ def test_word_matches_are_the_same_alone_and_among_windows_of_other_documents() 
     asked = question_tensors([Question("total due", "to be paid"), Question("name", "")], wordpieces())
     pieces = [wordpieces().pieces(text) for text in TEXTS if text]
     windows = [(own, window) for own in pieces for window in cut(own, 64, 16)]
-    width = padded(window for _, window in windows)
+    width = padded_length(window for _, window in windows)
 
     def matches(chosen: list[tuple[Pieces, Window]]) -> torch.Tensor:
         board = Board.blank(len(chosen), 2, width)

@@ -15,7 +15,7 @@ from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.effort import effort_of
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Row
-from cinnabar.engine.models.reader.inputs.windows import padded
+from cinnabar.engine.models.reader.inputs.windows import padded_length
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
 from cinnabar.engine.request import Filled, Request, Result
@@ -148,7 +148,7 @@ def test_the_windows_of_a_long_text_do_not_depend_on_the_batch(model: Reader) ->
     again = model.encode([passage_of(text)])[0]
     assert (len(short.windows), len(long.windows) > 2) == (1, True)
     assert model.count_tokens(text) == len(long.pieces)
-    assert long.states.shape == (len(long.windows), padded(long.windows), 32)
+    assert long.states.shape == (len(long.windows), padded_length(long.windows), 32)
     assert torch.equal(long.states, again.states)
 
 

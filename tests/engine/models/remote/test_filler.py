@@ -18,13 +18,13 @@ from tests.support.effort import some
 from tests.support.remote_forms import NOTE, form_of, request
 
 from cinnabar.apps.cli.extract_report import spent
-from cinnabar.engine.models.remote.exchange import Transient, retry_after, scrubbed, wait_of
+from cinnabar.engine.models.remote.exchange import Transient, retry_after, scrub, wait_of
 from cinnabar.engine.models.remote.filler import OUTAGE, RemoteFiller
 from cinnabar.engine.models.remote.journal import Journal
 from cinnabar.engine.models.remote.ledger import Budget, Ledger
 from cinnabar.engine.models.remote.pace import Pace
 from cinnabar.engine.models.remote.prices import Prices, Tokens
-from cinnabar.engine.models.remote.serving import RemoteSettings, Served, served
+from cinnabar.engine.models.remote.serving import RemoteSettings, Served, find_served
 from cinnabar.engine.request import Failed, Filled, Request, Result
 from cinnabar.schemas.errors import EngineFailure, RunError, UsageError
 
@@ -36,7 +36,7 @@ def filler(
 ) -> RemoteFiller:
     said = {"base_url": server.url, "timeout": 5.0, "first_wait": 0.01, "longest_wait": 0.05} | changed
     settings = RemoteSettings(**said)
-    return RemoteFiller(served("mercury-2", settings), settings, "low", key, Journal(journal, "run"))
+    return RemoteFiller(find_served("mercury-2", settings), settings, "low", key, Journal(journal, "run"))
 
 
 def requests(count: int) -> list[Request]:
@@ -303,7 +303,7 @@ def test_refused_and_cut_off_answers_are_asked_for_anew(tmp_path: Path) -> None:
         server._completion = cut  # type: ignore
         settings = RemoteSettings(base_url=server.url)
         other = RemoteFiller(
-            served("openai:gemma", settings), settings, "low", mercury.KEY, Journal(None, "")
+            find_served("openai:gemma", settings), settings, "low", mercury.KEY, Journal(None, "")
         )
         (result,) = other.fill(requests(1))
     assert isinstance(result, Failed) and "a larger --context" in result.detail
@@ -330,7 +330,7 @@ def test_requests_in_flight_count_towards_the_budget() -> None:
         said: list[str] = []
 
         async def one(name: str, cost: str) -> None:
-            async with budget.reserved(Decimal("0.6")):
+            async with budget.reserve(Decimal("0.6")):
                 said.append(f"{name} begins")
                 await asyncio.sleep(0.01)
                 ledger.cost += Decimal(cost)
@@ -402,8 +402,8 @@ def test_retry_after_in_asctime_form_is_in_utc(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_placeholder_key_does_not_garble_messages() -> None:
-    assert scrubbed("HTTP 500: expected x, got Bearer x", "x") == "HTTP 500: expected ***, got Bearer ***"
-    assert scrubbed("keyCANARY-7f3a91key", "CANARY-7f3a91") == "key***key"
+    assert scrub("HTTP 500: expected x, got Bearer x", "x") == "HTTP 500: expected ***, got Bearer ***"
+    assert scrub("keyCANARY-7f3a91key", "CANARY-7f3a91") == "key***key"
 
 
 def test_back_off_grows_to_its_bound_and_never_undercuts_the_server() -> None:
@@ -474,16 +474,16 @@ def test_requests_reveal_nothing_about_this_machine() -> None:
 )
 def test_an_address_that_cannot_be_used_is_refused_without_showing_it(url: str, said: str) -> None:
     with pytest.raises(UsageError, match=said) as error:
-        served("mercury-2", RemoteSettings(base_url=url))
+        find_served("mercury-2", RemoteSettings(base_url=url))
     assert "secret" not in str(error.value)
 
 
 def test_the_model_of_another_server_has_its_own_key_prices_and_fingerprint() -> None:
-    other = served("openai:gemma", RemoteSettings(base_url="http://localhost:9/v1"))
+    other = find_served("openai:gemma", RemoteSettings(base_url="http://localhost:9/v1"))
     assert (other.key_name, other.effort, other.prices) == ("OPENAI_API_KEY", False, None)
     with pytest.raises(UsageError, match="prices"):
-        served("openai:gemma", RemoteSettings(budget=Decimal(5)))
-    mercury_2 = served("mercury-2", RemoteSettings())
-    moved = served("mercury-2", RemoteSettings(base_url="https://other.example/v1"))
+        find_served("openai:gemma", RemoteSettings(budget=Decimal(5)))
+    mercury_2 = find_served("mercury-2", RemoteSettings())
+    moved = find_served("mercury-2", RemoteSettings(base_url="https://other.example/v1"))
     assert mercury_2.fingerprint == moved.fingerprint != other.fingerprint
     assert isinstance(mercury_2, Served)

@@ -54,7 +54,7 @@ def test_an_altered_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "layers.safetensors").write_bytes(b"0")
     monkeypatch.setattr(encoding, "FOLDER", tmp_path)
     with pytest.raises(ModelError, match=r"layers\.safetensors: expected SHA-256"):
-        encoding._loaded.__wrapped__("float32")
+        encoding._load.__wrapped__("float32")
 
 
 def test_in_integers_a_text_has_the_same_vector_to_the_bit_in_every_batch() -> None:
@@ -64,5 +64,5 @@ def test_in_integers_a_text_has_the_same_vector_to_the_bit_in_every_batch() -> N
     together = encoder.embed(texts)
     for text, vector in zip(texts, together, strict=True):
         encoder._kept.clear()
-        # Processors without exact products of integers read in floats (engine/models/integer_products.py).
+        # Processors without exact products of integers read in floats (engine/models/int8_matmul.py).
         np.testing.assert_allclose(encoder.embed([text])[0], vector, rtol=0, atol=0 if encoder._integers else 1e-6)

@@ -288,7 +288,7 @@ def test_7z_bombs_end_at_the_bound(packed: bytes, method: bytes, size: int, file
 )
 def test_a_dictionary_of_7z_is_no_larger_than_what_it_unpacks(method: bytes, stated: bytes, kept: bytes) -> None:
     coder = {"method": method, "properties": stated, "numinstreams": 1, "numoutstreams": 1}
-    assert seven_zip._bounded(coder, 1000)["properties"] == kept
+    assert seven_zip._limit_dictionary(coder, 1000)["properties"] == kept
 
 
 def test_without_its_extra_a_7z_archive_is_one_problem(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,9 +11,9 @@ from cinnabar.extraction.documents.content import builder as building
 from cinnabar.extraction.documents.content import inner_files as contents
 from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean, word_bounds
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import part_text
-from cinnabar.extraction.documents.processes.wire import HEADER, BadFrame, lengths, pack, unpack
+from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.processes.frames import HEADER, BadFrame, lengths, pack, unpack
 from cinnabar.schemas.errors import DocumentError
 
 
@@ -239,14 +239,14 @@ def test_a_document_of_very_many_parts_is_full(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_place_of_a_failed_content_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(reading: Reading, _: bytes) -> None:
+    def fail(reading: ParseContext, _: bytes) -> None:
         with part_text(reading) as text:
             text.line("kept", "row 1")
             raise DocumentError("broken", "in the middle")
 
     known = contents.content_format(b"a", "a.txt")
     monkeypatch.setattr(type(known), "reader", lambda _: fail)
-    reading = Reading()
+    reading = ParseContext()
     reading.builder.open("attachment")
     contents.add_content(reading, b"a", "a.txt")
     reading.builder.write(" next")

@@ -61,7 +61,7 @@ def test_a_damaged_line_among_the_headers_keeps_its_text() -> None:
 
 
 def test_mails_of_all_mailboxes_in_a_mail_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.extraction.documents.content.document_in_making.MAX_MAILS", 5)
+    monkeypatch.setattr("cinnabar.extraction.documents.content.parse_context.MAX_MAILS", 5)
     mail = attached(MBOX, "application/mbox", "1.mbox")
     for number in range(2, 5):
         mail.add_attachment(MBOX, maintype="application", subtype="mbox", filename=f"{number}.mbox")

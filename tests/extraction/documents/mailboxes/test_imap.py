@@ -14,7 +14,7 @@ from tests.support.imap_server import PASSWORD, Server, mail
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.apps.cli.main import run
-from cinnabar.extraction.documents.inputs import gather, located
+from cinnabar.extraction.documents.inputs import gather, parse_locations
 from cinnabar.extraction.documents.mailboxes.address import parse_address
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -49,7 +49,7 @@ def password(monkeypatch: pytest.MonkeyPatch) -> None:
 def opened(address: str, out: Path, batch: int = 16) -> Extraction:
     model = ReadingModel()
     source = ModelSource(model.fingerprint, lambda: model)
-    return begun_extraction(located([address]), SOURCE, out, source, RunOptions(workers=1, batch=batch))
+    return begun_extraction(parse_locations([address]), SOURCE, out, source, RunOptions(workers=1, batch=batch))
 
 
 def read(address: str, out: Path) -> Summary:
@@ -107,7 +107,7 @@ def test_the_password_appears_nowhere_in_the_results(server: Server, tmp_path: P
 def test_a_broken_connection_is_made_again(server: Server) -> None:
     server.renumber("Long", *map(mail, range(6)))
     with ExitStack() as connections:
-        items = gather(located([server.address("Long")]), None, connections)
+        items = gather(parse_locations([server.address("Long")]), None, connections)
         assert items[0].read() == mail(0)
         items[0].mailbox._connection.sock.shutdown(socket.SHUT_RDWR)
         assert items[1].read() == mail(1)
@@ -120,7 +120,7 @@ def test_a_broken_connection_is_made_again(server: Server) -> None:
 def test_a_mail_deleted_during_the_run_is_named_and_the_rest_stays(server: Server) -> None:
     server.renumber("Going", mail(1), mail(2))
     with ExitStack() as connections:
-        items = gather(located([server.address("Going")]), None, connections)
+        items = gather(parse_locations([server.address("Going")]), None, connections)
         with server.client() as client:
             client.select("Going")
             client.store("1", "+FLAGS", "\\Deleted")
@@ -141,7 +141,7 @@ def test_a_mailbox_with_a_non_ascii_name_is_found(server: Server) -> None:
     server.renumber('"Entw&APw-rfe &- mehr"', mail(1))
     with ExitStack() as connections:
         address = server.address("Entw%C3%BCrfe%20%26%20mehr")
-        assert [item.read() for item in gather(located([address]), None, connections)] == [mail(1)]
+        assert [item.read() for item in gather(parse_locations([address]), None, connections)] == [mail(1)]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_a_wrong_or_missing_password_is_an_error_that_does_not_show_it(
 
 def test_a_password_goes_to_one_server_only() -> None:
     with pytest.raises(UsageError, match="one user on one server"):
-        located(["imaps://a@one.example/INBOX", "imaps://a@two.example/INBOX"])
-    assert len(located(["imaps://a@one.example/INBOX", "imaps://a@one.example/Bills", "mails"])) == 3
+        parse_locations(["imaps://a@one.example/INBOX", "imaps://a@two.example/INBOX"])
+    assert len(parse_locations(["imaps://a@one.example/INBOX", "imaps://a@one.example/Bills", "mails"])) == 3
 
 

@@ -12,7 +12,7 @@ from tests.support import certificates, imap_server
 from tests.support.imap_server import PASSWORD, Encryption, Server, mail
 
 from cinnabar.apps.cli.main import run
-from cinnabar.extraction.documents.inputs import gather, located
+from cinnabar.extraction.documents.inputs import gather, parse_locations
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress, parse_address
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
 from cinnabar.schemas.errors import UsageError
@@ -46,7 +46,7 @@ def test_mails_are_read_encrypted_once_the_authority_is_trusted(
     server.deliver(mail(1), mail(2))
     trust(server, monkeypatch)
     with ExitStack() as connections:
-        items = gather(located([server.address()]), None, connections)
+        items = gather(parse_locations([server.address()]), None, connections)
         assert [item.read() for item in items] == [mail(1), mail(2)]
         assert isinstance(items[0].mailbox._connection.sock, ssl.SSLSocket)
 

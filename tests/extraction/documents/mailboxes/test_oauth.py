@@ -21,7 +21,7 @@ from tests.support.oauth_server import CLIENT, CODE, SCOPE, Authority
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.apps.cli.main import run
-from cinnabar.extraction.documents.inputs import gather, located
+from cinnabar.extraction.documents.inputs import gather, parse_locations
 from cinnabar.extraction.documents.mailboxes import oauth
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress, parse_address
 from cinnabar.extraction.documents.mailboxes.credential import Credential, KeptSecret, credential_of, kept_login
@@ -102,7 +102,7 @@ def test_after_a_login_by_code_runs_read_the_mailbox_without_a_password(
     assert f"the login is kept in {kept}" in out and not TOKEN.search(out + err)
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     with ExitStack() as connections:
-        items = gather(located([server.address("Daily")]), None, connections)
+        items = gather(parse_locations([server.address("Daily")]), None, connections)
         assert [item.read() for item in items] == [mail(1), mail(2)]
     # RFC 8628, 3.5: five seconds more from the first slow_down on.
     assert waits == [2, 2, 7, 7]
@@ -151,7 +151,7 @@ def test_a_token_that_expires_in_the_middle_of_a_run_is_renewed(
     authority.rotating = True
     assert log_in(server) == 0 and waits
     with ExitStack() as connections:
-        items = gather(located([server.address("Long")]), None, connections)
+        items = gather(parse_locations([server.address("Long")]), None, connections)
         assert items[0].read() == mail(0)
         for number in (1, 2):
             before = authority.given
@@ -168,7 +168,7 @@ def test_the_results_of_a_run_hold_no_token(
     assert log_in(server) == 0 and waits
     model, out = ReadingModel(), tmp_path / "out"
     source, schema = ModelSource(model.fingerprint, lambda: model), load_schema(SCHEMA)
-    where = located([server.address("Tables")])
+    where = parse_locations([server.address("Tables")])
     with begun_extraction(where, schema, out, source, RunOptions(workers=1, batch=1)) as extraction:
         for number in range(len(extraction.batches)):
             authority.expire()
@@ -185,7 +185,7 @@ def test_a_revoked_login_says_log_in_again_before_and_within_a_run(
     server.renumber("Revoked", mail(1), mail(2))
     assert log_in(server) == 0 and waits
     with ExitStack() as connections:
-        items = gather(located([server.address("Revoked")]), None, connections)
+        items = gather(parse_locations([server.address("Revoked")]), None, connections)
         authority.revoked = authority.echoing = True
         authority.expire()
         with pytest.raises(RunError, match=r"invalid_grant.*; log in again; run the same command again") as refused:
@@ -322,11 +322,11 @@ def test_an_authority_with_an_unknown_certificate_or_a_redirect_gets_no_second_t
 
     monkeypatch.setattr(Authority, "answer", answer)
     with pytest.raises(UsageError, match="no answer in JSON"):
-        oauth.refreshed(moved, login)
+        oauth.refresh_login(moved, login)
     assert paths == ["/moved"]
     monkeypatch.delenv("SSL_CERT_FILE")
     with pytest.raises(UsageError, match=r"CERTIFICATE_VERIFY_FAILED") as refused:
-        oauth.refreshed(moved, login)
+        oauth.refresh_login(moved, login)
     assert "hush" not in str(refused.value)
 
 

@@ -18,7 +18,7 @@ from tests.support.imap_server import mail as sent
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.request import Passage
-from cinnabar.extraction.documents.inputs import Location, located
+from cinnabar.extraction.documents.inputs import Location, parse_locations
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -77,7 +77,7 @@ def online(number: int) -> bytes:
 
 
 def read(location: str | Path, out: Path, source: SchemaSource = OLD) -> Summary:
-    return extract(located([str(location)]), source, out, model(), ONE)
+    return extract(parse_locations([str(location)]), source, out, model(), ONE)
 
 
 def fill(
@@ -170,7 +170,7 @@ def test_mails_of_a_renumbered_mailbox_are_found_by_their_bytes(
     server.renumber("Moved", *map(online, range(3)))
     read(server.address("Moved"), out)
     server.renumber("Moved", online(8), online(2), online(0))
-    moved = located([server.address("Moved")])
+    moved = parse_locations([server.address("Moved")])
     assert fill(out, others=moved) == (3, 2, 1)
     assert days(out) == [("N0", "mon0"), ("N1", None), ("N2", "mon2")]
     ((path, detail),) = lost(out)
@@ -180,7 +180,7 @@ def test_mails_of_a_renumbered_mailbox_are_found_by_their_bytes(
         client.delete("Moved")
     assert fill(out, Selection(source=server.address("Moved"))) == (1, 0, 1)
     server.renumber("Archive", online(1))
-    assert fill(out, others=located([server.address("Archive")])) == (1, 1, 0)
+    assert fill(out, others=parse_locations([server.address("Archive")])) == (1, 1, 0)
     assert days(out)[1] == ("N1", "mon1")
 
 
@@ -214,7 +214,7 @@ def test_an_unreachable_server_is_an_error_before_any_work_and_no_loss(
     monkeypatch.setenv("CINNABAR_IMAP_PASSWORD", PASSWORD)
     asked, real = [], ImapMailbox._log_in
     monkeypatch.setattr(ImapMailbox, "_log_in", lambda box, *rest: asked.append(box) or real(box, *rest))
-    with DocumentLookup(out, located([server.address("Away", host="localhost")])) as found:
+    with DocumentLookup(out, parse_locations([server.address("Away", host="localhost")])) as found:
         path = query(out, "select path from note").rows[0][0]
         assert found.find([path], "0" * 64, 5) is None and len(asked) == 1
     monkeypatch.delenv("CINNABAR_IMAP_PASSWORD")
@@ -255,14 +255,14 @@ def test_mails_in_quarantine_are_retried_at_their_present_place(server: Server, 
         key = folder.add(mail(5, nameless))
     server.renumber("Held", sent(6, nameless), sent(7, nameless))
     places = ["box.mbox", "maildir", server.address("Held")]
-    extract(located(places), schema(), out, model(), ONE)
+    extract(parse_locations(places), schema(), out, model(), ONE)
     assert len(held(out)) == 6
     with closing(mailbox.mbox("box.mbox")) as mbox:
         mbox.remove(0)
     Path("maildir", "new", key).rename(Path("maildir", "cur", f"{key}:2,S"))
     server.renumber("Held", sent(7, nameless))
 
-    found = retry(out, held(out), model(), others=located([server.address("Held")]))
+    found = retry(out, held(out), model(), others=parse_locations([server.address("Held")]))
     assert [(run.inputs, run.written, run.quarantined) for run in found.runs] == [(4, 0, 4)]
     assert sorted(path.rpartition("#")[0] or path[:4] for path in found.gone) == ["box.mbox", "imap"]
     assert len(held(out)) == 6 and verify(out).problems == []

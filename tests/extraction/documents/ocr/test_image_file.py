@@ -16,7 +16,7 @@ from PIL import Image
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import ParserSettings, parse
 from cinnabar.extraction.documents.ocr import image_file
-from cinnabar.extraction.documents.ocr.pictures import MAX_DECODED, decoded
+from cinnabar.extraction.documents.ocr.pictures import MAX_DECODED, decode_picture
 from cinnabar.schemas.errors import DocumentError
 
 # 64 x 48 white pixels.
@@ -84,7 +84,7 @@ def test_a_photograph_that_is_stored_on_its_side_has_the_size_that_is_seen() -> 
         data = encoded(kind, (300, 100), dpi=(72, 72), exif=exif)
         ((_, wide, high),) = sizes(parse(data, "a.jpg"))
         assert high == 3 * wide
-        pixels, scale, damaged = decoded(data)
+        pixels, scale, damaged = decode_picture(data)
         assert pixels.shape == (300, 100, 3) and (scale, damaged) == (1.0, False)
 
 
@@ -138,7 +138,7 @@ def test_too_many_pixels_are_refused_before_they_are_decoded() -> None:
     assert code_of(bomb(60_000, 60_000), "a.png") == "unpacked"
     assert code_of(bomb(MAX_DECODED + 1, 1), "a.png") == "unpacked"
     with pytest.raises(ValueError, match="100000000 are decoded"):
-        decoded(bomb(60_000, 60_000))
+        decode_picture(bomb(60_000, 60_000))
 
 
 def test_a_cut_off_image_is_shown_and_its_rest_is_grey() -> None:
@@ -149,10 +149,10 @@ def test_a_cut_off_image_is_shown_and_its_rest_is_grey() -> None:
     assert len(parse(half, "a.jpg").pictures) == 1
     noise.save(png := io.BytesIO(), "PNG")
     assert len(parse(png.getvalue()[:100_000], "a.png").pictures) == 1
-    assert decoded(png.getvalue()[:100_000])[2]
-    pixels, _, damaged = decoded(half)
+    assert decode_picture(png.getvalue()[:100_000])[2]
+    pixels, _, damaged = decode_picture(half)
     assert damaged and pixels.shape == (400, 400, 3)
-    assert not decoded(out.getvalue())[2]
+    assert not decode_picture(out.getvalue())[2]
 
 
 # A worker ignores Pillow's warnings.
@@ -200,7 +200,7 @@ def test_damaged_images_are_read_or_refused_with_a_code() -> None:
             continue
         for picture in document.pictures:
             with suppress(OSError, ValueError, SyntaxError):
-                assert decoded(picture.data)[0].shape[2] == 3
+                assert decode_picture(picture.data)[0].shape[2] == 3
     assert "broken" in codes and codes <= {"broken", "unpacked", "empty", "image_only", "unsupported"}
 
 
@@ -244,16 +244,16 @@ def test_pixels_of_every_kind_become_colours_on_white(mode: str) -> None:
     out = io.BytesIO()
     image = Image.new(mode, (20, 10), (0, 0, 0, 0) if mode == "RGBA" else 0)
     image.save(out, kind)
-    pixels, _, _ = decoded(out.getvalue())
+    pixels, _, _ = decode_picture(out.getvalue())
     assert pixels.shape == (10, 20, 3)
     assert pixels.max() == (255 if mode in ("RGBA", "LA", "CMYK") else 0)
 
 
 def test_large_images_are_decoded_smaller() -> None:
-    pixels, scale, _ = decoded(encoded("JPEG", (9600, 6400)))
+    pixels, scale, _ = decode_picture(encoded("JPEG", (9600, 6400)))
     assert pixels.shape == (3200, 4800, 3) and scale == 0.5
     # A strip keeps its width.
-    pixels, scale, _ = decoded(encoded("PNG", (400, 20_000), "L"))
+    pixels, scale, _ = decode_picture(encoded("PNG", (400, 20_000), "L"))
     assert pixels.shape == (20_000, 400, 3) and scale == 1.0
 
 
@@ -266,4 +266,4 @@ def test_heic_is_read_where_its_decoder_is_installed(monkeypatch: pytest.MonkeyP
     pytest.importorskip("pi_heif")
     found = parse(HEIC, "a.jpg")
     assert found.media_type == "image/heic" and len(found.pictures) == 1
-    assert decoded(found.pictures[0].data)[0].shape[:2] == (48, 64)
+    assert decode_picture(found.pictures[0].data)[0].shape[:2] == (48, 64)

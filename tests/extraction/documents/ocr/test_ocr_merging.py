@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import Document, Fact, Picture
 from cinnabar.extraction.documents.ocr import merging
-from cinnabar.extraction.documents.ocr.merging import merged
+from cinnabar.extraction.documents.ocr.merging import merge_pages
 from cinnabar.extraction.documents.ocr.page_text import PageText, page_text
-from cinnabar.extraction.documents.processes.wire import pack, unpack
+from cinnabar.extraction.documents.processes.frames import pack, unpack
 
 
 def page(text: str, sure: float = 0.5) -> PageText:
@@ -65,7 +65,7 @@ def held(document: Document) -> None:
 
 def test_each_page_gets_its_words_and_all_that_follows_moves() -> None:
     before = mail_with_a_scan()
-    found = merged(before, [(before.pictures[0], page("total 5\nEUR")), (before.pictures[1], page("paid", 0.25))])
+    found = merge_pages(before, [(before.pictures[0], page("total 5\nEUR")), (before.pictures[1], page("paid", 0.25))])
     held(found)
     assert found.text == "From: a@b.example\n\ntotal 5\nEUR\n\nprinted here\n\npaid\n\nthe end"
     kinds = [(part.kind, found.text[part.start : part.end]) for part in found.parts]
@@ -102,7 +102,7 @@ def test_a_part_with_words_gets_those_of_its_pictures_behind_them() -> None:
     builder.write("after")
     builder.close()
     document = builder.build(b"x", "a", "text/plain")
-    found = merged(document, [(one, page(one.data.decode())) for one in document.pictures])
+    found = merge_pages(document, [(one, page(one.data.decode())) for one in document.pictures])
     held(found)
     assert found.text == "printed\n\none\n\ntwo\n\nafter"
     assert [found.text[p.start : p.end] for p in found.parts] == ["printed\n\none\n\ntwo", "after"]
@@ -110,7 +110,7 @@ def test_a_part_with_words_gets_those_of_its_pictures_behind_them() -> None:
 
 def test_a_picture_without_words_changes_nothing() -> None:
     document = mail_with_a_scan()
-    found = merged(document, [(document.pictures[0], page_text([]))])
+    found = merge_pages(document, [(document.pictures[0], page_text([]))])
     assert found.text == document.text and found.parts == document.parts and found.flags == ()
 
 
@@ -120,14 +120,16 @@ def test_a_picture_of_a_part_without_a_page_has_words_without_boxes() -> None:
     builder.show(b"one")
     builder.close()
     document = builder.build(b"x", "a", "text/plain")
-    found = merged(document, [(document.pictures[0], page("one"))])
+    found = merge_pages(document, [(document.pictures[0], page("one"))])
     assert np.isnan(found.words.box).all()
 
 
 def test_pages_beyond_the_limit_of_characters_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     document = mail_with_a_scan()
     monkeypatch.setattr(merging, "MAX_CHARACTERS", len(document.text) + 10)
-    found = merged(document, [(document.pictures[0], page("too long for it")), (document.pictures[1], page("fits"))])
+    found = merge_pages(
+        document, [(document.pictures[0], page("too long for it")), (document.pictures[1], page("fits"))]
+    )
     held(found)
     assert "fits" in found.text and "long" not in found.text
     assert found.flags == ("ocr", "truncated")
@@ -157,7 +159,7 @@ def test_no_word_is_lost_and_each_lies_in_its_part(document: Document, data: st.
         return picture, page(f"<{number}> {text}".strip()) if text else page_text([])
 
     read = [drawn(number, picture) for number, picture in enumerate(document.pictures)]
-    found = merged(document, read)
+    found = merge_pages(document, read)
     held(found)
     assert sorted(found.text.split()) == sorted([*document.text.split(), *(w for _, p in read for w in p.text)])
     for picture, one in read:
@@ -175,5 +177,5 @@ def test_a_word_that_ocr_read_is_never_certain() -> None:
     builder.show(b"picture")
     builder.close()
     document = builder.build(b"x", "a.pdf", "application/pdf")
-    sure = merged(document, [(document.pictures[0], page("sure", 1.0))]).words.sure
+    sure = merge_pages(document, [(document.pictures[0], page("sure", 1.0))]).words.sure
     assert sure is not None and sure[0] == 1.0 and 0.999 < sure[1] < 1.0

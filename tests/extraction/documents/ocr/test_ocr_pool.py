@@ -90,7 +90,7 @@ def scan(*orders: str, printed: str = "") -> Document:
 
 
 def filled(pool: OcrPool, *orders: str, printed: str = "") -> Document:
-    found = pool.filled(scan(*orders, printed=printed))
+    found = pool.fill(scan(*orders, printed=printed))
     assert isinstance(found, Document), found
     return found
 
@@ -136,7 +136,7 @@ def test_processes_start_with_the_first_picture_stay_warm_and_are_replaced(
     monkeypatch.setattr(pools, "_RESTART_AFTER", 2)
     pool = made()
     document = DocumentBuilder().build(b"", "a", "b")
-    assert pool.filled(document) is document and not pool._pool._alive
+    assert pool.fill(document) is document and not pool._pool._alive
     words = filled(pool, "who 1", "who 2", "who 3").text.split()
     pool.close()
     assert words[1::3] == ["1", "2", "1"] and words[0] == words[3] != words[6]
@@ -166,7 +166,7 @@ def test_a_document_without_a_word_is_refused_and_told_why(made: Made) -> None:
         (["cut", "raise", "hang"], "OCR found no text in 3 images: 1 damaged, 1 too slow, 1 failed for another reason"),
     ):
         pool = made(time_limit=3.0)
-        found = pool.filled(scan(*orders))
+        found = pool.fill(scan(*orders))
         pool.close()
         assert isinstance(found, DocumentError) and (found.code, found.detail) == ("image_only", reason)
 
@@ -181,14 +181,14 @@ def test_never_leaves_pages_empty(made: Made) -> None:
     pool = made(settings=ParserSettings(ocr="never"))
     found = filled(pool, "say one", printed="printed")
     assert (found.text, found.flags, found.pictures) == ("printed\n\n", ("no_text_pages",), ())
-    only = pool.filled(scan("say one"))
+    only = pool.fill(scan("say one"))
     assert isinstance(only, DocumentError) and only.code == "image_only" and "--ocr auto" in only.detail
 
 
 def test_without_the_extra_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cinnabar.schemas.extras.find_spec", lambda _: None)
     pool = OcrPool(1, ParserSettings())
-    found = pool.filled(scan("say one"))
+    found = pool.fill(scan("say one"))
     assert isinstance(found, DocumentError) and found.code == "image_only"
     assert 'pip install "cinnabar-extract[ocr]"' in found.detail
     assert filled(pool, "say one", printed="printed").flags == ("no_text_pages",)
@@ -199,7 +199,7 @@ def test_more_pictures_than_the_limit_are_left_out(made: Made, monkeypatch: pyte
     pool = made()
     found = filled(pool, "say one", "say two", "say three")
     assert found.text == "one\n\ntwo" and found.flags == ("no_text_pages", "ocr", "ocr_limit")
-    none = pool.filled(scan("say", "say ", "say three"))
+    none = pool.fill(scan("say", "say ", "say three"))
     pool.close()
     reason = "OCR found no text in 3 images: 1 beyond the limit of a document"
     assert isinstance(none, DocumentError) and none.detail == reason
@@ -266,7 +266,7 @@ def test_leaving_the_pool_ends_running_processes(made: Made) -> None:
     import threading
 
     pool = made(time_limit=60)
-    waiting = threading.Thread(target=lambda: pool.filled(scan("hang")))
+    waiting = threading.Thread(target=lambda: pool.fill(scan("hang")))
     waiting.start()
     time.sleep(1.5)
     started = time.monotonic()
@@ -278,7 +278,7 @@ def test_leaving_the_pool_ends_running_processes(made: Made) -> None:
 def test_a_reader_that_does_not_start_is_an_error_of_the_run() -> None:
     pool = OcrPool(1, ParserSettings(), reader="no_such_module:Reader")
     with pytest.raises(RunError, match="OCR process does not start"):
-        pool.filled(scan("say one"))
+        pool.fill(scan("say one"))
     pool.close()
 
 
@@ -296,8 +296,8 @@ def test_documents_leave_the_parser_pool_with_the_words_of_their_pictures(
         "        words = 'Guten Morgen liebe Nachbarn'.split()\n"
         "        return page_text([(word, ' ' * bool(n), (0, 0, 9, 9), .9) for n, word in enumerate(words)])\n"
     )
-    monkeypatch.setattr(OcrEngine, "dotted", "mock_any_reader:Reader")
-    monkeypatch.setattr(OcrEngine, "missing", lambda _: "")
+    monkeypatch.setattr(OcrEngine, "reader_name", "mock_any_reader:Reader")
+    monkeypatch.setattr(OcrEngine, "setup_advice", lambda _: "")
     monkeypatch.setattr(OcrEngine, "fingerprint", lambda _: "mock")
     Image.new("L", (100, 60), 255).save(tmp_path / "a.png")
     with ParserPool(1, pages=PageStore(tmp_path / "pages")) as pool:

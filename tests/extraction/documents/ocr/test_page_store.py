@@ -35,7 +35,7 @@ def test_a_broken_file_counts_as_missing_and_is_replaced(tmp_path: Path) -> None
 
 
 def test_the_least_recently_read_pages_go_first(tmp_path: Path) -> None:
-    size = len(page().packed())
+    size = len(page().pack())
     store = PageStore(tmp_path, limit=4 * size)
     for number, document in enumerate(("a", "b", "c")):
         store.put(document, b"picture", "e", page())

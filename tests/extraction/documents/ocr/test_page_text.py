@@ -6,17 +6,17 @@ import numpy as np
 import orjson
 import pytest
 
-from cinnabar.extraction.documents.ocr.page_text import MAX_WORDS, page_text, unpacked
+from cinnabar.extraction.documents.ocr.page_text import MAX_WORDS, page_text, unpack_page
 
 GOOD: dict[str, Any] = {"text": ["a"], "gap": [""], "box": [[0, 0, 1, 1]], "sure": [0.5], "damaged": False}
 
 
 def test_a_page_comes_out_as_it_went_in() -> None:
     page = page_text([("Total", "", (1, 2, 30.5, 12), 0.75), ("5,00", "\n  ", (40, 2, 50, 12), 1.0)], damaged=True)
-    found = unpacked(page.packed())
+    found = unpack_page(page.pack())
     assert (found.text, found.gap, found.damaged) == (page.text, page.gap, True)
     assert np.array_equal(found.box, page.box) and np.array_equal(found.sure, page.sure)
-    assert unpacked(page_text([]).packed()).text == ()
+    assert unpack_page(page_text([]).pack()).text == ()
 
 
 @pytest.mark.parametrize(
@@ -42,12 +42,12 @@ def test_a_page_comes_out_as_it_went_in() -> None:
 )
 def test_what_no_correct_process_writes_is_refused(wrong: dict[str, Any]) -> None:
     data = orjson.dumps(GOOD | wrong) if wrong != {"text": ["\ud800"]} else b'{"text": ["\\ud800"]}'
-    assert unpacked(orjson.dumps(GOOD)).text == ("a",)
+    assert unpack_page(orjson.dumps(GOOD)).text == ("a",)
     with pytest.raises(ValueError):
-        unpacked(data)
+        unpack_page(data)
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b"5", b"\xff", b'{"text": 5}'])
 def test_other_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(ValueError):
-        unpacked(data)
+        unpack_page(data)

@@ -17,7 +17,14 @@ from PIL import Image, ImageDraw, ImageFont
 from cinnabar.extraction.documents.ocr.detector import LineDetector
 from cinnabar.extraction.documents.ocr.page_text import PageText, page_text
 from cinnabar.extraction.documents.ocr.rapid import RapidReader
-from cinnabar.extraction.documents.ocr.text_lines import TextLine, aligned, corners, page_angle, rotated, strip
+from cinnabar.extraction.documents.ocr.text_lines import (
+    TextLine,
+    align_lines,
+    corners,
+    page_angle,
+    rotate_points,
+    strip,
+)
 
 LINES = ["Delivery note 4711", "Pears      12.50", "Please pay now"]
 
@@ -84,7 +91,7 @@ def test_the_angle_of_a_page_is_that_of_most_of_its_text() -> None:
 
 
 def test_short_words_are_read_along_the_page_and_long_lines_as_they_lie() -> None:
-    short, across, along, back = aligned([line(90, 12), line(90, 80), line(2, 80), line(178, 80)], 1.0)
+    short, across, along, back = align_lines([line(90, 12), line(90, 80), line(2, 80), line(178, 80)], 1.0)
     assert (short.length, short.height, short.angle) == (10.0, 12, 0.0)
     assert across.angle == 90 and along.angle == 2
     assert back.angle == 358
@@ -95,7 +102,9 @@ def test_a_strip_is_upright_and_its_corners_are_where_it_was_cut(angle: float) -
     # The left half of the line is black, the right one white.
     whole = line(angle, 80, 20)
     page = np.full((100, 100, 3), 128, np.uint8)
-    inverse = rotated(np.stack(np.meshgrid(np.arange(100), np.arange(100)), axis=-1).reshape(-1, 2) - 50.0, -angle)
+    inverse = rotate_points(
+        np.stack(np.meshgrid(np.arange(100), np.arange(100)), axis=-1).reshape(-1, 2) - 50.0, -angle
+    )
     inside = (np.abs(inverse[:, 0]) < 42) & (np.abs(inverse[:, 1]) < 12)
     page.reshape(-1, 3)[inside] = np.where(inverse[inside, :1] < 0, 0, 255)
     cut = strip(page, whole, 10)

@@ -155,7 +155,7 @@ def test_careful_parsers_leave_files_closed() -> None:
 
 
 def test_files_of_a_bomb_are_counted_before_they_are_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.extraction.documents.content.document_in_making.MAX_UNPACKED", 100_000)
+    monkeypatch.setattr("cinnabar.extraction.documents.content.parse_context.MAX_UNPACKED", 100_000)
     bomb = with_files(page(), ("a.txt", b"a" * 80_000), ("b.txt", b"b" * 80_000))
     document = parse(bomb, "a.pdf", HIDDEN)
     assert "a" * 80_000 in document.text

@@ -123,7 +123,7 @@ def test_pages_after_half_of_the_time_are_plain_text_and_the_last_are_left_out(
     buffer = io.BytesIO()
     writer.write(buffer)
     shares = iter([0.1, 0.1, 0.2, 0.2, 0.6, 0.6, 0.7, 0.7, 0.8])
-    reading = "cinnabar.extraction.documents.content.document_in_making.Reading"
+    reading = "cinnabar.extraction.documents.content.parse_context.ParseContext"
     monkeypatch.setattr(f"{reading}.is_late", lambda _, share: next(shares) > share)
     document = parse(buffer.getvalue(), "a.pdf")
     assert document.flags == ("slow_pages",)

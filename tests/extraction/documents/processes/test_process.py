@@ -14,7 +14,7 @@ import pytest
 from tests.support.worker_modules import importable
 
 from cinnabar.apps.server.schema_cache import SchemaLanes
-from cinnabar.engine.models.language.rendering import rendered
+from cinnabar.engine.models.language.rendering import render_template
 from cinnabar.extraction.documents.archives.archive_process import Unpacker
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.processes.process import WorkerProcess
@@ -64,7 +64,7 @@ def unpack(folder: Path) -> None:
 
 
 def render(folder: Path) -> None:
-    rendered(f"{{# {folder} #}}", {}, [], True)
+    render_template(f"{{# {folder} #}}", {}, [], True)
 
 
 def compile_one(_: Path) -> None:

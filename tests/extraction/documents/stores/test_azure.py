@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cinnabar.extraction.documents.inputs import Input, examine, gather, located
+from cinnabar.extraction.documents.inputs import Input, examine, gather, parse_locations
 from cinnabar.schemas.errors import UsageError
 
 #: AZURITE names the program `azurite-blob` if it is not on the path.
@@ -78,7 +78,7 @@ def _make_container(endpoint: str) -> None:
 
 
 def found(address: str, out: Path | None = None) -> list[Input]:
-    locations = located([address])
+    locations = parse_locations([address])
     with ExitStack() as connections:
         return [examine(item, locations) for item in gather(locations, out, connections)]
 

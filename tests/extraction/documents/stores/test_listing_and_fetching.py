@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cinnabar.extraction.documents.stores import ahead, backend
 from cinnabar.extraction.documents.stores.ahead import FetchAhead, KeptBytes
-from cinnabar.extraction.documents.stores.backend import Fault, Folder, StoredObject, listed
+from cinnabar.extraction.documents.stores.backend import Fault, Folder, StoredObject, list_objects
 from cinnabar.schemas.errors import RunError
 
 
@@ -64,18 +64,18 @@ def test_a_listing_that_breaks_off_neither_skips_nor_doubles(
     keys: list[str], breaks: list[int], in_order: bool
 ) -> None:
     store = Flaky(keys, breaks, in_order)
-    assert [one.key for one in listed(store, "s3://b", "")] == sorted(keys)
+    assert [one.key for one in list_objects(store, "s3://b", "")] == sorted(keys)
 
 
 def test_a_listing_in_order_goes_on_behind_its_last_key() -> None:
     store = Flaky([f"{n:02}" for n in range(10)], [3, 4], in_order=True)
-    assert len(listed(store, "s3://b", "")) == 10
+    assert len(list_objects(store, "s3://b", "")) == 10
     assert store.asked == ["", "03", "06"]
 
 
 def test_a_listing_that_only_breaks_off_ends_the_run() -> None:
     with pytest.raises(RunError, match="run the same command again"):
-        listed(Flaky(["a"], [0] * 100, in_order=True), "s3://b", "")
+        list_objects(Flaky(["a"], [0] * 100, in_order=True), "s3://b", "")
 
 
 def test_few_bytes_wait_and_all_objects_come(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from tests.support.store_servers import SECRET, Bucket
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.documents.content.inputs import content_of
 from cinnabar.extraction.documents.ingest import sandbox
-from cinnabar.extraction.documents.inputs import Input, examine, gather, located
+from cinnabar.extraction.documents.inputs import Input, examine, gather, parse_locations
 from cinnabar.extraction.documents.stores import backend
 from cinnabar.extraction.documents.stores.memory import FILE
 from cinnabar.extraction.documents.stores.store import StoreItem
@@ -78,7 +78,7 @@ def packed(**files: str) -> bytes:
 
 
 def found(*addresses: str, out: Path | None = None) -> list[Input]:
-    locations = located(addresses)
+    locations = parse_locations(addresses)
     with ExitStack() as connections:
         return [examine(item, locations) for item in gather(locations, out, connections)]
 
@@ -89,7 +89,7 @@ def paths(*addresses: str) -> list[str]:
 
 def extracted(out: Path, *addresses: str, options: RunOptions | None = None) -> Summary:
     with begun_extraction(
-        located(addresses), SOURCE, out, ModelSource("reading", ReadingModel), options or RunOptions(workers=1)
+        parse_locations(addresses), SOURCE, out, ModelSource("reading", ReadingModel), options or RunOptions(workers=1)
     ) as begun:
         return begun.work_through()
 
@@ -402,7 +402,7 @@ def test_stored_documents_are_found_again_by_their_addresses(bucket: Bucket, tmp
         assert lookup.find(["sftp://anna@elsewhere.example/x"], "0" * 64, None) is None
     bucket.put_at("in/moved.txt", note("A"))
     bucket.client.delete_object(Bucket="bucket", Key="in/a.txt")
-    with DocumentLookup(tmp_path / "out", located(["s3://bucket/in"])) as lookup:
+    with DocumentLookup(tmp_path / "out", parse_locations(["s3://bucket/in"])) as lookup:
         moved = lookup.find([stored[0][0]], stored[0][1], len(note("A")))
         assert isinstance(moved, StoreItem)
         assert moved.path == "s3://bucket/in/moved.txt"

@@ -14,7 +14,7 @@ from tests.support.begun_runs import backfill, begun_extraction
 from tests.support.reading_model import ReadingModel
 from tests.support.store_servers import SECRET, Sftp
 
-from cinnabar.extraction.documents.inputs import Input, examine, gather, located
+from cinnabar.extraction.documents.inputs import Input, examine, gather, parse_locations
 from cinnabar.extraction.documents.stores import backend
 from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.backfill.retrying import retry
@@ -51,7 +51,7 @@ def put(server: Sftp, path: str, text: str, modified: float = OLD) -> None:
 
 
 def found(address: str, out: Path | None = None) -> list[Input]:
-    locations = located([address])
+    locations = parse_locations([address])
     with ExitStack() as connections:
         return [examine(item, locations) for item in gather(locations, out, connections)]
 
@@ -125,7 +125,11 @@ def test_a_document_is_not_called_gone_if_its_server_was_not_asked(server: Sftp,
     put(server, "kept/a.txt", "name=A")
     put(server, "kept/b.txt", "nothing")
     schema = {"title": "note", "type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-    out, model, address = tmp_path / "out", ModelSource("reading", ReadingModel), located([server.address("kept")])
+    out, model, address = (
+        tmp_path / "out",
+        ModelSource("reading", ReadingModel),
+        parse_locations([server.address("kept")]),
+    )
     with begun_extraction(address, load_schema(schema), out, model) as begun:
         assert begun.work_through().written == 1
     unasked = "was not looked for: an SFTP server is asked only if --from names it"

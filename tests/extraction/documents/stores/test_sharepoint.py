@@ -10,7 +10,7 @@ import pytest
 from tests.support import store_servers
 from tests.support.store_servers import SECRET, Graph
 
-from cinnabar.extraction.documents.inputs import Input, examine, gather, located
+from cinnabar.extraction.documents.inputs import Input, examine, gather, parse_locations
 from cinnabar.extraction.documents.stores.endpoints import LOGIN, endpoint
 from cinnabar.schemas.errors import UsageError
 
@@ -27,7 +27,7 @@ def graph(monkeypatch: pytest.MonkeyPatch) -> Iterator[Graph]:
 
 
 def found(address: str, out: Path | None = None) -> list[Input]:
-    locations = located([address])
+    locations = parse_locations([address])
     with ExitStack() as connections:
         return [examine(item, locations) for item in gather(locations, out, connections)]
 

@@ -79,7 +79,7 @@ def test_the_second_reader_sees_no_trace_of_a_correction_or_of_confidence(
     audited: tuple[Review, Auditing],
 ) -> None:
     review, auditing = audited
-    at = auditing.following("Ada")["next"]
+    at = auditing.next_document("Ada")["next"]
     before = auditing.document(**at)
     state = review.state(**at)
     review.correct(**at, asked=[AskedChange("value", "/note", state["seen"]["/note"], '"new"')])
@@ -91,12 +91,12 @@ def test_the_second_reader_sees_no_trace_of_a_correction_or_of_confidence(
 
 def test_who_corrected_a_document_is_not_its_second_reader(audited: tuple[Review, Auditing]) -> None:
     review, auditing = audited
-    at = auditing.following("Bob")["next"]
+    at = auditing.next_document("Bob")["next"]
     review.correct(**at, asked=[AskedChange("accept", "/note", None)])
     settle(review)
-    assert auditing.following("Bob")["next"] != at and auditing.following("Bob")["left"] == 5
-    assert auditing.following("Ada")["next"] == at
-    assert auditing.following("")["next"] == at, "who is alone"
+    assert auditing.next_document("Bob")["next"] != at and auditing.next_document("Bob")["left"] == 5
+    assert auditing.next_document("Ada")["next"] == at
+    assert auditing.next_document("")["next"] == at, "who is alone"
     shown = auditing.document(**at)
     with pytest.raises(UsageError, match="another reader"):
         auditing.judge(**at, seen=shown["seen"], judged=verdicts(shown), who="Bob")
@@ -104,14 +104,14 @@ def test_who_corrected_a_document_is_not_its_second_reader(audited: tuple[Review
 
 def test_a_claimed_document_is_left_to_its_holder(audited: tuple[Review, Auditing]) -> None:
     _, auditing = audited
-    at = auditing.following("Ada")["next"]
+    at = auditing.next_document("Ada")["next"]
     taken = {(at["document"], at["schema"])}
-    assert auditing.following("Eve", taken)["next"] != at and auditing.following("Eve", taken)["left"] == 6
+    assert auditing.next_document("Eve", taken)["next"] != at and auditing.next_document("Eve", taken)["left"] == 6
 
 
 def test_a_verdict_is_stored_with_its_corrections_and_counts_once(audited: tuple[Review, Auditing]) -> None:
     review, auditing = audited
-    at = auditing.following("Ada")["next"]
+    at = auditing.next_document("Ada")["next"]
     shown = auditing.document(**at)
     judged = verdicts(shown, parcels="13", lines=None)
     auditing.judge(**at, seen=shown["seen"], judged=judged, who="Ada")
@@ -119,7 +119,7 @@ def test_a_verdict_is_stored_with_its_corrections_and_counts_once(audited: tuple
     with pytest.raises(UsageError, match="audited meanwhile"):
         auditing.judge(**at, seen=shown["seen"], judged=judged, who="Eve")
     settle(review)
-    assert auditing.following("Ada")["left"] == 5
+    assert auditing.next_document("Ada")["left"] == 5
     rows = query(review.out, "SELECT action, pointer, who, after FROM corrections ORDER BY identity").rows
     assert [row[:3] for row in rows] == [("value", "/parcels", "Ada"), ("audit", "", "Ada")]
     verdict = json.loads(rows[-1][3])
@@ -132,7 +132,7 @@ def test_a_verdict_is_stored_with_its_corrections_and_counts_once(audited: tuple
 
 def test_a_document_that_is_right_is_reviewed_thereby(audited: tuple[Review, Auditing]) -> None:
     review, auditing = audited
-    at = auditing.following("Ada")["next"]
+    at = auditing.next_document("Ada")["next"]
     shown = auditing.document(**at)
     auditing.judge(**at, seen=shown["seen"], judged=verdicts(shown), who="Ada")
     state = review.state(**at)
@@ -143,17 +143,17 @@ def test_a_document_that_is_right_is_reviewed_thereby(audited: tuple[Review, Aud
 
 def test_a_record_that_changed_meanwhile_is_judged_again(audited: tuple[Review, Auditing]) -> None:
     review, auditing = audited
-    at = auditing.following("Ada")["next"]
+    at = auditing.next_document("Ada")["next"]
     shown = auditing.document(**at)
     review.correct(**at, asked=[AskedChange("value", "/note", None, '"late"')])
     with pytest.raises(Overtaken):
         auditing.judge(**at, seen=shown["seen"], judged=verdicts(shown), who="Ada")
-    assert auditing.following("Ada")["left"] == 6
+    assert auditing.next_document("Ada")["left"] == 6
 
 
 def test_an_audit_without_a_verdict_on_each_place_is_refused(audited: tuple[Review, Auditing]) -> None:
     _, auditing = audited
-    at = auditing.following("Ada")["next"]
+    at = auditing.next_document("Ada")["next"]
     shown = auditing.document(**at)
     judged = verdicts(shown)
     for some in (judged[1:], [*judged, judged[0]], [replace(judged[0], pointer="/other"), *judged[1:]], []):
@@ -164,7 +164,7 @@ def test_an_audit_without_a_verdict_on_each_place_is_refused(audited: tuple[Revi
 def test_a_document_that_nobody_drew_is_not_shown(tmp_path: Path) -> None:
     with Review(written(tmp_path, 2), "Bob") as review:
         auditing = Auditing(review)
-        assert auditing.following("Ada") == {"left": 0, "next": None}
+        assert auditing.next_document("Ada") == {"left": 0, "next": None}
         row = review.documents(review.sort(_everything()).name, 0, 1).rows[0]
         assert row is not None
         with pytest.raises(UsageError, match="not drawn"):
@@ -173,10 +173,10 @@ def test_a_document_that_nobody_drew_is_not_shown(tmp_path: Path) -> None:
 
 def test_the_report_of_the_run_has_the_figure(audited: tuple[Review, Auditing]) -> None:
     review, auditing = audited
-    run_id = review.state(**auditing.following("Ada")["next"])["run"]
+    run_id = review.state(**auditing.next_document("Ada")["next"])["run"]
     assert "Not audited yet: 6 of 6 written documents marked." in write_report(review.out, run_id).path.read_text()
     for _ in range(5):
-        at = auditing.following("Ada")["next"]
+        at = auditing.next_document("Ada")["next"]
         shown = auditing.document(**at)
         auditing.judge(**at, seen=shown["seen"], judged=verdicts(shown), who="Ada")
     page = write_report(review.out, run_id).path.read_text()

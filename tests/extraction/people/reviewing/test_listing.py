@@ -10,7 +10,7 @@ from tests.support.corrected_folder import digest_of, outcome_of, run
 from tests.support.reviewed_folder import written
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
-from cinnabar.extraction.corrections.journal import waiting
+from cinnabar.extraction.corrections.journal import waiting_corrections
 from cinnabar.extraction.people.reviewing import review as review_module
 from cinnabar.extraction.people.reviewing.review import Review
 from cinnabar.extraction.store.reading import query
@@ -56,12 +56,12 @@ def test_what_a_killed_process_left_waiting_is_committed_by_a_review_that_is_ope
 
     leave(1)
     with Review(out, "Bob"):
-        assert len(waiting(out)) == 1, "it looks after a second at the earliest"
-    assert waiting(out) == []
+        assert len(waiting_corrections(out)) == 1, "it looks after a second at the earliest"
+    assert waiting_corrections(out) == []
     monkeypatch.setattr(review_module, "_REFRESH", 0.02)
     with Review(out, "Bob"):
         leave(2)
         until = time.monotonic() + 30
-        while waiting(out) and time.monotonic() < until:
+        while waiting_corrections(out) and time.monotonic() < until:
             time.sleep(0.02)
-        assert waiting(out) == []
+        assert waiting_corrections(out) == []

@@ -149,7 +149,7 @@ def test_small_batches_are_merged_with_their_results(tmp_path: Path, monkeypatch
             info = DocumentInfo(digest, "text/plain", 1, 0, 1, 1)
             begun.commit_batch([Outcome(f"{number}.txt", "written", digest=digest, document=info, record=record)])
         begun.finish()
-        assert len(store.committed()) < FAN
+        assert len(store.commits()) < FAN
     found = query(out, "select check_name, holds, count(*) from checks group by all order by 1").rows
     assert found == [("adds_up", False, FAN + 2), ("positive", None, FAN + 2)]
     assert not verify(out).problems

@@ -27,7 +27,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Row, Scores
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.models.remote.serving import RemoteSettings
-from cinnabar.engine.replies.wire import Wire
+from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.request import Filled, Passage
 from cinnabar.extraction.documents.content.document import Document, Fact
 from cinnabar.extraction.documents.content.moments import moment
@@ -502,7 +502,7 @@ def test_a_list_without_values_is_not_asked_either() -> None:
     found = read(mail()).found
     assert isinstance(found, Document)
     facts = FactValues.of(found, bound_places(form))
-    wire = Wire(form, facts.known, facts.counted)
+    wire = Wire(form, facts.known, facts.counted_lists)
     assert wire.schema is not None and set(wire.schema["properties"]) == {"name"}
 
 

@@ -25,7 +25,7 @@ from cinnabar.extraction.documents.chunking import Chunk, chunks
 from cinnabar.extraction.documents.content.document import Document, Part, Words
 from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.reading.records.merging import _write, merge
-from cinnabar.extraction.reading.records.record_parts import part_of, surer
+from cinnabar.extraction.reading.records.record_parts import part_of, prefer_confident
 from cinnabar.schemas import compile_schema
 
 TEXT = {"type": ["string", "null"]}
@@ -173,7 +173,7 @@ def test_one_yes_makes_a_yes_and_a_no_has_its_lowest_confidence(
     before: tuple[str, float], after: tuple[str, float], stands: int
 ) -> None:
     leaves = [Leaf(text, sure, origin="chosen") for text, sure in (before, after)]
-    assert surer(*leaves) is leaves[stands]
+    assert prefer_confident(*leaves) is leaves[stands]
 
 
 def test_a_chosen_branch_is_as_sure_as_its_own_values() -> None:

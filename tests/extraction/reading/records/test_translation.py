@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from cinnabar.extraction.reading.records.translation import ECMA_PATTERN, rewritten, rust_pattern, translated
+from cinnabar.extraction.reading.records.translation import ECMA_PATTERN, rewritten, rust_pattern, translate
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.schemas.compiling.loading import SchemaSource
 from cinnabar.schemas.errors import SchemaError
@@ -97,7 +97,7 @@ def test_a_pattern_that_a_reference_names_keeps_its_name() -> None:
     ],
 )
 def test_patterns_that_both_engines_read_alike_stay_unchanged(pattern: str) -> None:
-    assert translated({"pattern": pattern}, nullable=False) == ({"pattern": pattern}, {pattern: pattern})
+    assert translate({"pattern": pattern}, nullable=False) == ({"pattern": pattern}, {pattern: pattern})
 
 
 def test_only_keywords_are_translated() -> None:
@@ -106,7 +106,7 @@ def test_only_keywords_are_translated() -> None:
         "enum": [{"pattern": r"\b"}],
         "default": {"pattern": r"\b"},
     }
-    found, patterns = translated(schema, nullable=False)
+    found, patterns = translate(schema, nullable=False)
     assert list(patterns.values()) == [r"\b"]
     part = found["properties"].pop("p")
     assert part["pattern"] in patterns
@@ -132,7 +132,7 @@ def test_only_patterns_that_the_validator_refuses_use_our_engine() -> None:
     own = [pattern for pattern, _, _ in READ_IN_TWO_WAYS if rust_pattern(pattern) is None]
     assert own == [pattern for pattern, _, _ in READ_IN_TWO_WAYS[-2:]]
     for pattern in own:
-        assert translated({"pattern": pattern}, nullable=False)[0] == {ECMA_PATTERN: pattern}
+        assert translate({"pattern": pattern}, nullable=False)[0] == {ECMA_PATTERN: pattern}
         with pytest.raises(ValueError, match="regex"):
             jsonschema_rs.validator_for({"pattern": pattern})
 
@@ -149,5 +149,5 @@ def test_each_subschema_is_translated_once_at_any_depth() -> None:
 @pytest.mark.parametrize("keyword", ["properties", "$defs", "dependencies", "dependentSchemas"])
 def test_a_property_named_like_a_keyword_is_a_schema(keyword: str) -> None:
     schema = {keyword: {"const": {"pattern": r"^\cJ"}, "pattern": {"pattern": r"^\cJ"}}}
-    rust, _ = translated(schema, nullable=False)
+    rust, _ = translate(schema, nullable=False)
     assert rust[keyword]["const"] == rust[keyword]["pattern"] != {"pattern": r"^\cJ"}

@@ -16,7 +16,7 @@ from cinnabar.extraction.reading.routing.kinds import kind_of
 from cinnabar.extraction.reading.routing.likeness import (
     PageVectors,
     RoutingFit,
-    differing,
+    differs_from_kinds,
     example_features,
     log_odds,
     probabilities,
@@ -113,7 +113,7 @@ def test_only_common_kinds_that_differ_from_a_kind_speak_against_it() -> None:
     alike = np.array([[0.8, 0.1, 0.2, 0.3]], np.float32)
     # The first common kind is this one in other words; against it the document would be of another kind.
     assert log_odds(own, common, alike, 99, fitted)[0] > 0 > log_odds(own, common, 0 * alike, 99, fitted)[0]
-    assert differing(np.full((1, 4), 0.9, np.float32)).all()  # no common kind differs: all of them count
+    assert differs_from_kinds(np.full((1, 4), 0.9, np.float32)).all()  # no common kind differs: all of them count
 
 
 def test_the_data_of_the_comparison_is_part_of_the_fingerprint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

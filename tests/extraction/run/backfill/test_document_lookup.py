@@ -20,7 +20,7 @@ from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.backfill.retrying import retry
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.quarantine import held
-from cinnabar.extraction.store.folders import FILE, KEPT, remember, remembered
+from cinnabar.extraction.store.folders import FILE, KEPT, known_folders, remember
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.errors import UsageError
@@ -149,13 +149,13 @@ def test_folders_are_remembered_once_latest_first_and_up_to_a_limit(tmp_path: Pa
         remember(tmp_path, folder)
     remember(tmp_path, folders[20])
     latest = [folders[20], *(folder for folder in reversed(folders) if folder != folders[20])]
-    assert remembered(tmp_path) == latest[:KEPT]
+    assert known_folders(tmp_path) == latest[:KEPT]
     (tmp_path / FILE).write_text("{half")
-    assert remembered(tmp_path) == []
+    assert known_folders(tmp_path) == []
     remember(tmp_path, folders[0])
-    assert remembered(tmp_path) == [folders[0]]
+    assert known_folders(tmp_path) == [folders[0]]
 
 
 def test_a_run_over_absolute_paths_alone_remembers_nothing(office: Path, tmp_path: Path) -> None:
     extract([office / "docs"], schema(), tmp_path / "out", model(), ONE)
-    assert remembered(tmp_path / "out") == [] and remembered(office / "out") == [office]
+    assert known_folders(tmp_path / "out") == [] and known_folders(office / "out") == [office]

@@ -29,14 +29,14 @@ from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource, model_source
 from cinnabar.extraction.reading.planned_models import Escalation
-from cinnabar.extraction.reading.progress import Silent
+from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.reading.routing.routing import Routing
 from cinnabar.extraction.run.batched_run import driver_of
 from cinnabar.extraction.run.cluster import connection, heartbeat
-from cinnabar.extraction.run.cluster.connection import Cluster, check_cluster, joined
+from cinnabar.extraction.run.cluster.connection import Cluster, check_cluster, join_cluster
 from cinnabar.extraction.run.cluster.heartbeat import Heartbeat
 from cinnabar.extraction.run.cluster.packing import letters, packed_assignment
-from cinnabar.extraction.run.cluster.placement import Seat, parser_machines, seats
+from cinnabar.extraction.run.cluster.placement import EngineSlot, parser_machines, seats
 from cinnabar.extraction.run.cluster.workers import Filling
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -88,7 +88,7 @@ def source(load: Any = Deadly, encodings: int = 0) -> ModelSource:
 def cluster() -> Iterator[Cluster]:
     """A cluster of two processors of this machine."""
     with ExitStack() as stack:
-        found = stack.enter_context(joined("local", Assignment(SOURCE, source()), processors=2))
+        found = stack.enter_context(join_cluster("local", Assignment(SOURCE, source()), processors=2))
         assert found is not None
         # The workers do not have the tests' own modules.
         for module in (reading_model, sys.modules[__name__]):
@@ -148,7 +148,7 @@ def gone(*names: str) -> bool:
     return not any(map(processes, names))
 
 
-class Killer(Silent):
+class Killer(NoProgress):
     """End one process of each kind during the run, one kind at each of the first commits."""
 
     kinds = ("processes.worker", "ray::Parsing", "ray::Filling")
@@ -232,7 +232,7 @@ def test_a_cluster_sends_each_document_to_the_schema_that_one_machine_chooses(
 def test_a_machine_that_chooses_schemas_or_reads_differently_is_refused() -> None:
     assignment = Assignment(KINDS[0], model_source(), RunOptions(), routing=Routing(tuple(KINDS)))
     sent, place = pickle.dumps(assignment), socket.gethostname()
-    assert assignment.agreed.split()[0] == replace(assignment, routing=None).agreed == assignment.fingerprint
+    assert assignment.shared_name.split()[0] == replace(assignment, routing=None).shared_name == assignment.fingerprint
     with pytest.raises(UsageError, match=rf"^{place}: .* chooses their schemas differently"):
         Filling(1).start(sent, f"{assignment.fingerprint} {'0' * 16}")
     with pytest.raises(UsageError, match=rf"^{place}: .* reads documents differently"):
@@ -263,7 +263,7 @@ def test_a_backfill_over_a_cluster_writes_the_same_rows_whichever_process_is_kil
     model = source(Keeping, encodings=1 << 20)
     for out, spread in (("alone", False), ("spread", True)):
         shutil.copytree(tmp_path / "before", tmp_path / out)
-        progress = killer if spread else Silent()
+        progress = killer if spread else NoProgress()
         (folder / "07.txt").write_text("name=N7\ntotal=7.50\n")
         with begun_backfill(SOURCE, tmp_path / out, model, None, options, progress) as begun:
             (folder / "07.txt").write_text("name=another\n")
@@ -314,17 +314,17 @@ def test_a_lost_cluster_is_one_line(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     felt = Heartbeat(cluster)
-    felt.feel()
+    felt.check()
     with socket.create_server(("127.0.0.1", 0)) as server:
         nowhere = server.getsockname()
     monkeypatch.setattr(felt, "_head", nowhere)
-    felt.feel()  # it may come back
+    felt.check()  # it may come back
     monkeypatch.setattr(heartbeat, "HEAD_GRACE", -1.0)
     with pytest.raises(RunError, match=r"the cluster is gone: its head has not answered .*refused.*again"):
-        felt.feel()
+        felt.check()
     monkeypatch.setattr(felt, "_here", nowhere)
     with pytest.raises(RunError, match="the cluster is gone: Ray has ended on this machine"):
-        felt.feel()
+        felt.check()
 
 
 def test_a_cluster_is_joined_by_its_address(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -390,16 +390,16 @@ def test_an_engine_has_a_gpu_or_a_processor_and_its_memory() -> None:
     gone, small = machine("gone", alive=False, CPU=64), machine("small", CPU=8, memory=float(2 << 30))
     all_of_them = [head, plain, both, gone, small]
     assert seats(all_of_them) == [
-        Seat("plain", 1),
-        Seat("both", 8, 1),
-        Seat("small", 4),
-        Seat("plain", 1),
-        Seat("both", 8, 1),
-        Seat("small", 4),
-        Seat("plain", 1),
+        EngineSlot("plain", 1),
+        EngineSlot("both", 8, 1),
+        EngineSlot("small", 4),
+        EngineSlot("plain", 1),
+        EngineSlot("both", 8, 1),
+        EngineSlot("small", 4),
+        EngineSlot("plain", 1),
     ]
-    assert seats(all_of_them, "cuda") == [Seat("both", 8, 1)] * 2
-    assert seats([both], "cpu") == [Seat("both", 1)] * 16
+    assert seats(all_of_them, "cuda") == [EngineSlot("both", 8, 1)] * 2
+    assert seats([both], "cpu") == [EngineSlot("both", 1)] * 16
     assert parser_machines(all_of_them) == ["plain", "both", "small"]
     with pytest.raises(UsageError, match="expected a machine that offers a GPU, got 2 without"):
         seats([head, plain], "cuda")
@@ -433,7 +433,7 @@ def test_a_users_pydantic_class_is_sent_to_the_workers(tmp_path: Path, monkeypat
 
 def test_an_assignment_is_sent_without_its_derived_objects() -> None:
     assignment = Assignment(SOURCE, model_source(), RunOptions(effort="high"))
-    assert assignment.compiled.form and assignment.validator
+    assert assignment.compiled_schema.form and assignment.validator
     there = pickle.loads(pickle.dumps(assignment))
     kept = {"source", "model", "options", "escalation", "routing", "examples", "sinks", "learned"}
     assert there == assignment and set(vars(there)) == kept

@@ -13,7 +13,7 @@ from tests.support.dying_model import DyingModel, missing
 
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelByName, ModelSource, model_source
-from cinnabar.extraction.reading.progress import Silent
+from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.engines.pool import engines_of
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -69,7 +69,7 @@ def folder(tmp_path: Path) -> Path:
     return docs
 
 
-class Order(Silent):
+class Order(NoProgress):
     """Notes the inputs of the outcomes as they are committed."""
 
     def __init__(self) -> None:

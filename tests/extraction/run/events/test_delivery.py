@@ -18,8 +18,8 @@ from tests.support.event_receivers import Hook, hook
 from tests.support.message_receivers import receiving
 
 from cinnabar.extraction.run.events import outbox
-from cinnabar.extraction.run.events.outbox import OUTBOX, deliver, put, waiting
-from cinnabar.extraction.run.events.receivers import check_addresses, message_of, shown, signature
+from cinnabar.extraction.run.events.outbox import OUTBOX, deliver, put, waiting_events
+from cinnabar.extraction.run.events.receivers import check_addresses, message_of, public_address, signature
 from cinnabar.extraction.run.events.run_events import Event
 from cinnabar.extraction.store.files import FolderLock
 from cinnabar.schemas.errors import UsageError
@@ -56,7 +56,7 @@ def test_an_event_is_a_cloud_event_signed_by_each_secret(tmp_path: Path, monkeyp
     signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
     digests = [base64.b64encode(hmac.new(k, signed, hashlib.sha256).digest()).decode() for k in keys]
     assert headers["webhook-signature"] == " ".join(f"v1,{one}" for one in digests)
-    assert waiting(tmp_path) == []
+    assert waiting_events(tmp_path) == []
 
 
 def test_the_signature_is_that_of_the_standards_own_example() -> None:
@@ -90,7 +90,7 @@ def test_a_refused_event_waits_for_the_next_run_and_later_ones_go_on(tmp_path: P
         put(tmp_path, [event("finished"), event("drift")], [there.url])
         (note,) = deliver(tmp_path, None, 5)
         assert there.kinds == ["drift"] and f"answered {status}" in note and there.asked == 2
-        assert [one.event["id"] for one in waiting(tmp_path)] == [f"{RUN}-finished"]
+        assert [one.event["id"] for one in waiting_events(tmp_path)] == [f"{RUN}-finished"]
         assert deliver(tmp_path, None, 5) == [] and there.kinds == ["drift", "finished"]
 
 
@@ -115,7 +115,7 @@ def test_a_receiver_that_never_answers_holds_a_run_for_a_bounded_time(tmp_path: 
         begun = time.monotonic()
         assert "no answer" in deliver(tmp_path, None, 0.5)[0]
         assert time.monotonic() - begun < 2
-    assert len(waiting(tmp_path)) == 1
+    assert len(waiting_events(tmp_path)) == 1
 
 
 def test_of_two_processes_one_delivers(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_every_event_arrives_once_and_in_order_whatever_a_receiver_answers(
 def test_an_event_that_waits_already_waits_once(tmp_path: Path) -> None:
     for _ in range(2):
         put(tmp_path, [event()], ["https://hooks.example.org/a", "https://hooks.example.org/a#failed"])
-    assert [one.address for one in waiting(tmp_path)] == ["https://hooks.example.org/a"]
+    assert [one.address for one in waiting_events(tmp_path)] == ["https://hooks.example.org/a"]
 
 
 def test_a_mail_tells_the_event_and_has_an_id_that_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +189,7 @@ def test_a_wrong_setting_is_not_tried_again(
     put(tmp_path, [event("finished"), event("drift")], [address])
     begun = time.monotonic()
     (told,) = deliver(tmp_path, None, 30)
-    assert wrong in told and len(waiting(tmp_path)) == 2 and time.monotonic() - begun < 10
+    assert wrong in told and len(waiting_events(tmp_path)) == 2 and time.monotonic() - begun < 10
 
 
 def test_a_shorter_secret_than_the_standards_is_taken_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,10 +211,10 @@ def test_an_address_in_the_environment_is_stored_by_its_name(tmp_path: Path, mon
     with hook() as there:
         monkeypatch.setenv("OUR_HOOK", there.url)
         put(tmp_path, [event()], ["env:OUR_HOOK"])
-        assert there.url not in waiting(tmp_path)[0].path.read_text()
+        assert there.url not in waiting_events(tmp_path)[0].path.read_text()
         assert deliver(tmp_path, ["env:OUR_HOOK"], 5) == [] and there.kinds == ["finished"]
 
 
 def test_what_may_be_a_token_in_an_address_is_not_shown() -> None:
     addresses = ["https://me@hooks.example.org/T0/hidden?key=hidden#drift", "mailto:anna@example.org", "env:OUR_HOOK"]
-    assert [shown(one) for one in addresses] == ["https://hooks.example.org/…", *addresses[1:]]
+    assert [public_address(one) for one in addresses] == ["https://hooks.example.org/…", *addresses[1:]]

@@ -115,7 +115,7 @@ def test_a_receiver_that_is_down_does_not_change_the_run_and_only_a_run_that_nam
     ("where", "kinds"),
     [
         # Killed once the run's end is committed and before its events are on disk, and in the middle.
-        ("cinnabar.extraction.run.events.telling:TellingPromise.ended", ["finished"]),
+        ("cinnabar.extraction.run.events.telling:TellingPromise.on_runs_ended", ["finished"]),
         ("cinnabar.extraction.run.events.telling:TellingPromise._remove", ["finished"]),
         ("cinnabar.extraction.run.batched_run:BatchedRun.finish", ["failed"]),
         ("cinnabar.extraction.run.stored_run:Run.commit_batch", ["failed"]),
@@ -139,7 +139,7 @@ def test_the_command_lists_and_sends_what_waits_and_what_a_killed_run_left(
     docs, out = write(tmp_path / "docs", "Anna"), tmp_path / "out"
     down = Hook()
     down.stop()
-    killed_run(docs, out, down.url, "cinnabar.extraction.run.events.telling:TellingPromise.ended")
+    killed_run(docs, out, down.url, "cinnabar.extraction.run.events.telling:TellingPromise.on_runs_ended")
     listing = ["status", "events", "--out", str(out)]
     assert command([*listing, "--send"]) == 1
     assert "1 event waiting" in capsys.readouterr().out

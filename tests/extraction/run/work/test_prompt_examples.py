@@ -127,7 +127,7 @@ def test_engines_elsewhere_get_the_same_examples(checkpoint: Path, tmp_path: Pat
     assignment = Assignment(SOURCE, source, quick(own), escalation, None, found(quick(own), source))
     sent = pickle.loads(packed_assignment(assignment, pickle))
     shutil.rmtree(own)  # another machine has no such folder
-    assert sent.agreed == assignment.agreed != Assignment(SOURCE, source, quick(None), escalation).agreed
+    assert sent.shared_name == assignment.shared_name != Assignment(SOURCE, source, quick(None), escalation).shared_name
     job = sent.job()
     assert assignment.examples is not None and job.engine.examples == assignment.examples.examples
     assert alone or job.tier.filler.examples is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 import obstore
 import pytest
 
-from cinnabar.extraction.documents.inputs import located
+from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.store.sinks import object_store
 from cinnabar.extraction.store.sinks.addresses import check_apart, sink_of
 from cinnabar.schemas.errors import UsageError
@@ -22,7 +22,7 @@ def test_a_store_without_create_if_absent_is_refused(out: Path, tables: str, mon
 
 
 def test_a_sink_does_not_lie_where_documents_are_read(tables: str, tmp_path: Path) -> None:
-    inputs = located(["s3://bucket/inbox", "s3://other", str(tmp_path / "inbox")])
+    inputs = parse_locations(["s3://bucket/inbox", "s3://other", str(tmp_path / "inbox")])
     for place in ("s3://bucket/inbox", "s3://bucket/inbox/res", "s3://other/x"):
         with pytest.raises(UsageError, match=f"{re.escape(place)}: lies where documents are read"):
             check_apart([sink_of(f"delta+{place}")], inputs)

@@ -139,7 +139,7 @@ def test_unusual_columns_and_values_arrive(tmp_path: Path, address: str, workloa
     # PostgreSQL has other names for columns that are too long, or that every table of it has.
     assert differing(out, address, RENAMED) == ["odd", "odd_history"]
     text = next(iter(held_by(address)["odd"]))
-    fitting = {postgresql._fitting(name): name for name in ("xmin", "ü" * 40, "ü" * 40 + "!")}
+    fitting = {postgresql._fit_name(name): name for name in ("xmin", "ü" * 40, "ü" * 40 + "!")}
     assert len(fitting) == 3 and all(f'"{name}"' in text and len(name.encode()) <= 63 for name in fitting)
     assert differing(out, address, RENAMED | fitting) == []
 
@@ -177,7 +177,7 @@ def test_views_with_names_of_other_tables_arrive(tmp_path: Path, address: str, w
     bring(out, address)
     views, held = held_by_folder(out), held_by(address)
     if address.startswith("postgresql"):
-        held["cinnabar_sink"] = held.pop(postgresql._fitting("cinnabar_sink"))
+        held["cinnabar_sink"] = held.pop(postgresql._fit_name("cinnabar_sink"))
     assert held == views and held["cinnabar_new"].total() == 1
 
 
@@ -268,7 +268,7 @@ def test_an_error_of_delta_has_no_colours(out: Path, tables: str, monkeypatch: p
     def refused(_sink: Any, _out: Path) -> None:
         raise OSError("refused\n \x1b[31m↳\x1b[0m not allowed")
 
-    monkeypatch.setattr(delta.DeltaSink, "_synced", refused)
+    monkeypatch.setattr(delta.DeltaSink, "_sync_tables", refused)
     with pytest.raises(RunError, match=r"tables: refused ↳ not allowed$"):
         bring(out, tables)
 

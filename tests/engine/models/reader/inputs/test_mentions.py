@@ -54,7 +54,7 @@ def test_other_slots_take_what_they_took() -> None:
 
 def typed(schema: Any, text: str) -> list[bytes]:
     (slot,) = compile_schema({"type": "object", "properties": {"value": schema}, "required": ["value"]}).form.slots
-    return list(dict.fromkeys(read for _, _, read in MentionReader(text).typed(slot)))
+    return list(dict.fromkeys(read for _, _, read in MentionReader(text).typed_mentions(slot)))
 
 
 @pytest.mark.parametrize(

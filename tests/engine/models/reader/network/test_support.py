@@ -8,7 +8,7 @@ from tests.support.tiny_network import form_of, passage_of, tiny_model, tiny_net
 from cinnabar.engine.models.reader.inputs.questions import Question, question_tensors
 from cinnabar.engine.models.reader.inputs.views import RowExtent
 from cinnabar.engine.models.reader.inputs.windows import sheet
-from cinnabar.engine.models.reader.network.support import BLOCK, SIGNS, covered, covering_pieces, support
+from cinnabar.engine.models.reader.network.support import BLOCK, SIGNS, covering_pieces, share_covered, support
 from cinnabar.engine.models.reader.scoring.choices import OptionLook, choice_windows, option_support
 
 FILLER = "the and of with for that this from have been " * 60
@@ -30,7 +30,7 @@ def _labels(*labels: str) -> torch.Tensor:
 
 def _most(text: str, *labels: str) -> list[float]:
     ids = _ids(text)
-    (found,) = covered(_words(), _labels(*labels), ids[None], torch.ones(1, len(ids)) > 0)
+    (found,) = share_covered(_words(), _labels(*labels), ids[None], torch.ones(1, len(ids)) > 0)
     most: list[float] = found.amax(-1).tolist()
     return most
 
@@ -49,7 +49,7 @@ def test_words_far_from_each_other_do_not_cover_a_statement_together() -> None:
 def test_words_outside_of_the_stretch_do_not_count() -> None:
     ids = _ids("cancel transfer and then lost luggage")
     where = torch.arange(len(ids)) > 2
-    (found,) = covered(_words(), _labels("cancel transfer", "lost luggage"), ids[None], where[None])
+    (found,) = share_covered(_words(), _labels("cancel transfer", "lost luggage"), ids[None], where[None])
     cancel, lost = found.amax(-1).tolist()
     assert cancel < 0.1 and lost > 0.99
 

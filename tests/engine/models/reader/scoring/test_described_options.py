@@ -20,7 +20,12 @@ from cinnabar.engine.models.reader.inputs.sentence_passages import MOST, passage
 from cinnabar.engine.models.reader.memory.passage import Compared
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
-from cinnabar.engine.models.reader.scoring.described_options import OptionComparer, familiarity, option_texts, weighed
+from cinnabar.engine.models.reader.scoring.described_options import (
+    OptionComparer,
+    familiarity,
+    option_texts,
+    weigh_options,
+)
 from cinnabar.engine.models.sentences.encoder import Vectors
 from cinnabar.engine.request import Filled, Request
 from cinnabar.schemas import compile_schema
@@ -116,7 +121,7 @@ def test_a_clear_meaning_makes_absence_less_likely() -> None:
     config = DEFAULT_PRIORS.described_options
     flat, clear = (Compared([top, 0.1, 0.1], [(0, 1)] * 3, []) for top in (0.1, 0.6))
     logs, unprinted = [-1.1, -1.1, -1.1], [False] * 3
-    (before, _), (after, options) = (weighed(1.0, logs, one, unprinted, config) for one in (flat, clear))
+    (before, _), (after, options) = (weigh_options(1.0, logs, one, unprinted, config) for one in (flat, clear))
     assert after < before and options.index(max(options)) == 0
     assert sum(np.exp(options)) == pytest.approx(1.0)
 
@@ -128,14 +133,14 @@ def test_the_probabilities_of_options_sum_to_one(seed: int) -> None:
     compared = Compared(draw.uniform(-1, 1, count).tolist(), [(0, 1)] * count, [])
     logs = np.log(draw.dirichlet(np.full(count, 0.2)) + 1e-30).tolist()
     marks = (draw.random(count) < 0.2).tolist()
-    absent, options = weighed(float(draw.normal(0, 5)), logs, compared, marks, DEFAULT_PRIORS.described_options)
+    absent, options = weigh_options(float(draw.normal(0, 5)), logs, compared, marks, DEFAULT_PRIORS.described_options)
     assert sum(np.exp(options)) == pytest.approx(1.0) and np.isfinite(absent)
 
 
 def test_the_reader_s_absence_counts_only_above_even_odds() -> None:
     config = DEFAULT_PRIORS.described_options
     compared = Compared([0.3, 0.1, 0.1], [(0, 1)] * 3, [])
-    absent = [weighed(at, [-1.1] * 3, compared, [False] * 3, config)[0] for at in (-9.0, -1.0, 2.0)]
+    absent = [weigh_options(at, [-1.1] * 3, compared, [False] * 3, config)[0] for at in (-9.0, -1.0, 2.0)]
     assert absent[0] == absent[1] and absent[2] == pytest.approx(absent[1] + 2 * config.absent)
 
 

@@ -5,7 +5,7 @@ from cinnabar.engine.models.reader.scoring.rows import (
     Beginning,
     doubtful_beginnings,
     fields_within,
-    nested,
+    nest_rows,
     sure_beginnings,
 )
 from cinnabar.schemas import compile_schema
@@ -66,7 +66,7 @@ def test_an_inner_item_lies_in_the_last_outer_one_before_it() -> None:
     places = [[], []]
     places[outer] = [(10, 0.9), (50, 0.9)]
     places[1 - outer] = [(5, 0.9), (20, 0.9), (60, 0.9)]
-    rows = nested(form, places)
+    rows = nest_rows(form, places)
     assert [(r.array == outer, r.parent, r.anchor) for r in rows] == [
         (True, -1, 10),
         (True, -1, 50),

@@ -68,9 +68,9 @@ def test_only_mentions_at_pointed_places_are_read(monkeypatch: pytest.MonkeyPatc
 def test_a_sign_before_the_pointed_place_belongs_to_the_mention() -> None:
     numbers = MentionReader("credit (12.50) or -7")
     slot = slot_of(type="number")
-    assert numbers.starting(slot, 8) and numbers.starting(slot, 8) == numbers.starting(slot, 7)
-    assert numbers.starting(slot, 19) == numbers.starting(slot, 18) == [(18, 20, b"-7")]
-    assert not numbers.starting(slot, 2)
+    assert numbers.mentions_at(slot, 8) and numbers.mentions_at(slot, 8) == numbers.mentions_at(slot, 7)
+    assert numbers.mentions_at(slot, 19) == numbers.mentions_at(slot, 18) == [(18, 20, b"-7")]
+    assert not numbers.mentions_at(slot, 2)
 
 
 def test_spans_with_the_same_reading_are_one_candidate_with_the_sum_of_their_probabilities() -> None:

@@ -18,7 +18,7 @@ from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.models.reader.memory.late_states import LateStates
 from cinnabar.engine.models.reader.priors.config import TableConfig
-from cinnabar.engine.models.reader.tables.binding import balanced, bind
+from cinnabar.engine.models.reader.tables.binding import balance, bind
 from cinnabar.engine.models.reader.tables.carried import filled_down
 from cinnabar.engine.models.reader.tables.columns import Signs
 from cinnabar.engine.models.reader.tables.lists import _is_running_text
@@ -49,7 +49,7 @@ def listed(headings: bool) -> str:
 
 @given(arrays(np.float64, (4, 6), elements=st.floats(0.01, 1.0)))
 def test_each_field_has_one_column_or_none_and_each_column_one_field_at_most(shares: Any) -> None:
-    whole = balanced(shares)
+    whole = balance(shares)
     assert np.allclose(whole.sum(1), 1.0) and (whole[:, :-1].sum(0) < 1.05).all()
     none, no = np.zeros((4, 5)), np.zeros(5, bool)
     signs = Signs(shares, shares[:, :-1], shares[:, :-1], none, no, none, none, np.ones(4, bool), no, np.zeros((4, 6)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cinnabar.engine.models.reader.memory.passage import BoundRow
-from cinnabar.engine.models.reader.tables.joined import grouped, joined
+from cinnabar.engine.models.reader.tables.joined import group_rows, join_tables
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Slot
 
@@ -35,34 +35,36 @@ def test_a_table_with_known_keys_adds_its_fields_to_the_rows() -> None:
         8: row(code="K1", name="Anna", price="10"),
         9: row(code="K2", name="Carl", price="20"),
     }
-    found = joined(first, second, slots_of(), TEXT)
+    found = join_tables(first, second, slots_of(), TEXT)
     # Where both tell a value that of the first table stays.
     assert texts(found) == [["K1", "Anna", "10"], ["K2", "Ben", "20"], ["K3", "Carl", "30"]]
 
 
 def test_a_table_with_other_things_adds_rows() -> None:
     first, second = {0: row(code="K1", name="Anna"), 1: row(code="K2", name="Ben")}, {5: row(code="K3", name="Carl")}
-    assert [own[0] for own in texts(joined(first, second, slots_of(), TEXT))] == ["K1", "K2", "K3"]
+    assert [own[0] for own in texts(join_tables(first, second, slots_of(), TEXT))] == ["K1", "K2", "K3"]
 
 
 def test_tables_that_number_their_rows_alike_are_not_joined() -> None:
     first = {0: row(code="K1", name="Anna"), 1: row(code="K2", name="Ben"), 2: row(code="K3", name="Carl")}
     second = {7: row(code="K1", name="Carl"), 8: row(code="K2", name="Anna"), 9: row(code="K3", name="Ben")}
-    assert len(joined(first, second, slots_of(), TEXT)) == 6
+    assert len(join_tables(first, second, slots_of(), TEXT)) == 6
     # Nor is one that only says the same again.
-    assert len(joined(first, {at + 7: own for at, own in first.items()}, slots_of(), TEXT)) == 6
+    assert len(join_tables(first, {at + 7: own for at, own in first.items()}, slots_of(), TEXT)) == 6
 
 
 def test_a_table_beside_the_list_adds_no_rows_of_things_that_the_list_has() -> None:
     first = {0: row(code="K1", name="Anna"), 1: row(code="K2", name="Ben")}
     second = {7: row(code="K2", name="Anna"), 8: row(code="K1", name="Carl")}
-    assert len(joined(first, second, slots_of(), TEXT)) == 4, "two months of the same people"
-    assert texts(joined(first, second, slots_of(), TEXT, {1})) == texts(first), "their names are those of other things"
+    assert len(join_tables(first, second, slots_of(), TEXT)) == 4, "two months of the same people"
+    assert texts(join_tables(first, second, slots_of(), TEXT, {1})) == texts(first), (
+        "their names are those of other things"
+    )
 
 
 def test_a_group_begins_where_the_values_around_its_rows_change() -> None:
     rows = {0: row(code="K1", name="Anna"), 3: row(code="K2", name="Anna"), 6: row(code="K3", name="Ben")}
     code, name, _ = slots_of()
-    assert [*grouped(rows, [name], TEXT)] == [0, 6]
-    assert grouped({0: row(code="K1")}, [name], TEXT) == {}
-    assert [*grouped(rows, [code], TEXT)] == [0, 3, 6]
+    assert [*group_rows(rows, [name], TEXT)] == [0, 6]
+    assert group_rows({0: row(code="K1")}, [name], TEXT) == {}
+    assert [*group_rows(rows, [code], TEXT)] == [0, 3, 6]

@@ -9,7 +9,7 @@ from cinnabar.engine.models.reader.inputs.questions import Question
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.tables.binding import bind
 from cinnabar.engine.models.reader.tables.columns import Signs
-from cinnabar.engine.models.reader.tables.namesakes import field_words, lowest_words, named, told_apart
+from cinnabar.engine.models.reader.tables.namesakes import distinct_heads, field_words, lowest_words, name_shares
 from cinnabar.engine.tables.table import Table, tables_of
 
 ROWS = "".join(f"K{at:02}   {20 + at}       {300 + 7 * at}      {at}.10\n" for at in range(1, 15))
@@ -30,7 +30,7 @@ def table_of(text: str) -> Table:
 
 @pytest.mark.parametrize(("head", "apart"), HEADS.items())
 def test_upper_words_that_may_be_those_of_a_group_tell_nothing(head: str, apart: list[str]) -> None:
-    assert told_apart(table_of(head + ROWS), head + ROWS) == apart
+    assert distinct_heads(table_of(head + ROWS), head + ROWS) == apart
 
 
 def test_the_words_beside_the_cells_are_a_columns_own() -> None:
@@ -38,7 +38,7 @@ def test_the_words_beside_the_cells_are_a_columns_own() -> None:
     text = "      Returned           Total\nPart  minimum  on hand   other\n" + ROWS
     lowest = lowest_words(table_of(text), text)
     assert lowest == ["Part", "minimum", "on hand", "other"]
-    assert named([field_words("/parts/*/total", Question("total", "Sum of the row"))], lowest).max() == 0
+    assert name_shares([field_words("/parts/*/total", Question("total", "Sum of the row"))], lowest).max() == 0
 
 
 @pytest.mark.parametrize("rows", [4, 6, 9])
@@ -52,7 +52,7 @@ def test_a_description_names_by_words_and_short_forms_but_not_by_what_it_is_not(
     heads = ["Min.", "On hand", "Tare", "Quantity", "Quantity max"]
     told = {"Quantity on hand, in stock": 1, "Minimum to keep": 0, "Weight, without tare, at minimum": 0, "Largest": 3}
     for note, column in told.items():
-        shares = named([field_words("/parts/*/quantity", Question("quantity", note))], heads)[0]
+        shares = name_shares([field_words("/parts/*/quantity", Question("quantity", note))], heads)[0]
         assert shares[column] == 1.0 and (shares == 1.0).sum() == (1 if column == 3 else 2), note
 
 

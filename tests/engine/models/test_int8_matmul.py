@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from cinnabar.engine.models.integer_products import (
-    IntegerLinear,
-    multiplies_integers,
+from cinnabar.engine.models.int8_matmul import (
+    Int8Linear,
     project,
+    supports_int8,
     with_integer_products,
 )
 
@@ -23,9 +23,9 @@ CPU = torch.device("cpu")
 
 @pytest.fixture
 def _asked_anew() -> Iterator[None]:
-    multiplies_integers.cache_clear()
+    supports_int8.cache_clear()
     yield
-    multiplies_integers.cache_clear()
+    supports_int8.cache_clear()
 
 
 def _linear(inputs: int, outputs: int, seed: int = 0, *, eight_bit: bool = False) -> nn.Linear:
@@ -56,31 +56,31 @@ def test_a_layer_in_integers_is_right_to_fifteen_bits(
 ) -> None:
     linear = _linear(inputs, 16, seed, eight_bit=eight_bit)
     x = torch.randn(rows, inputs) * size
-    assert _off(IntegerLinear(linear)(x), x, linear) < 2**-15
+    assert _off(Int8Linear(linear)(x), x, linear) < 2**-15
 
 
 def test_weights_of_eight_bits_need_one_part_and_others_two() -> None:
-    assert IntegerLinear(_linear(64, 16, eight_bit=True)).weight.shape == (64, 16)
-    assert IntegerLinear(_linear(64, 16)).weight.shape == (64, 32)
+    assert Int8Linear(_linear(64, 16, eight_bit=True)).weight.shape == (64, 16)
+    assert Int8Linear(_linear(64, 16)).weight.shape == (64, 32)
 
 
 @given(seed=st.integers(0, 99), rows=st.integers(2, 50), eight_bit=st.booleans())
 def test_the_output_of_a_row_depends_on_no_other_row(seed: int, rows: int, eight_bit: bool) -> None:
-    layer = IntegerLinear(_linear(384, 64, seed, eight_bit=eight_bit))
+    layer = Int8Linear(_linear(384, 64, seed, eight_bit=eight_bit))
     x = torch.randn(rows, 384)
     at = seed % rows
     assert torch.equal(layer(x)[at], layer(x[at : at + 1])[0])
 
 
 def test_layers_that_share_an_input_give_what_each_gives_alone() -> None:
-    layers = [IntegerLinear(_linear(64, 16, seed)) for seed in range(2)] + [_linear(64, 24)]
+    layers = [Int8Linear(_linear(64, 16, seed)) for seed in range(2)] + [_linear(64, 24)]
     x = torch.randn(3, 5, 64)
     for found, layer in zip(project(x, *layers), layers, strict=True):
         assert torch.equal(found, layer(x))
 
 
 def test_rows_of_zeros_and_no_rows_at_all_have_an_output() -> None:
-    layer = IntegerLinear(linear := _linear(64, 16))
+    layer = Int8Linear(linear := _linear(64, 16))
     assert torch.equal(layer(torch.zeros(2, 64)), linear.bias.expand(2, 16))
     assert layer(torch.zeros(0, 7, 64)).shape == (0, 7, 16)
 
@@ -88,15 +88,15 @@ def test_rows_of_zeros_and_no_rows_at_all_have_an_output() -> None:
 def test_what_is_no_number_stays_none() -> None:
     x = torch.zeros(2, 64)
     x[0, 3] = torch.nan
-    found = IntegerLinear(_linear(64, 16))(x)
+    found = Int8Linear(_linear(64, 16))(x)
     assert found[0].isnan().all() and found[1].isfinite().all()
 
 
 def test_a_module_in_integers_leaves_the_one_given_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.engine.models.integer_products.multiplies_integers", lambda _: True)
+    monkeypatch.setattr("cinnabar.engine.models.int8_matmul.supports_int8", lambda _: True)
     given_one = nn.Sequential(_linear(64, 16), nn.LayerNorm(16), nn.Sequential(_linear(16, 1)))
     found = with_integer_products(given_one)
-    assert isinstance(found[0], IntegerLinear) and type(given_one[0]) is nn.Linear
+    assert isinstance(found[0], Int8Linear) and type(given_one[0]) is nn.Linear
     # One output alone is no product of matrices that every device takes.
     assert found[1] is not None and type(found[2][0]) is nn.Linear
     x = torch.randn(4, 64)
@@ -111,15 +111,15 @@ def test_a_processor_whose_products_overflow_keeps_its_floats(
 
     monkeypatch.setattr(torch, "_int_mm", saturating)
     linear = nn.Sequential(_linear(64, 16))
-    assert not multiplies_integers(CPU)
+    assert not supports_int8(CPU)
     assert with_integer_products(linear) is linear
 
 
 def test_a_processor_with_slow_products_keeps_its_floats(monkeypatch: pytest.MonkeyPatch, _asked_anew: None) -> None:
     seconds = cycle([2.0, 1.0])
-    monkeypatch.setattr("cinnabar.engine.models.integer_products._seconds", lambda *_: next(seconds))
+    monkeypatch.setattr("cinnabar.engine.models.int8_matmul._seconds", lambda *_: next(seconds))
     monkeypatch.setattr(torch, "_int_mm", lambda a, b: (a.float() @ b.float()).int())
-    assert not multiplies_integers(CPU)
+    assert not supports_int8(CPU)
 
 
 def test_a_device_without_such_products_keeps_its_floats(monkeypatch: pytest.MonkeyPatch, _asked_anew: None) -> None:
@@ -127,4 +127,4 @@ def test_a_device_without_such_products_keeps_its_floats(monkeypatch: pytest.Mon
         raise RuntimeError("not implemented")
 
     monkeypatch.setattr(torch, "_int_mm", refused)
-    assert not multiplies_integers(CPU)
+    assert not supports_int8(CPU)

@@ -38,7 +38,7 @@ _SLOW = 4
 _LEAST_ROWS, _MULTIPLE = 32, 8
 
 
-class IntegerLinear(nn.Module):
+class Int8Linear(nn.Module):
     """A linear layer with weights in P parts of 8 bits: one if they are such integers times their scales, else two.
 
     weight: [in, P out] int8; scale, bias: [out] float32.
@@ -57,7 +57,7 @@ class IntegerLinear(nn.Module):
         self._take(torch.cat(parts).to(torch.int8).t().contiguous(), scale[:, 0], bias.to(weight.device))
 
     @classmethod
-    def of(cls, weight: Tensor, scale: Tensor, bias: Tensor) -> IntegerLinear:
+    def of(cls, weight: Tensor, scale: Tensor, bias: Tensor) -> Int8Linear:
         """Returns a layer that holds these tensors."""
         layer = cls.__new__(cls)
         nn.Module.__init__(layer)
@@ -68,7 +68,7 @@ class IntegerLinear(nn.Module):
         self.register_buffer("weight", weight)
         self.register_buffer("scale", scale)
         self.register_buffer("bias", bias)
-        self._joined: dict[tuple[IntegerLinear, ...], IntegerLinear] = {}
+        self._joined: dict[tuple[Int8Linear, ...], Int8Linear] = {}
 
     @property
     def outputs(self) -> int:
@@ -84,7 +84,7 @@ class IntegerLinear(nn.Module):
         """Returns the layer's output, [..., out] float32, for x: [..., in]."""
         return project(x, self)[0]
 
-    def joined(self, others: tuple[IntegerLinear, ...]) -> IntegerLinear:
+    def join(self, others: tuple[Int8Linear, ...]) -> Int8Linear:
         """Returns one layer with the outputs of this one and of others with as many parts; it is made once."""
         if not others:
             return self
@@ -152,13 +152,13 @@ def project(x: Tensor, *layers: nn.Module) -> tuple[Tensor, ...]:
     if len(packed) == len(layers) and len({layer.parts for layer in packed}) == 1:
         rows, scale = packed[0].split(x)
         return tuple(layer.output(rows, scale).view(*x.shape[:-1], len(layer.scale)) for layer in packed)
-    if not any(isinstance(layer, IntegerLinear) for layer in layers):
+    if not any(isinstance(layer, Int8Linear) for layer in layers):
         return tuple(layer(x) for layer in layers)
     flat = x if x.dim() == 2 else x.reshape(-1, x.shape[-1])
     split = Split.of(flat if flat.dtype == torch.float32 else flat.float())
     outputs = []
     for layer in layers:
-        if isinstance(layer, IntegerLinear):
+        if isinstance(layer, Int8Linear):
             made = split.output(torch._int_mm(split.integers, layer.weight), layer.scale, layer.bias)
             outputs.append(made if flat is x else made.view(*x.shape[:-1], layer.outputs))
         else:
@@ -168,10 +168,10 @@ def project(x: Tensor, *layers: nn.Module) -> tuple[Tensor, ...]:
 
 def together(x: Tensor, *layers: nn.Module) -> Tensor:
     """Returns the outputs of several layers for the same input, one behind the other: [..., sum of outputs]."""
-    integers = [layer for layer in layers if isinstance(layer, IntegerLinear)]
+    integers = [layer for layer in layers if isinstance(layer, Int8Linear)]
     if len(integers) < len(layers) or len({layer.parts for layer in integers}) > 1:
         return torch.cat(project(x, *layers), -1)
-    return project(x, integers[0].joined(tuple(integers[1:])))[0]
+    return project(x, integers[0].join(tuple(integers[1:])))[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,13 +227,13 @@ def with_integer_products(module: M) -> M:
     On a device without fast and exact products of 8-bit integers that is the module itself.
     """
     device = next(module.parameters()).device
-    return _converted(module) if multiplies_integers(device) else module
+    return _convert(module) if supports_int8(device) else module
 
 
-def _converted(module: M) -> M:
+def _convert(module: M) -> M:
     converted = copy.copy(module)
     converted._modules = {
-        name: child if child is None else _layer(child) if isinstance(child, nn.Linear) else _converted(child)
+        name: child if child is None else _layer(child) if isinstance(child, nn.Linear) else _convert(child)
         for name, child in module._modules.items()
     }
     return converted
@@ -242,7 +242,7 @@ def _converted(module: M) -> M:
 def take_integers(
     module: nn.Module,
     held: Mapping[str, Tensor],
-    made: Callable[..., nn.Module] = lambda _, *own: IntegerLinear.of(*own),
+    made: Callable[..., nn.Module] = lambda _, *own: Int8Linear.of(*own),
 ) -> None:
     """Replaces, in place, the linear layers and embeddings that have a scale in `held`, a module's state with integers.
 
@@ -262,18 +262,18 @@ def eight_bits(weight: Tensor) -> tuple[Tensor, Tensor]:
     return high.to(torch.int8), scale[:, 0]
 
 
-def takes_integers(shape: tuple[int, ...]) -> bool:
+def fits_int8(shape: tuple[int, ...]) -> bool:
     """Returns whether the products are for a matrix of this shape."""
     return not any(size % _MULTIPLE for size in shape)
 
 
 def _layer(linear: nn.Linear) -> nn.Module:
     """Returns the layer in integers; one of another size than the products take stays as it is."""
-    return IntegerLinear(linear) if takes_integers(tuple(linear.weight.shape)) else linear
+    return Int8Linear(linear) if fits_int8(tuple(linear.weight.shape)) else linear
 
 
 @lru_cache(maxsize=4)
-def multiplies_integers(device: torch.device) -> bool:
+def supports_int8(device: torch.device) -> bool:
     """Returns whether the device multiplies 8-bit integers exactly, and two products faster than one of floats.
 
     Processors without such instructions may add two products in 16 bits, which overflows.

@@ -20,7 +20,7 @@ MAX_MAILS = 2_000
 
 
 @dataclass(slots=True)
-class Reading:
+class ParseContext:
     """A document in the making, and what its readers may still do.
 
     name: of the file that is read now. depth: files around it. unpacked: bytes that were taken out of files within the
@@ -82,4 +82,4 @@ class Reading:
 
 
 #: Appends the content of a file to a document. Raises DocumentError with one of `CODES`.
-Reader = Callable[[Reading, bytes], None]
+Reader = Callable[[ParseContext, bytes], None]

@@ -20,7 +20,7 @@ def _server(name: str) -> str:
     )
 
 
-def named_wrongly(name: str | Path) -> str | None:
+def model_name_hint(name: str | Path) -> str | None:
     """Returns what this is and what to do, if it is a model in a form that cannot be loaded; None for anything else."""
     try:
         reason = _in_file(Path(name)) if Path(name).is_file() else _in_folder(Path(name))

@@ -18,8 +18,8 @@ from cinnabar.engine.few_shot import FewShot
 from cinnabar.engine.models.remote.prompting import body_of, messages_of, neutral, once_more
 from cinnabar.engine.models.remote.serving import MODELS
 from cinnabar.engine.models.remote.sizes import VALUE, answer_room
+from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
-from cinnabar.engine.replies.wire import Wire
 from cinnabar.engine.request import Filled
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.form.form import Form

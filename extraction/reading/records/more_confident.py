@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.form.fitting import accepted
+from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within
 
@@ -21,7 +21,7 @@ _TOLD = {"known", "fact", "default", "minimal"}
 _OUT = object()
 
 
-def surer_record(
+def prefer_confident_record(
     form: Form,
     one: Filled,
     other: Filled,
@@ -41,7 +41,7 @@ def surer_record(
     reading that is surer on the whole.
     """
     chosen = _Chosen(one, other, kept, preferred or {}, weight)
-    record = accepted(form, chosen.place(form.root, parse(one.record), parse(other.record), ""))
+    record = accept(form, chosen.place(form.root, parse(one.record), parse(other.record), ""))
     if record is None and kept:
         return one
     if record is None:

@@ -45,7 +45,7 @@ _OTHERS = (
 )  # fmt: skip
 
 
-class StrangeName(RunError, ValueError):
+class UnsafeName(RunError, ValueError):
     """A name in an output folder that Cinnabar does not give, or a link that leads out of the folder."""
 
 
@@ -58,7 +58,7 @@ def own_name(kind: NameKind, name: object) -> str:
     """Returns a name of this kind. Raises StrangeName if Cinnabar does not give such names."""
     if isinstance(name, str) and is_own(kind, name):
         return name
-    raise StrangeName(f"expected {_EXPECTED[kind]}, got {str(name)[:80]!r}, which Cinnabar gives no {kind}")
+    raise UnsafeName(f"expected {_EXPECTED[kind]}, got {str(name)[:80]!r}, which Cinnabar gives no {kind}")
 
 
 def check_batch_path(path: object, table: str, batch: str) -> str:
@@ -69,7 +69,7 @@ def check_batch_path(path: object, table: str, batch: str) -> str:
         end = len(path) - len(tail)
         if end >= len(table) and _FOLDERS.fullmatch(path, len(table), end):
             return path
-    raise StrangeName(f"expected {table}/…/{batch}.parquet, got {str(path)[:200]!r}, which Cinnabar names no file")
+    raise UnsafeName(f"expected {table}/…/{batch}.parquet, got {str(path)[:200]!r}, which Cinnabar names no file")
 
 
 def check_links(out: Path, *, everything: bool = False) -> None:
@@ -83,12 +83,12 @@ def check_links(out: Path, *, everything: bool = False) -> None:
         for path in _others(out / name):
             if path.is_symlink():
                 if not Path(os.path.realpath(path)).is_relative_to(real):
-                    raise StrangeName(
+                    raise UnsafeName(
                         f"{path}: expected a file or folder, got a link to {path.readlink()}, which lies outside of"
                         " the results; Cinnabar makes no such link; remove it, or put there what it leads to"
                     )
             elif path.exists() and not path.is_file() and not path.is_dir():  # else it has gone meanwhile
-                raise StrangeName(
+                raise UnsafeName(
                     f"{path}: expected a file or folder, got a pipe or its like; Cinnabar makes none; remove it"
                 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cinnabar.engine.chat.gaps import between, next_edit
+from cinnabar.engine.chat.infill import gap_between, next_edit
 from cinnabar.engine.chat.requests import RequestRefused
 
 FILE = "<|current_file_content|>\n{}\n<|/current_file_content|>"
@@ -42,14 +42,14 @@ def test_an_empty_region_is_one() -> None:
 
 
 def test_the_texts_beside_a_gap_are_shown() -> None:
-    made = between("a ", " b")
+    made = gap_between("a ", " b")
     assert made.prompt[1] == "Beginning:\n```\na \n```\n\nEnd:\n```\n b\n```"
     assert made.around == ("a ", " b") and not made.cursor
 
 
 def test_a_fence_is_longer_than_any_in_the_text() -> None:
-    assert between("a", "b").fence == "```"
-    assert between("````\ncode\n````", "```").fence == "`````"
+    assert gap_between("a", "b").fence == "```"
+    assert gap_between("````\ncode\n````", "```").fence == "`````"
     assert next_edit(FILE.format("<|code_to_edit|>``<|cursor|>`<|/code_to_edit|>")).fence == "````"
 
 

@@ -30,7 +30,7 @@ should be next: finish what the latest changes began, and keep what needs no cha
 alone, between two lines of {fence}."""
 
 
-def between(before: str, after: str) -> Gap:
+def gap_between(before: str, after: str) -> Gap:
     """Returns the request for the text between two others."""
     fence = _fence(before, after)
     text = f"Beginning:\n{fence}\n{before}\n{fence}\n\nEnd:\n{fence}\n{after}\n{fence}"

@@ -16,7 +16,7 @@ _LEAST_CHOICE, _ABSENCE = 0.5, 0.1
 _CHOICES: tuple[Origin, ...] = ("chosen",)
 
 
-def without_made_up_choices(form: Form, filled: Filled, origins: Collection[Origin] = _CHOICES) -> Filled:
+def drop_unsupported_choices(form: Form, filled: Filled, origins: Collection[Origin] = _CHOICES) -> Filled:
     """Returns the record without choices that are rather wrong than right: null or left out, demanded ones missing.
 
     Only the model's word stands behind a chosen option; `origins` names further values of that kind. A choice is

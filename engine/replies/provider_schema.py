@@ -36,7 +36,7 @@ class Wire:
         self.form, self.known, self._counted = form, known, counted
         self._above = {place for pointer in known for place in above(pointer.rpartition("/")[0])}
         self.schema: dict[str, Any] | None = None
-        if self.asked(form.root, ""):
+        if self.asks(form.root, ""):
             root = self._node(form.root, "", True)
             self.schema = root if isinstance(form.root, ObjectNode) else _object({ROOT: root})
 
@@ -48,20 +48,20 @@ class Wire:
         within = properties <= PROPERTIES and levels <= LEVELS
         return within and options <= OPTIONS and characters <= CHARACTERS
 
-    def asked(self, node: Node, pointer: str) -> bool:
+    def asks(self, node: Node, pointer: str) -> bool:
         """Returns whether the schema asks for anything at this place."""
         if isinstance(node, Slot):
             return pointer not in self.known
         if pointer not in self._above:
             return not (isinstance(node, ArrayNode) and node.index in self._counted)
         if isinstance(node, ObjectNode):
-            below = (self.asked(p.node, f"{pointer}/{escape(p.name)}") for p in node.properties)
+            below = (self.asks(p.node, f"{pointer}/{escape(p.name)}") for p in node.properties)
             return bool(node.rest) or any(below)
         if isinstance(node, ChoiceNode):
             return False  # either all of a choice's values are known or none
         return any(True for _ in self.rows(node, pointer))
 
-    def pinned(self, pointer: str) -> int:
+    def known_items(self, pointer: str) -> int:
         """Returns how many items of the array at this place are known, at least in part."""
         if pointer not in self._above:
             return 0
@@ -70,16 +70,16 @@ class Wire:
 
     def rows(self, node: ArrayNode, pointer: str) -> Iterator[tuple[int, Node]]:
         """Yields the items of a known list that have something to ask, with their index."""
-        for at in range(self.pinned(pointer)):
+        for at in range(self.known_items(pointer)):
             part = node.prefix[at] if at < len(node.prefix) else node.item
-            if part is not None and self.asked(part, f"{pointer}/{at}"):
+            if part is not None and self.asks(part, f"{pointer}/{at}"):
                 yield at, part
 
     def members(self, node: ObjectNode, pointer: str) -> Iterator[tuple[str, Node, str]]:
         """Yields name, node and pointer of each property that the schema asks for."""
         for place in node.properties:
             below = f"{pointer}/{escape(place.name)}"
-            if self.asked(place.node, below):
+            if self.asks(place.node, below):
                 yield place.name, place.node, below
 
     def answer(self, record: Any) -> str | None:
@@ -112,7 +112,7 @@ class Wire:
         return members
 
     def _items_of(self, node: ArrayNode, pointer: str, value: Any) -> Any:
-        if self.pinned(pointer):
+        if self.known_items(pointer):
             raise LookupError(pointer)
         more = value[len(node.prefix) :] if node.item is not None else []
         items = [self._answer_of(node.item, f"{pointer}/*", item) for item in more] if node.item is not None else []
@@ -128,7 +128,7 @@ class Wire:
             return _slot(node)
         if isinstance(node, ChoiceNode):
             branches = [self._node(branch, pointer) for branch in node.branches]
-            return _noted({"anyOf": [*branches, {"type": "null"}]}, node.title, node.description)
+            return _with_note({"anyOf": [*branches, {"type": "null"}]}, node.title, node.description)
         if isinstance(node, ArrayNode):
             return self._array(node, pointer)
         properties = {name: self._node(part, below) for name, part, below in self.members(node, pointer)}
@@ -136,23 +136,23 @@ class Wire:
             assert rest.key is not None and rest.item is not None
             pair = {"name": _slot(rest.key), "value": self._node(rest.item, f"{pointer}/*", True)}
             properties[name] = {"type": "array", "items": _object(pair)}
-        schema = _noted(_object(properties), node.title, node.description)
+        schema = _with_note(_object(properties), node.title, node.description)
         if not there:
             schema["type"] = ["object", "null"]
         return schema
 
     def _array(self, node: ArrayNode, pointer: str) -> dict[str, Any]:
-        if self.pinned(pointer):
+        if self.known_items(pointer):
             rows = self.rows(node, pointer)
             asked = {str(at): self._node(part, f"{pointer}/{at}", True) for at, part in rows}
-            return _noted(_object(asked), node.title, node.description)
+            return _with_note(_object(asked), node.title, node.description)
         items = None if node.item is None else self._node(node.item, f"{pointer}/*", True)
         if not node.prefix:
-            return _noted({"type": "array", "items": items or {"type": "null"}}, node.title, node.description)
+            return _with_note({"type": "array", "items": items or {"type": "null"}}, node.title, node.description)
         first = {str(at): self._node(part, f"{pointer}/{at}") for at, part in enumerate(node.prefix)}
         if items is not None:
             first[MORE] = {"type": "array", "items": items}
-        return _noted(_object(first), node.title, node.description)
+        return _with_note(_object(first), node.title, node.description)
 
 
 def open_names(node: ObjectNode) -> list[str]:
@@ -167,7 +167,7 @@ def open_names(node: ObjectNode) -> list[str]:
     return names
 
 
-def expected(slot: Slot) -> str:
+def expected_values(slot: Slot) -> str:
     """Describes in words the values that a slot allows."""
     if slot.options:
         return f"one of {', '.join(slot.options[:20])}{' …' if len(slot.options) > 20 else ''}"
@@ -205,12 +205,12 @@ def _slot(slot: Slot) -> dict[str, Any]:
     else:
         kinds = dict.fromkeys(_kinds(slot))
         schema = {"type": [*kinds, "null"] if "null" not in kinds else "null"}
-        notes = expected(slot)[:1].upper() + expected(slot)[1:] if slot.kind != "null" else ""
+        notes = expected_values(slot)[:1].upper() + expected_values(slot)[1:] if slot.kind != "null" else ""
         if slot.examples:
             notes += f", such as {', '.join(slot.examples[:2])}"
         if slot.default:
             notes += f", {slot.default} where the document has none"
-    return _noted(schema, slot.title, slot.description, notes)
+    return _with_note(schema, slot.title, slot.description, notes)
 
 
 def _kinds(slot: Slot) -> list[str]:
@@ -236,7 +236,7 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _noted(schema: dict[str, Any], title: str, description: str, more: str = "") -> dict[str, Any]:
+def _with_note(schema: dict[str, Any], title: str, description: str, more: str = "") -> dict[str, Any]:
     """Returns the schema with a description of these texts."""
     parts = [part.strip().rstrip(".") for part in (title, description, more) if part.strip()]
     return schema | {"description": ". ".join(dict.fromkeys(parts)) + "."} if parts else schema
