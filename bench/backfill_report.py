@@ -22,11 +22,10 @@ from typing import Any
 
 from bench.mixture import marked
 from bench.reporting import machine, table
-from cinnabar.engine.canvas import Canvas
 
 # The engine must set up its environment before torch is loaded (engine/__init__.py).
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.model import Model, Row, Scores
+from cinnabar.engine.model import Canvas, Model, Row, Scores
 from cinnabar.engine.models.encodings import CachingModel
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ENCODINGS, ModelSource, RunPlace, model_source

@@ -25,14 +25,14 @@ from bench.reporting import table
 from cinnabar.engine.branches.branch_model import is_worded
 from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.branches.grounds import Grounds
-from cinnabar.engine.branches.value_tokens import ValueTokens
+from cinnabar.engine.branches.stretches import ValueTokens
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.request import Filled, Passage
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.learning.evaluation import leaves_of
-from cinnabar.extraction.learning.matching import is_right, says_something
+from cinnabar.extraction.learning.pairing import is_right, says_something
 from cinnabar.extraction.reading.model_sources import local_folder
 from cinnabar.extraction.reading.planning import chunks_for, passage_of
 from cinnabar.extraction.reading.records.facts import FactValues

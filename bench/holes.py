@@ -23,9 +23,8 @@ from pathlib import Path
 
 from bench.recording import Row, record
 from bench.reporting import table
-from cinnabar.engine.chat.infill import gap_between
 from cinnabar.engine.chat.language_chat import LanguageChat, shared_language_engine
-from cinnabar.engine.chat.requests import ChatRequest, Done, Event
+from cinnabar.engine.chat.requests import ChatRequest, Done, Event, gap_between
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 
 ROOT = Path(__file__).resolve().parents[1]

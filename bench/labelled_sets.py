@@ -12,12 +12,11 @@ from training.labelled import held_back_part
 from training.recipe import load_recipe
 
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.filler import Filler
 from cinnabar.engine.model import Model
+from cinnabar.engine.request import Filler
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.learning.evaluation import score_set
-from cinnabar.extraction.learning.predicting import answers
+from cinnabar.extraction.learning.evaluation import answers, score_set
 from cinnabar.extraction.learning.scoring import Figures
 from cinnabar.extraction.plan.run_options import OnMissing
 from cinnabar.extraction.reading.pipeline import Job, Read

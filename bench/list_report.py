@@ -24,12 +24,10 @@ from typing import Any
 
 from bench.labelled_sets import job_of, read_sets, report_arguments
 from bench.reporting import machine, table
-from cinnabar.engine.filler import Filler
 from cinnabar.engine.models.reader.loading import load_model
-from cinnabar.extraction.learning.evaluation import leaves_of, lists_of, score_set
-from cinnabar.extraction.learning.matching import is_same
-from cinnabar.extraction.learning.pairing import LeafPair, pair_items
-from cinnabar.extraction.learning.predicting import prediction_of
+from cinnabar.engine.request import Filler
+from cinnabar.extraction.learning.evaluation import leaves_of, lists_of, prediction_of, score_set
+from cinnabar.extraction.learning.pairing import LeafPair, is_same, pair_items
 from cinnabar.extraction.learning.scoring import area_under_curve, calibration_error
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.pipeline import run_batch

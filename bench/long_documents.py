@@ -24,7 +24,7 @@ from statistics import median
 
 from bench.mixture import mixed_documents
 from bench.reporting import machine, peak_memory, start_peak, table
-from cinnabar.extraction.documents.content.token_bound import check_length
+from cinnabar.extraction.documents.content.document import check_length
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource, model_source

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from bench.reporting import table
 from cinnabar.extraction.reading.records.lookups import MARGIN, MeantRow, ReferenceTable
-from cinnabar.schemas.lookups import LEAST
+from cinnabar.schemas.keywords import LEAST
 
 _PARTS = ("ar", "bel", "cor", "dan", "el", "far", "gol", "hart", "il", "jun", "kel", "lor", "mar", "nor", "ost", "pal",
           "quin", "ros", "sten", "tor", "ul", "vel", "wen", "xan", "yor", "zim", "ä", "é", "ø", "ski", "mann", "son",

@@ -28,9 +28,9 @@ from pathlib import Path, PurePath
 from bench.mutation_seeds import KINDS, PASSWORD, seeds_of
 from bench.mutations import mutated
 from bench.reporting import table
-from cinnabar.extraction.documents.content.codes import FLAGS
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import Sent
+from cinnabar.extraction.documents.content.parse_context import FLAGS
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.plan.outcomes import UNREADABLE

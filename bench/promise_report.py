@@ -19,7 +19,7 @@ import numpy as np
 from bench.reporting import table
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
-from cinnabar.extraction.learning.predicting import predict
+from cinnabar.extraction.learning.evaluation import predict
 from cinnabar.extraction.learning.wrong_values import JudgedDocument, judged_document, least_confidence
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.run.work.assignment import Assignment

@@ -28,7 +28,7 @@ import torch
 
 from bench.recording import Row, record
 from bench.reporting import machine_line, table
-from cinnabar.engine.precision import reading_precision
+from cinnabar.engine.settings import reading_precision
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.reading.model_sources import model_source

@@ -27,7 +27,7 @@ from tests.support.object_stores import s3_server
 from tests.support.postgresql_server import INITDB, server
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
-from cinnabar.extraction.store.sinks.addresses import sink_of
+from cinnabar.extraction.store.sinks.sink import sink_of
 
 
 def deliver(out: Path, address: str) -> None:

@@ -15,7 +15,7 @@ from bench.mixture import MixedDocument
 from bench.reporting import peak_memory, table
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Model
-from cinnabar.engine.timing import time_stage
+from cinnabar.engine.work_time import time_stage
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.reading.pipeline import Job, Read, run_batch

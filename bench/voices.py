@@ -30,7 +30,7 @@ _MOMENTS = (
     "cinnabar.extraction.run.events.telling:TellingPromise.on_runs_ended",
     "cinnabar.extraction.run.events.telling:TellingPromise._remove",
     "cinnabar.extraction.run.events.telling:TellingPromise.drop",
-    "cinnabar.extraction.run.events.outbox:Waiting.taken",
+    "cinnabar.extraction.run.events.receivers:Waiting.taken",
     "cinnabar.extraction.run.batched_run:BatchedRun.finish",
 )
 _RUN = """

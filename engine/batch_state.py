@@ -8,9 +8,8 @@ from typing import Any
 
 import torch
 
-from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.layout import lay_out
-from cinnabar.engine.model import Row
+from cinnabar.engine.model import Canvas, Row, SlotInstance
 from cinnabar.engine.repair import Alternatives, repair_record
 from cinnabar.engine.request import Filled, Leaf, Request
 from cinnabar.engine.writing import Value, Writer, known_value

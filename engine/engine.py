@@ -1,31 +1,37 @@
-"""The engine: it fills forms from passages and returns whole, valid records."""
+"""The engine: it fills forms from passages and returns whole, valid records.
+
+Tells how a form is filled: after each step the record, the values that were committed, and those open again.
+
+A fill that nobody watches makes none of this.
+
+Packs requests into batches and returns exactly one result for each, even if other requests fail.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import torch
 
 from cinnabar.engine.batch_state import BatchState, Reopenings
-from cinnabar.engine.effort import Effort, effort_of
-from cinnabar.engine.fill_progress import Watch, Watcher
-from cinnabar.engine.fingerprint import engine_fingerprint
+from cinnabar.engine.choices import drop_unsupported_choices
 from cinnabar.engine.model import Helped, Model, Row
-from cinnabar.engine.request import Passage, RefusedRow, Request, Result
-from cinnabar.engine.required import drop_unsupported_choices
-from cinnabar.engine.scheduler import cost_of, run
+from cinnabar.engine.request import Failed, Passage, RefusedRow, Request, Result
+from cinnabar.engine.settings import Effort, effort_of
 from cinnabar.engine.step import commit
-from cinnabar.engine.time_limit import check_time
-from cinnabar.engine.timing import time_stage
-from cinnabar.schemas.errors import RunError, UsageError
+from cinnabar.engine.version import engine_fingerprint
+from cinnabar.engine.work_time import TOO_SLOW, check_time, part, start_clock, time_stage
+from cinnabar.engine.writing import Writer
+from cinnabar.schemas.errors import EngineFailure, RunError, UsageError
 from cinnabar.schemas.form.form import Form
 
 #: Receives the number of steps taken and the record of each request of the batch, in their order.
 Observer = Callable[[int, list[str]], None]
-# The tokens of a batch on a processor and on other devices (engine/models/reader/batch_sizes.py has the measurement).
+# The tokens of a batch on a processor and on other devices (engine/models/reader/decoding.py has the measurement).
 _TOKENS, _TOKENS_OF_ACCELERATOR = 8_192, 16_384
 
 
@@ -185,3 +191,211 @@ def _show(state: BatchState, step: int, observer: Observer | None) -> None:
         observer(step, states)
     except Exception as error:
         raise RunError(f"the observer failed at step {step}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class FormState:
+    """A request after a denoising step; step 0 is before the first one.
+
+    `id` is the request's. `record` is whole and allowed by the schema. `committed` are the pointers of the values that
+    this step committed, `doubted` of those that it opened again; a doubted value may be committed anew in the same
+    step. `confidence` maps the pointers of the values, and of places left out, to the model's own probability so far,
+    which no calibration has seen.
+    """
+
+    id: str
+    step: int
+    record: str
+    committed: tuple[str, ...]
+    doubted: tuple[str, ...]
+    confidence: Mapping[str, float]
+
+
+#: Receives the states of all requests of a batch, one after the other.
+Watcher = Callable[[FormState], None]
+
+
+def notify(watcher: Watcher, state: FormState) -> None:
+    """Hands a state to the watcher; its failure is raised as RunError, not blamed on a request."""
+    try:
+        watcher(state)
+    except Exception as error:
+        raise RunError(f"the watcher failed at step {state.step}: {error}") from error
+
+
+class Watch:
+    """Compares a batch with its last state, slot by slot: pointers may change when rows come and go."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
+        # For each request of the batch, by the number of a slot within it: committed, and how often it was re-opened.
+        self._closed: dict[int, list[bool]] = {}
+        self._reopened: dict[int, list[int]] = {}
+
+    def look(self, state: BatchState, step: int) -> None:
+        """Tells the state of each request that this step worked on."""
+        own: list[list[int]] = [[] for _ in state.active]
+        for at, instance in enumerate(state.canvas.instances):
+            own[instance.request].append(at)
+        closed = state.closed.tolist()
+        reopened = state.reopened_times.tolist()
+        for batch, slots in zip(state.active, own, strict=True):
+            now, times = [closed[at] for at in slots], [reopened[at] for at in slots]
+            was = self._closed.get(batch, [False] * len(slots))
+            before = self._reopened.get(batch, [0] * len(slots))
+            doubts = [after > earlier for after, earlier in zip(times, before, strict=True)]
+            fresh = [shut and (not earlier or doubt) for shut, earlier, doubt in zip(now, was, doubts, strict=True)]
+            self._closed[batch], self._reopened[batch] = now, times
+            request = state.requests[batch]
+            writer = Writer(state.layouts[batch], [state.values[at] for at in slots], request.passage.offset)
+            # A choice has a slot more than its value, and is committed with the last of them.
+            places = writer.instances.items()
+            committed = [p for p, of in places if any(fresh[at] for at in of) and all(now[at] for at in of)]
+            doubted = [p for p, of in places if any(doubts[at] for at in of)]
+            confidence = {pointer: leaf.confidence for pointer, leaf in writer.leaves.items()}
+            state_of_form = FormState(
+                request.id, step, state.kept[batch].record, tuple(committed), tuple(doubted), confidence
+            )
+            notify(self._watcher, state_of_form)
+
+
+FillBatch = Callable[[Sequence[Request]], list[Result]]
+#: Gets the numbers of some requests and the tokens that fit together; yields each number with its result.
+Stream = Callable[[Sequence[int], int], Iterator[tuple[int, Result]]]
+#: Tokens that a slot counts as, in the size of a batch.
+SLOT = 16
+#: Told of a request whose scores mean nothing.
+NO_NUMBERS = "model"
+#: Failures that may be due to the other requests: these take time, and a place that holds no number is read, with no
+#: weight, by all that share a page or a tile with it.
+ALONE = frozenset({TOO_SLOW, NO_NUMBERS})
+
+
+class Counting(Protocol):
+    """Whatever counts the tokens of a text."""
+
+    def count_tokens(self, text: str) -> int:
+        """Returns the number of tokens of this text."""
+        ...
+
+
+def cost_of(request: Request, counting: Counting) -> int:
+    """Returns the tokens that a request takes in a batch: those of its passage, and of its slots."""
+    return counting.count_tokens(request.passage.text) + SLOT * len(request.form.slots)
+
+
+def pack(costs: Sequence[int], budget: int) -> list[list[int]]:
+    """Returns the indices in their order, cut into batches of at most `budget` tokens or of one request."""
+    batches: list[list[int]] = []
+    room = 0
+    for index, cost in enumerate(costs):
+        if not batches or cost > room:
+            batches.append([])
+            room = budget
+        batches[-1].append(index)
+        room -= cost
+    return batches
+
+
+def run(requests: Sequence[Request], costs: Sequence[int], budget: int, fill: FillBatch) -> list[Result]:
+    """Returns one result for each request, in their order.
+
+    costs: tokens of each request. A batch that runs out of memory is halved, and so is the budget of later batches. A
+    batch that fails otherwise is halved until the failing requests stand alone; the requests of one that exceeds the
+    time limit are filled one by one. A request that fails alone becomes `Failed`, with the code of its EngineFailure,
+    `out_of_memory`, or `engine_error`. Raises RunError if `fill` does.
+    """
+    results: dict[int, Result] = {}
+    waiting = list(reversed(pack(costs, budget)))
+    while waiting:
+        batch = waiting.pop()
+        try:
+            done = len(results)
+            with start_clock(), part(done / len(requests), (done + len(batch)) / len(requests)):
+                filled = fill([requests[index] for index in batch])
+            if len(filled) != len(batch):
+                raise EngineFailure("engine_error", f"expected {len(batch)} results, got {len(filled)}")
+            results.update(zip(batch, filled, strict=True))
+            continue
+        except RunError:
+            raise
+        except Exception as error:
+            memory = out_of_memory(error)
+            slow = isinstance(error, EngineFailure) and error.code == TOO_SLOW
+            failure = failure_of(requests[batch[0]].id, error, memory) if len(batch) == 1 else None
+        # Outside of the handler: the exception no longer holds the failed batch's tensors.
+        if memory:
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+            if len(batch) > 1:
+                budget = max(sum(costs[index] for index in batch) // 2, 1)
+                rest = [index for later in reversed(waiting) for index in later]
+                parts = pack([costs[index] for index in rest], budget)
+                waiting = [[rest[at] for at in part] for part in reversed(parts)]
+        if failure is not None:
+            results[batch[0]] = failure
+        elif slow:
+            waiting += [[index] for index in reversed(batch)]
+        else:
+            middle = (len(batch) + 1) // 2
+            waiting += [batch[middle:], batch[:middle]]
+    return [results[index] for index in range(len(requests))]
+
+
+def run_stream(requests: Sequence[Request], costs: Sequence[int], room: int, stream: Stream) -> list[Result]:
+    """Returns one result for each request, in their order, of a stream that yields each as soon as it is done.
+
+    costs: tokens of each request; room: those that the stream may work on together. What a stream has yielded when it
+    fails is kept, and the rest is halved until the failing requests stand alone; if memory ran out, so is the room.
+    Requests that exceed the time limit beside others, or whose scores are no numbers, are filled once more, one by
+    one. A request that fails alone becomes `Failed` as in `run`. Raises RunError if the stream does.
+    """
+    results: dict[int, Result] = {}
+    waiting = [list(range(len(requests)))] if requests else []
+    while waiting:
+        part = waiting.pop()
+        alone, memory = len(part) == 1, False
+        again, failure = set[int](), None
+        try:
+            with start_clock() if alone else nullcontext():
+                for index, result in stream(part, room):
+                    if not alone and isinstance(result, Failed) and result.code in ALONE:
+                        again.add(index)
+                    else:
+                        results[index] = result
+            if len(part) > len(again) + sum(index in results for index in part):
+                raise EngineFailure("engine_error", "expected a result for each request")
+        except RunError:
+            raise
+        except Exception as error:
+            memory = out_of_memory(error)
+            failure = failure_of(requests[part[0]].id, error, memory) if alone else None
+        left = [index for index in part if index not in results and index not in again]
+        waiting[:0] = [[index] for index in sorted(again, reverse=True)]
+        # Outside of the handler: the exception no longer holds the failed batch's tensors.
+        if memory:
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+            room = max(min(room, sum(costs[index] for index in left)) // 2, 1)
+        if failure is not None:
+            results[part[0]] = failure
+            continue
+        middle = (len(left) + 1) // 2
+        waiting += [half for half in (left[middle:], left[:middle]) if half]
+    return [results[index] for index in range(len(requests))]
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Returns whether the host or the device ran out of memory."""
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or (
+        isinstance(error, RuntimeError)
+        and any(words in str(error).lower() for words in ("out of memory", "can't allocate memory"))
+    )
+
+
+def failure_of(request_id: str, error: Exception, memory: bool = False) -> Failed:
+    """Returns the failure of a request that ended with this error; `memory` says that memory ran out."""
+    if isinstance(error, EngineFailure):
+        return Failed(request_id, error.code, error.detail)
+    code = "out_of_memory" if memory else "engine_error"
+    return Failed(request_id, code, f"{type(error).__name__}: {error}"[:2000])

@@ -7,20 +7,21 @@ examples fit into a prompt together, there is one group.
 
 Likeness is that of letter trigrams: labels and layout repeat in documents of one kind, in every script, and the same
 text has the same likeness in every batch.
+
+Labelled documents that stand in the prompts of language models, so that a model learns without training.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.engine.examples import Example, Examples
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode
@@ -40,6 +41,45 @@ MARKS = 24
 _COMPARED, _PLACES = 6000, 1 << 13
 #: Likeness is compared in multiples of 1 / _GRAIN, so that the order of a sum decides nothing.
 _GRAIN = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A labelled document: its text, and the canonical text of its record."""
+
+    text: str
+    record: str
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """The examples of a run by the fingerprint of their form; `fingerprint` names documents and records."""
+
+    fingerprint: str
+    by_form: Mapping[str, Sequence[Example]]
+
+
+def join_examples(given: Sequence[Examples]) -> Examples:
+    """Returns the examples of several sources as those of one."""
+    if len(given) == 1:
+        return given[0]
+    by_form: dict[str, list[Example]] = {}
+    for one in given:
+        for form, own in one.by_form.items():
+            by_form.setdefault(form, []).extend(own)
+    return Examples(" ".join(one.fingerprint for one in given), by_form)
+
+
+class HasFingerprint(Protocol):
+    """Anything with a fingerprint, which stands for its content."""
+
+    @property
+    def fingerprint(self) -> str: ...
+
+
+def shown_with(model: str, examples: HasFingerprint | None) -> str:
+    """Returns the fingerprint of a model that is shown these examples."""
+    return model if examples is None else f"{model} examples {examples.fingerprint}"
 
 
 @dataclass(frozen=True, slots=True)

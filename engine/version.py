@@ -4,32 +4,37 @@ A record's key holds the versions of the parts that read it, so that "run it aga
 whose rules have changed. Nobody remembers to raise a number: beside each stands a hash of the part's code and tables,
 recorded when it was raised, and a test compares it with the code (tests/engine/test_version.py). `make version` raises
 the versions of the parts that have changed and records their hashes (scripts/code_hash.py).
+
+What a record's key says of the engine; known before anything is loaded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import astuple, dataclass
 from typing import Any
+
+from cinnabar.engine.settings import Effort
 
 #: The version of each part when parts got versions of their own.
 FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
-    "schemas": (15, "092d0b15ecef028e"),
-    "engine": (31, "e8acaeb50bd1bf9b"),
-    "reader": (30, "fbe44553dc17b893"),
+    "schemas": (15, "4e9833423d576992"),
+    "engine": (31, "941c51a9fcaa9a62"),
+    "reader": (30, "f5f80202fb3fb8c9"),
     "replies": (13, "0d621f31437e97c9"),
-    "language": (25, "c523b35dadadc924"),
+    "language": (25, "c672049380ed41a5"),
     "remote": (12, "a4e5739efcf07d4a"),
-    "parsing": (15, "e3414293b99f6772"),
-    "merging": (21, "02da40d5fcdb7568"),
+    "parsing": (15, "f3bea99da3b44939"),
+    "merging": (21, "09c5a81c5d393e1c"),
     "routing": (11, "80cdf10bba26ba48"),
     "plain": (13, "d6a2ca842f9d53f2"),
-    "pdf": (15, "f4e84cd1d788d9bd"),
-    "ocr": (14, "22d55789c80a35cc"),
+    "pdf": (15, "68f7921dc44c0247"),
+    "ocr": (14, "2f13c1485dca5b85"),
     "mail": (13, "0e5a85dcd06ab869"),
-    "office": (14, "d70ebdb77fc1984d"),
+    "office": (14, "b48a11ed944f6960"),
     "web": (13, "b0c84daa1e317546"),
     "archives": (12, "8daa0c19edeb0e9b"),
 }
@@ -53,11 +58,11 @@ PARTS: dict[str, CodePart] = {
     "engine": CodePart(("schemas",), (
         "engine", "kernels/bounds.py",
         "engine/models/reader/calibration.py",
-        "engine/models/reader/list_signs.py", "engine/models/reader/confidence_features.py",
-        "engine/models/reader/inputs/cells.py", "engine/models/reader/inputs/code_choices.py",
-        "engine/models/reader/inputs/letter_ngrams.py", "engine/models/reader/inputs/mentions.py",
-        "engine/models/reader/inputs/named_values.py", "engine/models/reader/inputs/questions.py",
-        "engine/models/reader/inputs/tensors.py", "engine/models/reader/inputs/wordpieces.py",
+        "engine/models/reader/confidence_features.py",
+        "engine/models/reader/inputs/wordpieces.py", "engine/models/reader/inputs/mentions.py",
+        "engine/models/reader/inputs/letter_ngrams.py",
+        "engine/models/reader/inputs/questions.py",
+        "engine/models/reader/inputs/tensors.py",
     )),
     "reader": CodePart(("engine",), (
         "engine/models/reader", "engine/models/sentences", "engine/models/encodings.py",
@@ -129,3 +134,24 @@ def part_of(path: str) -> str:
 def part_with(function: Callable[..., Any]) -> str:
     """Returns the part whose code a function is."""
     return part_of(function.__module__.partition(".")[2].replace(".", "/"))
+
+
+def engine_fingerprint(model: str, effort: Effort, *fillers: str) -> str:
+    """Names the model (by its own fingerprint) and everything of the engine that a record depends on.
+
+    `fillers` are the parts of the code that fill records with it (engine/version.py): `reader`, `language`, `remote`.
+    """
+    return _hash((values_version("merging", *fillers), model, astuple(effort)[1:]))
+
+
+def read_by(engine: str, parsers: Collection[str]) -> str:
+    """Returns what the key of a document says that these families of formats read.
+
+    Without any it may be all of them.
+    """
+    known = sorted(parsers) if parsers and set(parsers) <= set(FAMILIES) else sorted(FAMILIES)
+    return _hash((engine, known, values_version(*known)))
+
+
+def _hash(parts: tuple[object, ...]) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

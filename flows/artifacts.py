@@ -1,12 +1,16 @@
-"""The Prefect artifacts of a run: its progress, and the outcomes of its documents."""
+"""The Prefect artifacts of a run: its progress, and the outcomes of its documents.
+
+Makes a run wait while another run writes to the same folder of results.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from prefect.artifacts import (
@@ -17,10 +21,18 @@ from prefect.artifacts import (
 )
 from prefect.events import emit_event
 
-from cinnabar.extraction.reading.progress import OutcomeTally
+from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.reading.progress import OutcomeTally, Progress
+from cinnabar.extraction.run.batched_run import BatchedRun
+from cinnabar.extraction.run.cluster.connection import Cluster, join_cluster
+from cinnabar.extraction.run.events.telling import notify_run
+from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.store.files import is_locked
 from cinnabar.extraction.store.records import Outcome
-from cinnabar.schemas.errors import CinnabarError
+from cinnabar.schemas.errors import CinnabarError, InUse
 from cinnabar.schemas.wording import harmless, with_noun
+
+from prefect import get_run_logger  # isort: skip
 
 if TYPE_CHECKING:
     from cinnabar.extraction.reading.cost_estimate import CostEstimate
@@ -115,3 +127,47 @@ class Artifacts(OutcomeTally):
             self._shown = time.monotonic()
             share = 100.0 * self.done / self.inputs if self.inputs else 100.0
             update_progress_artifact(self._progress, progress=share)
+
+
+T = TypeVar("T")
+
+#: Seconds between two checks of a folder that another run is writing to.
+LOOK = 2.0
+
+
+def begun_alone(begin: Callable[[], T], wait: float, warn: Callable[[str], object]) -> T:
+    """Returns the result of `begin` once no other run is writing to its folder; waits at most `wait` seconds.
+
+    It calls `begin` again after the wait, so that the run sees the other run's results. It calls `say` once with the
+    process that it waits for. Raises InUse if the wait was too short.
+    """
+    deadline, waiting = time.monotonic() + wait, False
+    while True:
+        try:
+            return begin()
+        except InUse as error:
+            if time.monotonic() >= deadline:
+                raise
+            folder = error.folder
+            if not waiting:
+                warn(f"{error.what}; waiting for it to end, {wait:g} s at most")
+                waiting = True
+        # It checks the lock instead of calling `begin` again and again, which would list a whole mailbox each time.
+        while is_locked(folder) and time.monotonic() < deadline:
+            time.sleep(LOOK)
+
+
+@contextmanager
+def begun_run(
+    title: str, plan: RunPlan, assignment: Assignment, wait: float, begin: Callable[[Progress], BatchedRun]
+) -> Iterator[tuple[BatchedRun, Cluster | None, Artifacts]]:
+    """Yields a run that has its folder to itself, the cluster of its plan, and what shows its progress in Prefect."""
+    artifacts = Artifacts(title)
+    with (
+        artifacts,
+        # First what wrong use ends, so that it leaves no folder.
+        join_cluster(plan.ray, assignment, gpu_limit=plan.gpu_limit) as cluster,
+        notify_run(plan, artifacts, artifacts.emit) as progress,
+        begun_alone(lambda: begin(progress), wait, get_run_logger().warning) as run,
+    ):
+        yield run, cluster, artifacts

@@ -18,9 +18,9 @@ from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.run.backfill.backfill import Backfill
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.store.local_paths import check_local
+from cinnabar.extraction.store.names import check_local
 from cinnabar.extraction.store.stored_records import Selection
-from cinnabar.flows.output_lock import begun_run
+from cinnabar.flows.artifacts import begun_run
 from cinnabar.flows.parameters import Seconds, Share, check_given
 from cinnabar.flows.prefect_server import secret, with_environment, with_passwords
 

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, cast
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.flows.artifacts import Artifacts
-from cinnabar.flows.limits import broken_limits
+from cinnabar.flows.parameters import broken_limits
 from cinnabar.schemas.errors import CinnabarError, RunError
 from cinnabar.schemas.wording import with_noun
 

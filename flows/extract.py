@@ -18,8 +18,8 @@ from cinnabar.extraction.reading.planned_models import DEFAULT_BELOW
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import Extraction
 from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.store.local_paths import check_local
-from cinnabar.flows.output_lock import begun_run
+from cinnabar.extraction.store.names import check_local
+from cinnabar.flows.artifacts import begun_run
 from cinnabar.flows.parameters import Seconds, Share, check_given
 from cinnabar.flows.prefect_server import check_limit, secret, with_environment, with_passwords
 

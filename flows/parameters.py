@@ -1,13 +1,23 @@
-"""The ranges of the parameters that flows declare themselves, and the refusal of blank ones."""
+"""The ranges of the parameters that flows declare themselves, and the refusal of blank ones.
+
+Decides whether an ended run fails by its owner's limits: a share of documents in quarantine, or drift.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from cinnabar.extraction.plan.run_options import FailOn, RunPlan
+from cinnabar.extraction.store.records import EMPTY_RECORD
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.wording import with_noun
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.reading.progress import ReasonCount
+    from cinnabar.extraction.run.batched_run import Summary
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Seconds = Annotated[float, Field(ge=0)]
@@ -25,3 +35,38 @@ def check_given(**texts: str | Sequence[str]) -> None:
             f"{', '.join(empty)}: expected text, got an empty parameter; in a deployment this happens if"
             " an environment variable was not set when it was deployed: set it and deploy again"
         )
+
+
+# The most differences from earlier runs that a message tells, and the most documents it names for each reason.
+_SENTENCES, _NAMED = 5, 3
+
+
+def broken_limits(summary: Summary, reasons: Sequence[ReasonCount], plan: RunPlan) -> str:
+    """Returns what the run broke, in sentences; "" if it kept its limits. `reasons` names documents of the run."""
+    return " ".join(
+        filter(None, (_held_back(summary, reasons, plan.max_error_rate), _drift_text(summary, plan.fail_on)))
+    )
+
+
+def _held_back(summary: Summary, reasons: Sequence[ReasonCount], most: float | None) -> str:
+    held = summary.held_back
+    read = summary.written + held
+    if most is None or held <= most * read:
+        return ""
+    why = "; ".join(
+        f"{one.code} {one.documents} ({', '.join(one.first[:_NAMED])})"
+        for one in reasons
+        if one.outcome == "quarantined" or one.code == EMPTY_RECORD
+    )
+    where = "in quarantine or empty" if held > summary.quarantined else "in quarantine"
+    return f"{held} of {with_noun(read, 'document')} {where}, more than {most:g} of them: {why}."
+
+
+def _drift_text(summary: Summary, fail_on: FailOn | None) -> str:
+    if fail_on != "drift" or summary.drift == ():
+        return ""
+    if summary.drift is None:
+        return "Drift could not be judged, because the run's report could not be written."
+    more = len(summary.drift) - _SENTENCES
+    sentences = " ".join(summary.drift[:_SENTENCES])
+    return f"Drift against earlier runs: {sentences}{f' … and {more} more in the report.' if more > 0 else ''}"

@@ -23,7 +23,7 @@ import babel
 from babel.core import get_cldr_version, get_global
 from babel.localedata import locale_identifiers
 
-from cinnabar.engine.readings.folding import exact_key, loose_key
+from cinnabar.engine.readings.cldr import exact_key, loose_key
 
 FOLDER = Path(__file__).resolve().parents[1] / "engine" / "readings" / "names"
 

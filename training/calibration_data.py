@@ -10,11 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from cinnabar.engine.filler import Filler
 from cinnabar.engine.models.reader.calibration import RecordSigns, signs_of
-from cinnabar.engine.models.reader.confidence_features import Signs
-from cinnabar.engine.models.reader.list_signs import chance_of
-from cinnabar.engine.request import Filled, Passage
+from cinnabar.engine.models.reader.confidence_features import Signs, chance_of
+from cinnabar.engine.request import Filled, Filler, Passage
 from cinnabar.engine.version import FAMILIES, values_version
 from cinnabar.extraction.corrections.units import at as value_at
 from cinnabar.extraction.documents.content.document import Document
@@ -26,8 +24,8 @@ from cinnabar.extraction.reading.records.merging import merge
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, mark_of
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.compiling.bindings import bound_places
+from cinnabar.schemas.form.fitting import walk_lists
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.form.record_walk import walk_lists
 from cinnabar.schemas.pointers import above
 
 # Of a set that tells only of lists one list in so many is also observed without one of its rows, since a model seldom

@@ -26,9 +26,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.choices import FEWEST, is_compared, selectors
-from cinnabar.engine.models.reader.inputs.code_choices import pointed_at
+from cinnabar.engine.model import Canvas, SlotInstance
+from cinnabar.engine.models.reader.inputs.mentions import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import plain_words
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.models.reader.memory.passage import Memory
@@ -56,7 +56,7 @@ _DOCUMENTS, _OTHERS, _FAMILY, _LONGEST = 40, 4, 20, 6000
 #: How many times as much all values weigh as all nulls. With 5 a class was given nearly always (96 of 100 choices of
 #: another set), with 2 four of ten times, and a tenth of the right values is lost.
 _PRESENT = 2.0
-#: The posterior from which a class is given (engine/effort.py), and the one from which it is sure.
+#: The posterior from which a class is given (engine/settings.py), and the one from which it is sure.
 _GIVEN, _SURE = 0.55, 0.8
 #: The most options of a field that asks for the kind of a document, and names of such a field.
 _KINDS = 8

@@ -21,7 +21,6 @@ import numpy.typing as npt
 from cinnabar.engine.backend import device_of
 from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.filler import Filler
 from cinnabar.engine.models.identity import about, weights_fingerprint
 from cinnabar.engine.models.language.configuration import is_checkpoint
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint
@@ -30,7 +29,8 @@ from cinnabar.engine.models.reader.calibration import Calibration, Scale, load_c
 from cinnabar.engine.models.reader.loading import load_network
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
-from cinnabar.engine.precision import reading_precision
+from cinnabar.engine.request import Filler
+from cinnabar.engine.settings import reading_precision
 from cinnabar.engine.version import values_version
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings

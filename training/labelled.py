@@ -10,7 +10,7 @@ from typing import Any
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.extraction.documents.ingest.dispatch import parse
-from cinnabar.extraction.learning.labelled import Labelled, labelled_passages
+from cinnabar.extraction.learning.tuning_sets import Labelled, labelled_passages
 from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 from cinnabar.schemas import compile_schema

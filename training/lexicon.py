@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from cinnabar.engine.models.reader.inputs.letter_ngrams import BUCKETS, spelt_names
 from cinnabar.engine.models.reader.inputs.questions import words_of
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.models.reader.network.phrase_vectors import VALUES, name_vectors
+from cinnabar.engine.models.reader.network.lexical_signals import VALUES, name_vectors
 from training.generator.family import family_names, load_family
 
 #: The languages of the lexicon's columns, after the column of names in schemas.

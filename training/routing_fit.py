@@ -26,17 +26,18 @@ from safetensors.numpy import save_file
 
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.reading.routing.kinds import Kind, kind_of
 from cinnabar.extraction.reading.routing.likeness import (
     FEATURES,
     FITTED,
     VECTORS,
+    Kind,
     Kinds,
     PageVectors,
     RoutingFit,
     common_kinds,
     differs_from_kinds,
     example_features,
+    kind_of,
     log_odds,
     probabilities,
     routing_fit,

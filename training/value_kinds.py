@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cinnabar.engine.models.value_kinds import VALUE_KINDS
+from cinnabar.engine.models.weights import VALUE_KINDS
 
 _WORDS = {
     "person": "person people individual author writer politician musician scientist researcher judge richter lawyer "

@@ -28,8 +28,7 @@ from cinnabar.extraction.run.cluster.connection import join_cluster
 from cinnabar.extraction.run.events.telling import notify_run
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import connect
-from cinnabar.extraction.store.stored_records import CHANGED, GONE, Selection, names
-from cinnabar.extraction.store.stored_schemas import latest_source
+from cinnabar.extraction.store.stored_records import CHANGED, GONE, Selection, latest_source, names
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.wording import harmless, with_noun

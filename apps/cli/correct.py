@@ -11,12 +11,12 @@ from typing import Annotated
 
 import typer
 
-from cinnabar.apps.cli import completion
+from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import short, standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out, warn_of_unread
 from cinnabar.extraction.corrections import Action, Change, Corrector, Reviewed
-from cinnabar.extraction.corrections.conflicts import place_digest
+from cinnabar.extraction.corrections.corrector import place_digest
 from cinnabar.extraction.corrections.journal import waiting_corrections
 from cinnabar.extraction.store.reading import record_named
 from cinnabar.schemas.automata.canonical import json_text, parse
@@ -33,7 +33,7 @@ def correct(
         typer.Argument(
             metavar="DOCUMENT",
             help="Its path, the end of it, or the start of its digest; a packet or a part of it.",
-            autocompletion=completion.documents,
+            autocompletion=options.documents,
         ),
     ],
     out: Out,
@@ -42,7 +42,7 @@ def correct(
         typer.Option(
             metavar="NAME",
             help="The schema's name, if the document has records of several.",
-            autocompletion=completion.schemas_in_out,
+            autocompletion=options.schemas_in_out,
         ),
     ] = None,
     values: Annotated[

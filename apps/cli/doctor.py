@@ -14,11 +14,17 @@ import typer
 
 from cinnabar.apps.cli.console import PAGE_WIDTH, standard_output, table
 from cinnabar.apps.cli.options import AsJson
-from cinnabar.extraction.people.diagnosis import installation
-from cinnabar.extraction.people.diagnosis.findings import CheckState, Finding, fails, findings_of, ok
-from cinnabar.extraction.people.diagnosis.fonts import fonts
-from cinnabar.extraction.people.diagnosis.machine import machine
-from cinnabar.extraction.people.diagnosis.results_folder import results_folder
+from cinnabar.extraction.people.diagnosis import machine as installation
+from cinnabar.extraction.people.diagnosis.machine import (
+    CheckState,
+    Finding,
+    fails,
+    findings_of,
+    fonts,
+    machine,
+    ok,
+    results_folder,
+)
 from cinnabar.flows.prefect_server import check_server
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import EXTRAS, install_line

@@ -10,13 +10,13 @@ from typing import Annotated
 
 import typer
 
-from cinnabar.apps.cli import completion
+from cinnabar.apps.cli import options
 from cinnabar.apps.cli.results import Out
 from cinnabar.extraction.store.exporting import export as write
 from cinnabar.extraction.store.exporting import format_of
-from cinnabar.extraction.store.local_paths import check_local
+from cinnabar.extraction.store.names import check_local
 from cinnabar.extraction.store.reading import connect
-from cinnabar.extraction.store.sinks.addresses import is_sink, sink_of
+from cinnabar.extraction.store.sinks.sink import is_sink, sink_of
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import harmless, with_noun
 
@@ -28,7 +28,7 @@ def export(
         typer.Argument(
             metavar="VIEW",
             help="A schema's view, fields, history, quarantine, ….",
-            autocompletion=completion.views,
+            autocompletion=options.views,
         ),
     ] = None,
     sql: Annotated[str | None, typer.Option(metavar="QUERY", help="A query, instead of a view.")] = None,

@@ -1,21 +1,28 @@
-"""`cinnabar extract` reads documents into tables."""
+"""`cinnabar extract` reads documents into tables.
+
+The report of `cinnabar extract`: the outcomes of the documents, the cost of a server, a preview of the records.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict
+from decimal import Decimal
+from itertools import repeat
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from cinnabar.apps.cli.console import Bar
-from cinnabar.apps.cli.extract_report import print_report
+from cinnabar.apps.cli.console import Bar, short, speed, standard_output, table
 from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
 from cinnabar.apps.cli.plans import check_plan, flow_parameters, limit_status, print_notice
 from cinnabar.extraction.corrections.waiting_commits import open_folder
-from cinnabar.extraction.documents.inputs import parse_locations
+from cinnabar.extraction.documents.inputs import SYSTEM_FILE, parse_locations
+from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, Server
 from cinnabar.extraction.reading.progress import ReasonCount
 from cinnabar.extraction.run.batched_run import Summary
@@ -23,8 +30,13 @@ from cinnabar.extraction.run.cluster.connection import join_cluster
 from cinnabar.extraction.run.events.telling import notify_run
 from cinnabar.extraction.run.extract import Extraction
 from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.store.reading import connect
+from cinnabar.extraction.store.records import AMBIGUOUS_DATE, EMPTY, EMPTY_RECORD
+from cinnabar.extraction.store.tables import OTHER_KIND
 from cinnabar.flows.prefect_server import check_server
+from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.extras import check_extra
+from cinnabar.schemas.wording import harmless, with_noun
 
 
 @takes_options(
@@ -122,3 +134,147 @@ def _through_prefect(paths: list[str], plan: RunPlan, assignment: Assignment) ->
     free = plan.model_copy(update={"max_error_rate": None, "fail_on": None})
     fields: Any = extract_folder(**flow_parameters(paths, free), wait=0)
     return Summary(**fields), []
+
+
+# What the codes of skipped inputs say.
+_SKIPS = {OTHER_KIND: "of another kind", EMPTY_RECORD: "without any value", SYSTEM_FILE: "of the system, no documents"}
+# The most lists of another length that are told.
+_LISTS = 10
+# Rows and columns of the preview.
+_PREVIEW_ROWS, _PREVIEW_COLUMNS = 5, 6
+
+
+def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -> None:
+    """Prints the counts of a run, the cost of a server, and a preview of the records of each schema."""
+    console = standard_output()
+    reasons = ", ".join(f"{code} {count}" for code, count in summary.reasons.items())
+    read = summary.written + summary.quarantined
+    rate = speed(read, max(summary.seconds, 1e-3))
+    speed_and_steps = f"{rate}, {with_noun(summary.steps, 'denoising step')}" if read else ""
+    left = summary.usage["left"] if summary.usage else 0
+    why = (summary.usage or {}).get("stopped")
+    named_skips = {code: count for code in _SKIPS if (count := summary.skips.get(code, 0))}
+    again = "done before, or the same bytes as another input; --retry-quarantined reads quarantine again"
+    known = left + sum(count for code, count in summary.skips.items() if code in {*_SKIPS, *UNREADABLE})
+    before = [again] if summary.skipped > known else []
+    if unread := {code: count for code, count in summary.skips.items() if code in UNREADABLE}:
+        reasons_of = ", ".join(f"{code} {count}" for code, count in unread.items())
+        before.append(f"{sum(unread.values())} that cannot be read now ({reasons_of}); their records stay")
+    before += [f"{count} {_SKIPS[code]} ({code} in outcomes)" for code, count in named_skips.items()]
+    if left:
+        before.append(f"{left} left for lack of budget{f': {why}' if why else ''}")
+    rows: list[tuple[str, object, str]] = [
+        ("inputs", summary.inputs, ""),
+        ("written", summary.written, ""),
+        ("quarantined", summary.quarantined, reasons),
+        ("skipped", summary.skipped, "; ".join(before)),
+        ("seconds", summary.seconds, speed_and_steps),
+    ]
+    if summary.routing_ms is not None:
+        rows.append(("routing", f"{summary.routing_ms:g} ms", "to choose the schema of a document"))
+    console.print(table(("", summary.schema, ""), [*rows, *spent(summary.usage or {})]))
+    if summary.routed and len(summary.routed) > 1:
+        counts = ("schema", "written", "quarantined", "skipped")
+        console.print(table(counts, [[part[name] for name in counts] for part in summary.routed]))
+    for source in sources:
+        columns, records, more = _preview(source, out)
+        if records:
+            shown = [[path, *map(short, values)] for path, *values in records]
+            of = f" of {source.name}" if len(sources) > 1 else ""
+            title = f"{len(records)} of the records{of}" + (f"; {with_noun(more, 'more field')} each" if more else "")
+            console.print(table(("document", *columns), shown, title))
+    runs = [part["run_id"] for part in summary.routed or ()] or [summary.run_id]
+    failing = sum(_count_failing(run_id, out) for run_id in runs)
+    if failing:
+        console.print(f"Records that fail a check of the schema: {failing} (cinnabar status checks --out {out})")
+    if kept := summary.empty - summary.skips.get(EMPTY_RECORD, 0) - summary.reasons.get(EMPTY_RECORD, 0):
+        console.print(f"Written records whose every value is null: {kept} (flag {EMPTY} in records)")
+    for path, pointer, sentence in [one for run_id in runs for one in _incomplete(run_id, out)][:_LISTS]:
+        console.print(f"List of another length: {harmless(path)} {pointer}: {harmless(sentence)}", markup=False)
+    for ambiguous, days, months in map(_orders_of_dates, runs, repeat(out)):
+        if ambiguous:
+            advice = f", so --day-first {'yes' if days else 'no'} may be right" if bool(days) != bool(months) else ""
+            told = (
+                f"the others have {with_noun(days, 'date')} with the day first, {months} with the month first{advice}"
+            )
+            console.print(f"Records with a date that means two days: {ambiguous} (flag {AMBIGUOUS_DATE}); {told}")
+    if not summary.inputs:
+        console.print("Nothing to do: there is no file to read (hidden ones do not count).")
+    console.print(f"Results: {out} (cinnabar sql, cinnabar show, or {out / 'cinnabar.duckdb'} in DuckDB)")
+    for sentences in summary.drift or ():
+        console.print(f"Drift: {harmless(sentences)}", markup=False)
+    if summary.report is not None:
+        console.print(f"Report: {summary.report}", markup=False)
+
+
+def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
+    """Returns the usage of a model behind a server, and the escalated fields, as rows of the report."""
+    if "cost" not in usage:
+        return _escalation_rows(usage)
+    cost = "not known" if usage["cost"] is None else f"${usage['cost']}"
+    tokens = (
+        f"{usage['input_tokens']:,} tokens in ({usage['cached_tokens']:,} cached),"
+        f" {usage['output_tokens']:,} out"
+    )
+    again = f"{usage['retries']} sent again, {usage['asked_again']} asked again"
+    rows: list[tuple[str, Any, str]] = [
+        ("cost", cost, tokens),
+        ("requests", usage["requests"], f"{again}, {usage['from_journal']} paid for by an earlier run"),
+    ]
+    for name, meaning in (
+        ("unmetered", "answers without a reported usage, so their cost is not known"),
+        ("unanswered", "sent, perhaps charged"),
+    ):
+        if usage[name]:
+            most = usage[f"{name}_cost_at_most"]
+            rows.append((name, usage[name], meaning if most is None else f"{meaning}, ${most} at most"))
+    return rows + _escalation_rows(usage)
+
+
+def _escalation_rows(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
+    if "escalated_documents" not in usage:
+        return []
+    fields = f"{with_noun(usage['escalated_fields'], 'field')} escalated to {usage['model']}"
+    return [("escalated", usage["escalated_documents"], fields)]
+
+
+def _count_failing(run_id: str, out: Path) -> int:
+    """Returns the number of records of this run that fail a check."""
+    sql = "SELECT count(DISTINCT document) FROM _checks WHERE run_id = ? AND NOT holds"
+    with connect(out, sql=sql) as connection:
+        return int((connection.execute(sql, [run_id]).fetchone() or (0,))[0])
+
+
+def _orders_of_dates(run_id: str, out: Path) -> tuple[int, int, int]:
+    """Returns the number of a run's records with an ambiguous date, and of dates that begin or go on with 13 to 31."""
+    day, month, rest = r"(1[3-9]|2\d|3[01])[./-]", r"(0?[1-9]|1[0-2])[./-]", r"(\d\d|\d{4})\b"
+    sql = (
+        "SELECT count(DISTINCT document) FILTER (list_contains(flags, ?)),"
+        f" count(*) FILTER (regexp_matches(evidence_text, '^{day}{month}{rest}')),"
+        f" count(*) FILTER (regexp_matches(evidence_text, '^{month}{day}{rest}')) FROM _fields WHERE run_id = ?"
+    )
+    with connect(out, sql=sql) as connection:
+        return connection.execute(sql, [AMBIGUOUS_DATE, run_id]).fetchone() or (0, 0, 0)
+
+
+def _incomplete(run_id: str, out: Path) -> list[tuple[str, str, str]]:
+    """Returns the lists of a run's records whose documents tell another length: path, pointer and sentence."""
+    sql = "SELECT path, pointer, length FROM lists WHERE run_id = ? AND incomplete ORDER BY path, pointer LIMIT ?"
+    with connect(out, sql=sql) as connection:
+        return connection.execute(sql, [run_id, _LISTS]).fetchall()
+
+
+def _preview(source: SchemaSource, out: Path) -> tuple[list[str], list[list[Any]], int]:
+    """Returns the first fields of some of the latest records, and the number of further fields."""
+    sql = (
+        "SELECT path, record_json FROM records WHERE latest AND schema_fingerprint = ?"
+        " ORDER BY run_id DESC, path LIMIT ?"
+    )
+    with connect(out, sql=sql) as connection:
+        stored = connection.execute(sql, [source.fingerprint, _PREVIEW_ROWS]).fetchall()
+    records = [(Path(path).name, json.loads(text, parse_float=Decimal)) for path, text in stored]
+    rows = [(name, record if isinstance(record, dict) else {"value": record}) for name, record in records]
+    fields = list(dict.fromkeys(field for _, record in rows for field in record))
+    columns = fields[:_PREVIEW_COLUMNS]
+    values = [[name, *(record.get(column) for column in columns)] for name, record in rows]
+    return columns, values, len(fields) - len(columns)

@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
-from cinnabar.apps.cli import completion
+from cinnabar.apps.cli import options
 from cinnabar.apps.cli.options import AsJson
-from cinnabar.extraction.documents.content.made_names import file_of
+from cinnabar.extraction.documents.content.inputs import file_of
 from cinnabar.extraction.learning.forgetting import ForgottenInSet, forget_in_set
 from cinnabar.extraction.people.forgetting import Forgotten
 from cinnabar.extraction.people.forgetting import forget as remove
@@ -46,7 +46,7 @@ def forget(
         typer.Argument(
             metavar="DOCUMENT",
             help="Its path, the end of it, or the start of its digest.",
-            autocompletion=completion.documents,
+            autocompletion=options.documents,
         ),
     ],
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder with the results.")] = None,

@@ -14,8 +14,8 @@ from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out, warn_of_unread
 from cinnabar.extraction.people.verification import verify as check
-from cinnabar.extraction.reading.checks.listing import check_results
-from cinnabar.extraction.run.events.outbox import deliver, waiting_events
+from cinnabar.extraction.reading.checks.judgement import check_results
+from cinnabar.extraction.run.events.receivers import deliver, waiting_events
 from cinnabar.extraction.run.events.telling import keep_promises
 from cinnabar.extraction.run.report.reports import write_report
 from cinnabar.extraction.store.housekeeping import compact as merge

@@ -17,18 +17,17 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
-from cinnabar.apps.cli import completion
+from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import LINE_SECONDS, Bar, standard_output, table
 from cinnabar.apps.cli.options import AsJson, OutOption
 from cinnabar.extraction.plan.run_options import Device, RunPlan
 from cinnabar.extraction.reading.planned_models import sources_of
 from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.backfill.backfill import Backfill
-from cinnabar.extraction.run.work import kept_models
+from cinnabar.extraction.run.work import assignment as kept_models
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.records import Outcome
-from cinnabar.extraction.store.stored_records import Selection, name_in, select
-from cinnabar.extraction.store.stored_schemas import source_of
+from cinnabar.extraction.store.stored_records import Selection, name_in, select, source_of
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import check_extra
 from cinnabar.schemas.wording import harmless
@@ -46,7 +45,7 @@ def improve(
         typer.Argument(
             metavar="SCHEMA",
             help="The name of the schema, as its view is named.",
-            autocompletion=completion.schemas_in_out,
+            autocompletion=options.schemas_in_out,
         ),
     ],
     out: OutOption,

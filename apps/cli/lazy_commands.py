@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from cinnabar.extraction.store.local_paths import check_local
+from cinnabar.extraction.store.names import check_local
 from cinnabar.extraction.store.path_safety import check_links
 from cinnabar.schemas.errors import UsageError
 

@@ -13,9 +13,15 @@ import typer
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.plans import print_notice
 from cinnabar.extraction.documents.mailboxes.address import is_address, parse_address
-from cinnabar.extraction.documents.mailboxes.credential import check_writable, in_file, kept_login
+from cinnabar.extraction.documents.mailboxes.credential import (
+    Login,
+    check_writable,
+    in_file,
+    kept_login,
+    log_in,
+    provider_of,
+)
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
-from cinnabar.extraction.documents.mailboxes.oauth import Login, log_in, provider_of
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import harmless, with_noun
 

@@ -130,7 +130,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _broken_file(arguments: Sequence[str]) -> str | None:
     """Returns the file with contents of others that a command met in its folder of results, None if there is none."""
-    from cinnabar.extraction.store.content_problems import broken_file  # Cold start: PyArrow and NumPy take .2 s.
+    from cinnabar.extraction.store.broken_files import broken_file  # Cold start: PyArrow and NumPy take .2 s.
 
     joined = (argument.partition("=")[2] for argument in arguments if argument.startswith("--out="))
     following = (after for argument, after in pairwise(arguments) if argument == "--out")

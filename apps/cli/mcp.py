@@ -13,10 +13,9 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.apps.cli.options import takes_options
-from cinnabar.apps.cli.schema_report import report_of_schema
+from cinnabar.apps.cli.schema import report_of_schema
 from cinnabar.apps.cli.serve import key_in, model_of
-from cinnabar.apps.server.logs import start_log
-from cinnabar.apps.server.settings import ServerSettings
+from cinnabar.apps.server.settings import ServerSettings, start_log
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.planned_models import sources_of
 from cinnabar.schemas import load_schema
@@ -75,13 +74,11 @@ def serve_agents(
     plan = RunPlan.of(schema or (), out, **run_options)
     schemas = [load_schema(one) for one in plan.schemas]
     # Extra: agents.
-    from cinnabar.apps.mcp.folders import Folders
     from cinnabar.apps.mcp.server import http_app, mcp_server
-    from cinnabar.apps.mcp.tools import Tools
+    from cinnabar.apps.mcp.tools import Folders, Tools
     from cinnabar.apps.server.assembly import Assembled, assemble, model_name
     from cinnabar.apps.server.documents import FileReading
-    from cinnabar.apps.server.gate import Gate
-    from cinnabar.apps.server.metrics import Metrics
+    from cinnabar.apps.server.gate import Gate, Metrics
     from cinnabar.apps.server.serving import address, bound, run_server
 
     loading, loaded = threading.Lock(), list[Assembled]()

@@ -14,8 +14,7 @@ import typer
 from cinnabar.apps.cli.evaluate import predict_sets, select_sets
 from cinnabar.apps.cli.options import AsJson, DeviceOption, takes_options
 from cinnabar.apps.cli.plans import print_notice
-from cinnabar.engine.models.language.hub import fetch_checkpoint
-from cinnabar.engine.models.language.released import fetch_released
+from cinnabar.engine.models.language.released import fetch_checkpoint, fetch_released
 from cinnabar.engine.models.releases import RELEASED
 from cinnabar.extraction.plan.run_options import Device, RunOptions
 from cinnabar.extraction.reading.model_sources import model_source

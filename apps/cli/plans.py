@@ -15,8 +15,8 @@ from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.cluster.connection import check_cluster
 from cinnabar.extraction.run.events.receivers import check_addresses
 from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.store.sinks.addresses import check_apart
-from cinnabar.flows.limits import broken_limits
+from cinnabar.extraction.store.sinks.sink import check_apart
+from cinnabar.flows.parameters import broken_limits
 from cinnabar.schemas.wording import harmless
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from cinnabar.apps.cli import completion
+from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import Bar, standard_output, table
 from cinnabar.apps.cli.options import AsJson, DeviceOption, FromOption
 from cinnabar.apps.cli.results import Out
@@ -29,7 +29,7 @@ _HeldDocuments = Annotated[
     typer.Argument(
         metavar="DOCUMENT...",
         help="Paths, ends of paths or digests; by default all.",
-        autocompletion=completion.documents,
+        autocompletion=options.documents,
     ),
 ]
 _Codes = Annotated[

@@ -13,11 +13,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from cinnabar.apps.cli import completion
+from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import DeviceOption
 from cinnabar.extraction.corrections.unread import unread_corrections
-from cinnabar.extraction.reading.table_columns import matched_columns
+from cinnabar.extraction.reading.planning import matched_columns
 from cinnabar.extraction.store.reading import Shown, as_objects
 from cinnabar.extraction.store.reading import query as ask
 from cinnabar.extraction.store.reading import show as find
@@ -65,7 +65,7 @@ def show(
         typer.Argument(
             metavar="DOCUMENT",
             help="Its path, the end of it, or the start of its digest.",
-            autocompletion=completion.documents,
+            autocompletion=options.documents,
         ),
     ],
     out: Out,

@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 from cinnabar.apps.cli.options import AsJson
-from cinnabar.apps.review.server import serve_review
-from cinnabar.apps.review.team import Team
+from cinnabar.apps.review.server import Team, serve_review
 from cinnabar.schemas.errors import UsageError
 
 

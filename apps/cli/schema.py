@@ -1,17 +1,29 @@
-"""`cinnabar schema` shows the form of a schema."""
+"""`cinnabar schema` shows the form of a schema.
+
+The report of `cinnabar schema check`: what a schema asks, how it is filled, and what is not promised.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
 
 import typer
 
-from cinnabar.apps.cli import completion
+from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import PAGE_WIDTH, standard_output, table
 from cinnabar.apps.cli.options import AsJson
-from cinnabar.apps.cli.schema_report import report_of
-from cinnabar.schemas import load_schema
+from cinnabar.engine.choices import ways_of_choices
+from cinnabar.extraction.people.diagnosis.misspelt_keywords import misspelt_keywords
+from cinnabar.extraction.reading.checks.checks import KEYWORD, Checks
+from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extraction.reading.routing.likeness import kind_of
+from cinnabar.schemas import SchemaSource, compile_schema, load_schema
+from cinnabar.schemas.compiling.bindings import bound_places, proposals
+from cinnabar.schemas.compiling.compile import CompiledSchema
+from cinnabar.schemas.compiling.describe import FieldInWords, describe, fields_in_words
+from cinnabar.schemas.keywords import inexact_multiples
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.wording import harmless
 
@@ -64,7 +76,7 @@ def check_schema(
         typer.Argument(
             metavar="S",
             help="A name of the library, a JSON Schema file (JSON or YAML), or module:Class.",
-            autocompletion=completion.schemas,
+            autocompletion=options.schemas,
         ),
     ],
     details: Annotated[
@@ -101,3 +113,92 @@ def check_schema(
     console.print(table(("field", "asks for", "if it is missing"), fields, report.name))
     for line in report.lines:
         console.print(harmless(line), markup=False)
+
+
+Pairs = list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaReport:
+    """What `cinnabar schema check` shows of a schema.
+
+    places: pointer, values and what is enforced. choices: path, and how it is decided. not_promised: pointer and
+    reason. checks: name and expression. proposals: pointer and fact.
+    """
+
+    name: str
+    fields: list[FieldInWords]
+    places: list[tuple[str, str, str]]
+    choices: Pairs
+    not_promised: Pairs
+    checks: Pairs
+    proposals: Pairs
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """The report as a JSON value."""
+        return {
+            "name": self.name,
+            "fields": [asdict(field) for field in self.fields],
+            "not_promised": [{"place": pointer or "/", "reason": reason} for pointer, reason in self.not_promised],
+            "places": [dict(zip(("place", "values", "enforced"), row, strict=True)) for row in self.places],
+            "choices": [{"choice": path, "decided": way} for path, way in self.choices],
+        }
+
+    @property
+    def lines(self) -> list[str]:
+        """The sentences below the table of fields."""
+        return [
+            "A record is written only if it meets the whole schema; a document that is held back waits in quarantine.",
+            "Not promised: that a value is the right one. Its confidence tells how sure it is.",
+            *(f"Not promised: {pointer or '/'}: {reason}" for pointer, reason in self.not_promised),
+            *(f"Checked in each record: {name}: {expression}" for name, expression in self.checks),
+            *(f"Could come from the file itself: {pointer}: {fact}" for pointer, fact in self.proposals),
+            "--details shows the form that is filled: its slots, automata and choices.",
+        ]
+
+
+def report_of(schema: str) -> SchemaReport:
+    """Returns the report of a schema. Raises UsageError if it cannot be enforced, or no record meets it."""
+    source = load_schema(schema)
+    compiled = compile_schema(source.schema)
+    Validator(source)
+    return report_of_schema(source, compiled)
+
+
+def report_of_schema(source: SchemaSource, compiled: CompiledSchema) -> SchemaReport:
+    """Returns the report of a schema that can be enforced."""
+    checks = Checks(source, compiled)
+    misspelt = [
+        (pointer, f'this keyword is unknown and has no effect; did you mean "{near}"?')
+        for pointer, near in misspelt_keywords(source.schema)
+    ]
+    return SchemaReport(
+        source.name,
+        fields_in_words(compiled.form),
+        _places(source, compiled, checks, misspelt),
+        _choices(compiled),
+        [*compiled.unenforced_demands, *inexact_multiples(source.schema), *misspelt],
+        [(one.name, one.expression) for one in checks.each],
+        [(one.pointer, one.fact) for one in proposals(compiled.form)],
+    )
+
+
+def _places(
+    source: SchemaSource, compiled: CompiledSchema, checks: Checks, misspelt: Pairs
+) -> list[tuple[str, str, str]]:
+    rows = [(row.pointer, row.values, row.enforced) for row in describe(compiled, source)]
+    if isinstance(source.schema, dict) and source.schema.get("description"):
+        rows.insert(2, ("", "--route and --related compare", kind_of(source).heading))
+    rows += [(pointer, "warning", text) for pointer, text in misspelt]
+    rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.places)}") for one in checks.each]
+    return rows
+
+
+def _choices(compiled: CompiledSchema) -> Pairs:
+    nodes = ((place.fact, place.node) for place in bound_places(compiled.form))
+    facts = {getattr(node, "item", node).path: fact for fact, node in nodes}
+    return [
+        (path, f"the fact {facts[path]}, no model is asked" if path in facts else way)
+        for path, way in ways_of_choices(compiled.form)
+    ]

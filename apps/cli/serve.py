@@ -12,13 +12,12 @@ import typer
 
 from cinnabar.apps.cli.options import takes_options
 from cinnabar.apps.cli.plans import print_notice
-from cinnabar.apps.server.logs import start_log
-from cinnabar.apps.server.settings import ServerSettings
-from cinnabar.engine.examples import Examples, join_examples
+from cinnabar.apps.server.settings import ServerSettings, start_log
+from cinnabar.engine.few_shot import Examples, join_examples
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.reading.model_sources import LanguageSource, Source
 from cinnabar.extraction.reading.planned_models import chosen_note, sources_of
-from cinnabar.extraction.run.work.kept_models import kept_model, model_for
+from cinnabar.extraction.run.work.assignment import kept_model, model_for
 from cinnabar.extraction.run.work.prompt_examples import prompt_examples
 from cinnabar.extraction.store.stored_records import names
 from cinnabar.schemas import SchemaSource, load_schema
@@ -147,7 +146,7 @@ def _examples(
     given = [] if of_set is None else [of_set.examples]
     if out is not None and isinstance(model, LanguageSource):
         # Cold start: Torch takes a second.
-        from cinnabar.extraction.learning.corrected_examples import corrected_examples
+        from cinnabar.extraction.learning.corrected_set import corrected_examples
 
         given.append(corrected_examples(out))
     return join_examples(given) if any(one.by_form for one in given) else None

@@ -14,7 +14,7 @@ import typer
 
 from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import AsJson, takes_options
-from cinnabar.extraction.documents.content.codes import problem_message
+from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import examine, gather, parse_locations
 from cinnabar.extraction.documents.parser_settings import parser_settings

@@ -12,8 +12,8 @@ import typer
 from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.engine.tables.heads import words_of
 from cinnabar.engine.tables.table import tables_of
-from cinnabar.extraction.documents.content.codes import problem_message
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import examine, gather, parse_locations
 from cinnabar.extraction.documents.parser_settings import parser_settings

@@ -1,32 +1,37 @@
-"""What an agent may ask for: its answers are JSON values of a bounded size, and an error tells what to do."""
+"""What an agent may ask for: its answers are JSON values of a bounded size, and an error tells what to do.
+
+The folders whose files an agent may name.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
+import stat
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from cinnabar.apps.mcp.folders import Folders
 from cinnabar.apps.server.bodies import check_parameters
 from cinnabar.apps.server.documents import FILES, FileReading
 from cinnabar.apps.server.parameters import ExtractBody
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.store.reading import plain, record_named, show
-from cinnabar.extraction.store.stored_records import names
-from cinnabar.extraction.store.stored_schemas import latest_source
+from cinnabar.extraction.store.stored_records import latest_source, names
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.reading.texts import schema_text
+from cinnabar.schemas.wording import harmless
 
 #: The rows that are read of a query, the seconds that it may take, and the bytes of address space.
 ROWS, SECONDS, MEMORY = 10_000, 20.0, 3 << 30
@@ -38,6 +43,61 @@ LONGEST = 2000
 _QUERIES = 2
 #: The characters of an evidence in an answer.
 _EVIDENCE = 200
+
+
+#: The files that an error names, and those that are looked at for it.
+_NAMED, _LOOKED_AT = 20, 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Folders of documents. most: bytes of a file.
+
+    Raises UsageError for what is no folder.
+    """
+
+    roots: Sequence[Path]
+    most: int
+
+    def __post_init__(self) -> None:
+        for root in self.roots:
+            if not root.is_dir():
+                raise UsageError(f"{root}: expected a folder of documents, found none")
+
+    def read(self, name: str) -> bytes:
+        """Returns the bytes of a file. Raises UsageError if none of the folders holds it, or if it is too large."""
+        path = self._place(name)
+        # A pipe or a device may never end, and one of them may have come to this place meanwhile.
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(handle, "rb") as file:
+            found = os.fstat(handle)
+            if not stat.S_ISREG(found.st_mode):
+                raise UsageError(f"{harmless(name)}: expected a file, got something else")
+            if found.st_size > self.most:
+                raise UsageError(f"{harmless(name)}: expected at most {self.most} bytes, got {found.st_size}")
+            return file.read(self.most)
+
+    def _place(self, name: str) -> Path:
+        for root in self.roots:
+            own = root.resolve()
+            try:
+                path = (own / name).resolve(strict=True)
+            except (OSError, ValueError, RuntimeError):
+                continue
+            # Where links lead out of the folder the file is not the owner's to show.
+            if path.is_relative_to(own) and path.is_file():
+                return path
+        there = ", ".join(islice(self.names(), _NAMED)) or "none"
+        raise UsageError(f"{harmless(name[:200])}: no such file in the folders of this server; files there: {there}")
+
+    def names(self) -> Iterator[str]:
+        """Yields names of files, those of the first folders first."""
+        for root in self.roots:
+            for folder, below, files in islice(os.walk(root), _LOOKED_AT):
+                below.sort()
+                paths = (Path(folder, one) for one in sorted(files))
+                own = (path for path in paths if path.is_file() and not path.is_symlink())
+                yield from (harmless(str(path.relative_to(root))) for path in own)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,13 @@
-"""The routes of the review page: JSON over the functions of `Review`, and the files of the page."""
+"""The routes of the review page: JSON over the functions of `Review`, and the files of the page.
+
+The routes for people who work together: claims, and the second reader's audit.
+
+The parts of requests that all routes of the review page share, and their answers.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -9,18 +15,16 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StringConstraints
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import FileResponse, Response
 
+from cinnabar.apps.review.access import person_of
 from cinnabar.apps.review.improving import Improving
-from cinnabar.apps.review.messages import NEVER_KEPT, AskedDocument, Count, Name, Spans, as_json
-from cinnabar.apps.review.people import person_of
-from cinnabar.apps.review.team_routes import serve_team
 from cinnabar.extraction.corrections import Refused
 from cinnabar.extraction.people.packets import amend, packet_around
-from cinnabar.extraction.people.reviewing.claims import Claims
+from cinnabar.extraction.people.reviewing.auditing import Auditing, Claims, Judged
 from cinnabar.extraction.people.reviewing.listing import MOST_LISTED, ListGone, ListSelection
 from cinnabar.extraction.people.reviewing.review import AskedChange, Review
 from cinnabar.extraction.store.packets import Packet, Said
@@ -29,6 +33,31 @@ from cinnabar.schemas.errors import CinnabarError, InUse, Overtaken, UsageError
 #: The files of the page, by their path in the address; no other file is served.
 PAGE = Path(__file__).parent / "page"
 _TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+
+
+#: The header of answers that no browser keeps.
+NEVER_KEPT = {"cache-control": "no-store"}
+
+# No name has a NUL, a number counts characters of a text, and no place of a list is beyond a billion.
+Name = Annotated[str, StringConstraints(max_length=4000, pattern=r"^[^\x00]*$")]
+Count = Annotated[int, Field(ge=0, le=1 << 31)]
+Spans = Annotated[list[tuple[Count, Count]], Field(max_length=1000)]
+
+
+class AskedDocument(BaseModel):
+    """The document that a request is about, by its digest, and the name of its schema."""
+
+    document: Name
+    schema_name: Name = Field(alias="schema")
+
+
+def as_json(value: Any, status: int = 200) -> Response:
+    """Returns an answer in JSON."""
+    body = json.dumps(value, ensure_ascii=False, default=str, separators=(",", ":"))
+    # A lone surrogate of a damaged name is no UTF-8.
+    return Response(
+        body.encode("utf-8", "replace"), status, {**NEVER_KEPT}, media_type="application/json; charset=utf-8"
+    )
 
 
 class _Picked(AskedDocument):
@@ -269,3 +298,38 @@ def serve_packets(app: FastAPI, review: Review) -> None:
         found = packet_around(review.out, asked.document)
         who = person_of(request.scope, review.who).name
         return told(amend(review.out, found, asked, who, asked.state), asked.document)
+
+
+class _Claimed(AskedDocument):
+    tab: Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class _Audited(AskedDocument):
+    seen: Name
+    places: Annotated[list[Judged], Field(max_length=100_000)]
+
+
+def serve_team(app: FastAPI, review: Review, claims: Claims) -> None:
+    """Adds the routes; a page renews its claim while it is open."""
+    auditing = Auditing(review)
+
+    @app.post("/api/claim")
+    def claim(request: Request, claimed: _Claimed) -> Response:
+        who = person_of(request.scope, review.who).name
+        return as_json({"held": claims.take((claimed.document, claimed.schema_name), who, claimed.tab)})
+
+    @app.get("/api/audit")
+    def next_to_audit(request: Request) -> Response:
+        who = person_of(request.scope, review.who)
+        # Who works alone is the second reader of their own corrections.
+        return as_json(auditing.next_document("" if who.alone else who.name, claims.of_others(who.name)))
+
+    @app.get("/api/audit/document")
+    def document(document: Name, schema: Name) -> Response:
+        return as_json(auditing.document(document, schema))
+
+    @app.post("/api/audit")
+    def judge(request: Request, audited: _Audited) -> Response:
+        who = person_of(request.scope, review.who).name
+        auditing.judge(audited.document, audited.schema_name, audited.seen, audited.places, who)
+        return as_json({})

@@ -13,7 +13,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from cinnabar.extraction.run.work.kept_models import waiting_models
+from cinnabar.extraction.run.work.assignment import waiting_models
 from cinnabar.schemas.errors import UsageError
 
 #: The command line of this installation.

@@ -13,10 +13,9 @@ from starlette.exceptions import HTTPException
 from cinnabar.apps.server.completions import Completions
 from cinnabar.apps.server.documents import FileReading
 from cinnabar.apps.server.errors import ApiError, internal_error, json_response
-from cinnabar.apps.server.gate import Gate
-from cinnabar.apps.server.metrics import MEDIA_TYPE, Metrics
+from cinnabar.apps.server.gate import MEDIA_TYPE, Gate, Metrics
 from cinnabar.engine.chat.requests import ChatModel
-from cinnabar.engine.effort import EFFORTS
+from cinnabar.engine.settings import EFFORTS
 
 _FAILED = {404: "not_found", 405: "method_not_allowed"}
 

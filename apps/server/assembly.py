@@ -11,20 +11,19 @@ from fastapi import FastAPI
 from cinnabar.apps.server.app import Api
 from cinnabar.apps.server.completions import Completions
 from cinnabar.apps.server.documents import FileReading
-from cinnabar.apps.server.gate import Gate
-from cinnabar.apps.server.metrics import Metrics
+from cinnabar.apps.server.gate import Gate, Metrics
 from cinnabar.apps.server.schema_cache import SchemaCache
 from cinnabar.apps.server.settings import ServerSettings
 from cinnabar.apps.server.two_tiers import TwoTiers
 from cinnabar.engine.chat.document_chat import DocumentChat
 from cinnabar.engine.chat.requests import ChatModel
 from cinnabar.engine.chat.shared_engine import SharedEngine
-from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.examples import Examples
+from cinnabar.engine.few_shot import Examples
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint
 from cinnabar.engine.models.reader.calibration import load_calibration
 from cinnabar.engine.request import Passage, Request
+from cinnabar.engine.settings import EFFORTS
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool

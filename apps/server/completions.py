@@ -14,8 +14,7 @@ from fastapi.responses import StreamingResponse
 
 from cinnabar.apps.server.bodies import check_parameters, read_json
 from cinnabar.apps.server.errors import ApiError, invalid, json_response, of_failure
-from cinnabar.apps.server.gate import Gate
-from cinnabar.apps.server.metrics import Metrics
+from cinnabar.apps.server.gate import Gate, Metrics
 from cinnabar.apps.server.parameters import (
     ChatBody,
     ChosenTool,
@@ -29,8 +28,7 @@ from cinnabar.apps.server.parameters import (
 from cinnabar.apps.server.request_events import RequestEvents
 from cinnabar.apps.server.responses import ResponsesBody, rename_parameter, response_of
 from cinnabar.apps.server.schema_cache import SchemaCache
-from cinnabar.engine.chat.infill import gap_between, next_edit
-from cinnabar.engine.chat.reading import INSTEAD
+from cinnabar.engine.chat.document_chat import INSTEAD
 from cinnabar.engine.chat.requests import (
     ChatModel,
     ChatRequest,
@@ -41,9 +39,11 @@ from cinnabar.engine.chat.requests import (
     Tool,
     ToolCall,
     Usage,
+    gap_between,
+    next_edit,
 )
-from cinnabar.engine.effort import EFFORTS, Effort
-from cinnabar.engine.examples import Examples
+from cinnabar.engine.few_shot import Examples
+from cinnabar.engine.settings import EFFORTS, Effort
 from cinnabar.extraction.reading.tiers import ALONE
 
 _STREAM = "text/event-stream; charset=utf-8"

@@ -22,8 +22,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from cinnabar.apps.server.bodies import check_parameters, parse_object, read_bytes, read_json
 from cinnabar.apps.server.completions import Completions
 from cinnabar.apps.server.errors import ApiError, invalid, json_response, of_schema
-from cinnabar.apps.server.gate import Gate
-from cinnabar.apps.server.metrics import Metrics
+from cinnabar.apps.server.gate import Gate, Metrics
 from cinnabar.apps.server.parameters import ExtractBody
 from cinnabar.apps.server.request_events import first_of, wait_for_disconnect
 from cinnabar.apps.server.schema_cache import Prepared, SchemaCache

@@ -14,14 +14,14 @@ from functools import cached_property, partial
 from typing import Any
 
 from cinnabar.apps.server.errors import ApiError, of_schema
-from cinnabar.apps.server.metrics import Metrics
+from cinnabar.apps.server.gate import Metrics
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import CinnabarError, SchemaError
-from cinnabar.schemas.lookups import LOOKUP
+from cinnabar.schemas.keywords import LOOKUP
 from cinnabar.schemas.reading.texts import schema_text
 
 #: Schemas that are kept, their bytes, or so, and threads that wait for the processes that compile first.

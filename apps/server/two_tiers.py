@@ -6,9 +6,9 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from cinnabar.engine.chat.shared_engine import CLOSED, Awaited, SharedEngine, SharedFiller, Watch
-from cinnabar.engine.effort import Effort
 from cinnabar.engine.request import Failed, Filled, Request, Result
-from cinnabar.engine.time_limit import GIVEN_UP
+from cinnabar.engine.settings import Effort
+from cinnabar.engine.work_time import GIVEN_UP
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.planned_models import Escalation
 from cinnabar.extraction.reading.tiers import MergedRecord, Tier, escalate

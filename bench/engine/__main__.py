@@ -25,7 +25,7 @@ from bench.engine.figures import Measure, Settings
 from bench.engine.workload import small_model
 from bench.reporting import machine_line, table
 from cinnabar.engine.models.language.language_model import LanguageModel
-from cinnabar.engine.precision import precision_asked
+from cinnabar.engine.settings import precision_asked
 
 MODEL = Path("tests") / "data" / "small_diffusion_model"
 HEAD = ("what", "wanted", "got", "")

@@ -25,7 +25,7 @@ from cinnabar.engine.diffusion.settings import DecodingSettings as Effort
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.engine.precision import precision_asked
+from cinnabar.engine.settings import precision_asked
 from cinnabar.schemas import compile_schema, load_schema
 
 #: Requests, positions of a block, tokens of a prompt, passes of a block that are timed.

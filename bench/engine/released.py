@@ -28,7 +28,7 @@ from cinnabar.engine.models.language.cache import CacheRow, PagedCache
 from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.models.language.passes import Passes, Piece
-from cinnabar.engine.precision import Precision
+from cinnabar.engine.settings import Precision
 
 #: Tokens of a prompt, rows that are decoded together, tokens of each, and tokens whose logits are compared.
 PROMPT, ROWS, WRITTEN, COMPARED = 512, 12, 4, 64

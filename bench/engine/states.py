@@ -16,9 +16,9 @@ from bench.engine.workload import small_model
 from bench.schema_suites import Case
 from cinnabar.engine.chat.language_chat import LanguageChat, shared_language_engine
 from cinnabar.engine.chat.requests import ChatRequest, Done, Event, FailedRequest, Message, State
-from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.language_model import LanguageModel
+from cinnabar.engine.settings import EFFORTS
 from cinnabar.extraction.reading.records.validation import exact
 from cinnabar.schemas import CompiledSchema, compile_schema
 from cinnabar.schemas.automata.canonical import parse

@@ -16,12 +16,11 @@ from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.kept_graphs import kept_graph
 from cinnabar.engine.diffusion.sequences import Task
-from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.tokenizer import Tokenizer
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.extraction.reading.records.translation import ECMA_PATTERN, EcmaPattern, translate
-from cinnabar.extraction.reading.records.validation import exact
+from cinnabar.engine.settings import EFFORTS
+from cinnabar.extraction.reading.records.validation import ECMA_PATTERN, EcmaPattern, exact, translate
 from cinnabar.schemas import CompiledSchema, compile_schema, load_schema
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import CinnabarError, TooLarge

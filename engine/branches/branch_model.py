@@ -24,8 +24,7 @@ import torch
 from cinnabar.engine.branches.constraint import BranchConstraint, Grounded, OptionTexts, WrittenText
 from cinnabar.engine.branches.decoding import Branch, BranchDecoder, BranchListing, logarithm
 from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_branches, read_document
-from cinnabar.engine.branches.grounds import Grounds, written_option
-from cinnabar.engine.branches.items import array_levels, item_region, item_rows, lists_of
+from cinnabar.engine.branches.grounds import Grounds, array_levels, item_region, item_rows, lists_of, written_option
 from cinnabar.engine.branches.prompt import (
     begun_record,
     dotted_name,
@@ -35,13 +34,12 @@ from cinnabar.engine.branches.prompt import (
     item_head,
     messages,
 )
-from cinnabar.engine.branches.value_tokens import ValueTokens
-from cinnabar.engine.canvas import Canvas
-from cinnabar.engine.model import WHOLE, Calibrator, Candidate, Row, Scores
+from cinnabar.engine.branches.stretches import ValueTokens
+from cinnabar.engine.model import WHOLE, Calibrator, Candidate, Canvas, Row, Scores
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.request import Origin, Passage
-from cinnabar.engine.share_done import part
+from cinnabar.engine.work_time import part
 from cinnabar.schemas.automata.canonical import scalar_text
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot

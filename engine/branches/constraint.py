@@ -14,8 +14,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.engine.branches.stretches import Stretches
-from cinnabar.engine.branches.value_tokens import ValueTokens
+from cinnabar.engine.branches.stretches import Stretches, ValueTokens
 from cinnabar.engine.lifting import Ints
 from cinnabar.schemas.automata.automaton import Automaton
 

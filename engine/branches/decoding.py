@@ -22,11 +22,10 @@ import numpy as np
 
 from cinnabar.engine.branches.constraint import BranchConstraint, Floats, Grounded, Pair
 from cinnabar.engine.branches.forks import Fork, Forks, read_branches
-from cinnabar.engine.branches.value_tokens import ValueTokens
+from cinnabar.engine.branches.stretches import ValueTokens
 from cinnabar.engine.diffusion.settings import settings_for
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.share_done import part, tell_share
-from cinnabar.engine.time_limit import check_time
+from cinnabar.engine.work_time import check_time, part, tell_share
 
 #: The most tokens of a pass.
 PASS = 256

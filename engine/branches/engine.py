@@ -5,12 +5,12 @@ from __future__ import annotations
 from cinnabar.engine.branches.branch_model import BranchModel
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.engine import DiffusionEngine
-from cinnabar.engine.effort import Effort
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.examples import Examples
+from cinnabar.engine.few_shot import Examples
 from cinnabar.engine.models.language.configuration import writes_records
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.calibration import Calibration
+from cinnabar.engine.settings import Effort
 
 #: The tokens of a batch, whose keys are held together: 2,000 of 1.5B weights are 0.1 GB.
 TOKENS, TOKENS_OF_ACCELERATOR = 2_048, 16_384

@@ -19,7 +19,7 @@ from cinnabar.engine.models.language.attention import NONE_OPEN, Attend, attenti
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.memory import PREFILL, give_back_memory
 from cinnabar.engine.models.language.passes import LONG
-from cinnabar.engine.share_done import tell_share
+from cinnabar.engine.work_time import tell_share
 
 #: Places of a branch that are made room for at a time.
 _ROOM = 64

@@ -9,10 +9,8 @@ from cinnabar.engine.chat.meeting import NOWHERE, Meeting
 from cinnabar.engine.chat.requests import Tool
 from cinnabar.engine.diffusion.text_languages import any_text, text_until
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.automata.boolean import union
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.automata.concatenation import concat
-from cinnabar.schemas.automata.literals import literal
+from cinnabar.schemas.automata.operations import concat, literal, union
 from cinnabar.schemas.automata.strings import canonical_string
 from cinnabar.schemas.form.fitting import accept, fit
 from cinnabar.schemas.form.form import Form

@@ -18,12 +18,12 @@ from cinnabar.engine.chat.shared_engine import Awaited, BatchWatch, SharedEngine
 from cinnabar.engine.diffusion.decoded import Decoded, DecodingRun, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.sequences import Task
-from cinnabar.engine.examples import Examples
+from cinnabar.engine.engine import ALONE, failure_of, out_of_memory
+from cinnabar.engine.few_shot import Examples
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.request import Passage, text_passage
-from cinnabar.engine.scheduler import ALONE, failure_of, out_of_memory
-from cinnabar.engine.time_limit import limit_batches
+from cinnabar.engine.work_time import limit_batches
 from cinnabar.schemas.errors import NotAccepted
 
 

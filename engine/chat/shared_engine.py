@@ -15,12 +15,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-from cinnabar.engine.effort import Effort
-from cinnabar.engine.engine import Observer
-from cinnabar.engine.filler import Filler, OverEngine, OverPromptedEngine, Preparing, Prompted
-from cinnabar.engine.request import Failed, Request, Result
-from cinnabar.engine.scheduler import cost_of
-from cinnabar.engine.time_limit import GIVEN_UP, limit_batches, start_clock, until
+from cinnabar.engine.engine import Observer, cost_of
+from cinnabar.engine.request import Failed, Filler, OverEngine, OverPromptedEngine, Preparing, Prompted, Request, Result
+from cinnabar.engine.settings import Effort
+from cinnabar.engine.work_time import GIVEN_UP, limit_batches, start_clock, until
 from cinnabar.schemas.errors import EngineFailure, TooLarge
 from cinnabar.schemas.form.form import Form
 

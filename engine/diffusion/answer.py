@@ -6,33 +6,34 @@ the product over the tokens that carry it, because the value is right only if al
 the others have a posterior near one, so a long value loses little. Tokens that the schema forces say nothing and do
 not count. A place that is left out was decided by the tokens that stand there instead: those of the next name, or of
 the closing brace.
+
+The places of a record's values in the text that a language model wrote.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
 from typing import Any
 
+from cinnabar.engine.choices import drop_unsupported_choices
 from cinnabar.engine.diffusion.decoded import Decoded
-from cinnabar.engine.diffusion.remaining import Remaining
-from cinnabar.engine.diffusion.value_places import ByteSpan, ValuePlaces, places_of
+from cinnabar.engine.diffusion.planning import Remaining
 from cinnabar.engine.models.language.tokenizer import Tokenizer
 from cinnabar.engine.replies.alignment import ABSENT, Aligner
 from cinnabar.engine.replies.reading import Taken
 from cinnabar.engine.replies.record import Answered, find_unstated, record_of
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
-from cinnabar.engine.required import drop_unsupported_choices
 from cinnabar.engine.writing import Value
 from cinnabar.schemas.automata.canonical import json_text, parse, scalar_text
 from cinnabar.schemas.errors import EngineFailure
-from cinnabar.schemas.form.fitting import accept, branch_of
+from cinnabar.schemas.form.fitting import RecordRow, accept, branch_of, walk_record
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
-from cinnabar.schemas.form.record_walk import RecordRow, walk_record
 from cinnabar.schemas.pointers import escape, lies_within
 
 #: The least posterior that counts in a product.
@@ -268,3 +269,59 @@ def _note_closed(node: Node, pointer: str, span: ByteSpan | None, decided: dict[
     elif isinstance(node, ChoiceNode):
         for branch in node.branches:
             _note_closed(branch, pointer, span, decided)
+
+
+ByteSpan = tuple[int, int]
+_PARTS = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
+
+
+@dataclass(slots=True)
+class ValuePlaces:
+    """The places of a record's values in its text, as [start, end) in bytes.
+
+    `values` has every value by its pointer. `gaps` has for each object its names as written, each with the bytes from
+    the end of the value before it to the end of the name, and at last ("", …) with those up to the closing brace: a
+    property that is left out was decided against there.
+    """
+
+    values: dict[str, ByteSpan] = field(default_factory=dict)
+    gaps: dict[str, list[tuple[str, ByteSpan]]] = field(default_factory=dict)
+
+    def gap(self, pointer: str, later: Collection[str]) -> ByteSpan | None:
+        """Returns the place where an object lacks a property; `later` are the names that would follow it."""
+        gaps = self.gaps.get(pointer, [])
+        return next((span for name, span in gaps[:-1] if name in later), gaps[-1][1] if gaps else None)
+
+
+def places_of(text: bytes) -> ValuePlaces:
+    """Returns the places of all values of a record's text, which is valid JSON."""
+    found = ValuePlaces()
+    parts = _PARTS.finditer(text)
+    _read(next(parts), parts, "", found)
+    return found
+
+
+def _read(part: re.Match[bytes], parts: Iterator[re.Match[bytes]], pointer: str, places: ValuePlaces) -> int:
+    """Notes the value that begins with this part, and all values below it; returns its end."""
+    start, end = part.span()
+    places.values[pointer] = start, end
+    if part[0] == b"[":
+        last, at = next(parts), 0
+        while last[0] != b"]":
+            _read(last if last[0] != b"," else next(parts), parts, f"{pointer}/{at}", places)
+            last, at = next(parts), at + 1
+        end = last.end()
+    elif part[0] == b"{":
+        gaps = places.gaps[pointer] = []
+        last, before = next(parts), end
+        while last[0] != b"}":
+            key = last if last[0] != b"," else next(parts)
+            name = parse(key[0].decode())
+            gaps.append((name, (before, key.end())))
+            next(parts)  # the colon
+            before = _read(next(parts), parts, f"{pointer}/{escape(name)}", places)
+            last = next(parts)
+        end = last.end()
+        gaps.append(("", (before, end)))
+    places.values[pointer] = start, end
+    return end

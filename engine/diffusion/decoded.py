@@ -15,8 +15,8 @@ from cinnabar.engine.diffusion.arrays import Bools, Ints
 from cinnabar.engine.diffusion.forced import TokenTexts
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import OpenSequence
-from cinnabar.engine.scheduler import failure_of, out_of_memory
-from cinnabar.engine.time_limit import check, deadline
+from cinnabar.engine.engine import failure_of, out_of_memory
+from cinnabar.engine.work_time import check, deadline
 from cinnabar.schemas.errors import RunError
 
 #: How many times an answer goes back although no beginning of it is accepted.

@@ -15,21 +15,20 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from cinnabar.engine.denoising import GRAIN
 from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores
 from cinnabar.engine.diffusion.commitment import AskedPass, Commitment, grade
 from cinnabar.engine.diffusion.contexts import Context, PagedContext
 from cinnabar.engine.diffusion.decoded import Decoded, DecodingRun, Undecoded
-from cinnabar.engine.diffusion.forced import TokenTexts
-from cinnabar.engine.diffusion.forced_spelling import TokenSpelling
+from cinnabar.engine.diffusion.forced import TokenSpelling, TokenTexts
 from cinnabar.engine.diffusion.graph_tables import GraphTables
 from cinnabar.engine.diffusion.noise_context import NoiseContext
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence, Task
 from cinnabar.engine.diffusion.settings import DecodingSettings, settings_of
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
-from cinnabar.engine.time_limit import check_time
+from cinnabar.engine.step import GRAIN
+from cinnabar.engine.work_time import check_time
 from cinnabar.schemas.errors import ModelError
 
 #: How often an answer that the judge refuses goes back to the block in which it left the accepted states; in the second

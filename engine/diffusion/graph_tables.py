@@ -11,12 +11,10 @@ import torch
 
 from cinnabar.engine.backend import backend_of
 from cinnabar.engine.diffusion.arrays import Ints
-from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores, TokenClasses
+from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores, Draws, Sampling, TokenClasses
 from cinnabar.engine.diffusion.forced import ForcedText
-from cinnabar.engine.diffusion.greedy_lookahead import GreedyConstraint
-from cinnabar.engine.diffusion.lookahead import KEPT, Constraint, Lookahead, ScanSpan, Unconstrained
+from cinnabar.engine.diffusion.lookahead import KEPT, Constraint, GreedyConstraint, Lookahead, ScanSpan, Unconstrained
 from cinnabar.engine.diffusion.record_graph import RecordGraph
-from cinnabar.engine.diffusion.sampling import Draws, Sampling
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.kernels.class_scores import Reduced

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from cinnabar.engine import lifting
-from cinnabar.engine.diffusion import forced_spelling, record_graph
-from cinnabar.engine.diffusion.forced_spelling import TokenSpelling, spelled_graph
+from cinnabar.engine.diffusion import forced, record_graph
+from cinnabar.engine.diffusion.forced import TokenSpelling, spelled_graph
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.cache import Arrays, arrays_of, automaton_of, remembered_arrays
@@ -22,7 +22,7 @@ from cinnabar.schemas.form.record_language import left_to_judge, record_language
 #: Graphs that are kept in memory.
 GRAPHS = 32
 #: The files with the code that makes graphs, beside that of the automata.
-CODE = (record_graph.__file__, forced_spelling.__file__, lifting.__file__, __file__)
+CODE = (record_graph.__file__, forced.__file__, lifting.__file__, __file__)
 #: The fields of a graph that are arrays of numbers.
 _NUMBERS = ("source", "target", "label", "distance", "tokens", "token_class")
 

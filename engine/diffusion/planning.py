@@ -1,29 +1,163 @@
-"""Plans the decoding of requests: the prompt, the graph of what is left to fill, the budget, and the judge."""
+"""Plans the decoding of requests: the prompt, the graph of what is left to fill, the budget, and the judge.
+
+The part of a form that is left to fill when some of its values are frozen.
+
+A language model writes a record from left to right, and every value costs it passes. So it is asked for the record of
+a smaller form without the frozen places; the frozen values stand in its prompt. Documents with the same open fields
+share one graph, whatever their frozen values are. Afterwards the frozen values join the answer, byte for byte.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from cinnabar.engine.diffusion.budget import answer_budget
 from cinnabar.engine.diffusion.kept_graphs import GRAPHS, fresh_graph, kept_graph
 from cinnabar.engine.diffusion.prompt import messages
-from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.diffusion.sequences import Task
-from cinnabar.engine.examples import Example, Examples
-from cinnabar.engine.few_shot import NONE, Chosen, FewShot, record_line
+from cinnabar.engine.diffusion.settings import answer_budget
+from cinnabar.engine.engine import failure_of
+from cinnabar.engine.few_shot import NONE, Chosen, Example, Examples, FewShot, record_line
 from cinnabar.engine.models.language.language_model import LanguageModel
+from cinnabar.engine.replies.reading import slot_pointers
 from cinnabar.engine.request import Failed, Request
-from cinnabar.engine.scheduler import failure_of
+from cinnabar.engine.writing import minimal
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import EngineFailure, TooLarge
 from cinnabar.schemas.form.fitting import accept
-from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot, walk
 from cinnabar.schemas.form.instances import smallest_instance
 from cinnabar.schemas.form.record_language import one_line
 from cinnabar.schemas.judging.judge import Judge, Violation
+from cinnabar.schemas.pointers import above, escape, lies_within
+
+#: Marks a property that is left out.
+OUT = object()
+
+
+class Remaining:
+    """What is left to fill of a request's form.
+
+    `form` is the form without the frozen places, the request's own one if nothing is frozen, None if nothing is left.
+    Its slots and arrays keep their numbers, and its places their pointers, except that an item with nothing to ask is
+    an empty object. A list with frozen items has as many items as are frozen.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._whole, self._known, self._counted = request.form, request.known, request.counted
+        self._above = {place for pointer in request.known for place in above(pointer)}
+        there = (pointer for pointer, text in request.known.items() if text is not None)
+        self._there = {place for pointer in there for place in above(pointer)}
+        self.form: Form | None = request.form
+        if request.known or request.counted:
+            root = self._node(request.form.root, "")
+            self.form = None if root is None else replace(request.form, root=root, judge=None, instance="")
+
+    def with_frozen(self, value: Any) -> Any:
+        """Returns the record of this value of the remaining form, parsed, with the frozen values.
+
+        A demanded place that nobody asks for, such as a list with no frozen item, has its smallest value.
+        """
+        if self.form is self._whole:
+            return value
+        root = self._whole.root
+        # If nothing is asked, there is no value, and the record is an object all the same.
+        there = value is not None or root.nullable or not isinstance(root, ObjectNode)
+        joined = self._join(root, value if there else {}, "")
+        return None if joined is OUT else joined
+
+    def _node(self, node: Node, pointer: str) -> Node | None:
+        """Returns the part of a node that is left to fill, None if there is none."""
+        if isinstance(node, Slot):
+            return None if pointer in self._known else node
+        frozen = pointer in self._above
+        if not frozen and not self._counts(node):
+            return node
+        if isinstance(node, ObjectNode):
+            return self._object(node, pointer)
+        if isinstance(node, ChoiceNode):
+            return None  # either all of a choice's values are frozen, or it holds lists that nobody asks for
+        return self._array(node, pointer) if frozen else None
+
+    def _counts(self, node: Node) -> bool:
+        """Returns whether a list within this node has counted rows."""
+        return bool(self._counted) and any(
+            isinstance(part, ArrayNode) and part.index in self._counted for part in walk(node)
+        )
+
+    def _object(self, node: ObjectNode, pointer: str) -> ObjectNode | None:
+        properties = []
+        for place in node.properties:
+            below = f"{pointer}/{escape(place.name)}"
+            part = self._node(place.node, below)
+            if part is not None:
+                properties.append(Property(place.name, part, place.required or below in self._there))
+        rest = tuple(part for part in node.rest if part.index not in self._counted)
+        if not properties and not rest:
+            return None
+        nullable = node.nullable and pointer not in self._there
+        # What is asked of its members counts those that are frozen, too; the judge sees the whole record.
+        return replace(
+            node, properties=tuple(properties), rest=rest, nullable=nullable, least=0, most=None, demands=()
+        )
+
+    def _array(self, node: ArrayNode, pointer: str) -> ArrayNode | None:
+        parts = [self._node(part, f"{pointer}/{at}") for at, part in enumerate(self._items(node, pointer))]
+        if not any(part is not None for part in parts):
+            return None
+        empty = ObjectNode(-1, f"{node.path}/*", ())
+        items = [empty if part is None else part for part in parts]
+        fixed = replace(
+            node, nullable=False, unique=False, contained=None, min_contained=0, prefix=(),
+            min_items=len(items), max_items=len(items),
+        )  # fmt: skip
+        if all(item == items[0] for item in items):
+            return replace(fixed, item=items[0])
+        return replace(fixed, item=None, prefix=tuple(items))
+
+    def _items(self, node: ArrayNode, pointer: str) -> list[Node]:
+        """Returns the nodes of the items that are frozen, at least in part."""
+        start = len(pointer) + 1
+        heads = {at[start:].split("/", 1)[0] for at in self._above if at.startswith(f"{pointer}/")}
+        size = max((int(head) + 1 for head in heads if head.isdecimal()), default=0)
+        parts = [node.prefix[at] if at < len(node.prefix) else node.item for at in range(size)]
+        return [part for part in parts if part is not None]
+
+    def _join(self, node: Node, value: Any, pointer: str) -> Any:
+        frozen = pointer in self._above
+        if not frozen and not self._counts(node):
+            return value
+        if isinstance(node, Slot):
+            text = self._known[pointer]
+            return OUT if text is None else parse(text)
+        if isinstance(node, ChoiceNode):
+            return self._branch(node, pointer) if frozen else OUT
+        if isinstance(node, ArrayNode):
+            if not frozen:
+                return OUT
+            asked = value if isinstance(value, list) else []
+            parts = enumerate(self._items(node, pointer))
+            items = (self._join(part, asked[at] if at < len(asked) else OUT, f"{pointer}/{at}") for at, part in parts)
+            return [{} if item is OUT else item for item in items]
+        if not isinstance(value, Mapping) and pointer not in self._there:
+            return value
+        members = value if isinstance(value, Mapping) else {}
+        members_filled: dict[str, Any] = {}
+        for place in node.properties:
+            part = self._join(place.node, members.get(place.name, OUT), f"{pointer}/{escape(place.name)}")
+            if part is not OUT or place.required:
+                members_filled[place.name] = parse(minimal(place.node).decode()) if part is OUT else part
+        return members_filled | {name: part for name, part in members.items() if name not in members_filled}
+
+    def _branch(self, node: ChoiceNode, pointer: str) -> Any:
+        """Returns the frozen value of a choice: that of the branch with the frozen places."""
+        known = {at for at in self._known if lies_within(at, pointer)}
+        for branch in node.branches:
+            if known == set(slot_pointers(branch, pointer)):
+                return self._join(branch, OUT, pointer)
+        return OUT
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
-from cinnabar.engine.diffusion.budget import ANSWER
+from cinnabar.engine.diffusion.class_scores import Sampling
 from cinnabar.engine.diffusion.record_graph import RecordGraph
-from cinnabar.engine.diffusion.sampling import Sampling
-from cinnabar.engine.diffusion.settings import SETTINGS, DecodingSettings
+from cinnabar.engine.diffusion.settings import ANSWER, SETTINGS, DecodingSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,7 @@ import safetensors
 import safetensors.torch
 import torch
 
-from cinnabar.engine.canvas import Canvas
-from cinnabar.engine.model import Calibrator, Helped, Model, Row, Scores
+from cinnabar.engine.model import Calibrator, Canvas, Helped, Model, Row, Scores
 from cinnabar.engine.request import Passage
 from cinnabar.engine.version import values_version
 from cinnabar.schemas.form.form import Form

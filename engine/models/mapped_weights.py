@@ -7,6 +7,8 @@ stored weights, whether products are of integers, the code, and the library. It 
 
 A file that does not match its checksum is written again. Without a cache folder, or on a full disk, each process holds
 its own weights.
+
+Modules without first values, for weights that come from a file.
 """
 
 from __future__ import annotations
@@ -15,15 +17,16 @@ import hashlib
 import json
 import struct
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from types import FunctionType
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
-from cinnabar.engine.models.empty_modules import WithoutDrawing
 from cinnabar.engine.models.int8_matmul import take_integers, with_integer_products
 from cinnabar.schemas.kept_files import KeptFiles, cache_folder, mark_used
 
@@ -131,3 +134,28 @@ def _write(path: Path, size: int, tensors: Iterable[tuple[str, Tensor]], limit: 
         yield _END.pack(len(listed), digest.digest())
 
     return KeptFiles(path.parent, "*", limit).write(path, parts(), size)
+
+
+#: The methods of a tensor that draw its values.
+_DRAWING = (Tensor.uniform_, Tensor.normal_)
+
+
+class WithoutDrawing(TorchFunctionMode):
+    """Within it the parameters of new modules keep whatever their memory holds.
+
+    To draw the reader's parameters takes 0.13 s, and the pages of memory that nobody writes to are never taken. The
+    device `meta` would do the same, but its first use imports parts of torch for 0.6 s.
+    """
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Leaves out the functions of `torch.nn.init` and all that draws."""
+        named = dict(kwargs or {})
+        if func in _DRAWING or (isinstance(func, FunctionType) and func.__module__ == "torch.nn.init"):
+            return args[0] if args else named["tensor"]
+        return func(*args, **named)

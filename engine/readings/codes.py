@@ -9,8 +9,7 @@ import re
 from functools import lru_cache
 from itertools import islice, takewhile
 
-from cinnabar.engine.readings.cldr import name_table, rows_of
-from cinnabar.engine.readings.folding import exact_key, loose_key
+from cinnabar.engine.readings.cldr import exact_key, loose_key, name_table, rows_of
 
 # Names that documents print and CLDR lacks or gives to several currencies: a currency's name without its country
 # ("dollar", "pounds"), abbreviations ("rs", "stg"), signs of several currencies with the likeliest first.

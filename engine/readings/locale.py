@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
 
+from cinnabar.engine.readings.cldr import COMMON, OTHER, is_english_month, mark_names, months_of
 from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, codes_of, currencies_of
-from cinnabar.engine.readings.months import COMMON, OTHER, is_english_month, mark_names, months_of
 
 
 @dataclass(frozen=True, slots=True)

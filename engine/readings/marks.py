@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from cinnabar.engine.readings.folding import exact_key, loose_key
+from cinnabar.engine.readings.cldr import exact_key, loose_key
 from cinnabar.engine.readings.readings import BOOLEANS
 
 Interval = tuple[int, int]

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from cinnabar.engine.readings.cldr import WEEKDAY_PATTERN, mark_names
 from cinnabar.engine.readings.dates import dates_in
 from cinnabar.engine.readings.locale import Locale
-from cinnabar.engine.readings.months import WEEKDAY_PATTERN, mark_names
 
 _WORDS = {"noon": "12:00", "midday": "12:00", "midnight": "00:00", "mittag": "12:00", "mitternacht": "00:00",
           "midi": "12:00", "minuit": "00:00", "mediodía": "12:00", "medianoche": "00:00", "mezzogiorno": "12:00",

@@ -1,17 +1,22 @@
-"""Items of several lines without labels: the same number of lines again and again, each with columns of its own."""
+"""Items of several lines without labels: the same number of lines again and again, each with columns of its own.
+
+The cells of lines in the columns of a grid, and the gaps of a grid that are within a column.
+
+Items in blocks of labels and values, with the same labels again and again.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise, permutations
 from statistics import median
 
-from cinnabar.engine.tables.cells import cells_in, coarse
-from cinnabar.engine.tables.grid import Grid, grids_of
-from cinnabar.engine.tables.heads import Cells, is_figure
-from cinnabar.engine.tables.lines import Line, character_width
+from cinnabar.engine.tables.grid import Gap, Grid, grids_of
+from cinnabar.engine.tables.heads import Cells, Span, is_figure
+from cinnabar.engine.tables.lines import PART, Line, character_width, line_end
 
 #: The fewest items, the most lines of one, and the share of all that have the usual number of lines.
 _ITEMS, _LINES, _USUAL = 6, 6, 0.8
@@ -152,3 +157,127 @@ def _below_heads(
             head = [*named, *empty[many:]] if is_head else []
     heads = tuple(cell for line in head for cell in line) or ((),) * len(cells[0])
     return LineItems(tuple(kept), heads, tuple(cells))
+
+
+#: A gap of at most so many blanks, in this share of the rows, is one within a column.
+BLANKS, _WITHIN = 1.5, 0.9
+
+
+def coarse(lines: Sequence[Line], grid: Grid, text: str) -> Grid:
+    """Returns a grid without all gaps that may be within a column: "Part 1" is no figure in the column of the 1."""
+    blank = BLANKS * blank_width([lines[at] for at in grid.lines], text)
+    gaps = [gap for at, gap in enumerate(grid.gaps) if not is_within(lines, grid, at, blank)]
+    return replace(grid, gaps=tuple(gaps)) if gaps else grid
+
+
+def without(grid: Grid, gap: int) -> Grid:
+    """Returns a grid without one of its gaps."""
+    return replace(grid, gaps=(*grid.gaps[:gap], *grid.gaps[gap + 1 :]))
+
+
+def is_within(lines: Sequence[Line], grid: Grid, gap: int, blank: float) -> bool:
+    """Returns whether a gap is at most so wide in nearly all rows that have words on both of its sides."""
+    widths = []
+    for at in grid.lines:
+        left, right = extent_in(lines[at], grid, gap), extent_in(lines[at], grid, gap + 1)
+        if left is not None and right is not None:
+            widths.append(right[0] - left[1])
+    return bool(widths) and sum(width <= blank for width in widths) >= _WITHIN * len(widths)
+
+
+def extent_in(line: Line, grid: Grid, column: int) -> Gap | None:
+    """Returns the edges of a line's words in a column."""
+    own = [word for word in line.words if grid.column(word.middle) == column]
+    return (own[0].left, own[-1].right) if own else None
+
+
+def blank_width(lines: Sequence[Line], text: str) -> float:
+    """Returns the usual width of a blank between two words of a line."""
+    widths = [
+        two.left - one.right
+        for line in lines
+        for one, two in zip(line.words, line.words[1:], strict=False)
+        if text[one.end : two.start] == " "
+    ]
+    narrow = sorted(widths)
+    return median(narrow[: max(1, len(narrow) // 2)]) if narrow else 0.0
+
+
+def cells_in(line: Line, grid: Grid, text: str) -> Cells:
+    """Returns the spans of a line's words in each column: words with nothing but blanks between them are one span."""
+    cells: list[list[Span]] = [[] for _ in range(len(grid.gaps) + 1)]
+    for word in line.words:
+        own = cells[grid.column(word.middle)]
+        if own and own[-1][1] <= word.start and not text[own[-1][1] : word.start].strip():
+            own[-1] = own[-1][0], word.end
+        else:
+            own.append((word.start, word.end))
+    return tuple(tuple(own) for own in cells)
+
+
+#: The fewest blocks, and labels of a block; the share of the blocks that have a label, for it to be one of theirs; the
+#: share of a label's places that are in blocks of their own.
+_BLOCKS, _LABELS, _BLOCKS_USUAL, _ONCE = 4, 3, 0.2, 0.8
+#: The most characters of a label, and of a value.
+_LABEL, _VALUE = 40, 300
+#: A label that begins a part of a line.
+_LEAD = re.compile(rf"(?P<label>[^\W\d][^:\n]{{0,{_LABEL}}}?) ?:(?!\S)\s?")
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The first place of each label, and the blocks: the first character of each, and its values by label."""
+
+    labels: Cells
+    starts: tuple[int, ...]
+    values: tuple[Cells, ...]
+
+
+def blocks_of(text: str) -> Blocks | None:
+    """Returns the blocks of a text; None if it has too few that are alike.
+
+    Time is in proportion to the text.
+    """
+    found = list(_labelled_values(text))
+    names = [text[slice(*label)] for label, _ in found]
+    times = Counter(names)
+    first = next((name for name in names if times[name] >= _BLOCKS), None)
+    if first is None:
+        return None
+    begins = [at for at, name in enumerate(names) if name == first]
+    spans = [range(one, two) for one, two in pairwise([*begins, len(found)])]
+    # Behind the last block may stand something else.
+    spans[-1] = spans[-1][: max(map(len, spans[:-1]))]
+    values = [{names[at]: found[at][1] for at in reversed(own)} for own in spans]
+    having = Counter(name for own in values for name in own)
+    heads = [name for name in dict.fromkeys(names[begins[0] :]) if having[name] >= _BLOCKS_USUAL * len(values)]
+    alone = all(having[name] >= _ONCE * times[name] for name in heads)
+    if len(heads) < _LABELS or not alone or median(map(len, values)) < _LABELS:
+        return None
+    place = dict(reversed([(name, label) for name, (label, _) in zip(names, found, strict=True)]))
+    cells = tuple(tuple(own.get(name, ()) for name in heads) for own in values)
+    return Blocks(tuple((place[name],) for name in heads), tuple(found[at][0][0] for at in begins), cells)
+
+
+def _labelled_values(text: str) -> Iterator[tuple[Span, tuple[Span, ...]]]:
+    """Yields each label with the spans of its value, which may go on in the lines right below."""
+    label: Span | None = None
+    value: list[Span] = []
+    at = 0
+    while at < len(text):
+        end = line_end(text, at)
+        parts = [match.span() for match in PART.finditer(text, at, end)]
+        if label is not None and (not parts or sum(b - a for a, b in value) > _VALUE):
+            yield label, tuple(value)
+            label = None
+        for start, stop in parts:
+            lead = _LEAD.match(text, start, stop)
+            if lead is not None:
+                if label is not None:
+                    yield label, tuple(value)
+                label, value, start = lead.span("label"), [], lead.end()
+            if label is not None and start < stop:
+                value.append((start, stop))
+        at = end + 1
+    if label is not None:
+        yield label, tuple(value)

@@ -17,13 +17,20 @@ from itertools import pairwise
 
 import numpy as np
 
-from cinnabar.engine.tables.blocks import blocks_of
-from cinnabar.engine.tables.cells import BLANKS, blank_width, cells_in, coarse, extent_in, is_within, without
 from cinnabar.engine.tables.grid import LINES, Gap, Grid, grids_of
 from cinnabar.engine.tables.heads import Cells, Forms, crosses, head_lines, heads_of, is_figure, words_of
-from cinnabar.engine.tables.lines import Boxes, Line, Starts, lines_of
-from cinnabar.engine.tables.pages import whole_lines
-from cinnabar.engine.tables.periods import items_of
+from cinnabar.engine.tables.lines import Boxes, Line, Starts, lines_of, whole_lines
+from cinnabar.engine.tables.periods import (
+    BLANKS,
+    blank_width,
+    blocks_of,
+    cells_in,
+    coarse,
+    extent_in,
+    is_within,
+    items_of,
+    without,
+)
 
 #: The lines above a grid in which its head may stand.
 _ABOVE = 6

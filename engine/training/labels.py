@@ -15,8 +15,8 @@ from typing import Any
 from cinnabar.engine.readings.align import find_value
 from cinnabar.engine.readings.locale import Locale, document_locale
 from cinnabar.engine.readings.scan import Mention, scan
+from cinnabar.schemas.form.fitting import RecordLeaf, record_parts, record_rows, walk_record
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, Slot
-from cinnabar.schemas.form.record_walk import RecordLeaf, record_parts, record_rows, walk_record
 
 #: The characters after a row's anchor in which its values are searched.
 ROW_REACH = 400

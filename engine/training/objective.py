@@ -7,13 +7,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
-from cinnabar.engine.models.reader.network.encoder import FLOOR
+from cinnabar.engine.models.reader.network.encoder import FLOOR, DecoderOutput
 from cinnabar.engine.models.reader.network.network import Network
-from cinnabar.engine.models.reader.network.states import DecoderOutput
 from cinnabar.engine.models.reader.network.support import SIGNS, Statements, stretches, support
-from cinnabar.engine.models.reader.scoring.signs_and_defaults import unsigned_odds
+from cinnabar.engine.models.reader.scoring.answering import unsigned_odds
 from cinnabar.engine.training.batches import TrainingBatch
-from cinnabar.engine.training.canvases import IGNORE
+from cinnabar.engine.training.examples import IGNORE
 
 _BOOLEAN = KINDS.index("boolean")
 #: Weight of each part of the loss.

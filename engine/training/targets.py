@@ -1,4 +1,7 @@
-"""The target of one slot: the spans of its value, its option, or the value that stands for absence."""
+"""The target of one slot: the spans of its value, its option, or the value that stands for absence.
+
+Finds a known text that is wrapped within a column, as a target for the pointers.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,15 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cinnabar.engine.models.reader.inputs.mentions import MentionReader
+import numpy as np
+
+from cinnabar.engine.models.reader.inputs.mentions import MentionReader, word_ends, word_starts
 from cinnabar.engine.models.reader.inputs.questions import FormQuestions, Question, is_printed, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, VALUE_PIECES
-from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
+from cinnabar.engine.models.reader.inputs.wordpieces import Columns, Pieces, WordPieces
 from cinnabar.engine.models.reader.network.network import BOOLEANS, LONGEST_SPAN
+from cinnabar.engine.readings.align import fold
 from cinnabar.engine.training.labels import LabelledLeaf, LabelledRow
-from cinnabar.engine.training.wrapped import Wrapped
 from cinnabar.schemas.form.form import Slot
 
 
@@ -24,7 +29,7 @@ class SlotTarget:
     inclusive. allowed: pieces at which a typed slot's values start, None for slots that take any words. option: index
     of the true option, -1 if there is none. absent: whether the document has no value. known: whether the truth was
     found at all. evident_at: for an option outside of rows, the piece around which the passage says most about it
-    (engine/training/option_places.py). default: for an absent value, or for one that is also printed at `spans`, the
+    (engine/training/pool.py). default: for an absent value, or for one that is also printed at `spans`, the
     number of the question's named value that stands for it, -1 for none. unsigned: whether the printed number's minus
     sign is not part of the value; None without a sign.
     """
@@ -154,3 +159,54 @@ class Starts:
 def _plain(option: str) -> str:
     value = json.loads(option)
     return str(value).lower()
+
+
+#: Shorter texts are not searched: parts of them occur everywhere.
+SHORTEST = 8
+
+
+class Wrapped:
+    """Finds wrapped texts in one passage."""
+
+    def __init__(self, text: str, columns: Columns) -> None:
+        self.text, self.columns = text, columns
+        self._starts = word_starts(columns.pieces.case)
+        self._ends = word_ends(columns.pieces.case)
+        self._initials = np.array([fold(text[at])[:1] for at in columns.pieces.start.tolist()])
+
+    def find(self, value: str, first: int, until: int) -> list[tuple[int, int]]:
+        """Returns the (first, last) pieces, both inclusive, of the wrapped text that begins in [first, until)."""
+        wanted = fold(value)
+        if len(wanted) < SHORTEST or not value.strip().count(" "):
+            return []
+        places = np.flatnonzero((self._initials == wanted[0]) & self._starts)
+        reached = []
+        for place in places[(places >= first) & (places < until)].tolist():
+            last = self._last(place, wanted)
+            if last is not None and self.reads(place, last, value):
+                reached.append((place, last))
+        return reached
+
+    def reads(self, first: int, last: int, value: str) -> bool:
+        """Returns whether the pieces from `first` to `last` read as this text."""
+        spans = self.columns.spans(first, last)
+        return fold(" ".join(self.text[a:b] for a, b in spans)) == fold(value)
+
+    def _last(self, first: int, wanted: str) -> int | None:
+        """Returns the last piece of the text that begins with `first` and continues on the lines below."""
+        cell = int(self.columns.cell[first])
+        read = self._read(first, int(self.columns.first[cell + 1]) - 1)
+        while read and wanted.startswith(fold(read)):
+            under = self.columns.below(cell)
+            if not under:
+                return None
+            begin, end = int(self.columns.first[under[0]]), int(self.columns.first[under[-1] + 1]) - 1
+            for last in range(begin, end + 1):
+                if self._ends[last] and fold(f"{read} {self._read(begin, last)}") == wanted:
+                    return last
+            cell, read = under[0], f"{read} {self._read(begin, end)}"
+        return None
+
+    def _read(self, first: int, last: int) -> str:
+        pieces = self.columns.pieces
+        return self.text[int(pieces.start[first]) : int(pieces.end[last])]

@@ -1,4 +1,7 @@
-"""The training loop of the default model: resumable, on the CPU or one GPU, with its progress in a CSV file."""
+"""The training loop of the default model: resumable, on the CPU or one GPU, with its progress in a CSV file.
+
+Early stopping: training measures the network on held-back documents and keeps the best weights.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,15 @@ from types import MappingProxyType
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from cinnabar.engine.models.reader.inputs.tensors import to_device
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.network.network import Network
-from cinnabar.engine.precision import precision_asked
+from cinnabar.engine.settings import precision_asked
 from cinnabar.engine.training.batches import Targets, TrainingBatch, collate
 from cinnabar.engine.training.objective import WEIGHTS, losses, total
-from cinnabar.engine.training.option_places import with_evidence
-from cinnabar.engine.training.pool import Mix, TrainingSource
-from cinnabar.engine.training.stopping import Stopping
+from cinnabar.engine.training.pool import Mix, TrainingSource, with_evidence
 
 #: The file in a run's folder from which it resumes.
 CHECKPOINT = "checkpoint.pt"
@@ -280,3 +281,69 @@ def log_progress(path: Path, columns: Sequence[str], row: dict[str, float]) -> N
         if fresh:
             writer.writeheader()
         writer.writerow(row)
+
+
+#: The largest share of the time for measuring.
+MEASURING = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """The intervals of measuring and stopping.
+
+    every: seconds (or steps if the schedule counts steps) between two measurements. checks: after so many measurements
+    without improvement the final fall of the learning rates begins early, shortened in proportion.
+    """
+
+    every: float = 15.0
+    checks: int = 4
+
+    def __post_init__(self) -> None:
+        if self.every < 0 or self.checks < 1:
+            raise ValueError(f"expected every of at least 0 and at least 1 check, got {self}")
+
+
+class Stopping:
+    """The best weights so far by a given measure, such as F1 on held-back documents."""
+
+    def __init__(self, measure: Callable[[Network], float], patience: Patience, slack: float = 0.0) -> None:
+        """slack: the random error of a measurement; a later state is kept if it is worse by at most this."""
+        self.measure, self.patience, self.slack = measure, patience, slack
+        self.best, self.since, self.due = float("-inf"), 0, 0.0
+        self._weights: dict[str, Tensor] = {}
+
+    @property
+    def should_stop(self) -> bool:
+        """Whether `patience.checks` measurements in a row brought no improvement."""
+        return self.since >= self.patience.checks
+
+    def take_measurement(self, network: Network, gone: Callable[[], float]) -> float:
+        """Measures the network and keeps its weights if none were better.
+
+        gone: the elapsed part of the schedule, in seconds or steps. Of two equally good states the later one is kept:
+        it has seen more documents, at lower rates.
+        """
+        begun = gone()
+        measured = self.measure(network)
+        network.train()
+        took = gone() - begun
+        self.since = 0 if measured > self.best else self.since + 1
+        if measured >= self.best - self.slack:
+            self.best = max(self.best, measured)
+            self._weights = {k: v.detach().cpu().clone() for k, v in network.state_dict().items()}
+        self.due = begun + took + max(self.patience.every, took * (1 / MEASURING - 1))
+        return measured
+
+    def give_back(self, network: Network) -> None:
+        """Loads the best weights into the network."""
+        if self._weights:
+            network.load_state_dict(self._weights)
+
+    def state(self) -> dict[str, Any]:
+        """Returns the state for a checkpoint."""
+        return {"best": self.best, "since": self.since, "due": self.due, "weights": self._weights}
+
+    def restore(self, kept: dict[str, Any]) -> None:
+        """Restores a state that `state` returned."""
+        self.best, self.since, self.due = kept["best"], kept["since"], kept["due"]
+        self._weights = kept["weights"]

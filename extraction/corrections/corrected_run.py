@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from cinnabar.extraction.corrections.changes import counting_units, in_force
-from cinnabar.extraction.corrections.corrected_rows import corrected_rows, other_kind_outcome
 from cinnabar.extraction.corrections.renaming import renamed_corrections, renamed_record, renames_between
 from cinnabar.extraction.corrections.revising import Rules, judged_again, spelled_record, with_corrections
 from cinnabar.extraction.corrections.stored import CorrectedState, CorrectionRows, ModelResult, states
 from cinnabar.extraction.corrections.units import HUMAN, CorrectedPlace, RecordDraft, text_at
+from cinnabar.extraction.corrections.waiting_commits import corrected_rows, other_kind_outcome
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import Key

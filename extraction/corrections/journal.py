@@ -20,9 +20,17 @@ import orjson
 from cinnabar.extraction.corrections.changes import Action, Correction, Undo
 from cinnabar.extraction.corrections.units import evidence_from, evidence_json, units_from, units_json
 from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store.files import TEMPORARY, make_folder, sync_folder, waited_lock, write_bytes
+from cinnabar.extraction.store.files import (
+    TEMPORARY,
+    UNSTORED,
+    WAITING,
+    make_folder,
+    sync_folder,
+    waited_lock,
+    waiting_files,
+    write_bytes,
+)
 from cinnabar.extraction.store.path_safety import check_links, own_name
-from cinnabar.extraction.store.waiting_corrections import UNSTORED, WAITING, waiting_files
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import RunError
 

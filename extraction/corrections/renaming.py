@@ -14,7 +14,7 @@ from pathlib import Path
 from cinnabar.extraction.corrections.changes import Correction
 from cinnabar.extraction.corrections.units import CorrectedPlace
 from cinnabar.extraction.store.records import Record
-from cinnabar.extraction.store.stored_schemas import source_of
+from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.compiling.changes import Renames, changes

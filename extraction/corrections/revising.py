@@ -16,10 +16,10 @@ from cinnabar.extraction.plan.run_options import OnCheck
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.checks.judgement import CODE as CHECK_FAILED
 from cinnabar.extraction.reading.checks.judgement import with_checks
-from cinnabar.extraction.reading.records.emptiness import with_emptiness
+from cinnabar.extraction.reading.records.doubts import with_emptiness
 from cinnabar.extraction.reading.records.validation import RecordViolation, Validator
 from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD, LIST_INCOMPLETE, Outcome, Record
-from cinnabar.extraction.store.stored_schemas import source_of
+from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.extraction.store.tables import UNSTORABLE
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.automata.canonical import json_text, parse

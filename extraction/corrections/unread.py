@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from cinnabar.extraction.corrections import journal
-from cinnabar.extraction.store.waiting_corrections import files_aside
+from cinnabar.extraction.store.files import files_aside
 from cinnabar.schemas.errors import shorten
 
 

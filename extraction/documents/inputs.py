@@ -1,4 +1,7 @@
-"""The inputs of a run: files and mails of folders, mailboxes and stores, each with the hash of its bytes."""
+"""The inputs of a run: files and mails of folders, mailboxes and stores, each with the hash of its bytes.
+
+The files that operating systems and office programs leave beside documents; nobody means them as input.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,7 @@ from pathlib import Path, PurePath
 from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.archives.archive_process import ArchiveMember, Unpacker, may_be_archive
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES, SUFFIXES
-from cinnabar.extraction.documents.content.inputs import MAX_FILE, Content, Sent, content_of
-from cinnabar.extraction.documents.content.made_names import own_path
+from cinnabar.extraction.documents.content.inputs import MAX_FILE, Content, Sent, content_of, own_path
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress, password_of_environment
 from cinnabar.extraction.documents.mailboxes.files import (
     MaildirMessage,
@@ -26,7 +28,7 @@ from cinnabar.extraction.documents.mailboxes.files import (
     mbox_messages,
 )
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
-from cinnabar.extraction.documents.stores.address import StoreAddress
+from cinnabar.extraction.documents.stores.backend import StoreAddress
 from cinnabar.extraction.documents.stores.store import ObjectStore
 from cinnabar.schemas.errors import DocumentError, UsageError
 
@@ -366,3 +368,26 @@ def _check_link(path: Path, roots: Sequence[Location]) -> None:
         folders = [file for root in roots if (file := source_of(root).file) and path.is_relative_to(file)]
         if not any(_within(path, folder) for folder in folders):
             raise DocumentError("not_a_file", "the link leads out of the folder and was not followed")
+
+
+#: The code of a path that is skipped for it.
+SYSTEM_FILE = "system_file"
+_NAMES = frozenset(
+    ("thumbs.db", "ehthumbs.db", "ehthumbs_vista.db", "desktop.ini", "iconcache.db", "icon\r", ".ds_store")
+)
+# Lock files of Word, Excel and PowerPoint, their unsaved parts, those of LibreOffice, and the forks of macOS.
+_BEGINNINGS = ("~$", "~wrl", "~wrd", "~wra", ".~lock.", "._")
+# Windows keeps in such a stream where a file came from; copied to another system it is a file.
+_ENDINGS = (":zone.identifier",)
+_FOLDERS = frozenset(("__macosx", "$recycle.bin", "system volume information", "@eadir"))
+
+
+def is_system_file(path: str) -> bool:
+    """Returns whether a path names such a file, or lies in a folder of such files."""
+    *folders, name = [part.casefold() for part in PurePath(path).parts] or [""]
+    return (
+        name in _NAMES
+        or name.startswith(_BEGINNINGS)
+        or name.endswith(_ENDINGS)
+        or not _FOLDERS.isdisjoint(folders)
+    )

@@ -1,13 +1,18 @@
-"""The documents of an output folder that a person has looked at from end to end, as labelled documents."""
+"""The documents of an output folder that a person has looked at from end to end, as labelled documents.
+
+The corrected documents of an output folder as examples in the prompts of a language model.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cinnabar.engine.few_shot import Example, Examples
 from cinnabar.extraction.corrections import Action, Correction, corrections
 from cinnabar.extraction.corrections.changes import EXCLUDING
 from cinnabar.extraction.corrections.units import HUMAN
@@ -20,10 +25,17 @@ from cinnabar.extraction.reading.pipeline import Read
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 from cinnabar.extraction.store.records import Record
-from cinnabar.extraction.store.stored_records import LatestRecord, Selection, load_records, name_in, select
-from cinnabar.extraction.store.stored_schemas import source_of
-from cinnabar.schemas import SchemaSource
-from cinnabar.schemas.errors import UsageError
+from cinnabar.extraction.store.stored_records import (
+    LatestRecord,
+    Selection,
+    load_records,
+    name_in,
+    names,
+    select,
+    source_of,
+)
+from cinnabar.schemas import SchemaSource, compile_schema
+from cinnabar.schemas.errors import NotAccepted, UsageError
 from cinnabar.schemas.pointers import above
 
 #: Processes that parse documents.
@@ -110,3 +122,27 @@ def _parse(out: Path, wanted: Sequence[LatestRecord]) -> tuple[dict[str, Read], 
                 else:
                     missing.append(paths[read.path])
     return reads, missing
+
+
+def corrected_examples(out: Path) -> Examples:
+    """Returns the documents of this folder that a person has looked at from end to end, by the forms of their schemas.
+
+    Documents that are no longer found are left out, and records that their schema's form does not hold.
+    """
+    by_form: dict[str, list[Example]] = {}
+    for name in names(out):
+        corrected = corrected_set(out, name)
+        compiled = compile_schema(corrected.source.schema)
+        own = []
+        for line in corrected.labelled.truths:
+            read = corrected.reads[line["file"]].found
+            try:
+                record = compiled.canonical(line["truth"])
+            except NotAccepted:
+                continue
+            if isinstance(read, Document) and read.text.strip():
+                own.append(Example(read.text, record))
+        if own:
+            by_form[compiled.form.fingerprint] = sorted(own, key=lambda one: (one.text, one.record))
+    content = {form: [[one.text, one.record] for one in own] for form, own in sorted(by_form.items())}
+    return Examples(hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16], by_form)

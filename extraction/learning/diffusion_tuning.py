@@ -20,8 +20,7 @@ from cinnabar.engine.models.language.configuration import stated_precision
 from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.language_model import LanguageModel, fresh_language_model
 from cinnabar.engine.training.diffusion.examples import TokenExample, answer_example
-from cinnabar.engine.training.diffusion.low_rank import add_low_rank, merge_low_rank
-from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
+from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, add_low_rank, merge_low_rank, train_diffusion
 from cinnabar.engine.training.trainer import CHECKPOINT
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from cinnabar.engine.backend import device_of
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.differences import add_difference, difference
 from cinnabar.engine.models.identity import about as about_model
 from cinnabar.engine.models.identity import base_of, fingerprint_of, model_folder, weights_fingerprint
 from cinnabar.engine.models.reader.calibration import carry_calibration
@@ -21,15 +20,21 @@ from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.loading import load_network
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.network.network import Network
-from cinnabar.engine.models.weights import load_weights, save_difference
-from cinnabar.engine.precision import reading_precision
+from cinnabar.engine.models.weights import add_difference, difference, load_weights, save_difference
+from cinnabar.engine.settings import reading_precision
 from cinnabar.engine.training.pool import TrainingSource
-from cinnabar.engine.training.stopping import Patience, Stopping
-from cinnabar.engine.training.trainer import CHECKPOINT, TrainingConfig, train
+from cinnabar.engine.training.trainer import CHECKPOINT, Patience, Stopping, TrainingConfig, train
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
-from cinnabar.extraction.learning.labelled import labelled_passages
-from cinnabar.extraction.learning.tuning_sets import WORKERS, FineTuned, TuningSet, measure_sets, overall_f1, run_key
+from cinnabar.extraction.learning.tuning_sets import (
+    WORKERS,
+    FineTuned,
+    TuningSet,
+    labelled_passages,
+    measure_sets,
+    overall_f1,
+    run_key,
+)
 from cinnabar.extraction.reading.routing.examples import LabelledVectors, load_examples, save_examples
 from cinnabar.extraction.reading.routing.vectors import examples_of
 from cinnabar.extraction.run.work.labelled_sets import mark_of

@@ -20,24 +20,21 @@ from typing import Any
 
 from cinnabar.engine.backend import device_of
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.differences import difference
 from cinnabar.engine.models.identity import fingerprint_of, model_folder, weights_fingerprint
-from cinnabar.engine.models.language.named_models import named_model
+from cinnabar.engine.models.language.gguf_folder import named_model
 from cinnabar.engine.models.reader.calibration import carry_calibration, load_calibration
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.loading import load_network
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.network.network import Network
-from cinnabar.engine.models.weights import load_weights, save_difference
-from cinnabar.engine.precision import reading_precision
+from cinnabar.engine.models.weights import difference, load_weights, save_difference
+from cinnabar.engine.settings import reading_precision
 from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.engine.training.trainer import train
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.learning.corrected_set import CorrectedSet
-from cinnabar.extraction.learning.evaluation import score_set
+from cinnabar.extraction.learning.evaluation import answers, score_set
 from cinnabar.extraction.learning.fine_tuning import FineTuning
-from cinnabar.extraction.learning.labelled import Labelled, labelled_passages
-from cinnabar.extraction.learning.predicting import answers
 from cinnabar.extraction.learning.scoring import Figures
 from cinnabar.extraction.learning.tier_choice import (
     doubtful_pointers,
@@ -46,17 +43,18 @@ from cinnabar.extraction.learning.tier_choice import (
     tier_choice,
     without_texts,
 )
+from cinnabar.extraction.learning.tuning_sets import Labelled, labelled_passages
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS
 from cinnabar.extraction.reading.model_sources import model_source
 from cinnabar.extraction.reading.pipeline import Job
+from cinnabar.extraction.reading.planned_models import keep_preferred
 from cinnabar.extraction.reading.planning import passage_of
-from cinnabar.extraction.reading.preferred import keep_preferred
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.reading.routing.examples import LabelledVectors, load_examples, save_examples
 from cinnabar.extraction.reading.routing.vectors import examples_of
-from cinnabar.extraction.run.work.kept_models import FIGURES, candidate, models_of
+from cinnabar.extraction.run.work.assignment import FIGURES, candidate, models_of
 from cinnabar.extraction.store.files import write_bytes
-from cinnabar.extraction.store.folders import began_with
+from cinnabar.extraction.store.spelling import began_with
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import UsageError
 

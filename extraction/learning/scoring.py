@@ -51,8 +51,15 @@ from typing import Any
 
 import numpy as np
 
-from cinnabar.extraction.learning.matching import evidence_holds, says_something
-from cinnabar.extraction.learning.pairing import LeafPair, ListPair, Partners, Path, Place
+from cinnabar.extraction.learning.pairing import (
+    LeafPair,
+    ListPair,
+    Partners,
+    Path,
+    Place,
+    evidence_holds,
+    says_something,
+)
 
 #: An extracted document: {"record": record or None, "confidence": {pointer: …}, "lists": {pointer: …}, "evidence":
 #: {pointer: text}, "text": the document's own}; all but the first may be missing.

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cinnabar.extraction.learning.evaluation import leaves_of
-from cinnabar.extraction.learning.predicting import answers
+from cinnabar.extraction.learning.evaluation import answers, leaves_of
 from cinnabar.extraction.learning.scoring import Prediction
 from cinnabar.extraction.reading.pipeline import Job, Read
 from cinnabar.extraction.reading.planned_models import AUTO_BELOW

@@ -1,20 +1,25 @@
-"""Labelled sets of a user, parsed and split into the parts that train, that decide when to stop, and that measure."""
+"""Labelled sets of a user, parsed and split into the parts that train, that decide when to stop, and that measure.
+
+Documents with their true records, as passages that train a reader.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from cinnabar.engine.filler import Filler
+from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
+from cinnabar.engine.request import Filler, Passage
+from cinnabar.engine.training.examples import LabelledPassage, labelled_passage
+from cinnabar.engine.training.labels import label_by_search
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.learning.evaluation import score_set
-from cinnabar.extraction.learning.labelled import Labelled
-from cinnabar.extraction.learning.predicting import answers
+from cinnabar.extraction.learning.evaluation import answers, score_set
 from cinnabar.extraction.learning.scoring import Figures
 from cinnabar.extraction.reading.pipeline import Job, Read
 from cinnabar.extraction.reading.planning import passage_of
@@ -22,6 +27,7 @@ from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set, mark_of, read_set
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.form.form import Form
 
 # The fewest labelled documents of a set.
 FEWEST = 10
@@ -140,3 +146,26 @@ def run_key(folders: Sequence[Path], base: str, settings: object) -> str:
     names = ("schema.json", "truth.jsonl")
     sets = [hashlib.sha256((folder / name).read_bytes()).hexdigest() for folder in folders for name in names]
     return hashlib.sha256(json.dumps([sets, base, repr(settings)]).encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A document of a set as a passage for the engine, and its true record."""
+
+    file: str
+    passage: Passage
+    truth: Any
+
+
+def labelled_passages(
+    documents: Iterable[Labelled], form: Form, wordpieces: WordPieces
+) -> list[LabelledPassage]:
+    """Returns the documents with the targets of the form's slots; it leaves out documents without words."""
+    labelled = []
+    for document in documents:
+        passage = document.passage
+        pieces = wordpieces.pieces(passage.text, passage.word_start, passage.word_box)
+        if len(pieces):
+            labels = label_by_search(passage.text, form, document.truth)
+            labelled.append(labelled_passage(passage.text, form, labels, pieces, wordpieces))
+    return labelled

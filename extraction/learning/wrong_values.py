@@ -16,8 +16,7 @@ from pathlib import Path
 from cinnabar.extraction.corrections import corrections
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
-from cinnabar.extraction.learning.evaluation import leaves_of
-from cinnabar.extraction.learning.predicting import predict
+from cinnabar.extraction.learning.evaluation import leaves_of, predict
 from cinnabar.extraction.learning.scoring import Prediction, spell_path
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.model_sources import AUTO

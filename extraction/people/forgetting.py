@@ -28,22 +28,21 @@ from cinnabar.engine.models.remote.journal import Journal
 from cinnabar.extraction.corrections.unread import aside_of
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES
-from cinnabar.extraction.documents.content.made_names import FRAGMENT, own_path
+from cinnabar.extraction.documents.content.inputs import FRAGMENT, own_path
 from cinnabar.extraction.documents.mailboxes.files import is_maildir
 from cinnabar.extraction.documents.ocr.page_store import PAGES
-from cinnabar.extraction.documents.stores.memory import FILE as STORES
+from cinnabar.extraction.documents.stores.store import FILE as STORES
 from cinnabar.extraction.reading.model_sources import ENCODINGS, JOURNALS
 from cinnabar.extraction.run.report.reports import naming_reports, remove_reports, write_anew
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.broken_files import ASIDE, within
-from cinnabar.extraction.store.files import explain_broken_file, failures, write_whole
+from cinnabar.extraction.store.files import explain_broken_file, failures, files_aside, write_whole
 from cinnabar.extraction.store.manifest import Manifest, StoredFile
 from cinnabar.extraction.store.packets import PACKETS, packets_of, stored_packet
 from cinnabar.extraction.store.path_safety import check_links, is_own
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.spelling import Spelling
-from cinnabar.extraction.store.waiting_corrections import files_aside
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.kept_files import cache_folder
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cinnabar.extraction.corrections.packet_rows import settle_packets
+from cinnabar.extraction.corrections.outside_rows import settle_packets
 from cinnabar.extraction.people.forgetting import find_documents
 from cinnabar.extraction.store.packets import (
     Packet,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cinnabar.engine.filler import OverEngine, OverPromptedEngine
+from cinnabar.engine.request import OverEngine, OverPromptedEngine
 from cinnabar.extraction.documents.content.inputs import Content
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
@@ -21,15 +21,14 @@ from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.names import meant
 from cinnabar.extraction.store.reading import connect, show
 from cinnabar.extraction.store.records import Outcome
-from cinnabar.extraction.store.stored_schemas import source_of
+from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.errors import CinnabarError, UsageError
 
 # Torch takes seconds to import; a document that is gone is told before.
 if TYPE_CHECKING:
     from cinnabar.engine.diffusion.engine import DiffusionEngine
-    from cinnabar.engine.engine import Engine
-    from cinnabar.engine.fill_progress import FormState
+    from cinnabar.engine.engine import Engine, FormState
     from cinnabar.engine.request import Request, Result
 
 

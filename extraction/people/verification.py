@@ -19,8 +19,7 @@ from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.corrections.waiting_commits import open_folder, renew_corrected
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store.broken_files import FileProblem, set_aside, within
-from cinnabar.extraction.store.content_problems import content_problem
+from cinnabar.extraction.store.broken_files import FileProblem, content_problem, set_aside, within
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.extraction.store.held_snapshots import hold
 from cinnabar.extraction.store.manifest import BrokenManifest, Manifest, StoredFile

@@ -18,11 +18,11 @@ from pydantic import (
 )
 from pydantic.fields import FieldInfo
 
-from cinnabar.engine.effort import effort_of
-from cinnabar.engine.fingerprint import engine_fingerprint
+from cinnabar.engine.settings import effort_of
+from cinnabar.engine.version import engine_fingerprint
 from cinnabar.extraction.plan.bounds import LEAST_LIMIT, OcrChoice
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.page_ranges import PAGES_PATTERN
+from cinnabar.schemas.keywords import PAGES_PATTERN
 
 EffortName = Literal["instant", "low", "medium", "high"]
 OnMissing = Literal["quarantine", "guess"]

@@ -8,14 +8,13 @@ from decimal import ROUND_UP, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinnabar.engine.examples import Examples
-from cinnabar.engine.models.remote.prices import Tokens
+from cinnabar.engine.few_shot import Examples
+from cinnabar.engine.models.remote.ledger import Tokens
+from cinnabar.engine.models.remote.prompting import dearest, expected_tokens, few_shot_of, passage_room, tokens_of
 from cinnabar.engine.models.remote.serving import Served
-from cinnabar.engine.models.remote.sizes import dearest, expected_tokens, few_shot_of, passage_room, tokens_of
 from cinnabar.engine.request import Request
-from cinnabar.extraction.documents.chunking import chunks, overlap_of
+from cinnabar.extraction.documents.chunking import chunks, on_pages, overlap_of
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.page_selection import on_pages
 from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.reading.records.facts import FactValues
 from cinnabar.schemas.compiling.bindings import bound_places

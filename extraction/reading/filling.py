@@ -10,10 +10,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cinnabar.engine.filler import Filler, Metered
-from cinnabar.engine.request import Failed, Request, Result
-from cinnabar.engine.share_done import part
-from cinnabar.engine.time_limit import TOO_SLOW, limit_batches
+from cinnabar.engine.request import Failed, Filler, Metered, Request, Result
+from cinnabar.engine.work_time import TOO_SLOW, limit_batches, part
 
 #: A document of more tokens is long.
 LONG = 16_384

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Protocol, get_args
 from cinnabar.engine.models.identity import (
     fingerprint_of,
     model_folder,
+    model_name_hint,
     stale_calibration,
 )
 from cinnabar.engine.models.language.configuration import is_checkpoint, language_precision
 from cinnabar.engine.models.language.families import read_family
+from cinnabar.engine.models.language.gguf_folder import checkpoint_folder, named_model
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint, precise_fingerprint
 from cinnabar.engine.models.language.memory import BYTES, free_memory, longest_within, position_bytes
-from cinnabar.engine.models.language.named_models import checkpoint_folder, named_model
 from cinnabar.engine.models.language.weights_file import stored_tensors
-from cinnabar.engine.models.model_name_hint import model_name_hint
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.remote.journal import Journal
 from cinnabar.engine.models.remote.serving import (
@@ -31,7 +31,7 @@ from cinnabar.engine.models.remote.serving import (
     find_served,
     is_remote,
 )
-from cinnabar.engine.precision import DEFAULT, Precision, in_precision, reading_precision
+from cinnabar.engine.settings import DEFAULT, Precision, in_precision, reading_precision
 from cinnabar.extraction.plan.run_options import Device
 from cinnabar.schemas.errors import ModelError, UsageError
 from cinnabar.schemas.extras import check_extra
@@ -40,11 +40,11 @@ from cinnabar.schemas.extras import check_extra
 if TYPE_CHECKING:
     from cinnabar.engine.diffusion.engine import DiffusionEngine
     from cinnabar.engine.engine import Engine
-    from cinnabar.engine.examples import Examples
-    from cinnabar.engine.filler import Filler
+    from cinnabar.engine.few_shot import Examples
     from cinnabar.engine.model import Model
     from cinnabar.engine.models.language.language_model import LanguageModel
     from cinnabar.engine.models.remote.filler import RemoteFiller
+    from cinnabar.engine.request import Filler
 
 #: The name of the reader together with a fetched language model where the reader is unsure; that of the reader alone.
 AUTO, READER = "auto", "reader"
@@ -177,8 +177,8 @@ class LanguageSource:
         """
         # Cold start: it imports torch.
         from cinnabar.engine.backend import device_of
-        from cinnabar.engine.diffusion.budget import beside_answer
         from cinnabar.engine.diffusion.engine import LEAST
+        from cinnabar.engine.diffusion.settings import beside_answer
         from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
 
         traits, on = read_family(self.folder)[1], device_of(self.device)

@@ -7,34 +7,36 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from cinnabar.engine.filler import Filler, Metered
-from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
-from cinnabar.engine.time_limit import limit_batches
-from cinnabar.engine.timing import time_stage
-from cinnabar.extraction.documents.chunking import Chunk
-from cinnabar.extraction.documents.content.codes import problem_message
+from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Metered, Request, Result
+from cinnabar.engine.work_time import limit_batches, time_stage
+from cinnabar.extraction.documents.chunking import Chunk, on_pages
 from cinnabar.extraction.documents.content.document import Document, Evidence, Span
+from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.invoice_copies import DATA_DIFFERS, differences
-from cinnabar.extraction.documents.page_selection import on_pages
 from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnListIncomplete, OnMissing
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.checks.judgement import with_checks
 from cinnabar.extraction.reading.filling import LONG, DocumentRequests, fill_documents, with_advice
 from cinnabar.extraction.reading.packets.boundaries import SEVERAL, is_several
-from cinnabar.extraction.reading.planning import chunks_for, locale_of, passage_of, tokens_of
-from cinnabar.extraction.reading.records.constants import with_constants
-from cinnabar.extraction.reading.records.doubtful_words import MOST, SIGN_DROPPED, ambiguities, drops_sign
-from cinnabar.extraction.reading.records.emptiness import with_emptiness, with_fate
-from cinnabar.extraction.reading.records.evidence import evidence_of, page_of
+from cinnabar.extraction.reading.planning import TableColumns, chunks_for, locale_of, passage_of, tokens_of
+from cinnabar.extraction.reading.records.doubts import (
+    MOST,
+    SIGN_DROPPED,
+    ambiguities,
+    drops_sign,
+    notes_of,
+    with_constants,
+    with_emptiness,
+    with_fate,
+    with_list_fate,
+)
+from cinnabar.extraction.reading.records.evidence import chance_of_reading, evidence_of, page_of
 from cinnabar.extraction.reading.records.facts import NO_FACTS, REFUSED, FactValues, with_facts
 from cinnabar.extraction.reading.records.indirect_evidence import row_region, words_behind
-from cinnabar.extraction.reading.records.list_lengths import notes_of, with_list_fate
 from cinnabar.extraction.reading.records.lookups import with_lookups
 from cinnabar.extraction.reading.records.marks import with_marks
 from cinnabar.extraction.reading.records.merging import merge
-from cinnabar.extraction.reading.records.ocr_confidence import chance_of_reading
 from cinnabar.extraction.reading.records.validation import Validator
-from cinnabar.extraction.reading.table_columns import TableColumns
 from cinnabar.extraction.reading.tiers import ALONE, Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.schemas.compiling.bindings import bound_places

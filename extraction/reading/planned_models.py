@@ -1,7 +1,11 @@
-"""The models of a run's plan: the one that reads, and a stronger one, with `auto` a release behind the reader."""
+"""The models of a run's plan: the one that reads, and a stronger one, with `auto` a release behind the reader.
+
+The fields of which one of two models is right where they differ, beside a model that `improve` kept.
+"""
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -9,12 +13,11 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cinnabar.engine.models.identity import CALIBRATION, model_folder
+from cinnabar.engine.models.identity import CALIBRATION, model_folder, model_name_hint
+from cinnabar.engine.models.language.gguf_folder import named_model
 from cinnabar.engine.models.language.memory import free_memory
-from cinnabar.engine.models.language.named_models import named_model
-from cinnabar.engine.models.model_name_hint import model_name_hint
 from cinnabar.engine.models.releases import RELEASED
-from cinnabar.engine.models.remote.prices import Prices
+from cinnabar.engine.models.remote.ledger import Prices
 from cinnabar.engine.models.remote.serving import RemoteSettings, is_remote
 from cinnabar.extraction.plan.run_options import Device, RunPlan
 from cinnabar.extraction.reading.model_sources import (
@@ -29,13 +32,13 @@ from cinnabar.extraction.reading.model_sources import (
     is_named,
     model_source,
 )
-from cinnabar.extraction.reading.preferred import kept_preferences
-from cinnabar.extraction.store.folders import began_with
+from cinnabar.extraction.store.files import write_bytes
+from cinnabar.extraction.store.spelling import began_with
 from cinnabar.schemas.errors import UsageError
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
-    from cinnabar.engine.filler import Filler
+    from cinnabar.engine.request import Filler
     from cinnabar.extraction.reading.tiers import Tier
 
 #: Default confidence below which a field is escalated, and that of `auto`: 129 of 274 values of 28 documents of kinds
@@ -217,3 +220,21 @@ def _check_models(plan: RunPlan, model: str) -> None:
         raise UsageError(f"{given[0]}: expected mercury-2 or openai:NAME with it, got the model {model}")
     if plan.options.steps is not None and is_remote(model):
         raise UsageError(f"--steps: {model} has no steps to be set; see --effort")
+
+
+#: The file of a kept model that names them.
+_FILE = "preferred.json"
+
+
+def keep_preferred(folder: Path, upper: str | None, by_pointer: Mapping[str, bool]) -> None:
+    """Keeps with a model, by pointer, whether the language model `upper` has the last word beside it."""
+    write_bytes(folder / _FILE, json.dumps({"model": upper, "fields": by_pointer}).encode())
+
+
+def kept_preferences(folder: str, upper: str) -> dict[str, bool]:
+    """Returns what is kept with the model in a folder for this language model; {} if nothing is."""
+    try:
+        kept = json.loads((Path(folder) / _FILE).read_text(encoding="utf-8"))
+        return {str(at): bool(one) for at, one in kept["fields"].items()} if kept["model"] == upper else {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}

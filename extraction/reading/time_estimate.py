@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cinnabar.engine.branches.branch_model import BranchModel
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.filler import Filler
+from cinnabar.engine.request import Filler
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.wording import with_noun
 

@@ -10,9 +10,8 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from cinnabar.engine.filler import Filler
-from cinnabar.engine.share_done import told_to
-from cinnabar.engine.timing import time_stage
+from cinnabar.engine.request import Filler
+from cinnabar.engine.work_time import time_stage, told_to
 from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import ParserSettings
@@ -22,12 +21,11 @@ from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.reading.batch_reader import BatchReader
 from cinnabar.extraction.reading.model_sources import RunPlace, named_folder
 from cinnabar.extraction.reading.progress import NoProgress, Progress
-from cinnabar.extraction.run.background_commits import BackgroundCommits
 from cinnabar.extraction.run.cluster.supervisor import Supervisor
 from cinnabar.extraction.run.engines.pool import EnginePool, engines_of
 from cinnabar.extraction.run.report.reports import report_of_run
 from cinnabar.extraction.run.run_group import RunGroup
-from cinnabar.extraction.run.stored_run import Run, RunSummary
+from cinnabar.extraction.run.stored_run import BackgroundCommits, Run, RunSummary
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.batch_filling import fill_batch
 from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD, Outcome

@@ -12,9 +12,9 @@ from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cinnabar.engine.filler import Metered
-from cinnabar.extraction.corrections.dropped import check_corrections_kept
-from cinnabar.extraction.corrections.learned_rows import learned_rows
+from cinnabar.engine.request import Metered
+from cinnabar.extraction.corrections.carrying import check_corrections_kept
+from cinnabar.extraction.corrections.outside_rows import learned_rows
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.content.inputs import Content
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
@@ -29,14 +29,12 @@ from cinnabar.extraction.reading.planned_models import Escalation
 from cinnabar.extraction.reading.progress import Progress
 from cinnabar.extraction.run.batched_run import BatchedRun, Opening, Summary
 from cinnabar.extraction.run.run_group import RunGroup
-from cinnabar.extraction.run.skipping import split_inputs
-from cinnabar.extraction.run.splitting import settle_split, split_packets
+from cinnabar.extraction.run.splitting import settle_split, split_inputs, split_packets
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.cases import remember_cases
-from cinnabar.extraction.store.folders import begin_with, remember
 from cinnabar.extraction.store.records import Outcome
-from cinnabar.extraction.store.sinks.addresses import check_apart
-from cinnabar.extraction.store.spelling import Spelling
+from cinnabar.extraction.store.sinks.sink import check_apart
+from cinnabar.extraction.store.spelling import Spelling, begin_with, remember
 from cinnabar.extraction.store.store import PASSWORD_COUNT, UNAVAILABLE
 from cinnabar.extraction.store.tables import printable
 from cinnabar.schemas import SchemaSource

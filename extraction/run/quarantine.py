@@ -15,11 +15,11 @@ from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.checks.judgement import with_checks
 from cinnabar.extraction.reading.records.validation import Validator, exact
 from cinnabar.extraction.run.stored_run import Run
-from cinnabar.extraction.store.model_runs import READ_BY
+from cinnabar.extraction.store.queries import READ_BY
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.store.spelling import Spelling
-from cinnabar.extraction.store.stored_schemas import source_of
+from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.canonical import json_text
 from cinnabar.schemas.errors import UsageError

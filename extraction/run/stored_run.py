@@ -1,28 +1,34 @@
-"""One run in the store: it commits batches one by one and checks at the end that every input has one outcome."""
+"""One run in the store: it commits batches one by one and checks at the end that every input has one outcome.
+
+Commits batches in a thread, so that the next batch is filled meanwhile.
+"""
 
 from __future__ import annotations
 
 import time
 from collections import ChainMap, Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cache, cached_property, partial
-from typing import Any
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
 
 import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cinnabar.engine.fingerprint import read_by
+from cinnabar.engine.version import read_by
 from cinnabar.extraction.corrections.changes import EXCLUDING
 from cinnabar.extraction.corrections.corrected_run import CorrectedRun, corrected_again
 from cinnabar.extraction.corrections.revising import Rules, rules_of
 from cinnabar.extraction.corrections.stored import CorrectedState, StoredCorrections, base_table
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
-from cinnabar.extraction.documents.content.codes import problem_message
+from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.plan.run_options import OnCheck
 from cinnabar.extraction.reading.checks.checks import Checks
@@ -358,3 +364,43 @@ class Run:
 def _skipped_outcome(outcome: Outcome, code: str, duplicate_of: str = "") -> Outcome:
     return Outcome(outcome.path, "skipped", code, digest=outcome.digest, duplicate_of=duplicate_of)
 
+
+_Batch = TypeVar("_Batch")
+
+
+class BackgroundCommits(Generic[_Batch]):
+    """Commits one batch at a time, in order; a context manager.
+
+    `commit` runs in a thread, in the context of the caller. The end waits for the last commit. Once a commit has
+    failed, the next call, or the end, raises its error and no later batch is committed.
+    """
+
+    def __init__(self, commit: Callable[[_Batch], object]) -> None:
+        self._commit = commit
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="commit")
+        self._flying: Future[object] | None = None
+
+    def add(self, batch: _Batch) -> None:
+        """Begins to commit this batch once the one before it is committed."""
+        self._land()
+        # Prefect's loggers find their run in the context.
+        self._flying = self._thread.submit(copy_context().run, self._commit, batch)
+
+    def _land(self) -> None:
+        """Waits for the commit in flight."""
+        if self._flying is not None:
+            self._flying.result()
+            self._flying = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                self._land()
+        finally:
+            # A commit in flight ends even after an error, because the store must not be closed under it.
+            self._thread.shutdown()

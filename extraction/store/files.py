@@ -1,10 +1,14 @@
-"""Writes files that are whole or absent after a crash, and holds a folder's lock while the process lives."""
+"""Writes files that are whole or absent after a crash, and holds a folder's lock while the process lives.
+
+The folder of corrections that wait for their commit (`extraction/corrections/journal.py` writes and reads them).
+"""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
 import os
+import re
 import threading
 import time
 import weakref
@@ -176,3 +180,24 @@ def _release_in_child() -> None:
 
 
 os.register_at_fork(after_in_child=_release_in_child)
+
+
+#: The folder within an output folder, and that of corrections that could not be stored.
+WAITING, UNSTORED = "waiting", "aside/corrections"
+_NAME = re.compile(r"\d{8}T\d{12}Z-[0-9a-f]{8}\.json", re.ASCII)
+
+
+def waiting_files(out: Path) -> list[Path]:
+    """Returns the files of waiting corrections, oldest first."""
+    return _files(out / WAITING)
+
+
+def files_aside(out: Path) -> list[Path]:
+    """Returns the files of corrections that could not be stored, oldest first."""
+    return _files(out / UNSTORED)
+
+
+def _files(folder: Path) -> list[Path]:
+    # A pipe in a folder from elsewhere is no file: who reads it waits for ever.
+    there = folder.iterdir() if folder.is_dir() else ()
+    return sorted(path for path in there if _NAME.fullmatch(path.name) and path.is_file())

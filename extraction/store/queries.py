@@ -4,6 +4,11 @@ DuckDB itself tells what a text is. Its parser writes a query down as a tree (`j
 that tree is on one of the lists below: a parser that knows more kinds of statement than SELECT (DuckDB 2.0 takes COPY
 and INSERT in a WITH) is no way around them. The connection is closed off as well: it reads the files of the folder's
 tables and no others, and its settings are locked.
+
+Tells the runs of a model from those that only hold a person's corrections.
+
+A corrected record is stored in a run of its own, which has neither a model nor options. Questions about these mean the
+run whose model read the document.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ import duckdb
 
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.snapshot import DATABASE
+from cinnabar.extraction.store.tables import COMMAND, CORRECT
 from cinnabar.schemas.errors import UsageError
 
 #: The parts of a query that read: nodes, sources of rows, and what orders or bounds them.
@@ -155,3 +161,14 @@ def _refusal(kind: duckdb.StatementType) -> str:
     if kind == duckdb.StatementType.EXPLAIN:
         return "sql: expected EXPLAIN or EXPLAIN ANALYZE as the first words, and a query after them"
     return f"sql: expected a query, got {kind.name}; Cinnabar only reads results; {_ELSEWHERE}"
+
+
+#: The condition on a row of `runs` that a model did it; the others only hold corrections.
+MODEL_RUN = f"coalesce(arguments ->> '{COMMAND}', '') <> '{CORRECT}'"
+#: SQL of a table with a row for each corrected document, schema and engine: `read_by` is the last run of a model.
+READ_BY = (
+    "(SELECT document, schema_fingerprint, engine_fingerprint, max(run_id) AS read_by FROM outcomes"
+    f" SEMI JOIN (SELECT run_id FROM runs WHERE {MODEL_RUN}) USING (run_id) WHERE outcome <> 'skipped' AND document IN"
+    f" (SELECT document FROM outcomes SEMI JOIN (SELECT run_id FROM runs WHERE NOT ({MODEL_RUN})) USING (run_id))"
+    " GROUP BY ALL)"
+)

@@ -21,12 +21,11 @@ from uuid import uuid4
 
 import duckdb
 
-from cinnabar.extraction.documents.content.made_names import own_path
+from cinnabar.extraction.documents.content.inputs import own_path
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.held_snapshots import hold
-from cinnabar.extraction.store.local_paths import check_local
-from cinnabar.extraction.store.names import literal, meant
+from cinnabar.extraction.store.names import check_local, literal, meant
 from cinnabar.extraction.store.queries import close_off, question, views_named
 from cinnabar.extraction.store.snapshot import OFFLINE, define_views
 from cinnabar.extraction.store.spelling import Spelling

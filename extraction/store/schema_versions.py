@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from cinnabar.extraction.store.files import explain_broken_file
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.names import quote_name
-from cinnabar.schemas.columns.united_columns import united_columns
+from cinnabar.schemas.columns.arrow import united_columns
 from cinnabar.schemas.errors import NotUnited
 
 

@@ -2,12 +2,18 @@
 
 Excel has limits that no other format has: 1,048,576 rows and 16,384 columns, which are errors; 32,767 characters a
 cell, beyond which a text is cut; 15 digits a number and no dates before March 1900, beyond which a value is a text.
+
+Defuses texts that a spreadsheet program would run as formulas (OWASP, CSV injection).
+
+Such a program drops blanks, NUL and other characters that nobody sees before it looks for a formula. Under a locale
+with `;` between cells it also splits a quoted text at each `;`, tab and line break, so a formula may begin there.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime
@@ -19,7 +25,6 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from cinnabar.extraction.store.formulas import FORMULA
 from cinnabar.extraction.store.names import identifier
 from cinnabar.schemas.errors import UsageError
 
@@ -201,3 +206,31 @@ def _cut(text: str) -> str:
     if len(encoded) // 2 <= CHARACTERS:
         return text
     return encoded[: 2 * (CHARACTERS - len(_CUT))].decode("utf-16-le", "ignore") + _CUT
+
+
+#: The apostrophe before a formula that makes it plain text; without it the text is the original again.
+DEFUSED = "'"
+# Blanks, control and format characters, apostrophes and quotation marks.
+_SKIPPED = (
+    "[\\s\\x00-\\x20\\x7f-\\xa0\\xad\\u061c\\u180e\\u200b-\\u200f"
+    "\\u202a-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb'\"]*"
+)
+# Also in full width and as small forms, which some programs take for the plain ones.
+_STARTS = "[=+\\-@\\uff1d\\uff0b\\uff0d\\uff20\\ufe66\\ufe62\\ufe63\\ufe6b]"
+_NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
+_CUTS = ";\t\r\n"
+#: The places before which a formula, a tab or a line break begins a cell; a number alone is no formula.
+FORMULA = re.compile(
+    rf"(?:^(?='*[\t\r\n])|(?:^(?!\ *{_NUMBER}\Z)|(?<=[{_CUTS}])(?!\ *{_NUMBER}(?:[{_CUTS}]|\Z)))"
+    rf"(?={_SKIPPED}{_STARTS}))"
+)
+
+
+def defuse(text: str) -> str:
+    """Returns a text with an apostrophe at each place where a cell would begin with a formula."""
+    return FORMULA.sub(DEFUSED, text)
+
+
+def restore(text: str) -> str:
+    """Returns the text that `defuse` was given."""
+    return re.sub(f"{FORMULA.pattern}{DEFUSED}", "", text)

@@ -1,4 +1,9 @@
-"""Reads stored records with their leaves, as a backfill needs them."""
+"""Reads stored records with their leaves, as a backfill needs them.
+
+Tells where runs with a choice of schemas sent documents, for a backfill of one of these schemas.
+
+Finds the schemas that records were made under.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +20,21 @@ import duckdb
 from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.mailboxes.address import parse_mail_path
 from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store.model_runs import READ_BY
 from cinnabar.extraction.store.names import meant, quote_name
-from cinnabar.extraction.store.queries import question
+from cinnabar.extraction.store.path_safety import own_name
+from cinnabar.extraction.store.queries import READ_BY, question
 from cinnabar.extraction.store.reading import connect
-from cinnabar.extraction.store.records import LeafRow, Record
+from cinnabar.extraction.store.records import EMPTY_RECORD, LeafRow, Record
 from cinnabar.extraction.store.snapshot import view_of
 from cinnabar.extraction.store.spelling import Spelling
-from cinnabar.extraction.store.tables import LENGTH, LIST, THOUGHTS, evidence_in, length_note
+from cinnabar.extraction.store.store import ROUTING
+from cinnabar.extraction.store.tables import LENGTH, LIST, OTHER_KIND, THOUGHTS, evidence_in, length_note
+from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.errors import RunError, UsageError
+from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.pointers import unescape
+from cinnabar.schemas.reading.texts import read_schema
 
 #: The codes of documents that cannot be read again: the file is missing, or holds other bytes.
 GONE, CHANGED = "gone", "changed"
@@ -250,3 +259,89 @@ def _row(pointer: str, record: Any) -> str:
             name = unescape(step)
             value = value.get(name) if isinstance(value, dict) else None
     return row
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingChoice:
+    """The last choice for a document: the run that made it, its routing, and the schema, "" for none."""
+
+    run_id: str
+    routing: str
+    schema: str
+
+
+# A document that is done is listed by the first schema of its run, too, so such a row counts only beside a record.
+_DECIDED = (
+    f"SELECT o.document, o.run_id, o.path, r.arguments ->> '{ROUTING}' AS routing,"
+    f" CASE WHEN o.code = '{OTHER_KIND}' THEN '' ELSE o.schema_name END AS place"
+    " FROM outcomes AS o JOIN runs AS r USING (run_id)"
+    f" WHERE o.document <> '' AND r.arguments ->> '{ROUTING}' IS NOT NULL"
+    " AND list_contains(CAST(r.arguments -> 'schemas' AS VARCHAR[]), ?)"
+    f" AND (o.code IN ('{OTHER_KIND}', '{EMPTY_RECORD}') OR o.outcome IN ('written', 'quarantined')"
+    " OR (o.code = 'done' AND EXISTS ("
+    "SELECT 1 FROM records AS s WHERE s.document = o.document AND s.schema_fingerprint = o.schema_fingerprint)))"
+)
+
+
+def last_choices(out: Path, name: str) -> dict[str, RoutingChoice]:
+    """Returns the last choice for each document, by digest, among schemas of which one has this name."""
+    if not out.is_dir() or not names(out):
+        return {}
+    sql = (
+        "SELECT document, max(run_id), arg_max(routing, run_id), arg_max(place, run_id)"
+        f" FROM ({_DECIDED}) GROUP BY document"
+    )
+    with connect(out, sql=sql) as connection:
+        rows = connection.execute(sql, [name]).fetchall()
+    return {document: RoutingChoice(*rest) for document, *rest in rows}
+
+
+def refused_documents(out: Path, name: str, source: str | None = None) -> list[LatestRecord]:
+    """Returns the documents without a record of the schema that the last choice sent to none, by path.
+
+    They have no record: `schema_fingerprint` is "". `source` chooses them as that of a `Selection` does.
+    """
+    if not out.is_dir() or not names(out):
+        return []
+    wanted, values = ("true", []) if source is None else of_source(source, out)
+    sql = (
+        f"WITH decided AS ({_DECIDED}), read AS (FROM outcomes WHERE document IS NOT NULL),"
+        " paths AS (SELECT document, list(DISTINCT path ORDER BY path) AS paths FROM read GROUP BY ALL),"
+        " newest AS (SELECT path, arg_max(document, run_id) AS newest FROM read GROUP BY ALL),"
+        " r AS (SELECT document, max(run_id) AS run_id, arg_max(place, run_id) AS place, arg_max(path, run_id) AS path"
+        " FROM decided GROUP BY document)"
+        " SELECT document, path, paths, r.run_id, newest = document"
+        " FROM r JOIN paths USING (document) JOIN newest USING (path)"
+        " WHERE place = '' AND document NOT IN (SELECT document FROM records WHERE schema_name = ?)"
+        f" AND {wanted} ORDER BY path"
+    )
+    with connect(out, sql=sql) as connection:
+        rows = connection.execute(sql, [name, name, *values]).fetchall()
+    return [
+        LatestRecord(document, (path, *(p for p in paths if p != path)), "", run_id, 0, None, current)
+        for document, path, paths, run_id, current in rows
+    ]
+
+
+def latest_source(out: Path, name: str) -> SchemaSource | None:
+    """Returns the last version of a schema that has records in this folder, None if none of this name has."""
+    used = [entry for entry in manifests.read_live(out) if entry.schema_name == name and entry.records]
+    return source_of(out, name, used[-1].schema_fingerprint) if used else None
+
+
+def source_of(out: Path, name: str, fingerprint: str) -> SchemaSource:
+    """Returns the schema with this fingerprint, from the library or the folder.
+
+    Raises RunError if the folder has lost it.
+    """
+    for known in LIBRARY:
+        source = load_schema(known)
+        if source.fingerprint == fingerprint:
+            return source
+    path = out / "schemas" / f"{own_name('digest', fingerprint)}.json"
+    try:
+        schema = read_schema(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path}: the schema cannot be read ({error}); run extract with it again") from error
+    loaded = load_schema(schema)
+    return SchemaSource(name, loaded.schema, None, fingerprint)

@@ -15,9 +15,7 @@ from itertools import product
 import numpy as np
 
 from cinnabar.schemas.automata.automaton import Automaton, empty, from_dfa
-from cinnabar.schemas.automata.boolean import difference, intersect, union
-from cinnabar.schemas.automata.concatenation import concat
-from cinnabar.schemas.automata.literals import literal, literals
+from cinnabar.schemas.automata.operations import concat, difference, intersect, literal, literals, union
 from cinnabar.schemas.errors import UnsupportedNumber
 
 MAX_DIGITS = 400

@@ -8,8 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from cinnabar.schemas.automata.automaton import MAX_STATES, Automaton, from_dfa
-from cinnabar.schemas.automata.concatenation import concat
-from cinnabar.schemas.automata.literals import literal
+from cinnabar.schemas.automata.operations import concat, literal
 from cinnabar.schemas.automata.spelling import lift
 from cinnabar.schemas.errors import TooLarge
 

@@ -14,10 +14,9 @@ from pydantic import BaseModel
 from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
-from cinnabar.schemas.decimals import DECIMALS
 from cinnabar.schemas.errors import SchemaError
+from cinnabar.schemas.keywords import DECIMALS, with_tables
 from cinnabar.schemas.library import LIBRARY
-from cinnabar.schemas.lookups import with_tables
 from cinnabar.schemas.python_types import is_type, name_of, schema_of
 from cinnabar.schemas.reading.metaschema import check_schema, fingerprint
 from cinnabar.schemas.reading.texts import read_schema
@@ -52,7 +51,7 @@ def load_schema(spec: Any) -> SchemaSource:
     (searched in the current directory too), a dict or a boolean, a Pydantic class, another type (a dataclass,
     TypedDict, Enum, Literal, union, list), a function (its arguments), or a type of outlines. Raises SchemaError if
     there is no such schema or if it does not meet the standard's meta-schema. Raises UnsupportedSchema with the pointer
-    of the keyword if it is beyond the limits in `reading/limits.py`.
+    of the keyword if it is beyond the limits in `reading/texts.py`.
     """
     if isinstance(spec, SchemaSource):
         return spec

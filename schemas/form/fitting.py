@@ -1,9 +1,14 @@
-"""Fitting of a record into a form: the text of each slot, the rows of arrays, and the canonical text."""
+"""Fitting of a record into a form: the text of each slot, the rows of arrays, and the canonical text.
+
+A walk over a record along its form: the slots with their values, and the rows of arrays.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from cinnabar.schemas.automata.canonical import parse, scalar_text
@@ -184,3 +189,123 @@ class _Fitter:
 
 def _one(kind: str) -> str:
     return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLeaf:
+    """A slot's place in a record; `value` is None if the record has no value there.
+
+    `row` is the number of the row around it, -1 outside of any. For the selector of a choice the value is the name of
+    the branch, for the key of an open property the name; both have the pointer of their value.
+    """
+
+    slot: Slot
+    value: Any
+    pointer: str
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRow:
+    """An item of an array, or an open property of an object; rows are numbered as they come.
+
+    `parent` is the number of the row around it, -1 outside of any.
+    """
+
+    array: ArrayNode
+    number: int
+    parent: int
+    pointer: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordList:
+    """A list of a record, or the open properties of an object: its array, its pointer, and the pointers of its rows.
+
+    `parent` is the pointer of the row around it, None outside of any. Items with places of their own (`prefix`) are no
+    rows. A list below the last level of a recursive schema has an array without items.
+    """
+
+    array: ArrayNode
+    pointer: str
+    rows: tuple[str, ...]
+    parent: str | None
+
+
+def walk_lists(form: Form, value: Any) -> Iterator[RecordList]:
+    """The lists of a record, parsed JSON, empty ones too, in the order of the form; a list before those in its rows.
+
+    A place that holds null, or nothing, instead of a list is none.
+    """
+
+    def visit(node: Node, value: Any, pointer: str, parent: str | None) -> Iterator[RecordList]:
+        for token, part, below in record_parts(node, value):
+            yield from visit(part, below, pointer if token is None else f"{pointer}/{escape(token)}", parent)
+        if not isinstance(node, ArrayNode):
+            return
+        rows = [(f"{pointer}/{escape(token)}", parts) for token, parts in record_rows(node, value)]
+        if isinstance(value, list | Mapping) and (node.item is not None or not node.prefix):
+            yield RecordList(node, pointer, tuple(at for at, _ in rows), parent)
+        for at, parts in rows:
+            for part, below in parts:
+                yield from visit(part, below, at, at)
+
+    yield from visit(form.root, value, "", None)
+
+
+def walk_record(form: Form, value: Any) -> Iterator[RecordLeaf | RecordRow]:
+    """The rows and leaves of a record, parsed JSON, in the order of the form; a row comes before its contents.
+
+    A slot comes even if the record has no value for it, except in branches of a choice that are not taken.
+    """
+    numbers = count()
+
+    def visit(node: Node, value: Any, pointer: str, row: int) -> Iterator[RecordLeaf | RecordRow]:
+        if isinstance(node, Slot):
+            yield RecordLeaf(node, value, pointer, row)
+        for token, part, below in record_parts(node, value):
+            yield from visit(part, below, pointer if token is None else f"{pointer}/{escape(token)}", row)
+        if isinstance(node, ArrayNode):
+            for token, parts in record_rows(node, value):
+                record_row = RecordRow(node, next(numbers), row, f"{pointer}/{escape(token)}")
+                yield record_row
+                for part, below in parts:
+                    yield from visit(part, below, record_row.pointer, record_row.number)
+
+    yield from visit(form.root, value, "", -1)
+
+
+def record_parts(node: Node, value: Any) -> Iterator[tuple[str | None, Node, Any]]:
+    """The nodes below this one that are not in rows, each with its pointer token and its value.
+
+    For a choice these are the selector and the branch that holds the value, both with None as token.
+    """
+    if isinstance(node, ObjectNode):
+        known = value if isinstance(value, Mapping) else {}
+        yield from ((place.name, place.node, known.get(place.name)) for place in node.properties)
+        declared = {place.name for place in node.properties}
+        held = {name: group_of(node, name, part) for name, part in known.items() if name not in declared}
+        for rest in node.rest:
+            named = {name: known[name] for name, group in held.items() if group is rest}
+            yield None, rest, named if isinstance(value, Mapping) else None
+    elif isinstance(node, ArrayNode):
+        items = value if isinstance(value, list) else []
+        for at, part in enumerate(node.prefix):
+            yield str(at), part, items[at] if at < len(items) else None
+    elif isinstance(node, ChoiceNode):
+        branch = None if value is None else branch_of(node, value)
+        yield None, node.selector, None if branch is None else json.loads(node.selector.options[branch])
+        if branch is not None:
+            yield None, node.branches[branch], value
+
+
+def record_rows(node: ArrayNode, value: Any) -> Iterator[tuple[str, list[tuple[Node, Any]]]]:
+    """For each row of an array its pointer token and its item, preceded by the name of an open property."""
+    if node.item is None:
+        return
+    if node.key is not None:
+        for name, item in value.items() if isinstance(value, Mapping) else ():
+            yield name, [(node.key, name), (node.item, item)]
+    elif isinstance(value, list):
+        for at, item in enumerate(value[len(node.prefix) :], len(node.prefix)):
+            yield str(at), [(node.item, item)]

@@ -15,8 +15,7 @@ from typing import Any, Literal
 
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.judging.judge import Judge
-from cinnabar.schemas.lookups import Lookup
-from cinnabar.schemas.page_ranges import PageRanges
+from cinnabar.schemas.keywords import Lookup, PageRanges
 from cinnabar.schemas.pointers import lies_within
 from cinnabar.schemas.reading.shape import Binding
 

@@ -10,9 +10,8 @@ from itertools import chain, count
 from typing import TypeGuard
 
 from cinnabar.schemas.automata.canonical import scalar_text
-from cinnabar.schemas.form.bounds import bounds_in_words
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Kind, Node, ObjectNode, Property, Slot
-from cinnabar.schemas.form.meanings import meanings
+from cinnabar.schemas.form.meanings import bounds_in_words, meanings
 from cinnabar.schemas.form.opening import open_groups
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.algebra import intersect, union

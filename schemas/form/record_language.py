@@ -25,10 +25,8 @@ import numpy as np
 
 from cinnabar.schemas.automata import numbers
 from cinnabar.schemas.automata.automaton import MAX_STATES, Automaton
-from cinnabar.schemas.automata.boolean import difference, intersect, union
-from cinnabar.schemas.automata.determinise import determinise
-from cinnabar.schemas.automata.literals import literal, literals
 from cinnabar.schemas.automata.minimise import MAX_RAW_STATES, Ints, join_classes
+from cinnabar.schemas.automata.operations import determinise, difference, intersect, literal, literals, union
 from cinnabar.schemas.automata.strings import any_escaped_string, any_string, canonical_string, string
 from cinnabar.schemas.errors import TooLarge
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot, walk

@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from cinnabar.schemas.judging.checks import KeywordCheck, Node, Test
+from cinnabar.schemas.judging.checks import KINDS, OBJECT, KeywordCheck, Node, Scope, Test
 from cinnabar.schemas.judging.resources import Place, Resource
-from cinnabar.schemas.judging.scope import Scope
-from cinnabar.schemas.judging.values import KINDS, OBJECT
 
 Below = Iterator[tuple[str | None, Any, Node]]
 

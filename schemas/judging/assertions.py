@@ -15,25 +15,26 @@ from functools import lru_cache, partial
 from typing import Any
 
 from cinnabar.schemas.automata.canonical import decimal, parse
-from cinnabar.schemas.decimals import MOST, step_of
 from cinnabar.schemas.errors import RegexError, SchemaError
 from cinnabar.schemas.formats.formats import FORMATS, is_format
-from cinnabar.schemas.judging.checks import KeywordCheck, Test
-from cinnabar.schemas.judging.dialects import Dialect
-from cinnabar.schemas.judging.resources import Place
-from cinnabar.schemas.judging.scope import Scope
-from cinnabar.schemas.judging.values import (
+from cinnabar.schemas.judging.checks import (
     ARRAY,
     KINDS,
     NUMBER,
     OBJECT,
     STRING,
     TYPES,
+    KeywordCheck,
+    Scope,
+    Test,
     frozen,
     is_whole,
     show_value,
     split,
 )
+from cinnabar.schemas.judging.dialects import Dialect
+from cinnabar.schemas.judging.resources import Place
+from cinnabar.schemas.keywords import MOST, step_of
 from cinnabar.schemas.refusals import Refusal, refused
 from cinnabar.schemas.regex.patterns import pattern_matches
 

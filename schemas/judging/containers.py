@@ -12,10 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from cinnabar.schemas.judging.applicators import Below
-from cinnabar.schemas.judging.checks import KeywordCheck, Node
+from cinnabar.schemas.judging.checks import ARRAY, OBJECT, KeywordCheck, Node, Scope
 from cinnabar.schemas.judging.resources import Place
-from cinnabar.schemas.judging.scope import Scope
-from cinnabar.schemas.judging.values import ARRAY, OBJECT
 
 Match = Callable[[str], bool]
 

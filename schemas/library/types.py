@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, PlainSerializer, WithJsonSchema
 
-from cinnabar.schemas.decimals import DECIMALS
+from cinnabar.schemas.keywords import DECIMALS
 
 # Four decimal places are the most that ISO 4217 gives any currency, and enough for printed unit prices and quantities.
 # The keyword makes the column a decimal and not a float. Pydantic's own schema for Decimal (a number, or a string with

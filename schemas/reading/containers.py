@@ -7,10 +7,8 @@ from dataclasses import replace
 
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.algebra import forbidden, intersect, undeclared_shape
-from cinnabar.schemas.reading.named_types import ANY_TYPE
-from cinnabar.schemas.reading.reading_state import CUT, ReadingState, TooMany
 from cinnabar.schemas.reading.scalars import locate_errors, whole
-from cinnabar.schemas.reading.schema_object import SchemaObject
+from cinnabar.schemas.reading.schema_object import ANY_TYPE, CUT, ReadingState, SchemaObject, TooMany
 from cinnabar.schemas.reading.shape import Anything, Array, Field, Object, Shape
 from cinnabar.schemas.refusals import Refusal, refused
 

@@ -9,9 +9,8 @@ from weakref import WeakValueDictionary
 
 from cinnabar.schemas.automata import numbers, strings
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.automata.boolean import difference, intersect, union
 from cinnabar.schemas.automata.cache import load_or_build
-from cinnabar.schemas.automata.literals import literals
+from cinnabar.schemas.automata.operations import difference, intersect, literals, union
 from cinnabar.schemas.errors import RegexError, TooLarge, UnsupportedNumber
 from cinnabar.schemas.formats.formats import format_content
 from cinnabar.schemas.reading.shape import (

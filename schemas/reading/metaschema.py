@@ -12,8 +12,7 @@ import jsonschema_rs
 from cinnabar.schemas.errors import SchemaError
 from cinnabar.schemas.judging.dialects import Dialect, dialect_named
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.reading.limits import check_limits
-from cinnabar.schemas.reading.texts import schema_text
+from cinnabar.schemas.reading.texts import check_limits, schema_text
 
 META_SCHEMAS = {
     Dialect.DRAFT_4: "http://json-schema.org/draft-04/schema#",

@@ -10,7 +10,6 @@ from typing import Any
 from cinnabar.schemas.automata.automaton import MAX_STATES
 from cinnabar.schemas.automata.canonical import decimal, scalar_text
 from cinnabar.schemas.automata.minimise import MAX_RAW_STATES
-from cinnabar.schemas.decimals import DECIMALS, MOST, step_of
 from cinnabar.schemas.errors import (
     RegexError,
     TooLarge,
@@ -18,11 +17,12 @@ from cinnabar.schemas.errors import (
     UnsupportedNumber,
 )
 from cinnabar.schemas.formats.formats import format_content
+from cinnabar.schemas.keywords import DECIMALS, MOST, step_of
 from cinnabar.schemas.reading.algebra import union
 from cinnabar.schemas.reading.language import MAX_UNROLLED_LENGTH, language, smallest
 from cinnabar.schemas.reading.shape import Array, Enum, Field, Null, Number, Object, Shape, String, branches
 from cinnabar.schemas.refusals import Refusal, refused
-from cinnabar.schemas.regex import budget
+from cinnabar.schemas.regex import patterns as budget
 from cinnabar.schemas.regex.patterns import written
 
 # The work of a remainder, in steps of a pattern.

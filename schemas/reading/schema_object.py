@@ -1,19 +1,26 @@
-"""One schema object: its place, its keywords as in draft 2020-12, and its annotations."""
+"""One schema object: its place, its keywords as in draft 2020-12, and its annotations.
+
+The state of reading one schema: its limits, the parts left out, and the reason for a stop.
+
+The JSON types that a schema names for its value, and the types that its other parts leave.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from cinnabar.schemas.automata.canonical import json_text
-from cinnabar.schemas.decimals import DECIMALS
-from cinnabar.schemas.judging.dialects import Entry
-from cinnabar.schemas.judging.resources import Place
-from cinnabar.schemas.lookups import lookup_of
-from cinnabar.schemas.page_ranges import PAGES, page_ranges_of
+from cinnabar.schemas.errors import UnsupportedSchema
+from cinnabar.schemas.judging.checks import TYPES as KINDS_OF
+from cinnabar.schemas.judging.dialects import Entry, modern
+from cinnabar.schemas.judging.resources import Documents, Place
+from cinnabar.schemas.keywords import DECIMALS, PAGES, lookup_of, page_ranges_of
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.reading.shape import Binding, Notes
+from cinnabar.schemas.reading.algebra import TYPES, types_of
+from cinnabar.schemas.reading.shape import Binding, Notes, Shape
 from cinnabar.schemas.refusals import Refusal, refused
 
 #: The keywords for each JSON type; a schema without `type` is read as of the types of its keywords.
@@ -144,3 +151,134 @@ def annotation(value: Any) -> str | None:
         return json_text(value)
     except ValueError:
         return None
+
+
+#: The most shapes of a form; references are inlined, so schemas may grow without bound. The second number applies if
+#: even the optional values of the root are too many; the rest is for required values.
+MAX_SHAPES, MAX_DEMANDED = 2_000, 4_000
+CUT = "left out, because the form has reached its largest size"
+
+
+class TooMany(Exception):
+    """A schema has more values than a form may have; `pointer` is the place at which the reading stopped."""
+
+    def __init__(self, pointer: str) -> None:
+        self.pointer = pointer
+        super().__init__(pointer)
+
+
+@dataclass(slots=True)
+class ReadingState(ABC):
+    """One reading of one schema; the keywords ask it for the shapes of the places below them."""
+
+    documents: Documents
+    levels: int
+    unrolled: int
+    denying: bool = False
+    #: Whether optional values are left out once the form is too large, instead of refusing the schema.
+    sparing: bool = False
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+    shapes: int = 0
+    #: The pointer of the last value that was read.
+    reached: str = ""
+    problem: UnsupportedSchema | None = None
+
+    @abstractmethod
+    def read(self, place: Place, types: frozenset[str], level: int) -> Shape | None:
+        """The shape of the schema at a place, `level` containers deep; None if no value can be written.
+
+        `types` are the JSON types that the surrounding keywords leave.
+        """
+
+    @property
+    def full(self) -> bool:
+        """Whether optional values are no longer read."""
+        return self.sparing and self.shapes >= MAX_SHAPES
+
+    def go_on_without(self, stopped: TooMany, needed: bool) -> None:
+        """Leaves room for required values beside a part that is too large; raises again if the part is needed."""
+        if needed or not self.sparing:
+            raise stopped
+        self.shapes = MAX_SHAPES
+
+    def count(self, pointer: str) -> None:
+        """Counts one more value, at this place of the schema; raises TooMany past the limit."""
+        self.shapes += 1
+        self.reached = pointer
+        if self.shapes > (MAX_DEMANDED if self.sparing else MAX_SHAPES):
+            raise TooMany(pointer)
+
+    def note_no_value(self, problem: UnsupportedSchema) -> None:
+        """Records the reason why no value can be written here; the first reason is reported."""
+        self.problem = self.problem or problem
+
+    def optional(self, place: Place, types: frozenset[str], level: int) -> Shape | None:
+        """The shape of a place; a failure there is not recorded as a problem."""
+        before = self.problem
+        found = self.read(place, types, level)
+        self.problem = before
+        return found
+
+
+#: The types of a value if no keyword names one.
+ANY_TYPE = frozenset(TYPES)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTypes:
+    """Finds the types that the schemas of some documents name; results are kept."""
+
+    documents: Documents
+    _types_of: dict[Place, frozenset[str]] = field(default_factory=dict, init=False, repr=False)
+
+    def of(self, place: Place) -> frozenset[str]:
+        """The types that a schema, or one it leads to at the same value, names; all types if none does."""
+        types = self._types_of.get(place)
+        if types is None:
+            # A schema that leads back to itself names no further type.
+            types = self._types_of[place] = ANY_TYPE
+            if isinstance(place.value, Mapping):
+                schema = SchemaObject(place, modern(place.value, place.resource.dialect))
+                for part in self._type_names(schema):
+                    if not part | {"integer"} >= ANY_TYPE:
+                        types = common(types, part)
+            self._types_of[place] = types
+        return types
+
+    def _type_names(self, schema: SchemaObject) -> Iterator[frozenset[str]]:
+        named = schema.get("type")
+        if named is not None:
+            yield frozenset(named if isinstance(named, list) else [named])
+        values = [*schema.get("enum", ()), *([schema.get("const")] if "const" in schema else ())]
+        if values:
+            yield frozenset(_type_of(value) for value in values)
+        if "$ref" in schema:
+            yield self.of(self.documents.resolve(schema.get("$ref"), schema.place, "$ref")[0])
+        for at in range(len(schema.get("allOf", ()))):
+            yield self.of(schema.below("allOf", str(at)))
+        for keyword in ("anyOf", "oneOf"):
+            if keyword in schema:
+                parts = [self.of(schema.below(keyword, str(at))) for at in range(len(schema.get(keyword)))]
+                yield frozenset[str]().union(*parts)
+
+
+def _type_of(value: Any) -> str:
+    """The JSON type of a value; `number` for all numbers."""
+    if isinstance(value, bool):
+        return "boolean"
+    return next((kind for kind in reversed(TYPES) if isinstance(value, KINDS_OF[kind])), "null")
+
+
+def common(first: frozenset[str], second: frozenset[str]) -> frozenset[str]:
+    """The types that both sets allow; integers count as numbers."""
+    both = set(first & second)
+    if ("number" in first and "integer" in second) or ("integer" in first and "number" in second):
+        both.add("integer")
+    if "number" in both:
+        both.discard("integer")
+    return frozenset(both)
+
+
+def left(types: frozenset[str], part: Shape | None) -> frozenset[str]:
+    """The types that `part` leaves; None leaves them all."""
+    return types if part is None else common(types, types_of(part))

@@ -11,8 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from cinnabar.schemas.lookups import Lookup
-from cinnabar.schemas.page_ranges import PageRanges
+from cinnabar.schemas.keywords import Lookup, PageRanges
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,24 @@
-"""The walk over a schema: it builds the shape of each place from all keywords that apply to the value."""
+"""The walk over a schema: it builds the shape of each place from all keywords that apply to the value.
+
+Conversion of a JSON Schema to a shape: the values that may be written under it, from which the form is laid out.
+
+Whatever the closed algebra of shapes can express is taken over exactly: bounds, choices, alternatives, keywords beside
+a reference, `allOf` as an intersection, closed objects. For the rest the shape has the nearest values that can be
+written: a condition becomes two alternatives, a recursive schema is followed a few levels, and a schema of thousands of
+values loses its deepest optional ones. The judge (`cinnabar.schemas.judging`) decides whether a record is allowed, and
+it sees every record before it is written.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from cinnabar.schemas.errors import NoValue
+from cinnabar.schemas.errors import NoValue, UnsupportedSchema
 from cinnabar.schemas.formats.formats import format_content
 from cinnabar.schemas.judging.dialects import Dialect, modern
-from cinnabar.schemas.judging.resources import RECURSIVE, Place, Resource
+from cinnabar.schemas.judging.resources import LISTS, MAPS, RECURSIVE, Documents, Place, Resource
 from cinnabar.schemas.reading.algebra import TYPES, anything_of, intersect, restrict, types_of, union
 from cinnabar.schemas.reading.applicators import (
     alternatives,
@@ -19,10 +29,19 @@ from cinnabar.schemas.reading.applicators import (
 )
 from cinnabar.schemas.reading.containers import array_shape, object_shape
 from cinnabar.schemas.reading.language import smallest
-from cinnabar.schemas.reading.named_types import ANY_TYPE, NamedTypes, common, left
-from cinnabar.schemas.reading.reading_state import ReadingState
 from cinnabar.schemas.reading.scalars import choices_shape, locate_errors, number_shape, string_shape
-from cinnabar.schemas.reading.schema_object import ABOUT, SchemaObject, schema_notes
+from cinnabar.schemas.reading.schema_object import (
+    ABOUT,
+    ANY_TYPE,
+    MAX_DEMANDED,
+    NamedTypes,
+    ReadingState,
+    SchemaObject,
+    TooMany,
+    common,
+    left,
+    schema_notes,
+)
 from cinnabar.schemas.reading.shape import Anything, Shape, branches, is_scalar, with_notes
 from cinnabar.schemas.refusals import Refusal, refused
 
@@ -253,3 +272,58 @@ def _asserts(schema: SchemaObject, keyword: str) -> bool:
     """Whether this keyword about the content of strings asserts anything; only draft 7 lets it."""
     named = schema.get(keyword)
     return schema.place.resource.dialect is Dialect.DRAFT_7 and (keyword, str(named)) in CONTENT
+
+
+#: The depths of nested containers that are tried, the most first; the last level has only required properties.
+LEVELS = (40, 7, 5, 4, 3, 2, 1)
+#: The numbers of times that a reference is followed within itself; larger ones are tried if nothing can be written.
+UNROLLED = (2, 4, 8)
+
+
+@dataclass(frozen=True, slots=True)
+class Normalised:
+    """A shape, and the parts of its schema that the form leaves out, as (pointer, description) in its order."""
+
+    shape: Shape
+    left_out: tuple[tuple[str, str], ...]
+
+
+def normalise(schema: dict[str, Any] | bool, denying: bool = False) -> Normalised:
+    """The shape of a JSON Schema, of the draft that it names.
+
+    With `denying`, all values that `not` denies are taken away if they have shapes. The form then has more
+    alternatives, and more records can be found.
+
+    Raises UnsupportedSchema with the pointer of a keyword if no value can be written under it, and NoValue if
+    none exists.
+    """
+    documents = Documents(schema)
+    problem: UnsupportedSchema | None = None
+    for unrolled in UNROLLED[1:] if denying else UNROLLED:
+        deepest = LEVELS[0]
+        for levels, sparing in (*((levels, False) for levels in LEVELS), (LEVELS[-1], True)):
+            if levels > deepest and not sparing:
+                continue  # The result would be the same as before.
+            reader = ShapeReader(documents, levels, unrolled, denying, sparing)
+            try:
+                shape = reader.read(documents.root, ANY_TYPE, 0)
+            except TooMany as stopped:
+                problem = refused(Refusal.DEMANDS, stopped.pointer, _keyword(stopped.pointer), most=MAX_DEMANDED)
+                deepest = reader.deepest
+                continue
+            except RecursionError:
+                problem = refused(Refusal.NESTED_SHAPES, reader.reached, _keyword(reader.reached))
+                continue
+            if shape is not None:
+                return Normalised(shape, tuple(dict.fromkeys(reader.left_out)))
+            problem = reader.problem
+            break
+        if not reader.stopped:
+            break
+    raise problem or refused(Refusal.NOTHING, "", "type")
+
+
+def _keyword(pointer: str) -> str:
+    """The keyword that holds the schema at this pointer."""
+    *above, last = pointer.split("/")
+    return above[-1] if above and above[-1] in (*LISTS, *MAPS) else last

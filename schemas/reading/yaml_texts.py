@@ -17,8 +17,7 @@ from typing import Any
 import yaml
 
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.reading.limits import MAX_LEVELS, too_deep
-from cinnabar.schemas.reading.texts import json_integer, json_number
+from cinnabar.schemas.reading.texts import MAX_LEVELS, json_integer, json_number, too_deep
 
 #: The endings of files that are read as YAML.
 SUFFIXES = (".yaml", ".yml")

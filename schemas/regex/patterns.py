@@ -2,19 +2,26 @@
 
 A pattern becomes a nondeterministic machine over classes of code points, then a deterministic one, and its
 transitions are spelled out in bytes. A given text is matched without any of these.
+
+The budget of work for the patterns of one schema; a hundred patterns, each within its caps, took minutes.
+
+Remainders of a `multipleOf` count like a pattern. Work is counted, never timed, so a schema is compiled or refused on
+every machine alike. The work of a pattern is remembered with it, and each schema is charged for it once, even if
+another schema had the pattern compiled.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.automata.boolean import intersect
+from cinnabar.schemas.automata.operations import intersect
 from cinnabar.schemas.automata.spelling import lift
-from cinnabar.schemas.errors import TooLarge
-from cinnabar.schemas.regex import budget
+from cinnabar.schemas.errors import TooLarge, TooMuchWork
 from cinnabar.schemas.regex.ecma import Chars, Choice, Edge, Look, Repeat, Sequence, Tree, parse
 from cinnabar.schemas.regex.machine import Machine
 from cinnabar.schemas.regex.matcher import matches_somewhere
@@ -61,9 +68,9 @@ def written(pattern: str) -> Written:
     Raises RegexError if the pattern cannot be read or is not regular, TooLarge past the caps on states, and
     TooMuchWork if earlier patterns of the schema used up its budget.
     """
-    budget.go_on_with(pattern)
+    go_on_with(pattern)
     result, work = _attempt(pattern)
-    budget.charge(pattern, work)
+    charge(pattern, work)
     if isinstance(result, TooLarge):
         raise TooLarge(result.states, result.limit)
     return result
@@ -221,3 +228,43 @@ def _length(tree: Tree) -> tuple[int, int | None]:
             low, high = _length(body)
             return least * low, None if most is None or high is None else most * high
     return 0, 0
+
+
+# Threads of machines and moves of tables: some five seconds, and as much again for the last pattern.
+MAX_SPENT = 4_000_000
+
+
+class Work:
+    """The work that the patterns of one schema have taken."""
+
+    def __init__(self) -> None:
+        self.spent = 0
+        self.patterns: set[str] = set()
+
+
+_current: ContextVar[Work | None] = ContextVar("work", default=None)
+
+
+@contextmanager
+def one_schema() -> Iterator[None]:
+    """Counts the work within as that of one schema."""
+    before = _current.set(Work())
+    try:
+        yield
+    finally:
+        _current.reset(before)
+
+
+def go_on_with(pattern: str) -> None:
+    """Raises TooMuchWork if no work is left for one more pattern."""
+    done = _current.get()
+    if done is not None and pattern not in done.patterns and done.spent > MAX_SPENT:
+        raise TooMuchWork(len(done.patterns))
+
+
+def charge(pattern: str, work: int) -> None:
+    """Charges the work of a pattern to the current schema, once."""
+    done = _current.get()
+    if done is not None and pattern not in done.patterns:
+        done.patterns.add(pattern)
+        done.spent += work

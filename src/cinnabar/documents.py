@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
-from cinnabar.extraction.documents.content.distinct_names import DistinctNames
 from cinnabar.extraction.documents.content.formats import is_plain_text
+from cinnabar.extraction.documents.content.inputs import DistinctNames
 from cinnabar.extraction.documents.inputs import Input, Location, input_of, parse_locations
 from cinnabar.schemas.errors import UsageError
 

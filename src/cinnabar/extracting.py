@@ -24,7 +24,7 @@ from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.events.telling import notify_run
 from cinnabar.extraction.run.extract import Extraction
 from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.store.local_paths import check_local
+from cinnabar.extraction.store.names import check_local
 from cinnabar.extraction.store.records import LeafRow, Outcome
 from cinnabar.keywords import Options, Server
 from cinnabar.results import TOLD_SKIPS, Failure, Found, Reader, Table, Value

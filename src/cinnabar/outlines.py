@@ -27,7 +27,7 @@ from outlines.models.dottxt import AsyncDottxt, Dottxt
 from outlines.types import CFG, JsonSchema
 from outlines.types.dsl import python_types_to_terms, to_regex
 
-from cinnabar.engine.effort import effort_of
+from cinnabar.engine.settings import effort_of
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.plan.run_options import Device, EffortName, RunPlan

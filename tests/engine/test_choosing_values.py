@@ -11,9 +11,8 @@ import pytest
 from tests.support.random_model import RandomModel, request
 from tests.support.scripted_model import Scripted, filled, form_of
 
-from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.model import Scores
+from cinnabar.engine.model import Canvas, Scores
 
 
 def test_a_doubted_slot_is_reopened_and_takes_the_better_value() -> None:

@@ -10,10 +10,10 @@ import pytest
 from tests.support.random_model import request
 from tests.support.scripted_model import Scripted, filled, form_of
 
+from cinnabar.engine.choices import drop_unsupported_choices
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Candidate, Scores
 from cinnabar.engine.request import Filled, Leaf, Passage
-from cinnabar.engine.required import drop_unsupported_choices
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.judging.judge import Judge

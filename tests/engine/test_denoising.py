@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from cinnabar.engine.denoising import Shares, is_doubtful, select, weigh
+from cinnabar.engine.step import Shares, is_doubtful, select, weigh
 
 INF = float("inf")
 

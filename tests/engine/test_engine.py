@@ -12,9 +12,8 @@ import pytest
 from tests.support.random_model import RandomModel, request
 from tests.support.scripted_model import Scripted, filled, form_of, many
 
-from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.model import Row, Scores
+from cinnabar.engine.model import Canvas, Row, Scores
 from cinnabar.engine.request import Failed
 from cinnabar.schemas.errors import RunError, UsageError
 

@@ -13,9 +13,8 @@ import torch
 from tests.support.random_model import RandomModel, request
 from tests.support.scripted_model import form_of
 
-from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.model import Row, Scores
+from cinnabar.engine.model import Canvas, Row, Scores
 from cinnabar.engine.request import Failed, Filled
 from cinnabar.schemas.form.form import Form
 

@@ -14,10 +14,8 @@ from tests.support.tiny_checkpoint import SPECIAL, write_checkpoint
 
 from cinnabar.engine import few_shot
 from cinnabar.engine.diffusion.engine import DiffusionEngine
-from cinnabar.engine.diffusion.planning import Plan, Planner
-from cinnabar.engine.diffusion.remaining import Remaining
-from cinnabar.engine.examples import Example, Examples
-from cinnabar.engine.few_shot import FewShot, record_line
+from cinnabar.engine.diffusion.planning import Plan, Planner, Remaining
+from cinnabar.engine.few_shot import Example, Examples, FewShot, record_line
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Filled, Request
 from cinnabar.schemas.errors import UsageError

@@ -7,8 +7,7 @@ from tests.support.random_model import RandomModel, request
 from tests.support.random_schemas import forms
 from tests.support.steps_of_a_fill import EFFORTS, independent
 
-from cinnabar.engine.engine import Engine
-from cinnabar.engine.fill_progress import FormState
+from cinnabar.engine.engine import Engine, FormState
 from cinnabar.engine.request import Filled
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import RunError

@@ -11,13 +11,13 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.identity import fingerprint_of
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.models.reader.model import Reader
-from cinnabar.engine.precision import (
+from cinnabar.engine.request import Filled, Request
+from cinnabar.engine.settings import (
     Precision,
     in_precision,
     precision_asked,
     reading_precision,
 )
-from cinnabar.engine.request import Filled, Request
 from cinnabar.extraction.reading.model_sources import ModelByName, ModelSource, model_source
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import UsageError

@@ -8,9 +8,9 @@ import pytest
 import torch
 from tests.support.remote_forms import form_of, request
 
+from cinnabar.engine.engine import NO_NUMBERS, pack, run_stream
 from cinnabar.engine.request import Failed, Request, Result
-from cinnabar.engine.scheduler import NO_NUMBERS, pack, run_stream
-from cinnabar.engine.time_limit import TOO_SLOW
+from cinnabar.engine.work_time import TOO_SLOW
 from cinnabar.schemas.errors import EngineFailure, RunError
 
 

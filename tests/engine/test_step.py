@@ -11,9 +11,9 @@ import torch
 from tests.support.random_model import request
 
 from cinnabar.engine.batch_state import BatchState
-from cinnabar.engine.effort import effort_of
 from cinnabar.engine.model import Candidate, Scores
 from cinnabar.engine.repair import Alternatives
+from cinnabar.engine.settings import effort_of
 from cinnabar.engine.step import commit
 from cinnabar.engine.writing import Value
 from cinnabar.schemas import compile_schema

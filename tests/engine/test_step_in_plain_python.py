@@ -12,8 +12,8 @@ from tests.support.plain_step import PlainSlot, plain_step
 from tests.support.random_model import random_text, request
 
 from cinnabar.engine.batch_state import BatchState
-from cinnabar.engine.effort import Effort
 from cinnabar.engine.model import Candidate, Scores
+from cinnabar.engine.settings import Effort
 from cinnabar.engine.step import commit
 from cinnabar.schemas import compile_schema
 

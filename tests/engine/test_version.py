@@ -11,9 +11,18 @@ from typing import Any
 import pytest
 
 from cinnabar.engine import version
-from cinnabar.engine.effort import EFFORTS
-from cinnabar.engine.fingerprint import engine_fingerprint, read_by
-from cinnabar.engine.version import FAMILIES, OTHERS, PARTS, VERSIONS, part_of, part_with, values_version
+from cinnabar.engine.settings import EFFORTS
+from cinnabar.engine.version import (
+    FAMILIES,
+    OTHERS,
+    PARTS,
+    VERSIONS,
+    engine_fingerprint,
+    part_of,
+    part_with,
+    read_by,
+    values_version,
+)
 from cinnabar.extraction.documents.content.formats import INPUT_FORMATS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,7 +71,7 @@ TAKEN = {
     ("extraction/documents/ingest/sandbox.py", "archives"),
     ("extraction/documents/ingest/sandbox.py", "ocr"),
     # It notes the family of the reader that it takes.
-    ("extraction/documents/pdf/embedded.py", "web"),
+    ("extraction/documents/pdf/annotations.py", "web"),
 }
 
 

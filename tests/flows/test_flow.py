@@ -16,7 +16,7 @@ from tests.support import mercury_server as mercury
 from tests.support.event_receivers import hook
 
 from cinnabar.apps.cli.main import run
-from cinnabar.extraction.documents.mailboxes.oauth import Login
+from cinnabar.extraction.documents.mailboxes.credential import Login
 from cinnabar.extraction.run.extract import Extraction
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome
@@ -246,7 +246,7 @@ def test_a_flow_over_an_empty_folder_is_no_failure(notes: Path, tiny_model: Path
 def test_a_flow_that_waits_for_a_folder_begins_when_the_writing_run_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cinnabar.flows import output_lock
+    from cinnabar.flows import artifacts as output_lock
 
     monkeypatch.setattr(output_lock, "LOOK", 0.05)
     said: list[str] = []

@@ -11,8 +11,8 @@ import pytest
 
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.compiling.describe import describe
-from cinnabar.schemas.decimals import inexact_multiples
 from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
+from cinnabar.schemas.keywords import inexact_multiples
 from cinnabar.schemas.library import LIBRARY
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"

@@ -60,11 +60,11 @@ for name in modules:
 # The files that need an extra at their head; nothing imports them before the extra is checked.
 ROOMS = (
     "apps/server/", "apps/mcp/", "flows/extract.py", "flows/ending.py", "flows/backfill.py", "flows/notices.py",
-    "flows/serve.py", "flows/tasks.py", "flows/artifacts.py", "flows/output_lock.py",
+    "flows/serve.py", "flows/tasks.py", "flows/artifacts.py", "flows/artifacts.py",
     "extraction/documents/ocr/rapid.py", "extraction/documents/ocr/tesseract.py",
-    "extraction/documents/ocr/text_lines.py", "extraction/documents/ocr/detector.py",
-    "extraction/documents/ocr/page_marks.py", "extraction/documents/marks/scanned.py",
-    "extraction/store/sinks/delta.py", "extraction/store/sinks/object_store.py",
+    "extraction/documents/ocr/text_lines.py", "extraction/documents/ocr/rapid.py",
+    "extraction/documents/ocr/text_lines.py", "extraction/documents/marks/scanned.py",
+    "extraction/store/sinks/delta.py", "extraction/store/sinks/delta.py",
     "extraction/store/sinks/postgresql.py",
 )  # fmt: skip
 

@@ -11,7 +11,7 @@ import pytest
 
 from cinnabar.apps.cli.console import Bar, cell, standard_output, table
 from cinnabar.apps.cli.main import run
-from cinnabar.apps.server.logs import WithoutTexts
+from cinnabar.apps.server.settings import WithoutTexts
 from cinnabar.schemas.wording import harmless
 
 #: A name that shows as `invoice_fdp.exe`, a move of the cursor, a tag and a hidden blank.

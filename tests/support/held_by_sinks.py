@@ -18,9 +18,8 @@ from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.store.exporting import json_line
 from cinnabar.extraction.store.names import quote_name
 from cinnabar.extraction.store.reading import connect, views_in
-from cinnabar.extraction.store.sinks.addresses import sink_of
-from cinnabar.extraction.store.sinks.object_store import open_store
-from cinnabar.extraction.store.sinks.sink import Delivered, Sink
+from cinnabar.extraction.store.sinks.delta import open_store
+from cinnabar.extraction.store.sinks.sink import Delivered, Sink, sink_of
 
 Held = dict[str, Counter[str]]
 

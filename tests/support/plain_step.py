@@ -13,9 +13,9 @@ from typing import Any
 import torch
 
 from cinnabar.engine.batch_state import BatchState
-from cinnabar.engine.denoising import weigh
-from cinnabar.engine.effort import Effort
 from cinnabar.engine.model import Scores
+from cinnabar.engine.settings import Effort
+from cinnabar.engine.step import weigh
 
 
 def grains(probability: float) -> int:

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from cinnabar.engine.canvas import Canvas, SlotInstance
-from cinnabar.engine.model import Candidate, Row, Scores
+from cinnabar.engine.model import Candidate, Canvas, Row, Scores, SlotInstance
 from cinnabar.engine.request import Passage, Request
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.canonical import scalar_text

@@ -12,8 +12,7 @@ from typing import Any
 
 import torch
 
-from cinnabar.engine.canvas import Canvas, SlotInstance
-from cinnabar.engine.model import Candidate, Row, Scores
+from cinnabar.engine.model import Candidate, Canvas, Row, Scores, SlotInstance
 from cinnabar.engine.request import Passage
 from cinnabar.schemas.automata.canonical import scalar_text
 from cinnabar.schemas.form.form import Form

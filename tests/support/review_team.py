@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving
-from cinnabar.apps.review.team import Team, TeamAccess
+from cinnabar.apps.review.server import Team, TeamAccess
 from cinnabar.extraction.people.reviewing.review import Review
 
 PUBLIC = "review.example"

@@ -10,8 +10,7 @@ import torch
 from tests.support.random_model import RandomModel, request
 from tests.support.random_schemas import forms as random_forms
 
-from cinnabar.engine.canvas import Canvas
-from cinnabar.engine.model import Candidate, Scores
+from cinnabar.engine.model import Candidate, Canvas, Scores
 from cinnabar.engine.request import Filled, Request, Result
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Form

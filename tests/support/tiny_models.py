@@ -15,8 +15,7 @@ from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.traits import ExpertTraits, LocalTraits, Traits
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.automata.concatenation import concat
-from cinnabar.schemas.automata.literals import literal
+from cinnabar.schemas.automata.operations import concat, literal
 
 #: Texts of more than a byte: such as bridge the borders of values, and pieces of names.
 PIECES = [

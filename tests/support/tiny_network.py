@@ -12,8 +12,8 @@ from cinnabar.engine.models.identity import SHIPPED
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.network.network import Network, Size
-from cinnabar.engine.precision import Precision
 from cinnabar.engine.request import Passage
+from cinnabar.engine.settings import Precision
 from cinnabar.engine.training.examples import LabelledPassage, labelled_passage
 from cinnabar.engine.training.labels import label_by_search
 from cinnabar.schemas import compile_schema

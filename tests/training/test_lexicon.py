@@ -20,7 +20,7 @@ from training.lexicon import (
 from cinnabar.engine.models.identity import SHIPPED
 from cinnabar.engine.models.reader.inputs.letter_ngrams import BUCKETS, spelt_names, words_of_pieces
 from cinnabar.engine.models.reader.loading import load_network
-from cinnabar.engine.models.reader.network.phrase_vectors import VALUES, vectors_of
+from cinnabar.engine.models.reader.network.lexical_signals import VALUES, vectors_of
 
 
 def _likest(table: Tensor, asked: str, *known: str) -> str:

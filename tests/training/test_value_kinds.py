@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from training.value_kinds import kind_of_name, kinds_of
 
-from cinnabar.engine.models.value_kinds import VALUE_KINDS
+from cinnabar.engine.models.weights import VALUE_KINDS
 
 
 @pytest.mark.parametrize(

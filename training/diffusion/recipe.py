@@ -18,7 +18,7 @@ import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import nn
 
-from cinnabar.apps.cli.training_report import ProgressLines, make_folder
+from cinnabar.apps.cli.train import ProgressLines, make_folder
 from cinnabar.engine.backend import device_of
 from cinnabar.engine.models.language.checkpoint import save_decoder
 from cinnabar.engine.models.language.decoder import Attention, Decoder

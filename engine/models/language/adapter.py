@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from cinnabar.engine.models.language.configuration import ConfigSettings, read_settings
-from cinnabar.engine.models.language.named_models import checkpoint_folder
+from cinnabar.engine.models.language.gguf_folder import checkpoint_folder
 from cinnabar.engine.models.language.weights_file import stored_tensors, weight_files
 from cinnabar.schemas.errors import ModelError, UsageError
 

@@ -16,7 +16,6 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from cinnabar.engine.models.empty_modules import WithoutDrawing
 from cinnabar.engine.models.int8_matmul import (
     eight_bits,
     fits_int8,
@@ -29,22 +28,30 @@ from cinnabar.engine.models.language.configuration import ANSWERS, CONFIG, PRECI
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.models.language.families import Family, config_of, family_of
-from cinnabar.engine.models.language.float8 import round_rows, to_float8
 from cinnabar.engine.models.language.gguf_folder import dequantise
 from cinnabar.engine.models.language.memory import free_memory, give_back_memory
 from cinnabar.engine.models.language.quantised import (
     Bits,
     is_quantised,
+    pack_layers,
     quantise,
     quantise_modules,
     quantised_bytes,
+    round_rows,
+    rounded_layer,
+    to_float8,
 )
-from cinnabar.engine.models.language.rounded import pack_layers, rounded_layer
-from cinnabar.engine.models.language.tensor_names import TensorRows, merged_experts
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.engine.models.language.weights_file import GGUF_TYPES, SIZES, StoredTensor, stored_tensors
-from cinnabar.engine.models.mapped_weights import digest_of, mapped_tensors
-from cinnabar.engine.precision import VARIABLE, Precision
+from cinnabar.engine.models.language.weights_file import (
+    GGUF_TYPES,
+    SIZES,
+    StoredTensor,
+    TensorRows,
+    merged_experts,
+    stored_tensors,
+)
+from cinnabar.engine.models.mapped_weights import WithoutDrawing, digest_of, mapped_tensors
+from cinnabar.engine.settings import VARIABLE, Precision
 from cinnabar.schemas.errors import ModelError
 
 #: Ends of names of tensors that are computed, and that old releases stored all the same.

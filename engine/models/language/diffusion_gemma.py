@@ -16,11 +16,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from cinnabar.engine.models.language.cache import NOWHERE
-from cinnabar.engine.models.language.decoder import Body, Decoder, RmsNorm
-from cinnabar.engine.models.language.experts import Experts, FeedForward
+from cinnabar.engine.models.language.decoder import Body, Decoder, Experts, FeedForward, RmsNorm, Rotary, Turn
 from cinnabar.engine.models.language.memory import LOGITS
-from cinnabar.engine.models.language.rotary import Rotary, Turn
-from cinnabar.engine.models.language.rounded import RoundedEmbedding
+from cinnabar.engine.models.language.quantised import RoundedEmbedding
 from cinnabar.engine.models.language.traits import ExpertTraits, LocalTraits, Traits
 from cinnabar.kernels.layer_parts import rotate_halves
 

@@ -17,9 +17,8 @@ from torch import nn
 
 from cinnabar.engine.models.language.attention import PackedTokens, PagedKernel
 from cinnabar.engine.models.language.cache import PagedCache
-from cinnabar.engine.models.language.decoder import Attention, Decoder, DecoderLayer
-from cinnabar.engine.models.language.experts import FeedForward, Mixture, routing_of
-from cinnabar.engine.models.language.float8 import Float8Linear, float8_product
+from cinnabar.engine.models.language.decoder import Attention, Decoder, DecoderLayer, FeedForward, Mixture, routing_of
+from cinnabar.engine.models.language.quantised import Float8Linear, float8_product
 from cinnabar.kernels.layer_parts import CacheWrites, HeadNorms, HeadShape, LayerParts, Positioned
 
 

@@ -3,6 +3,8 @@
 A folder is made once for each file: configuration, tokenizer and chat template are written from the file's own, and an
 index says where each tensor lies in the file itself, which stays as it is. Weights are turned back to floats when they
 are read, by the package `gguf`.
+
+The folder of a language model by what somebody names: a folder, a fetched model, or a GGUF file; needs no torch.
 """
 
 from __future__ import annotations
@@ -16,9 +18,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cinnabar.engine.models.identity import model_name_hint
 from cinnabar.engine.models.language.configuration import CONFIG, PRECISION, models_folder
 from cinnabar.engine.models.language.weights_file import GGUF_INDEX, StoredTensor
-from cinnabar.schemas.errors import ModelError
+from cinnabar.schemas.errors import ModelError, UsageError
 from cinnabar.schemas.extras import check_extra
 
 if TYPE_CHECKING:
@@ -209,3 +212,35 @@ def _tokenizer_config(fields: Mapping[str, Any]) -> dict[str, Any]:
     }
     template = fields.get("tokenizer.chat_template")
     return {"tokenizer_class": "PreTrainedTokenizerFast", **named} | ({"chat_template": template} if template else {})
+
+
+def named_model(name: str | Path) -> Path | None:
+    """Returns the folder of a model that is named otherwise: a fetched one, or a GGUF file.
+
+    None for a folder. Raises ModelError for a GGUF file that is not read.
+    """
+    if _is_gguf(Path(name)):
+        return gguf_folder(Path(name))
+    fetched = models_folder() / str(name)
+    return fetched if fetched.parent == models_folder() and (fetched / CONFIG).is_file() else None
+
+
+def _is_gguf(path: Path) -> bool:
+    """Returns whether this is a GGUF file, by its ending or, as those of Ollama have none, by its first bytes."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return path.suffix.lower() == ".gguf" or file.read(4) == b"GGUF"
+
+
+def checkpoint_folder(folder: str | Path) -> Path:
+    """Returns the folder of a checkpoint, also by the names of `named_model`. Raises UsageError if it is none."""
+    path = named_model(folder) or Path(folder)
+    if not (path / CONFIG).is_file():
+        if wrong := model_name_hint(folder):
+            raise UsageError(f"{folder}: {wrong}")
+        raise UsageError(
+            f"{folder}: expected a folder with {CONFIG}, *.safetensors and tokenizer.json, as"
+            " `cinnabar model fetch ORG/NAME` makes it"
+        )
+    return path

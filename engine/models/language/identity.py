@@ -8,11 +8,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from cinnabar.engine.models.identity import CALIBRATION
+from cinnabar.engine.models.language.configuration import MERGES, VOCABULARY
 from cinnabar.engine.models.language.families import fingerprint_extras
-from cinnabar.engine.models.language.named_models import checkpoint_folder
-from cinnabar.engine.models.language.vocabulary_files import MERGES, VOCABULARY
+from cinnabar.engine.models.language.gguf_folder import checkpoint_folder
 from cinnabar.engine.models.language.weights_file import stored_tensors
-from cinnabar.engine.precision import Precision, in_precision
+from cinnabar.engine.settings import Precision, in_precision
 
 #: The files besides the weights that a record may depend on.
 FILES = (

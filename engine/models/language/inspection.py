@@ -13,6 +13,7 @@ from cinnabar.engine.models.identity import CALIBRATION
 from cinnabar.engine.models.language.checkpoint import check_memory, read_contents, weight_bytes
 from cinnabar.engine.models.language.configuration import CONFIG, language_precision, read_settings
 from cinnabar.engine.models.language.families import family_of, read_family
+from cinnabar.engine.models.language.gguf_folder import checkpoint_folder
 from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.language_model import load_texts
 from cinnabar.engine.models.language.memory import (
@@ -22,9 +23,8 @@ from cinnabar.engine.models.language.memory import (
     request_bytes,
     requests_within,
 )
-from cinnabar.engine.models.language.named_models import checkpoint_folder
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.engine.precision import Precision
+from cinnabar.engine.settings import Precision
 from cinnabar.schemas.errors import ModelError
 
 _T = TypeVar("_T")

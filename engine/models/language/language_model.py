@@ -13,11 +13,11 @@ from cinnabar.engine.models.language.checkpoint import load_decoder
 from cinnabar.engine.models.language.configuration import language_precision
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.families import read_family
+from cinnabar.engine.models.language.gguf_folder import checkpoint_folder
 from cinnabar.engine.models.language.identity import precise_fingerprint
-from cinnabar.engine.models.language.named_models import checkpoint_folder
 from cinnabar.engine.models.language.tokenizer import Tokenizer, TokenizerFile
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.engine.precision import Precision
+from cinnabar.engine.settings import Precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ def load_language_model(
     """Returns the language model of a folder in Hugging Face form, on this device.
 
     fields: with the adapter for filling fields, if its folder has one; chats and code go without. Without a `precision`
-    it has the one of language models (engine/precision.py). Raises UsageError if the folder is none, and ModelError if
+    it has the one of language models (engine/settings.py). Raises UsageError if the folder is none, and ModelError if
     something in it is missing, odd or too large; texts are checked before weights are read.
     """
     path = checkpoint_folder(folder).resolve()

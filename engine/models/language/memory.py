@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.engine.precision import Precision
+from cinnabar.engine.settings import Precision
 
 if TYPE_CHECKING:
     import torch

@@ -29,11 +29,10 @@ from cinnabar.engine.models.language.attention import (
     RowGroup,
     TiledAttention,
 )
-from cinnabar.engine.models.language.cache import NOWHERE, CacheRow, PagedCache
+from cinnabar.engine.models.language.cache import NOWHERE, CacheRow, Ints, PagedCache
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.fused_layers import FusedLayers
 from cinnabar.engine.models.language.memory import give_back_memory
-from cinnabar.engine.models.language.pages import Ints
 from cinnabar.kernels.layer_parts import LayerParts
 from cinnabar.kernels.paged_attention import TILE_FIELDS, PagedRows, tile_tokens, tiles_of
 

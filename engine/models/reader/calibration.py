@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.engine.models.identity import CALIBRATION, weights_fingerprint
-from cinnabar.engine.models.reader.confidence_features import Signs, log_odds
-from cinnabar.engine.models.reader.inputs.code_choices import pointed_at
+from cinnabar.engine.models.reader.confidence_features import Signs, list_signs, log_odds
+from cinnabar.engine.models.reader.inputs.mentions import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import form_questions, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
-from cinnabar.engine.models.reader.list_signs import list_signs
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.engine.version import values_version
 from cinnabar.schemas.errors import ModelError
@@ -110,7 +109,7 @@ class RecordSigns:
 
 
 def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
-    """Returns the signs of a record's leaves, rows and lists (`list_signs.py`), from the model's own probabilities.
+    """Returns the signs of a record's leaves, rows and lists (`confidence_features.py`), from the model's own probabilities.
 
     The signs of a leaf are the log odds of the model's probability of its text (`posterior`, again as `told_odds` for
     an option that a passage told), of the next likelier text (`rival`; for a choice also its distance, `margin`) and of

@@ -9,7 +9,6 @@ from typing import Any
 
 from cinnabar.engine.backend import device_of
 from cinnabar.engine.models import weights
-from cinnabar.engine.models.empty_modules import WithoutDrawing
 from cinnabar.engine.models.identity import (
     SHIPPED,
     about,
@@ -19,15 +18,15 @@ from cinnabar.engine.models.identity import (
     weights_fingerprint,
 )
 from cinnabar.engine.models.int8_matmul import supports_int8
-from cinnabar.engine.models.mapped_weights import mapped_module
+from cinnabar.engine.models.mapped_weights import WithoutDrawing, mapped_module
 from cinnabar.engine.models.reader.calibration import load_calibration
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.models.reader.memory.kept_questions import KeptQuestions
+from cinnabar.engine.models.reader.memory.form import KeptQuestions
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.network.network import Network, Size
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
-from cinnabar.engine.precision import Precision, reading_precision
+from cinnabar.engine.settings import Precision, reading_precision
 from cinnabar.schemas.errors import ModelError
 
 
@@ -39,7 +38,7 @@ def load_model(
 ) -> Reader:
     """Returns the model of this name or folder, on this device, with the rules and weights of `config`.
 
-    Without a `precision` it has the one for reading (engine/precision.py).
+    Without a `precision` it has the one for reading (engine/settings.py).
     """
     return _load(name, device, config, precision or reading_precision())
 

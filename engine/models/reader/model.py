@@ -10,55 +10,44 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from cinnabar.engine.canvas import Canvas, SlotInstance
-from cinnabar.engine.model import WHOLE, Model, Row, Scores
+from cinnabar.engine.model import WHOLE, Canvas, Model, Row, Scores, SlotInstance
 from cinnabar.engine.models.int8_matmul import with_integer_products
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.models.reader.decoding import WindowDecoder, WindowsAsked
-from cinnabar.engine.models.reader.inputs.code_choices import MixedSlot, pointed_at
-from cinnabar.engine.models.reader.inputs.columns import Columns
-from cinnabar.engine.models.reader.inputs.mentions import MentionReader
-from cinnabar.engine.models.reader.inputs.tensors import to_device
+from cinnabar.engine.models.reader.inputs.mentions import MentionReader, MixedSlot, pointed_at
+from cinnabar.engine.models.reader.inputs.tensors import Window, cut, padded_length, sheet, to_device
 from cinnabar.engine.models.reader.inputs.views import SlotView, row_places, views_of
-from cinnabar.engine.models.reader.inputs.windows import Window, cut, padded_length, sheet
-from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
-from cinnabar.engine.models.reader.memory.form import FormMemory, read_form
-from cinnabar.engine.models.reader.memory.form_request import FormRequest
-from cinnabar.engine.models.reader.memory.kept_questions import KeptQuestions
-from cinnabar.engine.models.reader.memory.late_states import LateStates
-from cinnabar.engine.models.reader.memory.passage import BoundRow, ListedOption, Memory
+from cinnabar.engine.models.reader.inputs.wordpieces import Columns, Pieces, WordPieces
+from cinnabar.engine.models.reader.memory.form import FormMemory, FormRequest, KeptQuestions, read_form
+from cinnabar.engine.models.reader.memory.passage import BoundRow, LateStates, ListedOption, Memory
+from cinnabar.engine.models.reader.network.encoder import WindowStates
 from cinnabar.engine.models.reader.network.network import Network
-from cinnabar.engine.models.reader.network.states import WindowStates
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
-from cinnabar.engine.models.reader.scoring.answering import answer
-from cinnabar.engine.models.reader.scoring.choices import choice_windows
+from cinnabar.engine.models.reader.scoring.answering import answer, settle_absences, settle_signs
+from cinnabar.engine.models.reader.scoring.choices import choice_windows, settle_mixed
 from cinnabar.engine.models.reader.scoring.described_options import (
     OptionComparer,
     is_list_of_options,
     listed_rows,
     write_listed,
 )
-from cinnabar.engine.models.reader.scoring.mixed_choices import settle_mixed
 from cinnabar.engine.models.reader.scoring.reranking import RequestSlots, rerank
 from cinnabar.engine.models.reader.scoring.rows import (
     doubtful_beginnings,
     fields_within,
+    item_slots,
     nest_rows,
+    only_list,
     probabilities,
     refused_beginnings,
     refused_rows,
+    single_item_chance,
     sure_beginnings,
     with_alike,
 )
-from cinnabar.engine.models.reader.scoring.scores import Answers, WindowScores
-from cinnabar.engine.models.reader.scoring.signs_and_defaults import settle_absences, settle_signs
-from cinnabar.engine.models.reader.scoring.single_item import (
-    item_slots,
-    only_list,
-    single_item_chance,
-)
+from cinnabar.engine.models.reader.scoring.spans import Answers, WindowScores
 from cinnabar.engine.models.reader.tables.columns import ListFields
-from cinnabar.engine.models.reader.tables.joined import group_rows
+from cinnabar.engine.models.reader.tables.joined import group_rows, named_rows
 from cinnabar.engine.models.reader.tables.lists import (
     bound_lists,
     leave_taken,
@@ -67,12 +56,11 @@ from cinnabar.engine.models.reader.tables.lists import (
     rows_of_items,
     write_cell,
 )
-from cinnabar.engine.models.reader.tables.named import named_rows
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
-from cinnabar.engine.precision import DEFAULT, Precision, in_precision
 from cinnabar.engine.request import Passage
+from cinnabar.engine.settings import DEFAULT, Precision, in_precision
 from cinnabar.engine.tables.table import Table, tables_of
-from cinnabar.engine.time_limit import check_time
+from cinnabar.engine.work_time import check_time
 from cinnabar.schemas.form.form import Form, Slot
 
 #: Passages of at most this many windows keep their decoder projections over the steps, 2.5 MB a window. Longer passages

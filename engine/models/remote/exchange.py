@@ -15,7 +15,7 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from cinnabar.engine.models.remote.prices import Tokens
+from cinnabar.engine.models.remote.ledger import Tokens
 from cinnabar.engine.models.remote.serving import RemoteSettings, Served
 from cinnabar.schemas.errors import EngineFailure, RunError
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from cinnabar.engine.effort import effort_of
-from cinnabar.engine.examples import Examples, shown_with
+from cinnabar.engine.few_shot import Examples, shown_with
 from cinnabar.engine.models.remote.exchange import (
     NEWER,
     OLDER,
@@ -22,21 +21,23 @@ from cinnabar.engine.models.remote.exchange import (
     wait_of,
 )
 from cinnabar.engine.models.remote.journal import Journal, ask_key
-from cinnabar.engine.models.remote.ledger import Budget, Ledger
-from cinnabar.engine.models.remote.pace import Pace
-from cinnabar.engine.models.remote.prompting import body_of, messages_of, once_more
-from cinnabar.engine.models.remote.serving import MODELS, RemoteSettings, Served
-from cinnabar.engine.models.remote.sizes import (
+from cinnabar.engine.models.remote.ledger import Budget, Ledger, Pace
+from cinnabar.engine.models.remote.prompting import (
     answer_room,
+    body_of,
     bytes_of,
     few_shot_of,
+    messages_of,
     most_of,
+    once_more,
     passage_room,
     tokens_of,
 )
+from cinnabar.engine.models.remote.serving import MODELS, RemoteSettings, Served
 from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
+from cinnabar.engine.settings import effort_of
 from cinnabar.schemas.errors import EngineFailure, RunError
 
 if TYPE_CHECKING:

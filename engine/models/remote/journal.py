@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.engine.models.remote.exchange import ServerAnswer
-from cinnabar.engine.models.remote.prices import Tokens, money
+from cinnabar.engine.models.remote.ledger import Tokens, money
 
 
 class Journal:

@@ -3,18 +3,80 @@
 A whole answer is charged by its `usage`; without a `usage` its cost is not known. A request that was sent and got no
 whole answer may have been charged or not; it counts as unanswered. For both the ledger knows the most that they can
 have cost, and the budget counts that. So a run never costs more than its budget.
+
+Bounds the requests and tokens sent to a server in any minute, and pauses if the server asks for it.
+
+Prices of tokens and exact costs.
 """
 
 from __future__ import annotations
 
 import asyncio
+import random
+import time
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Context, Decimal, InvalidOperation
 
-from cinnabar.engine.models.remote.prices import Prices, Tokens, money
-from cinnabar.schemas.errors import EngineFailure
+from cinnabar.schemas.errors import EngineFailure, UsageError
+
+#: Enough digits for every product of a price and a number of tokens to be exact.
+_EXACT = Context(prec=60)
+#: Digits behind the point of a price: with these a cost has at most twelve, as its column in `runs`.
+PLACES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of an answer as the server counted them; `input` includes the `cached` ones."""
+
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+
+    def __add__(self, other: Tokens) -> Tokens:
+        return Tokens(self.input + other.input, self.cached + other.cached, self.output + other.output)
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """US dollars for a million tokens. Raises UsageError if one is negative or has more than six decimals."""
+
+    input: Decimal
+    cached: Decimal
+    output: Decimal
+
+    def __post_init__(self) -> None:
+        for price in (self.input, self.cached, self.output):
+            exponent = price.as_tuple().exponent
+            if not price.is_finite() or price < 0 or not isinstance(exponent, int) or exponent < -PLACES:
+                raise UsageError(f"--prices: expected prices of 0 or more with six decimals, got {price}")
+
+    @classmethod
+    def parse(cls, text: str) -> Prices:
+        """Returns the prices of a text `INPUT,CACHED,OUTPUT`. Raises UsageError for any other text."""
+        try:
+            numbers = [Decimal(part.strip()) for part in text.split(",")]
+        except InvalidOperation:
+            numbers = []
+        if len(numbers) != 3:
+            raise UsageError(f"--prices {text}: expected INPUT,CACHED,OUTPUT in dollars for a million tokens")
+        return cls(*numbers)
+
+    def cost(self, tokens: Tokens) -> Decimal:
+        """Returns the exact cost of these tokens in dollars."""
+        fresh = _EXACT.multiply(self.input, Decimal(tokens.input - tokens.cached))
+        cached = _EXACT.multiply(self.cached, Decimal(tokens.cached))
+        output = _EXACT.multiply(self.output, Decimal(tokens.output))
+        return _EXACT.scaleb(_EXACT.add(_EXACT.add(fresh, cached), output), -6)
+
+
+def money(amount: Decimal) -> str:
+    """Returns an amount as plain decimal text with all its digits."""
+    text = f"{amount:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 @dataclass(slots=True)
@@ -126,3 +188,46 @@ class Budget:
         if self._limit is None:
             return True
         return not self.stopped and 0 < self._limit >= self._ledger.spent + self._under_way + most
+
+
+#: Seconds of the window in which the limits count.
+WINDOW = 60.0
+
+
+class Pace:
+    """Delays requests. One event loop at a time uses it."""
+
+    def __init__(self, requests: int | None, tokens: int | None) -> None:
+        self._requests, self._tokens = requests, tokens
+        self._sent: deque[tuple[float, int]] = deque()
+        self._not_before = 0.0
+
+    async def turn(self, tokens: int) -> None:
+        """Waits until a request of so many tokens may be sent, and counts it.
+
+        A request above the limit of a whole minute goes alone.
+        """
+        while (wait := self._wait(tokens)) > 0:
+            await asyncio.sleep(wait * random.uniform(1.0, 1.1))  # not all of them at once
+        self._sent.append((time.monotonic(), tokens))
+
+    def pause(self, seconds: float) -> None:
+        """Sends nothing for so many seconds: the server's wait for one request holds for all."""
+        self._not_before = max(self._not_before, time.monotonic() + seconds)
+
+    def _wait(self, tokens: int) -> float:
+        now = time.monotonic()
+        while self._sent and self._sent[0][0] <= now - WINDOW:
+            self._sent.popleft()
+        until = self._not_before
+        if self._requests is not None and len(self._sent) >= self._requests:
+            until = max(until, self._sent[len(self._sent) - self._requests][0] + WINDOW)
+        if self._tokens is not None:
+            room = self._tokens - tokens
+            used = sum(count for _, count in self._sent)
+            for at, count in self._sent:
+                if used <= max(room, 0):
+                    break
+                used -= count
+                until = max(until, at + WINDOW)
+        return until - now

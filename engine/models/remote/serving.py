@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from urllib.parse import urlsplit
 
-from cinnabar.engine.models.remote.prices import Prices
+from cinnabar.engine.models.remote.ledger import Prices
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import check_extra
 

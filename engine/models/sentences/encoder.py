@@ -19,15 +19,14 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from cinnabar.engine.models.empty_modules import WithoutDrawing
 from cinnabar.engine.models.identity import SHIPPED, about
 from cinnabar.engine.models.int8_matmul import Int8Linear, supports_int8, with_integer_products
-from cinnabar.engine.models.mapped_weights import mapped_module
+from cinnabar.engine.models.mapped_weights import WithoutDrawing, mapped_module
 from cinnabar.engine.models.reader.inputs.wordpieces import CLS_ID, SEP_ID, WordPieces
 from cinnabar.engine.models.reader.network.encoder import Encoder
 from cinnabar.engine.models.weights import check_files, checked_tensors, restore
-from cinnabar.engine.precision import Precision, reading_precision
-from cinnabar.engine.time_limit import check_time
+from cinnabar.engine.settings import Precision, reading_precision
+from cinnabar.engine.work_time import check_time
 from cinnabar.schemas.errors import ModelError
 
 Vectors = npt.NDArray[np.float32]
@@ -121,7 +120,7 @@ class SentenceEncoder:
 def load_sentence_encoder(precision: Precision | None = None) -> SentenceEncoder:
     """Returns the sentence encoder on the CPU; it is loaded once.
 
-    Without a `precision` it has the one for reading (engine/precision.py). Raises ModelError for an altered file.
+    Without a `precision` it has the one for reading (engine/settings.py). Raises ModelError for an altered file.
     """
     return _load(precision or reading_precision())
 

@@ -14,10 +14,9 @@ from typing import Any
 
 import orjson
 
-from cinnabar.extraction.documents.content.archive_kinds import packed_kind
-from cinnabar.extraction.documents.content.inputs import Content, modified_at
-from cinnabar.extraction.documents.content.made_names import own_path
+from cinnabar.extraction.documents.content.inputs import Content, modified_at, own_path
 from cinnabar.extraction.documents.content.parse_context import MAX_UNPACKED
+from cinnabar.extraction.documents.content.zipped import packed_kind
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.schemas.errors import DocumentError

@@ -1,4 +1,7 @@
-"""Members of archives, one after the other, unpacked in memory within bounds."""
+"""Members of archives, one after the other, unpacked in memory within bounds.
+
+Archives within other files, such as mails: each member becomes a part with its own content.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,15 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
+from pathlib import PurePath, PurePosixPath
 from typing import Protocol
 
-from cinnabar.extraction.documents.content.archive_kinds import archive_kind, packed_kind
-from cinnabar.extraction.documents.content.distinct_names import DistinctNames, is_hidden, member_name
+from cinnabar.extraction.documents.content.formats import add_content
+from cinnabar.extraction.documents.content.inputs import DistinctNames, is_hidden, member_name
+from cinnabar.extraction.documents.content.parse_context import MAX_UNPACKED, ParseContext
 from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
 from cinnabar.extraction.documents.content.seven_zip import seven_zip_members
-from cinnabar.extraction.documents.content.zipped import open_zip, read_member
+from cinnabar.extraction.documents.content.zipped import archive_kind, open_zip, packed_kind, read_member
 from cinnabar.schemas.errors import DocumentError
 
 #: Files that an archive may hold, with those in archives within it, and how deep archives may lie within each other.
@@ -253,3 +257,26 @@ def _inner_name(name: str) -> str:
     if suffix in (".gz", ".bz2", ".xz", *_DOUBLE_SUFFIXES):
         return path.with_suffix(_DOUBLE_SUFFIXES.get(suffix, "")).name
     return path.name
+
+
+def add_archive(reading: ParseContext, data: bytes) -> None:
+    """Appends the files of an archive. Raises DocumentError: broken, truncated, password, unpacked."""
+    builder = reading.builder
+    bound = UnpackedBytes(len(data), MAX_UNPACKED)
+
+    def count(size: int) -> None:
+        reading.count(size)
+        bound.count(size)
+
+    for member in members(data, PurePath(reading.name).name, count, reading.settings.passwords):
+        if builder.full:
+            builder.flags.add("truncated")
+            break
+        builder.open("attachment", member.name)
+        if member.problem is not None:
+            builder.flags.add(f"attachment_{member.problem.code}")
+        else:
+            add_content(reading, member.data, member.name)
+        builder.close()
+    if reading.is_top and not builder.part_count:
+        raise DocumentError("empty", "the archive holds no files")

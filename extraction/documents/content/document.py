@@ -1,15 +1,22 @@
-"""A parsed file: one text, its parts, and its words with their places on the page."""
+"""A parsed file: one text, its parts, and its words with their places on the page.
+
+The bound on a document's tokens, as far as it can be told before a model counts them.
+
+Writes moments of time as RFC 3339 texts, the form in which facts hold them.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.facts import FactValue
 
 #: `notes` are comments and annotations, `fields` the values of form fields that no page shows, `hidden` is text that no
@@ -161,3 +168,37 @@ class Evidence:
     text: str
     boxes: tuple[Box, ...] = ()
     place: str = ""
+
+
+#: Text with more characters to a token than this is no text that a model could read.
+CHARACTERS_PER_TOKEN = 32
+
+
+def check_length(document: Document, most: int) -> None:
+    """Raises DocumentError: too_long, if the words or the characters alone exceed `most` tokens.
+
+    A word is at least one token.
+    """
+    if len(document.words) > most:
+        raise too_long(f"{len(document.words)} words", most)
+    if len(document.text) > CHARACTERS_PER_TOKEN * most:
+        raise too_long(f"{len(document.text)} characters", most)
+
+
+def too_long(size: str, most: int) -> DocumentError:
+    """Returns the error of a document in which so much was found."""
+    advice = "cut the file, or allow more with --max-tokens and --retry-quarantined"
+    return DocumentError("too_long", f"{size}, the limit is {most} tokens; {advice}")
+
+
+def moment(time: datetime) -> str:
+    """Returns the moment with its offset; a time without one is in UTC, as in a mail with the offset -0000.
+
+    Raises ValueError if RFC 3339 cannot write it.
+    """
+    time = time.replace(tzinfo=UTC) if time.tzinfo is None else time
+    text = time.isoformat(timespec="seconds")
+    offset = text[19:]
+    if len(offset) != len("+00:00"):
+        raise ValueError(f"expected an offset in whole minutes, got {offset}")
+    return text[:19] + ("Z" if offset == "+00:00" else offset)

@@ -1,4 +1,7 @@
-"""The formats that are read, and how a file tells its own: by its content first, then by its name."""
+"""The formats that are read, and how a file tells its own: by its content first, then by its name.
+
+Files within files: each is read like a file of its own, and its faults stay its own.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import cast
 
-from cinnabar.extraction.documents.content.archive_kinds import packed_kind, zip_format
-from cinnabar.extraction.documents.content.parse_context import Reader
+from cinnabar.extraction.documents.content.parse_context import MAX_DEPTH, ParseContext, Reader
+from cinnabar.extraction.documents.content.zipped import packed_kind, zip_format
 from cinnabar.schemas.errors import DocumentError
 
 _ROOM = "cinnabar.extraction.documents"
@@ -46,11 +49,11 @@ INPUT_FORMATS: tuple[Format, ...] = (
     Format(
         "web archive", "multipart/related", (".mht", ".mhtml"), "mail.reader:add_mail", ("application/x-mimearchive",)
     ),
-    Format("Apple mail", "message/x-emlx", (".emlx",), "mail.mailbox:add_emlx"),
-    Format("mbox", "application/mbox", MBOX_SUFFIXES, "mail.mailbox:add_mbox", ("application/x-mbox",)),
+    Format("Apple mail", "message/x-emlx", (".emlx",), "mail.reader:add_emlx"),
+    Format("mbox", "application/mbox", MBOX_SUFFIXES, "mail.reader:add_mbox", ("application/x-mbox",)),
     Format("Outlook item", "application/vnd.ms-outlook", (".msg", ".oft"), "mail.outlook:add_outlook"),
     Format("TNEF", "application/ms-tnef", (".tnef",), "mail.reader:add_tnef", ("application/vnd.ms-tnef",)),
-    Format("text", "text/plain", (".txt", ".md"), "plain.text:add_text", ("text/markdown", "text/enriched")),
+    Format("text", "text/plain", (".txt", ".md"), "plain.charsets:add_text", ("text/markdown", "text/enriched")),
     Format("CSV", "text/csv", (".csv",), "web.delimited:add_delimited", ("application/csv",)),
     Format("TSV", "text/tab-separated-values", (".tsv", ".tab"), "web.delimited:add_delimited"),
     Format("JSON", "application/json", (".json",), "web.json:add_json", ("application/ld+json",)),
@@ -72,27 +75,27 @@ INPUT_FORMATS: tuple[Format, ...] = (
     Format("OpenDocument spreadsheet", f"{_OPEN}.spreadsheet", (".ods",), "office.open_document:add_open_document"),
     Format("OpenDocument presentation", f"{_OPEN}.presentation", (".odp",), "office.open_document:add_open_document"),
     Format("rich text", "application/rtf", (".rtf",), "office.rich_text:add_rich_text", ("text/rtf",)),
-    Format("encrypted office file", "application/vnd.ms-office", (), "office.encrypted:add_encrypted"),
-    Format("ZIP archive", "application/zip", (".zip",), "archives.reader:add_archive"),
-    Format("tar archive", "application/x-tar", (".tar",), "archives.reader:add_archive"),
-    Format("gzip archive", "application/gzip", (".gz", ".tgz"), "archives.reader:add_archive"),
-    Format("bzip2 archive", "application/x-bzip2", (".bz2", ".tbz2"), "archives.reader:add_archive"),
-    Format("xz archive", "application/x-xz", (".xz", ".txz"), "archives.reader:add_archive"),
-    Format("7z archive", "application/x-7z-compressed", (".7z",), "archives.reader:add_archive"),
+    Format("encrypted office file", "application/vnd.ms-office", (), "office.old_excel:add_encrypted"),
+    Format("ZIP archive", "application/zip", (".zip",), "archives.members:add_archive"),
+    Format("tar archive", "application/x-tar", (".tar",), "archives.members:add_archive"),
+    Format("gzip archive", "application/gzip", (".gz", ".tgz"), "archives.members:add_archive"),
+    Format("bzip2 archive", "application/x-bzip2", (".bz2", ".tbz2"), "archives.members:add_archive"),
+    Format("xz archive", "application/x-xz", (".xz", ".txz"), "archives.members:add_archive"),
+    Format("7z archive", "application/x-7z-compressed", (".7z",), "archives.members:add_archive"),
     Format("HTML", "text/html", (".html", ".htm"), "plain.html:add_html", ("application/xhtml+xml",)),
-    Format("PNG", "image/png", (".png",), "ocr.image_file:add_image"),
-    Format("JPEG", "image/jpeg", (".jpg", ".jpeg"), "ocr.image_file:add_image", ("image/jpg", "image/pjpeg")),
-    Format("GIF", "image/gif", (".gif",), "ocr.image_file:add_image"),
-    Format("BMP", "image/bmp", (".bmp",), "ocr.image_file:add_image", ("image/x-ms-bmp",)),
-    Format("WebP", "image/webp", (".webp",), "ocr.image_file:add_image"),
-    Format("TIFF", "image/tiff", (".tif", ".tiff"), "ocr.image_file:add_image"),
-    Format("HEIC", "image/heic", (".heic", ".heif"), "ocr.image_file:add_image", ("image/heif",)),
+    Format("PNG", "image/png", (".png",), "ocr.pictures:add_image"),
+    Format("JPEG", "image/jpeg", (".jpg", ".jpeg"), "ocr.pictures:add_image", ("image/jpg", "image/pjpeg")),
+    Format("GIF", "image/gif", (".gif",), "ocr.pictures:add_image"),
+    Format("BMP", "image/bmp", (".bmp",), "ocr.pictures:add_image", ("image/x-ms-bmp",)),
+    Format("WebP", "image/webp", (".webp",), "ocr.pictures:add_image"),
+    Format("TIFF", "image/tiff", (".tif", ".tiff"), "ocr.pictures:add_image"),
+    Format("HEIC", "image/heic", (".heic", ".heif"), "ocr.pictures:add_image", ("image/heif",)),
 )
 
 #: The format of each suffix; a later one of the list wins no suffix of an earlier one.
 SUFFIXES: dict[str, Format] = {suffix: one for one in reversed(INPUT_FORMATS) for suffix in one.suffixes}
 ARCHIVE_SUFFIXES = frozenset(
-    suffix for one in INPUT_FORMATS for suffix in one.suffixes if one.dotted == "archives.reader:add_archive"
+    suffix for one in INPUT_FORMATS for suffix in one.suffixes if one.dotted == "archives.members:add_archive"
 )
 _MEDIA_TYPES = {kind: one for one in reversed(INPUT_FORMATS) for kind in (one.media_type, *one.also)}
 _NAMED = {one.name: one for one in INPUT_FORMATS}
@@ -267,3 +270,36 @@ def _ole(data: bytes) -> str:
     # The library fails in several ways on damaged files.
     except Exception:
         return "a damaged OLE file"
+
+
+def add_content(reading: ParseContext, data: bytes, name: str, media_type: str = "") -> None:
+    """Appends a file that lies within another to the open part, if its format is known.
+
+    name, media_type: as the file around it says; the content decides first. A file that cannot be read leaves a flag
+    `attachment_` with the code, and the document stays valid.
+    """
+    builder = reading.builder
+    if reading.settings.careful:
+        builder.flags.add("attachment_skipped")
+        return
+    if reading.depth >= MAX_DEPTH:
+        builder.flags.add("depth_limit")
+        return
+    mark, outer = builder.open_count, reading.name
+    reading.depth, reading.name = reading.depth + 1, name
+    try:
+        reading.read(content_format(data, name, media_type).reader(), data)
+    except DocumentError as error:
+        builder.flags.add(f"attachment_{error.code}")
+    except MemoryError:
+        builder.flags.add("attachment_memory")
+    except RecursionError:
+        builder.flags.add("attachment_depth")
+    # No error of a hostile content may lose the file around it.
+    except Exception:
+        builder.flags.add("attachment_parser_error")
+    finally:
+        reading.depth, reading.name = reading.depth - 1, outer
+        builder.close_down_to(mark)
+        # A reader that gave up names the place of its last line.
+        builder.mark("")

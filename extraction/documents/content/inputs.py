@@ -1,9 +1,15 @@
-"""The contents that a parser reads: files, mails in mailboxes, files in stores and archives, and sent bytes."""
+"""The contents that a parser reads: files, mails in mailboxes, files in stores and archives, and sent bytes.
+
+Names that are made of a file's name and a fragment (`m.mbox#1`, `p.pdf#pages=1-2`), apart from those of files.
+
+Names of members of archives: data that is shown, and never a path on a disk.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -12,7 +18,6 @@ from pathlib import Path, PurePath
 from typing import Any, ClassVar
 
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.made_names import own_path
 from cinnabar.schemas.errors import DocumentError
 
 #: The most bytes of a file that is read.
@@ -229,3 +234,76 @@ def read_file(path: str, max_bytes: int) -> bytes:
     if len(data) > max_bytes:
         raise DocumentError("too_large", f"it grew beyond the limit of {max_bytes} bytes while it was read")
     return data
+
+
+#: What follows the `#` of a made name: the number of a mail, the pages of a packet, or the number of a second input.
+FRAGMENT = r"(?:[1-9]\d*|pages=[1-9]\d{0,4}-[1-9]\d{0,4}(?:&[^#/]*)?|same=[1-9]\d*)"
+_ALIKE, _ESCAPED = re.compile(rf"(?:#|%(?:25)*23){FRAGMENT}\Z"), re.compile(r"%((?:25)*)23")
+_SECOND = re.compile(r"#same=[1-9]\d*\Z")
+
+
+def own_path(path: str) -> str:
+    """Returns the path of a file, or of a file in an archive, in a form that no made name has.
+
+    A last part that ends like a made name is written with `%23` for `#`; no other path changes, nor do two become one.
+    """
+    above, slash, name = path.rpartition("/")
+    if not _ALIKE.search(name):
+        return path
+    return above + slash + _ESCAPED.sub(r"%25\g<1>23", name).replace("#", "%23")
+
+
+def file_path(path: str) -> str:
+    """Returns the path of the file that `own_path` wrote so."""
+    above, slash, name = path.rpartition("/")
+    if "#" in name or not _ALIKE.search(name):
+        return path
+    return above + slash + _ESCAPED.sub(lambda found: f"%{found[1][2:]}23" if found[1] else "#", name)
+
+
+def file_of(path: str) -> str:
+    """Returns the path of the file that a document of this path is in, or is a part of."""
+    return file_path(re.sub(rf"#{FRAGMENT}\Z", "", path))
+
+
+def without_number(name: str) -> str:
+    """Returns a name without the number of a second input."""
+    return _SECOND.sub("", name)
+
+
+_DRIVE = re.compile(r"^[A-Za-z]:")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_LONGEST = 800
+
+
+def member_name(name: str) -> str:
+    """Returns a member's name as a relative path without steps upwards, drives and control codes."""
+    parts = _CONTROL.sub("�", _DRIVE.sub("", name).replace("\\", "/")).split("/")
+    kept = "/".join(part for part in parts if part.strip() not in ("", ".", ".."))
+    # The end of a name tells the format.
+    return kept[-_LONGEST:].lstrip("/") or "member"
+
+
+def is_hidden(name: str) -> bool:
+    """Returns True for the names that are left out as in folders, and for the forks that macOS adds."""
+    return any(part.startswith(".") or part == "__MACOSX" for part in name.split("/"))
+
+
+class DistinctNames:
+    """Gives each file a name that no earlier one has: a name that occurs again gets a number."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+
+    def distinct(self, name: str) -> str:
+        """Returns the name, with a number before its suffix if it was there before."""
+        while name in self._seen:
+            self._seen[name] += 1
+            stem, dot, suffix = name.rpartition(".")
+            if not stem or "/" in suffix:
+                stem, dot, suffix = name, "", ""
+            numbered = f"{stem} ({self._seen[name]}){dot}{suffix}"
+            if numbered not in self._seen:
+                name = numbered
+        self._seen[name] = 1
+        return name

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cinnabar.extraction.documents.content.codes import FLAGS
 from cinnabar.extraction.documents.content.formats import SUFFIXES
+from cinnabar.extraction.documents.content.parse_context import FLAGS
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest.dispatch import parse
 

@@ -17,9 +17,8 @@ from typing import Any, TypeVar
 
 import orjson
 
-from cinnabar.extraction.documents.content.document import Document, Fact
+from cinnabar.extraction.documents.content.document import Document, Fact, moment
 from cinnabar.extraction.documents.content.inputs import MAX_FILE, Content, content_of
-from cinnabar.extraction.documents.content.moments import moment
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.dispatch import PARSE
 from cinnabar.extraction.documents.ingest.page_drawing import DRAW

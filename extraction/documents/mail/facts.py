@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 
-from cinnabar.extraction.documents.content.document import Fact
-from cinnabar.extraction.documents.content.moments import moment
+from cinnabar.extraction.documents.content.document import Fact, moment
 from cinnabar.extraction.documents.mail.mime import Entity, decode_header
 
 # Characters of a date, and of a header with ids, that are read.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cinnabar.extraction.documents.content.raised import join_runs
+from cinnabar.extraction.documents.content.marked_text import join_runs
 from cinnabar.extraction.documents.plain.charsets import known_charset
 
 _MAX_RTF, _MAX_GROUPS = 8 << 20, 10_000

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from cinnabar.extraction.documents.content.inputs import MAX_FILE, Content, size_at
-from cinnabar.extraction.documents.content.made_names import own_path
+from cinnabar.extraction.documents.content.inputs import MAX_FILE, Content, own_path, size_at
 from cinnabar.schemas.errors import DocumentError
 
 #: The folders that make a folder a Maildir. Files in `tmp` are still being delivered.

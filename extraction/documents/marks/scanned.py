@@ -8,8 +8,21 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.extraction.documents.marks.boxes import ASPECT, LEAST, MAX_FOUND, MOST, Mark, Pixels, Place, box_marks
-from cinnabar.extraction.documents.marks.lines import LONGEST, SHORTEST, Rule, line_marks, to_write_on
+from cinnabar.extraction.documents.marks.boxes_and_lines import (
+    ASPECT,
+    LEAST,
+    LONGEST,
+    MAX_FOUND,
+    MOST,
+    SHORTEST,
+    Mark,
+    Pixels,
+    Place,
+    Rule,
+    box_marks,
+    line_marks,
+    to_write_on,
+)
 
 _Boxes = npt.NDArray[np.float64]
 

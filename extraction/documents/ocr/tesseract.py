@@ -15,10 +15,9 @@ import cv2
 import numpy as np
 
 from cinnabar.extraction.documents.content.builder import clean
-from cinnabar.extraction.documents.ocr.page_marks import marked_page
-from cinnabar.extraction.documents.ocr.page_text import MAX_WORDS, PageText, page_text
+from cinnabar.extraction.documents.ocr.page_store import MAX_WORDS, PageText, page_text
 from cinnabar.extraction.documents.ocr.pictures import Pixels, decode_picture
-from cinnabar.extraction.documents.ocr.text_lines import rotate_points
+from cinnabar.extraction.documents.ocr.text_lines import marked_page, rotate_points
 from cinnabar.extraction.documents.pdf.glyphs import PageWords
 from cinnabar.extraction.documents.pdf.layout import linearise
 from cinnabar.extraction.documents.processes.serving import end_with

@@ -11,13 +11,26 @@ from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
 
-from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes
+from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, join_runs
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.content.raised import join_runs
-from cinnabar.extraction.documents.office.inner_files import InnerFiles
-from cinnabar.extraction.documents.office.number_formats import GENERAL, NumberFormat, number_format
-from cinnabar.extraction.documents.office.package import Package, below, child, level_of, local, value_of, xml_tree
-from cinnabar.extraction.documents.office.sheet_text import WIDEST, CellCount, sheet_rows
+from cinnabar.extraction.documents.office.package import (
+    InnerFiles,
+    Package,
+    below,
+    child,
+    level_of,
+    local,
+    value_of,
+    xml_tree,
+)
+from cinnabar.extraction.documents.office.sheet_text import (
+    GENERAL,
+    WIDEST,
+    CellCount,
+    NumberFormat,
+    number_format,
+    sheet_rows,
+)
 
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 # Codes in page headers: fonts, sizes, colours, sides, and what is filled in.

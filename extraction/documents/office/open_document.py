@@ -6,11 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
-from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, part_text
+from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, join_runs, part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.content.raised import join_runs
-from cinnabar.extraction.documents.office.inner_files import InnerFiles
-from cinnabar.extraction.documents.office.package import Package, below, child, local, value_of
+from cinnabar.extraction.documents.office.package import InnerFiles, Package, below, child, local, value_of
 from cinnabar.extraction.documents.office.sheet_text import CellCount, column_name, sheet_rows
 from cinnabar.extraction.documents.plain.rows import table_lines
 from cinnabar.schemas.errors import DocumentError

@@ -6,11 +6,18 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from cinnabar.extraction.documents.content.marked_text import add_notes, part_text
+from cinnabar.extraction.documents.content.marked_text import add_notes, join_runs, part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.content.raised import join_runs
-from cinnabar.extraction.documents.office.inner_files import InnerFiles
-from cinnabar.extraction.documents.office.package import Package, below, child, chosen, local, value_at, value_of
+from cinnabar.extraction.documents.office.package import (
+    InnerFiles,
+    Package,
+    below,
+    child,
+    chosen,
+    local,
+    value_at,
+    value_of,
+)
 from cinnabar.extraction.documents.plain.rows import table_lines
 
 _MAX_SLIDES, _MAX_ROWS = 5000, 10_000

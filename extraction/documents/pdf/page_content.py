@@ -16,19 +16,22 @@ import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.settings import ParserSettings
-from cinnabar.extraction.documents.marks.boxes import EMPTY, TICKED, Mark
+from cinnabar.extraction.documents.marks.boxes_and_lines import EMPTY, TICKED, Mark
 from cinnabar.extraction.documents.pdf.annotations import Entry, PageEntries, page_entries
-from cinnabar.extraction.documents.pdf.boxed_letters import in_boxes, in_fields, single_letters, with_joined
-from cinnabar.extraction.documents.pdf.drawn_marks import drawn_marks, drawn_shapes, scanned_page_marks
+from cinnabar.extraction.documents.pdf.drawn_marks import drawn_marks, drawn_shapes, scanned_page_marks, with_marks
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords, page_words
-from cinnabar.extraction.documents.pdf.hyphens import join_words, mark_soft_hyphens
-from cinnabar.extraction.documents.pdf.layers import switch_off_unseen
+from cinnabar.extraction.documents.pdf.joined_letters import (
+    in_boxes,
+    in_fields,
+    join_words,
+    mark_soft_hyphens,
+    set_raised_apart,
+    single_letters,
+    with_joined,
+)
 from cinnabar.extraction.documents.pdf.layout import linearise
-from cinnabar.extraction.documents.pdf.marked_words import with_marks
-from cinnabar.extraction.documents.pdf.raised_words import set_raised_apart
-from cinnabar.extraction.documents.pdf.rendering import picture_of
-from cinnabar.extraction.documents.pdf.text_layer import is_text, mostly_unknown
-from cinnabar.extraction.documents.pdf.visibility import hidden_words, is_searched
+from cinnabar.extraction.documents.pdf.rendering import picture_of, switch_off_unseen
+from cinnabar.extraction.documents.pdf.visibility import hidden_words, is_searched, is_text, mostly_unknown
 
 _MAX_PAGE_CHARACTERS = 2_000_000
 # Seconds of processor time for the pictures of a file and for the search for hidden words and soft hyphens, well below

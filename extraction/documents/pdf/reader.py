@@ -1,12 +1,16 @@
-"""Parses PDFs into documents: pdfium reads the characters, the layout makes lines of them."""
+"""Parses PDFs into documents: pdfium reads the characters, the layout makes lines of them.
+
+The facts of a PDF: the properties that its writer gave it, and its pages.
+"""
 
 from __future__ import annotations
 
 import io
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import orjson
@@ -14,15 +18,20 @@ import pypdfium2 as pdfium2
 import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean
+from cinnabar.extraction.documents.content.document import Fact, moment
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
-from cinnabar.extraction.documents.pdf.annotations import Entry
-from cinnabar.extraction.documents.pdf.embedded import add_files, embedded_files, is_portfolio, name_of_file
-from cinnabar.extraction.documents.pdf.facts import pdf_facts
-from cinnabar.extraction.documents.pdf.layers import has_layers
+from cinnabar.extraction.documents.pdf.annotations import (
+    Entry,
+    add_files,
+    embedded_files,
+    is_portfolio,
+    name_of_file,
+    xfa_values,
+)
 from cinnabar.extraction.documents.pdf.page_content import squeeze
 from cinnabar.extraction.documents.pdf.pages import MAX_PAGES, PagesRead, add_entries, read_pages
-from cinnabar.extraction.documents.pdf.xfa import xfa_values
+from cinnabar.extraction.documents.pdf.rendering import has_layers
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.wording import with_noun
 
@@ -249,3 +258,39 @@ def _text_of(value: Any) -> str:
         return ", ".join(filter(None, (_text_of(one.get_object()) for one in value[:100])))
     # Streams hold rich text and signatures are dictionaries.
     return str(value).removeprefix("/").strip() if isinstance(value, str) else ""
+
+
+# The keys of the metadata, by the facts that they hold.
+_TEXTS = {"pdf.title": "title", "pdf.author": "author", "pdf.subject": "subject", "pdf.keywords": "keywords"}
+_MOMENTS = {"pdf.created": "creationdate", "pdf.modified": "moddate"}
+# A date of ISO 32000, 7.9.4; a file that names no day has no date.
+_DATE = re.compile(
+    r"(?:D:)?(\d{4})(\d\d)(\d\d)(\d\d)?(\d\d)?(\d\d)?(?:Z(?:00'?(?:00'?)?)?|([+-])(\d\d)'?(?:(\d\d)'?)?)?"
+)
+
+
+def pdf_facts(metadata: Mapping[str, str], pages: int) -> dict[str, Fact]:
+    """Returns the facts of a PDF with these properties and so many pages."""
+    facts = {"document.pages": Fact(pages)}
+    for name, key in _TEXTS.items():
+        if text := metadata.get(key, "").strip():
+            facts[name] = Fact(text)
+    for name, key in _MOMENTS.items():
+        if time := pdf_moment(metadata.get(key, "")):
+            facts[name] = Fact(time)
+    return facts
+
+
+def pdf_moment(text: str) -> str:
+    """Returns the moment that a date of a PDF names, "" if it names no day; a date without an offset is in UTC."""
+    match = _DATE.fullmatch(text.strip())
+    if match is None:
+        return ""
+    *parts, sign, hours, minutes = match.groups()
+    ahead = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+    year, month, day, hour, minute, second = (int(part or 0) for part in parts)
+    try:
+        zone = timezone(-ahead if sign == "-" else ahead)
+        return moment(datetime(year, month, day, hour, minute, second, tzinfo=zone))
+    except ValueError:
+        return ""

@@ -1,9 +1,16 @@
-"""Charsets: which names are known, and bytes as text."""
+"""Charsets: which names are known, and bytes as text.
+
+Plain text files.
+"""
 
 from __future__ import annotations
 
 import codecs
 import re
+
+from cinnabar.extraction.documents.content.document import Fact
+from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.schemas.errors import DocumentError
 
 # Charsets that a file may name. The standard library also has codecs that are not charsets (hex, zlib, punycode) and
 # would run them on the content.
@@ -174,3 +181,28 @@ def _guess(data: bytes) -> str:
     from cinnabar.extraction.documents.plain.guessing import guessed_charset
 
     return guessed_charset(data)
+
+
+#: Pages of a text; beyond, form feeds are line ends.
+_MAX_PAGES = 5_000
+
+
+def add_text(reading: ParseContext, data: bytes) -> None:
+    """Appends a plain text file; form feeds end pages. Raises DocumentError: unsupported for binary data."""
+    text, guessed = decode(data)
+    if "\x00" in text:
+        raise DocumentError("unsupported", "the file is named as text and holds NUL bytes")
+    if guessed:
+        reading.builder.flags.add("charset_guess")
+    pages = text.split("\f", _MAX_PAGES - 1)
+    if len(pages) > 1 and not pages[-1].strip():
+        pages.pop()
+    if len(pages) == 1:
+        reading.add("body", pages[0].strip("\r\n"))
+        return
+    for number, page in enumerate(pages, 1):
+        reading.builder.open("page", page=number)
+        reading.builder.write(page.strip("\r\n"))
+        reading.builder.close()
+    if reading.is_top:
+        reading.builder.facts["document.pages"] = Fact(len(pages))

@@ -20,8 +20,7 @@ from lxml import html as lxml_html
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.plain.charsets import decode, known_charset, markup_charset
-from cinnabar.extraction.documents.plain.html_hidden import HIDING, hide
-from cinnabar.extraction.documents.plain.html_layout import CSS, HtmlLayout, data_of
+from cinnabar.extraction.documents.plain.html_layout import CSS, HIDING, HtmlLayout, data_of, hide
 from cinnabar.extraction.documents.plain.rows import row_lines, widths
 
 # Tables of HTML: rows of data as lines, and cells that only arrange a page one after the other.

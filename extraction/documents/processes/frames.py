@@ -20,7 +20,7 @@ from cinnabar.extraction.documents.content.document import Document, Fact, Part,
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.facts import FACTS, FactValue
-from cinnabar.schemas.formats.times import is_date_time
+from cinnabar.schemas.formats.formats import is_date_time
 
 MAGIC = b"CNBR"
 HEADER = struct.Struct("<4s5Q")

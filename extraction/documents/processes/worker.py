@@ -20,10 +20,9 @@ from dataclasses import replace
 
 import orjson
 
-from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.document import Document, check_length
 from cinnabar.extraction.documents.content.inputs import read_file
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
-from cinnabar.extraction.documents.content.token_bound import check_length
 from cinnabar.extraction.documents.processes.frames import MAGIC, pack
 from cinnabar.extraction.documents.processes.serving import ParentPipes, allow_processor_time, limit, parent_pipes
 from cinnabar.schemas.errors import DocumentError

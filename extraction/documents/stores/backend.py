@@ -1,12 +1,21 @@
-"""What a store does for a run: it lists objects and gives their bytes; its faults are tried again."""
+"""What a store does for a run: it lists objects and gives their bytes; its faults are tried again.
+
+The addresses of servers in the environment: on a wrong one obstore panics, and others wait for an answer.
+
+The address of documents in a store, without any credential: `s3://bucket/prefix`, `sftp://user@host/path`.
+"""
 
 from __future__ import annotations
 
+import os
 import random
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
+from urllib.parse import urlsplit
 
 from cinnabar.extraction.documents.content.inputs import MAX_FILE
 from cinnabar.schemas.errors import DocumentError, RunError, UsageError
@@ -126,3 +135,84 @@ def _pause(waits: Iterator[float], where: str, fault: Fault) -> None:
     if (wait := next(waits, None)) is None:
         raise RunError(f"{where}: the store does not answer ({fault}); run the same command again") from None
     time.sleep(wait * random.uniform(0.5, 1.5))
+
+
+#: Azure's login for `endpoint`; its variable may leave the scheme out.
+LOGIN = ("AZURE_AUTHORITY_HOST", "https://login.microsoftonline.com", "https://")
+
+
+def endpoint(name: str, default: str = "", scheme: str = "") -> str:
+    """Returns the address in this variable, behind `scheme` if it has none; an empty variable counts as not set.
+
+    Raises UsageError, which does not show the text, if it is no address.
+    """
+    text = os.environ.get(name) or default
+    text = text if "://" in text else scheme + text
+    with suppress(ValueError):  # brackets or a port that are wrong
+        parts = urlsplit(text)
+        known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        if known and all("!" <= one <= "~" for one in text):
+            return text.rstrip("/")
+    raise UsageError(f"{name}: expected an address as https://HOST, in ASCII without a blank, got another text")
+
+
+_BUCKET = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+# By scheme: the form of an address for its error, and of the part that names the store.
+_FORMS = {
+    "s3": ("s3://BUCKET/PREFIX", _BUCKET),
+    "gs": ("gs://BUCKET/PREFIX", _BUCKET),
+    "az": ("az://CONTAINER/PREFIX", _BUCKET),
+    "sftp": ("sftp://USER@HOST[:PORT]/PATH", r"[^\s:@/]+@(?:\[[0-9A-Fa-f:.]+\]|[^\s:@\[\]/]+)(?::\d{1,5})?"),
+    "sharepoint": ("sharepoint://SITE/DRIVE/PATH", r"[^:@/\x00-\x1f\x7f]+/[^/\x00-\x1f\x7f]+"),
+    "onedrive": ("onedrive://USER/PATH", r"[^:/\s]+"),
+}
+_ADDRESS = re.compile(rf"({'|'.join(_FORMS)})://(.*)", re.IGNORECASE | re.DOTALL)
+_SIGNED = re.compile(r"[?&](?:sig|signature|[a-z-]*-signature|awsaccesskeyid)=", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreAddress:
+    """A store (`place`: its bucket, container, user and host, site and drive, or user), and a key or folder in it."""
+
+    scheme: str
+    place: str
+    key: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.root}/{self.key}" if self.key else self.root
+
+    @property
+    def root(self) -> str:
+        """Returns the address of the whole store."""
+        return f"{self.scheme}://{self.place}"
+
+
+def is_store_address(text: str) -> bool:
+    """Returns True if this names a place in a store rather than a path."""
+    return _ADDRESS.match(text) is not None
+
+
+def parse_store_address(text: str) -> StoreAddress:
+    """Returns the place in a store. A key is written as it is, without percent escapes, and needs no `/` at its end.
+
+    Raises UsageError, whose message never repeats a possible password or signature.
+    """
+    match = _ADDRESS.fullmatch(text)
+    if match is None:
+        raise UsageError(f"expected an address like {', '.join(form for form, _ in _FORMS.values())}")
+    scheme, rest = match[1].lower(), match[2]
+    form, place = _FORMS[scheme]
+    user = rest.partition("/")[0].rpartition("@")[0]
+    if ":" in user or (user and scheme not in ("sftp", "onedrive")) or _SIGNED.search(rest):
+        advice = "an address may not hold a password, key or signature: they come from the environment (docs/stores.md)"
+        raise UsageError(f"{scheme}://…: expected {form}; {advice}")
+    parts = re.fullmatch(rf"({place})(?:/+(.*))?", rest, re.DOTALL)
+    key = (parts[2] or "").rstrip("/") if parts else ""
+    if parts is None or (key and not {"", ".", ".."}.isdisjoint(key.split("/"))):
+        # What is no address of a store may hold a password in any place.
+        shown = f"{scheme}://{rest}" if parts else f"another form of {scheme}://"
+        raise UsageError(f"expected {form} without empty parts, . and .. in it, got {shown}")
+    port = re.search(r":(\d+)$", parts[1])
+    if port and not 0 < int(port[1]) < 1 << 16:
+        raise UsageError(f"expected {form} with a port from 1 to 65535, got {scheme}://{rest}")
+    return StoreAddress(scheme, parts[1], key)

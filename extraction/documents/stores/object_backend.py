@@ -13,9 +13,17 @@ from datetime import timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from cinnabar.extraction.documents.stores.address import StoreAddress
-from cinnabar.extraction.documents.stores.backend import Denied, Fault, Folder, StoredObject, StoreRefused, check_size
-from cinnabar.extraction.documents.stores.endpoints import LOGIN, endpoint
+from cinnabar.extraction.documents.stores.backend import (
+    LOGIN,
+    Denied,
+    Fault,
+    Folder,
+    StoreAddress,
+    StoredObject,
+    StoreRefused,
+    check_size,
+    endpoint,
+)
 from cinnabar.schemas.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:

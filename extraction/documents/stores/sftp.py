@@ -14,8 +14,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote
 
-from cinnabar.extraction.documents.stores.address import StoreAddress
-from cinnabar.extraction.documents.stores.backend import Denied, Fault, Folder, StoredObject, StoreRefused, check_size
+from cinnabar.extraction.documents.stores.backend import (
+    Denied,
+    Fault,
+    Folder,
+    StoreAddress,
+    StoredObject,
+    StoreRefused,
+    check_size,
+)
 from cinnabar.schemas.errors import DocumentError
 
 if TYPE_CHECKING:

@@ -13,9 +13,17 @@ from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
-from cinnabar.extraction.documents.stores.address import StoreAddress
-from cinnabar.extraction.documents.stores.backend import Denied, Fault, Folder, StoredObject, StoreRefused, patiently
-from cinnabar.extraction.documents.stores.endpoints import LOGIN, endpoint
+from cinnabar.extraction.documents.stores.backend import (
+    LOGIN,
+    Denied,
+    Fault,
+    Folder,
+    StoreAddress,
+    StoredObject,
+    StoreRefused,
+    endpoint,
+    patiently,
+)
 
 _T = TypeVar("_T")
 #: The environment variable with another root of Graph, for example that of a national cloud.

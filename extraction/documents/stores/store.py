@@ -1,31 +1,44 @@
-"""A store as a place of documents: what lies in it, each with the hash of its bytes."""
+"""A store as a place of documents: what lies in it, each with the hash of its bytes.
+
+Fetches objects before they are asked for, in threads, with a bound on the bytes that wait.
+
+Remembers the hashes of objects in stores by their versions, so that a later run need not read them again.
+
+A file of lines beside the tables: path, version, and the hash of the object, or of each file or mail in it. The last
+line of a path counts. No table depends on it; without it objects are read once more.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import sqlite3
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath, PurePosixPath
+from typing import Annotated
+
+from pydantic import StringConstraints, TypeAdapter
 
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES, SUFFIXES
-from cinnabar.extraction.documents.content.inputs import Content, content_of
-from cinnabar.extraction.documents.content.made_names import file_path, own_path
-from cinnabar.extraction.documents.stores.address import StoreAddress
-from cinnabar.extraction.documents.stores.ahead import FetchAhead, KeptBytes
+from cinnabar.extraction.documents.content.inputs import Content, content_of, file_path, own_path
 from cinnabar.extraction.documents.stores.backend import (
     Backend,
     Denied,
     Folder,
+    StoreAddress,
     StoredObject,
     StoreRefused,
     check_size,
     list_objects,
     patiently,
 )
-from cinnabar.extraction.documents.stores.memory import Contents, StoreMemory
 from cinnabar.extraction.documents.stores.object_backend import ObjectBackend
 from cinnabar.extraction.documents.stores.sftp import SftpBackend
 from cinnabar.extraction.documents.stores.sharepoint import SharePointBackend
@@ -41,6 +54,151 @@ _BACKENDS: dict[str, Callable[[StoreAddress], Backend]] = {
 _DAMAGED = ("broken", "truncated")
 #: Gives the files in an archive and the mails in an mbox; any other file is its own only item.
 Opened = Callable[[Path], Sequence[Path | Content]]
+
+
+# Bytes of objects that are being fetched or wait for their reader; one larger object may wait alone.
+_WAITING = 64 << 20
+# Objects that may wait: a run with a limit fetches few that it does not read.
+_OBJECTS = 64
+# Bytes that are kept on disk between hashing and parsing; objects beyond are fetched twice.
+_KEPT = 1 << 30
+
+Fetched = tuple[bytes, str]
+
+
+class FetchAhead:
+    """Gives the bytes and versions of objects; the expected ones are fetched in their order."""
+
+    def __init__(self, fetch: Callable[[StoredObject], Fetched], threads: int) -> None:
+        self._fetch, self._threads = fetch, ThreadPoolExecutor(threads, thread_name_prefix="store")
+        self._lock = threading.Lock()
+        self._queue: deque[StoredObject] = deque()
+        self._coming: dict[StoredObject, Future[Fetched]] = {}
+        self._bytes = 0
+
+    def expect(self, objects: Iterable[StoredObject]) -> None:
+        """Begins to fetch these objects as there is room."""
+        with self._lock:
+            known = {*self._queue, *self._coming}
+            self._queue.extend(one for one in objects if one not in known)
+            self._fill()
+
+    def take(self, one: StoredObject) -> Fetched:
+        """Returns the bytes of an object and their version; fetches it now if nobody expected it.
+
+        Raises the errors of `fetch`.
+        """
+        with self._lock:
+            coming = self._coming.pop(one, None)
+            if coming is None and one in self._queue:
+                self._queue.remove(one)
+        if coming is None:
+            return self._fetch(one)
+        try:
+            return coming.result()
+        finally:
+            with self._lock:
+                self._bytes -= one.size
+                self._fill()
+
+    def close(self) -> None:
+        """Ends the threads; no object is fetched any more."""
+        with self._lock:
+            self._queue.clear()
+        self._threads.shutdown(cancel_futures=True)
+
+    def _fill(self) -> None:
+        while self._queue and len(self._coming) < _OBJECTS:
+            if self._bytes and self._bytes + self._queue[0].size > _WAITING:
+                return
+            one = self._queue.popleft()
+            self._coming[one] = self._threads.submit(self._fetch, one)
+            self._bytes += one.size
+
+
+class KeptBytes:
+    """Bytes by key on disk, up to a bound. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # The database without a name has a file without a name, which goes with the process.
+        self._data = sqlite3.connect("", check_same_thread=False, isolation_level=None)
+        self._data.execute(f"PRAGMA max_page_count = {_KEPT >> 12}")
+        self._data.execute("CREATE TABLE kept (key TEXT PRIMARY KEY, data BLOB)")
+
+    def keep(self, key: str, data: bytes) -> None:
+        """Keeps these bytes if there is room."""
+        with self._lock, suppress(sqlite3.OperationalError):
+            self._data.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (key, data))
+
+    def get(self, key: str) -> bytes | None:
+        """Returns the bytes under this key, None if they were not kept."""
+        with self._lock:
+            found = self._data.execute("SELECT data FROM kept WHERE key = ?", (key,)).fetchone()
+        return found and bytes(found[0])
+
+    def close(self) -> None:
+        """Lets go of all bytes."""
+        self._data.close()
+
+
+FILE = "stores.jsonl"
+#: What an object stands for: the end that each path has behind the object's path, and the SHA-256 of its bytes.
+Contents = Sequence[tuple[str, str]]
+
+_Digest = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+_LINE = TypeAdapter(tuple[str, str, list[tuple[str, _Digest]]])
+# Entries that a crash may lose, and lines that count no more which are left in the file.
+_ENTRIES, _STALE = 50, 10_000
+
+
+class StoreMemory:
+    """The memory of an output folder, nothing for None. Threads may share it; `close` writes the rest."""
+
+    def __init__(self, out: Path | None) -> None:
+        self._file = None if out is None else out / FILE
+        self._lock = threading.Lock()
+        self._known: dict[str, tuple[str, Contents]] = {}
+        self._new: list[bytes] = []
+        if self._file is not None and self._file.is_file() and not self._file.is_symlink():
+            lines = self._file.read_bytes().split(b"\n")
+            for line in lines:
+                with suppress(ValueError):  # a torn or strange line
+                    path, version, contents = _LINE.validate_json(line)
+                    self._known[path] = version, contents
+            if len(lines) > 2 * len(self._known) + _STALE:
+                self._file.unlink()
+                self._new = [_LINE.dump_json((path, version, [*all_])) for path, (version, all_) in self._known.items()]
+
+    def contents(self, path: str, version: str) -> Contents | None:
+        """Returns what the object at this path stands for, None if it is unknown or has another version now."""
+        known = self._known.get(path)
+        return known[1] if known is not None and version and known[0] == version else None
+
+    def remember(self, path: str, version: str, contents: Contents) -> None:
+        """Takes note of the bytes that were read under this version; "" is no version."""
+        if version and self._file is not None:
+            with self._lock:
+                self._new.append(_LINE.dump_json((path, version, [*contents])))
+                self._known[path] = version, contents
+                if len(self._new) >= _ENTRIES:
+                    self._write(self._file)
+
+    def close(self) -> None:
+        """Writes all that is new."""
+        with self._lock:
+            if self._new and self._file is not None:
+                self._write(self._file)
+
+    def _write(self, file: Path) -> None:
+        # The folder of a first run is made after the listing. A full disk costs only the memory.
+        if file.parent.is_dir():
+            with suppress(OSError):
+                # One write at the end of the file, on a line of its own: the last write of a killed run may be torn.
+                descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+                with os.fdopen(descriptor, "ab") as opened:
+                    opened.write(b"\n" + b"\n".join(self._new) + b"\n")
+            self._new = []
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,8 @@ from pathlib import PurePath
 
 from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.plain.charsets import decode
+from cinnabar.extraction.documents.plain.charsets import add_text, decode
 from cinnabar.extraction.documents.plain.rows import table_lines
-from cinnabar.extraction.documents.plain.text import add_text
 
 _DELIMITERS = ",;\t|"
 # Lines and characters by which the delimiter is told.

@@ -8,9 +8,8 @@ from typing import Any
 
 from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.plain.charsets import decode
+from cinnabar.extraction.documents.plain.charsets import add_text, decode
 from cinnabar.extraction.documents.plain.rows import table_lines
-from cinnabar.extraction.documents.plain.text import add_text
 
 # The objects of a file take some ten times its memory; a longer one is read as text.
 _MAX_JSON = 40 << 20

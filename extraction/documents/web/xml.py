@@ -11,9 +11,9 @@ from cinnabar.extraction.documents.content.marked_text import MarkedText, part_t
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.office.package import MAX_TREE, local, xml_tree
 from cinnabar.extraction.documents.office.sheet_text import CellCount, sheet_rows
+from cinnabar.extraction.documents.plain.charsets import add_text
 from cinnabar.extraction.documents.plain.html import add_html
 from cinnabar.extraction.documents.plain.rows import table_lines
-from cinnabar.extraction.documents.plain.text import add_text
 from cinnabar.extraction.documents.web.invoice import add_invoice, syntax_of
 
 _MAX_DEPTH, _MAX_COLUMNS = 100, 40

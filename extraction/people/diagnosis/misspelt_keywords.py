@@ -10,9 +10,7 @@ from typing import Any
 from jsonschema_specifications import REGISTRY
 
 from cinnabar.extraction.reading.checks.checks import KEYWORD as CHECKS
-from cinnabar.schemas.decimals import DECIMALS
-from cinnabar.schemas.lookups import LOOKUP
-from cinnabar.schemas.page_ranges import PAGES
+from cinnabar.schemas.keywords import DECIMALS, LOOKUP, PAGES
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.schema_object import BINDING, DAY_FIRST, WAS, WORDS, WRITTEN
 

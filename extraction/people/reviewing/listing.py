@@ -19,8 +19,8 @@ from typing import Any
 import duckdb
 
 from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store.model_runs import READ_BY
 from cinnabar.extraction.store.names import quote_name
+from cinnabar.extraction.store.queries import READ_BY
 from cinnabar.extraction.store.reading import connect
 from cinnabar.schemas.errors import CinnabarError, UsageError
 

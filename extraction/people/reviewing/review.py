@@ -17,10 +17,15 @@ from cinnabar.extraction.corrections import Action, Change, Correction, Correcto
 from cinnabar.extraction.corrections.changes import EXCLUDING
 from cinnabar.extraction.documents.content.document import Document, Span
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
-from cinnabar.extraction.people.reviewing.asking import Asking
-from cinnabar.extraction.people.reviewing.blocks import block_text, blocks_of
-from cinnabar.extraction.people.reviewing.column_picking import column_change, rows_in_tables
-from cinnabar.extraction.people.reviewing.contents import Contents, Missing, Wanted, reads_hidden_text
+from cinnabar.extraction.people.reviewing.asking import Asking, held_leaves_json, leaves_json, why_stopped
+from cinnabar.extraction.people.reviewing.contents import (
+    Contents,
+    Missing,
+    Wanted,
+    block_text,
+    blocks_of,
+    reads_hidden_text,
+)
 from cinnabar.extraction.people.reviewing.forms import blank_of, form_of, place_at
 from cinnabar.extraction.people.reviewing.listing import (
     Listing,
@@ -30,11 +35,10 @@ from cinnabar.extraction.people.reviewing.listing import (
     ReviewMarks,
     SortedList,
 )
-from cinnabar.extraction.people.reviewing.picking import picked_values
-from cinnabar.extraction.people.reviewing.states import held_leaves_json, leaves_json, why_stopped
+from cinnabar.extraction.people.reviewing.picking import column_change, picked_values, rows_in_tables
 from cinnabar.extraction.people.steps import WatchedStep, steps_of
 from cinnabar.extraction.store.records import Record
-from cinnabar.extraction.store.stored_schemas import source_of
+from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import Overtaken, RunError, UsageError
 

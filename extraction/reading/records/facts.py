@@ -18,15 +18,13 @@ from typing import Any, Literal
 
 from cinnabar.engine.readings.codes import codes_of
 from cinnabar.engine.request import Filled, Leaf, Passage, Request
-from cinnabar.extraction.documents.content.document import Document, Fact
-from cinnabar.extraction.documents.content.moments import moment
+from cinnabar.extraction.documents.content.document import Document, Fact, moment
 from cinnabar.schemas.automata.canonical import parse, scalar_text
 from cinnabar.schemas.automata.numbers import canonical_number
 from cinnabar.schemas.compiling.bindings import BoundPlace
 from cinnabar.schemas.facts import FACTS, LANGUAGE
-from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.form.fitting import fit, walk_lists
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
-from cinnabar.schemas.form.record_walk import walk_lists
 from cinnabar.schemas.pointers import lies_within, unescape
 
 #: The reason code of a document with a fact that the schema refuses where it demands a value.

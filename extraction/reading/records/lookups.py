@@ -26,7 +26,7 @@ from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import NotAccepted, UsageError
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form, Slot
-from cinnabar.schemas.lookups import Lookup
+from cinnabar.schemas.keywords import Lookup
 
 #: The flags of a value of which no row, or several, are meant.
 NO_ROW, SEVERAL_ROWS = "no_row", "several_rows"

@@ -1,24 +1,31 @@
-"""Chooses the schema that fits a document, or none, with calibrated probabilities."""
+"""Chooses the schema that fits a document, or none, with calibrated probabilities.
+
+Measures the choice among schemas on labelled sets: where the documents of each set go, and without their schema.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from typing import Self
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.reading.routing.kinds import kind_of
 from cinnabar.extraction.reading.routing.likeness import (
     PageVectors,
     example_features,
+    kind_of,
     log_odds,
     probabilities,
     routing_fit,
 )
-from cinnabar.extraction.reading.routing.route import Route
-from cinnabar.extraction.reading.routing.routing import Routing
+from cinnabar.extraction.reading.routing.routing import Route, Routing
 from cinnabar.extraction.reading.routing.vectors import common, kinds_of, page_vectors
+from cinnabar.extraction.store.tables import OTHER_KIND
+from cinnabar.schemas.errors import DocumentError
 
 
 class Router:
@@ -58,3 +65,68 @@ class Router:
         router._alike = self._alike[kept]
         router._examples = [self._examples[row] for row in kept]
         return router
+
+
+@dataclass(slots=True)
+class SetRoutes:
+    """The choices for the documents of a set: `went` counts them by schema or `other_kind`.
+
+    `refused` counts the documents that went nowhere when their own schema was not offered; it stays 0 if no other
+    schema was there to offer. `elsewhere` has the choices that were wrong, by file. `unreadable` documents count as
+    wrong.
+    """
+
+    schema: str
+    went: Counter[str] = field(default_factory=Counter)
+    refused: int = 0
+    unreadable: int = 0
+    elsewhere: dict[str, Route] = field(default_factory=dict)
+
+    @property
+    def documents(self) -> int:
+        """Returns the number of documents, unreadable ones among them."""
+        return sum(self.went.values()) + self.unreadable
+
+    @property
+    def right(self) -> int:
+        """Returns the number of documents that went to the schema of their set."""
+        return self.went[self.schema]
+
+    def figures(self, several: bool) -> dict[str, Any]:
+        """Returns the counts for a report; `refused` only if `several` schemas were offered."""
+        return {
+            "schema": self.schema,
+            "documents": self.documents,
+            "right": round(self.right / self.documents, 4),
+            "refused": round(self.refused / self.documents, 4) if several else None,
+            "went": dict(self.went.most_common()),
+            "unreadable": self.unreadable,
+            "elsewhere": {name: str(route) for name, route in self.elsewhere.items()},
+        }
+
+
+def confusion(
+    routing: Routing,
+    sets: Mapping[str, Iterable[tuple[str, Document | DocumentError]]],
+    done: Callable[[int], None] = lambda _: None,
+) -> dict[str, SetRoutes]:
+    """Returns the choices for the documents of each set, by its name; `done` is called with each number of documents.
+
+    sets: as many as the routing has schemas, in their order, each with its documents by file.
+    """
+    router, routes = Router(routing), dict[str, SetRoutes]()
+    for source, (name, documents) in zip(routing.sources, sets.items(), strict=True):
+        of_set = routes[name] = SetRoutes(source.name)
+        others = router.without(source.name) if len(routing.sources) > 1 else None
+        for file, document in documents:
+            done(1)
+            if isinstance(document, DocumentError):
+                of_set.unreadable += 1
+                continue
+            page = page_vectors(document.text)
+            route = router.route_page(page)
+            of_set.went[route.schema or OTHER_KIND] += 1
+            if route.schema != source.name:
+                of_set.elsewhere[file] = route
+            of_set.refused += others is not None and others.route_page(page).schema is None
+    return routes

@@ -1,4 +1,9 @@
-"""The schemas that a run chooses from for each document, checked before any document is read."""
+"""The schemas that a run chooses from for each document, checked before any document is read.
+
+The jobs of a run with several schemas, and the choice of one for each document.
+
+The choice for one document: a schema or none, and how probable each is.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,22 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.parse_context import problem_message
+from cinnabar.extraction.documents.packets.part import KIND
 from cinnabar.extraction.reading.routing.examples import LabelledVectors, load_examples
-from cinnabar.extraction.reading.routing.kinds import check_described
-from cinnabar.extraction.reading.routing.likeness import routing_fit
+from cinnabar.extraction.reading.routing.likeness import check_described, routing_fit
 from cinnabar.extraction.store.names import identifier
+from cinnabar.extraction.store.records import DocumentInfo, Outcome
 from cinnabar.extraction.store.store import ROUTING
+from cinnabar.extraction.store.tables import OTHER_KIND
 from cinnabar.schemas import SchemaSource
-from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.errors import DocumentError, UsageError
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.reading.pipeline import Job, Read
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +103,71 @@ def check_names(sources: Sequence[SchemaSource]) -> None:
                 " records would share a table; give one of them another title (/title)"
             )
         seen[table] = source
+
+
+class Chooser(Protocol):
+    """What chooses a schema for each document of a run, as `Router` does."""
+
+    def route(self, document: Document) -> Route:
+        """Returns the schema that the document goes to, if any, with the probabilities."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The schema that a document goes to, None for no schema; `probabilities` by the names of the schemas.
+
+    The rest to one is the probability that the document is of another kind than all of them.
+    """
+
+    schema: str | None
+    probabilities: Mapping[str, float]
+
+    @property
+    def nearest(self) -> str:
+        """Returns the schema with the highest probability, even if no schema fits the document."""
+        return max(self.probabilities, key=self.probabilities.__getitem__)
+
+    @property
+    def none(self) -> float:
+        """Returns the probability that the document is of no schema's kind."""
+        return max(0.0, 1.0 - sum(self.probabilities.values()))
+
+    def __str__(self) -> str:
+        ranked = sorted(self.probabilities.items(), key=lambda one: -one[1])
+        shown = [f"{name} {chance:.2f}" for name, chance in ranked[:5]]
+        return f"{', '.join(shown)}{' …' if len(ranked) > 5 else ''}, another kind {self.none:.2f}"
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedJobs:
+    """A job for each schema by its name. `done` has the digests of the documents that a schema needs no model for."""
+
+    router: Chooser
+    jobs: Mapping[str, Job]
+    done: Mapping[str, frozenset[str]]
+
+    def place(self, read: Read) -> str | Outcome:
+        """Returns the name of the schema that an input goes to, or the outcome of one that no model has to read.
+
+        An unreadable input goes to quarantine under the first schema. A document of no kind is skipped under the schema
+        that fits it best.
+        """
+        document = read.found
+        if isinstance(document, DocumentError):
+            return Outcome(read.path, "quarantined", document.code, problem_message(document), digest=read.digest)
+        try:
+            if (said := document.facts.get(KIND)) is None:
+                route = self.router.route(document)
+            else:
+                named = str(said.value)
+                route = Route(named if named in self.jobs else None, {name: float(name == named) for name in self.jobs})
+        except Exception as error:
+            detail = f"the choice of a schema failed: {type(error).__name__}: {error}"[:2000]
+            info = DocumentInfo.of(document)
+            return Outcome(read.path, "quarantined", "internal_error", detail, document.digest, info)
+        if route.schema is None:
+            return Outcome(read.path, "skipped", OTHER_KIND, str(route), document.digest, schema=route.nearest)
+        if document.digest in self.done.get(route.schema, ()):
+            return Outcome(read.path, "skipped", "done", digest=document.digest, schema=route.schema)
+        return route.schema

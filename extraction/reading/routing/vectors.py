@@ -13,13 +13,13 @@ from safetensors.numpy import load_file
 from cinnabar.engine.models.identity import SHIPPED, about
 from cinnabar.engine.models.reader.inputs.letter_ngrams import spelt_names
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.models.reader.network.phrase_vectors import vectors_of, word_vectors
+from cinnabar.engine.models.reader.network.lexical_signals import vectors_of, word_vectors
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.engine.models.weights import checked_tensors, restore
-from cinnabar.extraction.reading.routing.kinds import Kind
 from cinnabar.extraction.reading.routing.likeness import (
     VECTORS,
     Floats,
+    Kind,
     Kinds,
     PageVectors,
     common_kinds,
@@ -30,7 +30,7 @@ from cinnabar.extraction.reading.routing.likeness import (
 WORDS, PASSAGES = 90, 3
 #: Characters and words in which phrases are looked up, and the characters of the first lines.
 _CHARACTERS, _PHRASE_WORDS, _FIRST = 5000, 600, 600
-#: The most words of a phrase, and the addend to its vector's length (network/phrase_vectors.py).
+#: The most words of a phrase, and the addend to its vector's length (network/lexical_signals.py).
 _TOGETHER, _UNKNOWN = 4, 0.3
 # The names of fields that follow the heading in the outline of a kind.
 _OUTLINED = 20

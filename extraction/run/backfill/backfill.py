@@ -2,6 +2,8 @@
 
 It goes over the records of an output folder, not over the files of a folder. Each record is committed once, like those
 of `extraction/run/extract.py`; a later run skips the documents that an interrupted run has done.
+
+The stored records of the documents that a backfill reads again.
 """
 
 from __future__ import annotations
@@ -11,34 +13,43 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinnabar.extraction.corrections.dropped import check_corrections_kept
-from cinnabar.extraction.corrections.learned_rows import learned_rows
+from cinnabar.extraction.corrections.carrying import check_corrections_kept
+from cinnabar.extraction.corrections.outside_rows import learned_rows
+from cinnabar.extraction.corrections.renaming import renamed_record
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.inputs import Input, Location
 from cinnabar.extraction.documents.mailboxes.address import password_of_environment
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.reading.progress import Progress
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
-from cinnabar.extraction.run.backfill.estimate import BackfillEstimate, Cost, measure
-from cinnabar.extraction.run.backfill.outstanding import Item, Outstanding
-from cinnabar.extraction.run.backfill.rereading import StoredRecords
+from cinnabar.extraction.run.backfill.estimate import BackfillEstimate, Cost, Item, Outstanding, measure
 from cinnabar.extraction.run.batched_run import BatchedRun, Opening
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.cases import remember_cases
-from cinnabar.extraction.store.routing_choices import RoutingChoice, last_choices, refused_documents
 from cinnabar.extraction.store.store import PASSWORD_COUNT
-from cinnabar.extraction.store.stored_records import LatestRecord, Selection, select
-from cinnabar.extraction.store.stored_schemas import source_of
+from cinnabar.extraction.store.stored_records import (
+    LatestRecord,
+    RoutingChoice,
+    Selection,
+    Stored,
+    last_choices,
+    load_records,
+    refused_documents,
+    select,
+    source_of,
+)
 from cinnabar.extraction.store.tables import printable
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.columns.arrow import arrow_schema
-from cinnabar.schemas.columns.united_columns import united_columns
+from cinnabar.schemas.columns.arrow import arrow_schema, united_columns
 from cinnabar.schemas.compiling.changes import Changes, changes
 
 # Torch takes seconds to import; a backfill that finds its work done does not pay for it.
+if TYPE_CHECKING:
+    from cinnabar.extraction.run.work.refilling import Known
 if TYPE_CHECKING:
     from cinnabar.extraction.run.work.refilling import Known
 
@@ -186,3 +197,41 @@ def _fingerprint(engine: str, below: float | None) -> str:
     if below is None:
         return engine
     return hashlib.sha256(repr((engine, "below", below)).encode()).hexdigest()[:16]
+
+
+# Records that are fetched from the store at a time.
+_FETCH = 512
+
+
+class StoredRecords:
+    """The stored records of a backfill, fetched hundreds at a time.
+
+    `found` maps the names of inputs to their records, `changes` each version of the schema to its changes since. Leaves
+    below `below` are asked as well.
+    """
+
+    def __init__(
+        self, out: Path, latest: Mapping[str, LatestRecord], changes: Mapping[str, Changes], below: float
+    ) -> None:
+        self._out, self._found, self._changes, self._below = out, latest, changes, below
+        self._fetched: dict[str, Stored] = {}
+
+    def known(self, items: Sequence[Input], coming: Sequence[Sequence[Input]] = ()) -> Known:
+        """Returns the stored records of these documents; if it fetches, then those of the coming batches, too."""
+        # Cold start: Torch takes a second.
+        from cinnabar.extraction.run.work.refilling import Known
+
+        wanted = [self._found[item.path] for item in items]
+        if any(one.document not in self._fetched for one in wanted if one.schema_fingerprint):
+            following = (self._found[item.path] for item in islice(chain.from_iterable(coming), _FETCH))
+            self._fetched = load_records(self._out, [one for one in chain(wanted, following) if one.schema_fingerprint])
+        return Known([self._known(one) if one.schema_fingerprint else None for one in wanted], self._below)
+
+    def _known(self, one: LatestRecord) -> tuple[Stored, Changes]:
+        """Returns a stored record, by the names of the version that is asked for, and the changes since its own."""
+        found, changes = self._fetched[one.document], self._changes[one.schema_fingerprint]
+        if not changes.renames.pairs:
+            return found, changes
+        moved = changes.renames.pointer
+        fields = {moved(at): moved(field) for at, field in found.fields.items()}
+        return Stored(renamed_record(found.record, changes.renames), fields), changes

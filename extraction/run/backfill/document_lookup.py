@@ -15,8 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from cinnabar.extraction.documents.addresses import is_address, parse_address
-from cinnabar.extraction.documents.content.inputs import Content, content_of
-from cinnabar.extraction.documents.content.made_names import file_path, without_number
+from cinnabar.extraction.documents.content.inputs import Content, content_of, file_path, without_number
 from cinnabar.extraction.documents.inputs import (
     Input,
     Location,
@@ -40,10 +39,10 @@ from cinnabar.extraction.documents.mailboxes.files import (
     mbox_messages,
 )
 from cinnabar.extraction.documents.packets.part import PacketPart, named_part
-from cinnabar.extraction.documents.stores.address import StoreAddress, is_store_address, parse_store_address
+from cinnabar.extraction.documents.stores.backend import StoreAddress, is_store_address, parse_store_address
 from cinnabar.extraction.documents.stores.store import StoreItem
-from cinnabar.extraction.store.folders import known_folders
 from cinnabar.extraction.store.packets import packets_of
+from cinnabar.extraction.store.spelling import known_folders
 from cinnabar.schemas.errors import NoMailbox, UsageError
 
 #: Advice for a document that is not found.

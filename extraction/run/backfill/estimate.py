@@ -1,12 +1,22 @@
-"""Estimates a backfill before it begins, from some of its documents, which are filled but not stored."""
+"""Estimates a backfill before it begins, from some of its documents, which are filled but not stored.
+
+Splits a backfill's chosen records into items to fill and outcomes of those done or lost.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
 
-from cinnabar.extraction.run.backfill.outstanding import Item
+from cinnabar.extraction.documents.content.inputs import Content
+from cinnabar.extraction.documents.inputs import Input
+from cinnabar.extraction.run.backfill.document_lookup import ELSEWHERE, DocumentLookup
+from cinnabar.extraction.store.records import Outcome
+from cinnabar.extraction.store.store import Done, is_done
+from cinnabar.extraction.store.stored_records import CHANGED, GONE, LatestRecord
 
 # The most and the fewest documents that are read and filled, without storing anything, and of how many one is taken: an
 # estimate must not cost as much as the work.
@@ -101,3 +111,52 @@ def measure(items: Sequence[Item], fill: Callable[[Sequence[Item]], Cost]) -> Me
         start=round(max(0.0, start), 1),
         sampled=min(documents, len(items)),
     )
+
+
+_KEPT = f"the record of the version before stays; {ELSEWHERE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A document to fill: its name in the run, its file or mail, and its record."""
+
+    name: str
+    content: Path | Content
+    found: LatestRecord
+
+    @property
+    def input(self) -> Input:
+        """Returns the document as an input of the run."""
+        return Input(self.name, self.content, self.found.document)
+
+
+@dataclass(frozen=True, slots=True)
+class Outstanding:
+    """The chosen records: their `names` in the run, outcomes of those `done` or `lost`, and `items` to fill."""
+
+    names: list[str]
+    done: list[Outcome] = field(default_factory=list)
+    lost: list[Outcome] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, chosen: Sequence[LatestRecord], done: Done, document_lookup: DocumentLookup) -> Self:
+        """Splits the chosen records; `done` holds the digests of finished documents."""
+        # An older content gets a name of its own if its path was read again since.
+        self = cls([f.paths[0] if f.current else f"{f.paths[0]}@{f.document[:16]}" for f in chosen])
+        for name, record in zip(self.names, chosen, strict=True):
+            if is_done(done, record.document, name):
+                self.done.append(Outcome(name, "skipped", "done", digest=record.document))
+            elif (content := document_lookup.find(record.paths, record.document, record.size)) is not None:
+                self.items.append(Item(name, content, record))
+            else:
+                self.lost.append(_lost(name, record, document_lookup))
+        return self
+
+
+def _lost(name: str, record: LatestRecord, document_lookup: DocumentLookup) -> Outcome:
+    changed = any(document_lookup.file_at(path) for path in record.paths)
+    code = CHANGED if changed else GONE
+    path = record.paths[0]
+    reason = f"{path} holds other bytes than those of the record" if changed else document_lookup.explain_missing(path)
+    return Outcome(name, "skipped", code, f"{reason}; {_KEPT}", digest=record.document)

@@ -18,7 +18,7 @@ from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.quarantine import Held
-from cinnabar.extraction.store.stored_schemas import source_of
+from cinnabar.extraction.store.stored_records import source_of
 
 #: Options that a retry sets; the others are as they were when the document went to quarantine.
 _ANEW = {"limit": None, "retry_quarantined": True}

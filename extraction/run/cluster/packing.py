@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cinnabar.engine.models.identity import CarriedModel, pack_model, unpack_model
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
-from cinnabar.engine.models.transfer import CarriedModel, pack_model, unpack_model
-from cinnabar.engine.precision import DEFAULT, Precision
+from cinnabar.engine.settings import DEFAULT, Precision
 from cinnabar.extraction.documents.content.inputs import Content, content_of
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PackedPages

@@ -20,8 +20,7 @@ import orjson
 
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.progress import NoProgress, Progress, ProgressGroup
-from cinnabar.extraction.run.events.outbox import deliver, outbox_of, put
-from cinnabar.extraction.run.events.receivers import check_addresses
+from cinnabar.extraction.run.events.receivers import check_addresses, deliver, outbox_of, put
 from cinnabar.extraction.run.events.run_events import Event, run_events
 from cinnabar.extraction.run.telemetry import trace_run
 from cinnabar.extraction.store import manifest as manifests

@@ -2,25 +2,41 @@
 
 A report is written after its run has ended, under a temporary name, and never fails the run. It can be made anew from
 the tables at any time.
+
+Writes a run's report as one HTML page with inline drawings and no script.
+
+Pages and drawings for people, made of the templates in `templates/`: each is one file that fetches nothing.
+
+A template writes every value escaped, with control and direction characters as visible escapes. Its page's policy
+allows its own style alone, by its hash.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
-from cinnabar.extraction.run.report.pages import visible
-from cinnabar.extraction.run.report.report_page import report_page
-from cinnabar.extraction.run.report.run_data import gather_run
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from cinnabar.extraction.plan.outcomes import REASONS
+from cinnabar.extraction.run.report.drift import LEVEL
+from cinnabar.extraction.run.report.run_data import BINS, MOST_FIELDS, RunData, gather_run
 from cinnabar.extraction.store.files import failures, write_bytes
-from cinnabar.extraction.store.folders import known_folders
 from cinnabar.extraction.store.manifest import REPORTS
 from cinnabar.extraction.store.path_safety import is_own
+from cinnabar.extraction.store.records import EMPTY
+from cinnabar.extraction.store.spelling import known_folders
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.wording import with_noun
 
 
 def report_path(out: Path, run_id: str) -> Path:
@@ -114,3 +130,77 @@ def _stages(out: Path, run_id: str) -> dict[str, float]:
         return {str(stage): float(seconds) for stage, seconds in stages.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
+
+
+_STAGES = {
+    "parse": "parse the files",
+    "fill": "fill the forms (the model)",
+    "judge": "cut, merge, find evidence, judge",
+    "store": "store",
+}
+# The most differences from earlier runs that are told.
+_MOST_DRIFT = 40
+
+
+def report_page(data: RunData, folders: Sequence[Path]) -> str:
+    """Returns the report of a run. Relative paths of documents are looked for in these folders."""
+    return render(
+        "report.html",
+        data=data,
+        address_of=partial(_address, folders=folders),
+        stages=[(label, data.stages[name]) for name, label in _STAGES.items() if name in data.stages],
+        within=[(name.partition("/")[2], value) for name, value in data.stages.items() if "/" in name and value > 0],
+        reasons=REASONS,
+        bins=BINS,
+        empty_flag=EMPTY,
+        level=LEVEL,
+        most_drift=_MOST_DRIFT,
+        most_fields=MOST_FIELDS,
+    )
+
+
+def _address(path: str, folders: Sequence[Path]) -> str | None:
+    """Returns the address of a file that is there now, None if it is not."""
+    for folder in folders:
+        try:
+            file = (folder / path).absolute()
+            if file.is_file():
+                return file.as_uri()
+        except (OSError, ValueError):  # too long a name, or one with a NUL
+            continue
+    return None
+
+
+# Characters that are not shown, or that turn the text around them; a lone surrogate has no bytes in UTF-8.
+_CONTROLS = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+
+
+def render(template: str, **values: Any) -> str:
+    """Returns the page that a template makes of these values."""
+    return _environment().get_template(template).render(values)
+
+
+def visible(text: object) -> str:
+    """Returns a text with control and direction characters as visible escapes."""
+    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), str(text))
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: value if hasattr(value, "__html__") else visible(value),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"counted": with_noun, "policy": _policy}
+    return made
+
+
+def _policy(style: str) -> str:
+    """Returns the hash of a style for a content security policy."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from cinnabar.engine.request import Failed, Filled, Request, Result
-from cinnabar.engine.timing import time_stage
+from cinnabar.engine.work_time import time_stage
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.checks.judgement import with_checks

@@ -250,7 +250,7 @@ def test_an_interrupted_command_ends_with_the_documented_status(monkeypatch: pyt
     def interrupted(*_: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cinnabar.apps.cli.schema_report.load_schema", interrupted)
+    monkeypatch.setattr("cinnabar.apps.cli.schema.load_schema", interrupted)
     assert run(["schema", "check", "x"]) == 1
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from cinnabar.apps.cli import extract_report
+from cinnabar.apps.cli import extract
 
 
 def test_dates_of_one_meaning_are_counted_by_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,5 +32,5 @@ def test_dates_of_one_meaning_are_counted_by_their_order(monkeypatch: pytest.Mon
             connection.executemany("INSERT INTO _fields VALUES (?, ?, ?, ?)", rows)
             yield connection
 
-    monkeypatch.setattr(extract_report, "connect", connect)
-    assert extract_report._orders_of_dates("run", Path("out")) == (1, 2, 1)
+    monkeypatch.setattr(extract, "connect", connect)
+    assert extract._orders_of_dates("run", Path("out")) == (1, 2, 1)

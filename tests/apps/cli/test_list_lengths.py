@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cinnabar.apps.cli.main import run
-from cinnabar.extraction.run.report.report_page import report_page
+from cinnabar.extraction.run.report.reports import report_page
 from cinnabar.extraction.run.report.run_data import gather_run
 from cinnabar.extraction.store.reading import query
 

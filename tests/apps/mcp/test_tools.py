@@ -15,10 +15,9 @@ from mcp import Client
 from mcp.types import CallToolResult, TextContent
 from tests.support.corrected_folder import run as extracted
 
-from cinnabar.apps.cli.schema_report import report_of_schema
-from cinnabar.apps.mcp.folders import Folders
+from cinnabar.apps.cli.schema import report_of_schema
 from cinnabar.apps.mcp.server import mcp_server
-from cinnabar.apps.mcp.tools import Tools
+from cinnabar.apps.mcp.tools import Folders, Tools
 from cinnabar.apps.server.assembly import Assembled, assemble
 from cinnabar.apps.server.documents import FileReading
 from cinnabar.apps.server.settings import ServerSettings

@@ -18,8 +18,8 @@ from cinnabar.apps.review.improving import Improving
 from cinnabar.engine.models.releases import RELEASED
 from cinnabar.extraction.people.reviewing.asking import _fetched_model
 from cinnabar.extraction.people.reviewing.review import Review
-from cinnabar.extraction.store.folders import begin_with
 from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.spelling import begin_with
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from cinnabar.apps.review.improving import Improving
-from cinnabar.extraction.run.work.kept_models import FIGURES, candidate
+from cinnabar.extraction.run.work.assignment import FIGURES, candidate
 from cinnabar.schemas.errors import UsageError
 
 FOUND = {"documents": 20, "before": 0.4, "after": 0.8, "better": True, "fields": []}

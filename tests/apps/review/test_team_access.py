@@ -14,10 +14,10 @@ from starlette.testclient import TestClient
 from tests.support.review_team import PUBLIC, headers_of, said, team_of, team_review
 from tests.support.reviewed_folder import written
 
+from cinnabar.apps.review.access import _LEAST, Role, least_role
 from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving
-from cinnabar.apps.review.people import _LEAST, Role, least_role
-from cinnabar.apps.review.team import Team
+from cinnabar.apps.review.server import Team
 from cinnabar.extraction.people.reviewing.review import Review
 from cinnabar.schemas.errors import UsageError
 

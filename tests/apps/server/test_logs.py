@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from cinnabar.apps.server.logs import WithoutTexts
+from cinnabar.apps.server.settings import WithoutTexts
 
 
 def line(message: str, *arguments: object, error: BaseException | None = None) -> str:
@@ -38,7 +38,7 @@ def test_an_exception_that_is_the_message_is_told_so_too() -> None:
 def test_what_python_prints_itself_goes_to_the_log_without_its_text() -> None:
     code = (
         "import threading, gc\n"
-        "from cinnabar.apps.server.logs import start_log\n"
+        "from cinnabar.apps.server.settings import start_log\n"
         "start_log()\n"
         "def fail(): raise ValueError('CANARY')\n"
         "thread = threading.Thread(target=fail, name='own'); thread.start(); thread.join()\n"

@@ -16,7 +16,7 @@ import pytest
 
 from cinnabar.apps.server import schema_cache
 from cinnabar.apps.server.errors import ApiError
-from cinnabar.apps.server.metrics import Metrics
+from cinnabar.apps.server.gate import Metrics
 from cinnabar.apps.server.schema_cache import SchemaCache, SchemaLanes
 from cinnabar.apps.server.schema_worker import problem_of
 from cinnabar.engine.models.reader.inputs.questions import form_questions

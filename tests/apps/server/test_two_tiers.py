@@ -17,13 +17,13 @@ from cinnabar.apps.cli.serve import model_of
 from cinnabar.apps.server.assembly import text_document, text_passage
 from cinnabar.apps.server.two_tiers import TwoTiers
 from cinnabar.engine.chat.shared_engine import SharedEngine
-from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
-from cinnabar.engine.time_limit import GIVEN_UP
+from cinnabar.engine.settings import EFFORTS
+from cinnabar.engine.work_time import GIVEN_UP
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.model_sources import model_source
 from cinnabar.extraction.reading.planned_models import Escalation
-from cinnabar.extraction.store.folders import begin_with
+from cinnabar.extraction.store.spelling import begin_with
 from cinnabar.schemas import compile_schema
 
 NOTE: dict[str, Any] = {

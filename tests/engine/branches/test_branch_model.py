@@ -19,7 +19,7 @@ from cinnabar.engine.branches.branch_model import BranchAnswer, BranchModel
 from cinnabar.engine.branches.constraint import Grounded
 from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_branches, read_document
-from cinnabar.engine.branches.items import item_region
+from cinnabar.engine.branches.grounds import item_region
 from cinnabar.engine.branches.prompt import begun_record
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import WHOLE, Row
@@ -27,7 +27,7 @@ from cinnabar.engine.models.language import checkpoint
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Filled, Request, Result, text_passage
-from cinnabar.engine.share_done import told_to
+from cinnabar.engine.work_time import told_to
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import UnsupportedSchema, UsageError
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from cinnabar.engine.branches.constraint import Grounded, OptionTexts, WrittenText
 from cinnabar.engine.branches.grounds import Grounds
-from cinnabar.engine.branches.stretches import Stretches
-from cinnabar.engine.branches.value_tokens import ValueTokens
+from cinnabar.engine.branches.stretches import Stretches, ValueTokens
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.request import text_passage
 from cinnabar.schemas import compile_schema

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cinnabar.engine.chat.infill import gap_between, next_edit
-from cinnabar.engine.chat.requests import RequestRefused
+from cinnabar.engine.chat.requests import RequestRefused, gap_between, next_edit
 
 FILE = "<|current_file_content|>\n{}\n<|/current_file_content|>"
 BODY = "current_file_path: src/x.py\na = 1\n<|code_to_edit|>\nb = <|cursor|>a\n<|/code_to_edit|>\nprint(b)"

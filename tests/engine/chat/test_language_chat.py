@@ -35,16 +35,25 @@ from tests.support.tiny_models import KINDS, decoder
 from training.diffusion.pages import Pages
 
 from cinnabar.engine.branches.engine import language_engine
-from cinnabar.engine.chat.infill import gap_between, next_edit
 from cinnabar.engine.chat.language_chat import LanguageChat, shared_language_engine
-from cinnabar.engine.chat.requests import ChatModel, ChatRequest, Done, Event, FailedRequest, Message, State
+from cinnabar.engine.chat.requests import (
+    ChatModel,
+    ChatRequest,
+    Done,
+    Event,
+    FailedRequest,
+    Message,
+    State,
+    gap_between,
+    next_edit,
+)
 from cinnabar.engine.chat.shared_engine import SharedEngine
 from cinnabar.engine.diffusion.decoded import DecodingRun
 from cinnabar.engine.diffusion.engine import DiffusionEngine
-from cinnabar.engine.effort import EFFORTS
+from cinnabar.engine.engine import NO_NUMBERS
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Filled, Passage, Request, text_passage
-from cinnabar.engine.scheduler import NO_NUMBERS
+from cinnabar.engine.settings import EFFORTS
 from cinnabar.schemas import compile_schema
 
 SMALL = Path(__file__).parents[2] / "data" / "small_diffusion_model"

@@ -14,10 +14,9 @@ from tests.support.chat_clients import asked, denoiser_of, done, failed, serving
 from tests.support.tiny_checkpoint import add_special, write_checkpoint
 
 from cinnabar.engine.chat.answer_kinds import Middle, Region
-from cinnabar.engine.chat.infill import gap_between, next_edit
 from cinnabar.engine.chat.language_chat import LanguageChat
 from cinnabar.engine.chat.planning import MIDDLE, RequestPlanner
-from cinnabar.engine.chat.requests import ChatRequest, Done
+from cinnabar.engine.chat.requests import ChatRequest, Done, gap_between, next_edit
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 

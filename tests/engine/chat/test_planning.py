@@ -12,8 +12,7 @@ from tests.support.chat_clients import NOTE, TOOLS, tiny, wanted
 from tests.support.tiny_checkpoint import HEADERS
 
 from cinnabar.engine.chat.answer_kinds import Call, CallOr, FreeText, RecordText
-from cinnabar.engine.chat.planning import RequestPlanner
-from cinnabar.engine.chat.prompts import chat_messages
+from cinnabar.engine.chat.planning import RequestPlanner, chat_messages
 from cinnabar.engine.chat.requests import ChatRequest, Message, RequestRefused, ToolCall
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.schemas import compile_schema

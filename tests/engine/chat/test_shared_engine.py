@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from cinnabar.engine.chat.shared_engine import CLOSED, Awaited, SharedEngine
-from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
-from cinnabar.engine.time_limit import GIVEN_UP, check_time
+from cinnabar.engine.settings import EFFORTS
+from cinnabar.engine.work_time import GIVEN_UP, check_time
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import EngineFailure
 from cinnabar.schemas.form.form import Form

@@ -10,7 +10,7 @@ import pytest
 from tests.support.remote_forms import form_of, request
 
 from cinnabar.engine.diffusion.answer import AnswerText, read_written
-from cinnabar.engine.diffusion.remaining import Remaining
+from cinnabar.engine.diffusion.planning import Remaining
 from cinnabar.engine.request import Filled, Request
 from cinnabar.schemas.errors import EngineFailure
 

@@ -14,11 +14,11 @@ from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.diffusion.planning import Plan, Planner
-from cinnabar.engine.effort import effort_of
-from cinnabar.engine.fill_progress import FormState
-from cinnabar.engine.fingerprint import engine_fingerprint
+from cinnabar.engine.engine import FormState
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Failed, Filled, Request
+from cinnabar.engine.settings import effort_of
+from cinnabar.engine.version import engine_fingerprint
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.form.form import Form
 

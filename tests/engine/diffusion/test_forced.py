@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.support.tiny_models import END, TOKENIZER, VOCABULARY, record
 
-from cinnabar.engine.diffusion.forced import ForcedText, TokenTexts
-from cinnabar.engine.diffusion.forced_spelling import spelled_graph
+from cinnabar.engine.diffusion.forced import ForcedText, TokenTexts, spelled_graph
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
-from cinnabar.schemas.automata.literals import literals
+from cinnabar.schemas.automata.operations import literals
 
 TEXTS = TokenTexts(VOCABULARY)
 

@@ -12,11 +12,10 @@ from tests.support.effort import first
 from tests.support.random_schemas import forms
 from tests.support.tiny_models import END, TEXTS, TOKENIZER, VOCABULARY, TinyTokenizer
 
-from cinnabar.engine.diffusion.forced import ForcedText
-from cinnabar.engine.diffusion.forced_spelling import spelled_graph
+from cinnabar.engine.diffusion.forced import ForcedText, spelled_graph
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.automata.literals import literals
+from cinnabar.schemas.automata.operations import literals
 from cinnabar.schemas.form.record_language import one_line, record_language
 
 TOKENS = {text: token for token, text in enumerate(TEXTS) if text is not None}

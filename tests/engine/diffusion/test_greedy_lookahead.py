@@ -11,8 +11,7 @@ from tests.support.tiny_models import END, TEXTS, TOKENIZER, VOCABULARY
 
 from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores
-from cinnabar.engine.diffusion.greedy_lookahead import GreedyConstraint
-from cinnabar.engine.diffusion.lookahead import Constraint, ScanSpan
+from cinnabar.engine.diffusion.lookahead import Constraint, GreedyConstraint, ScanSpan
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.diffusion.text_languages import any_text, text_until
 from cinnabar.kernels.bounds import FLOOR

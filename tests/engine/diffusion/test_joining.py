@@ -24,10 +24,10 @@ from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.diffusion.settings import settings_of
-from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.models.language import memory
 from cinnabar.engine.models.language.passes import Passes, Piece
-from cinnabar.engine.time_limit import limit_batches
+from cinnabar.engine.settings import EFFORTS
+from cinnabar.engine.work_time import limit_batches
 from cinnabar.kernels.paged_attention import paged_attention
 
 SHORT = form_of({"kind": {"enum": ["ab", "the", "no"]}})
@@ -281,7 +281,7 @@ def test_a_stream_that_is_left_gives_its_pages_back() -> None:
 
 def test_a_request_that_takes_too_long_leaves_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("cinnabar.engine.time_limit.time.thread_time", lambda: now[0])
+    monkeypatch.setattr("cinnabar.engine.work_time.time.thread_time", lambda: now[0])
 
     def tick(_: int, __: Any) -> None:
         now[0] += 1

@@ -15,7 +15,7 @@ import pytest
 from tests.support.tiny_models import TOKENIZER, VOCABULARY, TinyTokenizer
 
 from cinnabar.engine.diffusion import kept_graphs as module
-from cinnabar.engine.diffusion.forced_spelling import spelled_graph
+from cinnabar.engine.diffusion.forced import spelled_graph
 from cinnabar.engine.diffusion.kept_graphs import fresh_graph, kept_graph
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.schemas import compile_schema
@@ -108,7 +108,7 @@ def test_other_code_has_other_entries(folder: Path, monkeypatch: pytest.MonkeyPa
 
 def test_all_code_that_a_graph_is_made_with_is_part_of_its_name() -> None:
     used = {name for name in _imported(module.__name__) if not name.startswith("cinnabar.schemas.")}
-    used -= {"cinnabar.engine.diffusion.arrays", "cinnabar.engine.canvas"}  # names of types, and one number that is PAD
+    used -= {"cinnabar.engine.diffusion.arrays", "cinnabar.engine.model"}  # names of types, and one number that is PAD
     assert {Path(sys.modules[name].__file__ or "").name for name in used} == {
         Path(file).name for file in module.CODE
     }

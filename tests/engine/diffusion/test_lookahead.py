@@ -16,7 +16,7 @@ from cinnabar.engine.diffusion.lookahead import Constraint, ScanSpan, Unconstrai
 from cinnabar.engine.diffusion.record_graph import graph_of
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.schemas.automata.literals import literals
+from cinnabar.schemas.automata.operations import literals
 
 TEXTS = [b"a", b"b", b"c", b"ab", b"bc", b"abc", b"ca", b"cab"]
 END = len(TEXTS)

@@ -22,7 +22,7 @@ from cinnabar.engine.diffusion.record_graph import graph_of
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, PassText
 from cinnabar.engine.models.language.language_model import load_language_model
-from cinnabar.schemas.automata.literals import literal
+from cinnabar.schemas.automata.operations import literal
 
 GRAPH = graph_of(literal(b"{}"), TINY)
 

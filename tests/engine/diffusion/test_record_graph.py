@@ -18,7 +18,7 @@ from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.automata.literals import literals
+from cinnabar.schemas.automata.operations import literals
 from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form

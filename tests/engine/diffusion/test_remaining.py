@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.support.remote_forms import form_of, request
 
+from cinnabar.engine.diffusion.planning import Remaining
 from cinnabar.engine.diffusion.prompt import outline
-from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.request import Request
 from cinnabar.schemas.form.fitting import fit
 

@@ -23,10 +23,10 @@ from tests.engine.diffusion.test_denoiser import (
 from tests.support.effort import first, some
 from tests.support.tiny_models import FEW_KINDS, KINDS, TOKENIZER, decoder
 
+from cinnabar.engine.diffusion.class_scores import Sampling, draw, gumbel
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
-from cinnabar.engine.diffusion.sampling import Sampling, draw, gumbel
-from cinnabar.engine.effort import EFFORTS
+from cinnabar.engine.settings import EFFORTS
 
 LOGITS = torch.tensor([2.0, 1.0, 0.0, -1.0, -9.0])
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinnabar.engine.diffusion.value_places import places_of
+from cinnabar.engine.diffusion.answer import places_of
 from cinnabar.schemas.pointers import escape
 
 VALUES = st.recursive(

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from tests.support.tiny_network import VOCABULARY, tiny_network
 
 from cinnabar.engine.models import identity
-from cinnabar.engine.models.differences import add_difference, difference
 from cinnabar.engine.models.identity import base_of, fingerprint_of
 from cinnabar.engine.models.reader.loading import load_model, load_network, save_network
-from cinnabar.engine.models.weights import load_weights, save_difference
+from cinnabar.engine.models.weights import add_difference, difference, load_weights, save_difference
 from cinnabar.schemas.errors import ModelError
 
 

@@ -11,12 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from cinnabar.engine.readings.cldr import NAMES_FOLDER, name_table
+from cinnabar.engine.readings.cldr import NAMES_FOLDER, exact_key, loose_key, mark_names, months_of, name_table
 from cinnabar.engine.readings.codes import CURRENCY_CODES, code_kinds, codes_of, currencies_of, names_of
 from cinnabar.engine.readings.dates import dates_in
-from cinnabar.engine.readings.folding import exact_key, loose_key
 from cinnabar.engine.readings.locale import Locale, document_locale
-from cinnabar.engine.readings.months import mark_names, months_of
 from cinnabar.engine.readings.readings import readings
 from cinnabar.engine.readings.scan import scan
 

@@ -13,11 +13,9 @@ from tests.support.mercury_server import strict_problem
 from tests.support.random_schemas import forms
 from tests.support.remote_forms import NOTE, answer_of, form_of, request
 
-from cinnabar.engine.examples import Example, Examples
-from cinnabar.engine.few_shot import FewShot
-from cinnabar.engine.models.remote.prompting import body_of, messages_of, neutral, once_more
+from cinnabar.engine.few_shot import Example, Examples, FewShot
+from cinnabar.engine.models.remote.prompting import VALUE, answer_room, body_of, messages_of, neutral, once_more
 from cinnabar.engine.models.remote.serving import MODELS
-from cinnabar.engine.models.remote.sizes import VALUE, answer_room
 from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
 from cinnabar.engine.request import Filled

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cinnabar.engine.tables.lines import lines_of
-from cinnabar.engine.tables.pages import whole_lines
+from cinnabar.engine.tables.lines import lines_of, whole_lines
 
 #: A word with its left edge and its line on the page.
 Word = tuple[str, float, int]

@@ -9,10 +9,9 @@ import torch
 from tests.support.tiny_network import BILL, bill, bills, labelled, wordpieces
 
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES
-from cinnabar.engine.models.value_kinds import NO_VALUE
+from cinnabar.engine.models.weights import NO_VALUE
 from cinnabar.engine.training.batches import GOLD, TrainingBatch, collate
-from cinnabar.engine.training.canvases import IGNORE
-from cinnabar.engine.training.examples import draw_window
+from cinnabar.engine.training.examples import IGNORE, draw_window
 
 PASSAGES = [*bills(5), *bills(2, longest=40), labelled("", BILL, bill(0)[1])]
 

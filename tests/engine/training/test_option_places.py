@@ -8,8 +8,7 @@ import torch
 from tests.support.tiny_network import labelled, wordpieces
 
 from cinnabar.engine.training.examples import draw_window, is_held
-from cinnabar.engine.training.option_places import with_evidence
-from cinnabar.engine.training.pool import TrainingSource
+from cinnabar.engine.training.pool import TrainingSource, with_evidence
 
 SCHEMA = {
     "type": "object",

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from cinnabar.engine.models.reader.inputs.questions import Question
-from cinnabar.engine.training import rewording
-from cinnabar.engine.training.rewording import Rewording
+from cinnabar.engine.training import batches
+from cinnabar.engine.training.batches import Rewording
 
 DUE = Question("due date", "Day by which it is to be paid.", "invoice")
 SENT = Question("sent", "Day on which it was sent.", "invoice")
@@ -20,7 +20,7 @@ DATE, NUMBER = 0, 1
 
 @pytest.fixture
 def misnamed(monkeypatch: pytest.MonkeyPatch) -> Rewording:
-    monkeypatch.setattr(rewording, "MISNAMED", 1.0)
+    monkeypatch.setattr(batches, "MISNAMED", 1.0)
     return Rewording(random.Random(0))
 
 
@@ -53,8 +53,8 @@ def test_most_batches_ask_for_fields_by_their_own_names() -> None:
 
 
 def test_a_question_is_told_apart_from_others_of_its_document_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rewording, "MISNAMED", 0.0)
-    monkeypatch.setattr(rewording, "APART", 1.0)
+    monkeypatch.setattr(batches, "MISNAMED", 0.0)
+    monkeypatch.setattr(batches, "APART", 1.0)
     batch = Rewording(random.Random(0))
     batch.of(DUE, DATE)
     assert batch.of(SENT, DATE).note.endswith("not the due date")
@@ -65,7 +65,7 @@ def test_a_question_is_told_apart_from_others_of_its_document_alone(monkeypatch:
 def test_every_wording_asks_for_the_field_in_some_way() -> None:
     for seed in range(300):
         for question in (DUE, BARE):
-            worded = rewording.reword(question, random.Random(seed))
+            worded = batches.reword(question, random.Random(seed))
             assert worded.text and worded.parents == question.parents
 
 
@@ -73,4 +73,4 @@ def test_a_note_that_says_what_is_not_meant_stays_with_its_name(misnamed: Reword
     told = replace(SENT, note="The date, not the due date.")
     misnamed.of(DUE, DATE)
     assert misnamed.of(told, DATE).label == told.label and "not the due date" in misnamed.of(told, DATE).note
-    assert all("not the due date" in rewording.reword(told, random.Random(seed)).note for seed in range(100))
+    assert all("not the due date" in batches.reword(told, random.Random(seed)).note for seed in range(100))

@@ -11,8 +11,7 @@ from tests.support.tiny_network import bills, tiny_network, wordpieces
 
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.training.pool import TrainingSource
-from cinnabar.engine.training.stopping import MEASURING, Patience, Stopping
-from cinnabar.engine.training.trainer import TrainingConfig, train
+from cinnabar.engine.training.trainer import MEASURING, Patience, Stopping, TrainingConfig, train
 
 SOURCES = [TrainingSource("bills", 1.0, bills(4))]
 

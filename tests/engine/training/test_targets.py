@@ -9,10 +9,9 @@ import torch
 from tests.support.tiny_network import BILL, bill, labelled, tiny_network, wordpieces
 
 from cinnabar.engine.models.reader.inputs.questions import Question
-from cinnabar.engine.training.batches import TrainingBatch, collate
-from cinnabar.engine.training.canvases import IGNORE
+from cinnabar.engine.training.batches import TrainingBatch, collate, reword
+from cinnabar.engine.training.examples import IGNORE
 from cinnabar.engine.training.objective import losses
-from cinnabar.engine.training.rewording import reword
 from cinnabar.engine.training.targets import SlotTarget
 
 AMOUNT = {"type": ["number", "null"], "description": "Fees, always positive; 0 when none."}

@@ -11,7 +11,7 @@ from tests.support.corrected_folder import digest_of, outcome_of, run
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
 from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.corrections.waiting_commits import open_folder
-from cinnabar.extraction.people.diagnosis.results_folder import results_folder
+from cinnabar.extraction.people.diagnosis.machine import results_folder
 from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.store.housekeeping import compact

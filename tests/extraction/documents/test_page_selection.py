@@ -15,9 +15,9 @@ from tests.support.drawn_pages import drawn
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
+from cinnabar.extraction.documents.chunking import on_pages
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.documents.page_selection import on_pages
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.pipeline import Job, Read, run_batch
 from cinnabar.extraction.reading.planning import stretches_of
@@ -25,7 +25,7 @@ from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.compiling.changes import changes
 from cinnabar.schemas.errors import DocumentError, UnsupportedSchema
-from cinnabar.schemas.page_ranges import PAGES, PageRanges
+from cinnabar.schemas.keywords import PAGES, PageRanges
 
 NAME: dict[str, Any] = {
     "type": "object",

@@ -13,7 +13,7 @@ from tests.support.begun_runs import backfill
 from tests.support.drawn_pages import drawn
 from tests.support.reading_model import ReadingModel
 
-from cinnabar.extraction.documents.system_files import is_system_file
+from cinnabar.extraction.documents.inputs import is_system_file
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.batched_run import Summary

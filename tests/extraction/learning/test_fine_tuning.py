@@ -19,8 +19,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.loading import load_model, save_network
 from cinnabar.engine.models.weights import save_difference
 from cinnabar.engine.request import Filled, Request
-from cinnabar.engine.training.stopping import Patience
-from cinnabar.engine.training.trainer import TrainingConfig
+from cinnabar.engine.training.trainer import Patience, TrainingConfig
 from cinnabar.extraction.learning.fine_tuning import FineTuning, fine_tune, minutes_for
 from cinnabar.extraction.learning.tuning_sets import APART, MEASURED, STOPPING, FineTuned, parts_of
 from cinnabar.extraction.reading.routing.examples import load_examples

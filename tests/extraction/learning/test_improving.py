@@ -29,10 +29,10 @@ from cinnabar.extraction.learning.improving import (
     steps_for,
 )
 from cinnabar.extraction.reading.pipeline import Read
-from cinnabar.extraction.reading.preferred import kept_preferences
-from cinnabar.extraction.run.work.kept_models import candidate, discard, keep, kept_model, model_for, models_of
+from cinnabar.extraction.reading.planned_models import kept_preferences
+from cinnabar.extraction.run.work.assignment import candidate, discard, keep, kept_model, model_for, models_of
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
-from cinnabar.extraction.store.folders import begin_with
+from cinnabar.extraction.store.spelling import begin_with
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.errors import UsageError
 

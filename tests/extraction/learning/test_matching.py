@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cinnabar.extraction.learning.matching import evidence_holds, is_same
+from cinnabar.extraction.learning.pairing import evidence_holds, is_same
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
-from cinnabar.engine.effort import EFFORTS, effort_of
+from cinnabar.engine.settings import EFFORTS, effort_of
 from cinnabar.extraction.plan.run_options import OPTIONS, EffortName, RunOptions, RunPlan, Server
 from cinnabar.schemas.errors import UsageError
 

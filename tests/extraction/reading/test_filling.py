@@ -11,7 +11,7 @@ from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
-from cinnabar.engine.time_limit import check_time
+from cinnabar.engine.work_time import check_time
 from cinnabar.extraction.reading import filling
 from cinnabar.extraction.reading.filling import DocumentRequests, fill_documents
 from cinnabar.schemas import compile_schema

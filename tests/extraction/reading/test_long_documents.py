@@ -11,7 +11,7 @@ from tests.support.begun_runs import begun_backfill, begun_extraction
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.request import Passage
-from cinnabar.engine.time_limit import check_time
+from cinnabar.engine.work_time import check_time
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading import batch_reader, filling, pipeline
 from cinnabar.extraction.reading.model_sources import ModelSource

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.reader.inputs.mail_headers import asks_for_headers
+from cinnabar.engine.models.reader.inputs.questions import asks_for_headers
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.reading.pipeline import Job, Read, run_batch

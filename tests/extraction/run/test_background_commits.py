@@ -7,7 +7,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from cinnabar.extraction.run.background_commits import BackgroundCommits
+from cinnabar.extraction.run.stored_run import BackgroundCommits
 from cinnabar.schemas.errors import RunError
 
 SECONDS = 10

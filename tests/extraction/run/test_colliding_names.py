@@ -17,7 +17,7 @@ from tests.support import packet_files
 from tests.support.reading_model import ReadingModel
 from tests.support.split_packet import SOURCE, run
 
-from cinnabar.extraction.documents.content.made_names import FRAGMENT, file_of, file_path, own_path
+from cinnabar.extraction.documents.content.inputs import FRAGMENT, file_of, file_path, own_path
 from cinnabar.extraction.documents.inputs import input_of
 from cinnabar.extraction.documents.packets.part import PageRange
 from cinnabar.extraction.people.forgetting import forget

@@ -18,9 +18,8 @@ from tests.support.effort import some
 
 from cinnabar.extraction.store import exporting, spreadsheet
 from cinnabar.extraction.store.exporting import export, format_of
-from cinnabar.extraction.store.formulas import restore
 from cinnabar.extraction.store.reading import query
-from cinnabar.extraction.store.spreadsheet import write_workbook
+from cinnabar.extraction.store.spreadsheet import restore, write_workbook
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.errors import UsageError
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cinnabar.extraction.store.formulas import defuse, restore
+from cinnabar.extraction.store.spreadsheet import defuse, restore
 
 HIDDEN = ["", " ", "\0", "\x01", "\t", "\r", "\n", "\v", "\x85", "\xa0", "\u3000", "\u200b", "\u202e", "\ufeff", "\xad"]
 STARTS = "=+-@\uff1d\uff0b\uff0d\uff20\ufe66"

@@ -14,9 +14,7 @@ from tests.support.effort import examples
 from tests.support.small_automata import ANYTHING, CLASSES, OTHERS, WORDS, automata, simulate, tables
 
 from cinnabar.schemas.automata.automaton import MAX_STATES, Automaton, empty, from_dfa
-from cinnabar.schemas.automata.boolean import difference, intersect, union
-from cinnabar.schemas.automata.concatenation import concat
-from cinnabar.schemas.automata.literals import literal, literals
+from cinnabar.schemas.automata.operations import concat, difference, intersect, literal, literals, union
 from cinnabar.schemas.errors import CinnabarError, TooLarge
 from cinnabar.schemas.regex.patterns import fullmatch
 
@@ -156,7 +154,7 @@ def test_an_automaton_may_reach_its_cap_but_not_exceed_it(monkeypatch: pytest.Mo
     long, longer, loop = literal(b"x" * 398), literal(b"x" * 399), fullmatch("(?:yz)*")
     # Three sets of states; minimisation unites two of them.
     many, few = fullmatch("x*"), literals([b"x", b"xx"])
-    within = {"MAX_STATES": ("automaton", "determinise"), "MAX_RAW_STATES": ("literals", "boolean")}
+    within = {"MAX_STATES": ("automaton", "operations"), "MAX_RAW_STATES": ("operations",)}
     for name, cap, make, found in (
         ("MAX_STATES", 4, lambda: from_dfa(*_table(chains[3])), None),
         # The first byte names its part, so no sets of states are built on the way.

@@ -7,8 +7,7 @@ from tests.support.effort import examples
 from tests.support.small_automata import ANYTHING, OTHERS, WORDS, automata, language
 
 from cinnabar.schemas.automata.automaton import Automaton, empty
-from cinnabar.schemas.automata.boolean import difference, intersect, union
-from cinnabar.schemas.automata.literals import literal
+from cinnabar.schemas.automata.operations import difference, intersect, literal, union
 
 
 @examples(40)

@@ -13,8 +13,7 @@ from tests.support.effort import examples
 from tests.support.small_automata import WORDS, automata, finite
 
 from cinnabar.schemas.automata.automaton import Automaton, empty, from_dfa
-from cinnabar.schemas.automata.concatenation import concat
-from cinnabar.schemas.automata.literals import literal, literals
+from cinnabar.schemas.automata.operations import concat, literal, literals
 from cinnabar.schemas.errors import TooLarge
 from cinnabar.schemas.regex.patterns import fullmatch
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from tests.support.effort import examples
 from tests.support.small_automata import finite, language
 
-from cinnabar.schemas.automata.literals import literal, literals
+from cinnabar.schemas.automata.operations import literal, literals
 
 
 @examples(40)

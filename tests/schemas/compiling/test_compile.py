@@ -20,7 +20,7 @@ from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import NotAccepted, NoValue, SchemaError
 from cinnabar.schemas.form.form import ArrayNode, ObjectNode, Slot, walk
 from cinnabar.schemas.reading.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
-from cinnabar.schemas.regex import budget, machine
+from cinnabar.schemas.regex import machine, patterns
 
 
 def field(schema: dict[str, Any]) -> Slot:
@@ -418,7 +418,7 @@ def test_a_pattern_that_passes_too_many_states_without_reading_is_refused(
 
 
 def test_patterns_are_refused_where_all_together_take_too_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budget, "MAX_SPENT", 5_000)
+    monkeypatch.setattr(patterns, "MAX_SPENT", 5_000)
     of = [f"^(?:a|b)*a(?:a|b){{{n}}}$" for n in (5, 6, 7, 8)]
     compiled = compile_schema({"properties": {str(n): {"pattern": one} for n, one in enumerate(of)}})
     with pytest.raises(UnsupportedSchema, match="the 3 patterns") as refused:
@@ -434,7 +434,7 @@ def test_patterns_are_refused_where_all_together_take_too_much_work(monkeypatch:
 def test_names_of_open_properties_that_take_too_much_work_are_not_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(budget, "MAX_SPENT", 5_000)
+    monkeypatch.setattr(patterns, "MAX_SPENT", 5_000)
     of = {f"^(?:c|d)*c(?:c|d){{{n}}}$": {"type": "integer"} for n in range(6, 12)}
     compiled = compile_schema({"type": "object", "patternProperties": of})
     assert compiled.minimal() == "{}" and 1 <= len(compiled.form.arrays) < 6

@@ -10,7 +10,7 @@ import pytest
 
 from cinnabar.apps.cli.main import run
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.compiling.fields_in_words import WAITS, fields_in_words
+from cinnabar.schemas.compiling.describe import WAITS, fields_in_words
 
 SCHEMA: dict[str, Any] = {
     "title": "parcel",

@@ -19,10 +19,9 @@ from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.canonical import json_text, parse, scalar_text
 from cinnabar.schemas.automata.strings import canonical_string
 from cinnabar.schemas.errors import NotAccepted, TooLarge, UnsupportedSchema
-from cinnabar.schemas.form.fitting import accept, fit
+from cinnabar.schemas.form.fitting import RecordLeaf, accept, fit, walk_record
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import left_to_judge, one_line, record_language
-from cinnabar.schemas.form.record_walk import RecordLeaf, walk_record
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.pointers import escape
 

@@ -12,9 +12,8 @@ from tests.support.schema_strategies import hard_schemas, hard_values, near, sch
 from cinnabar.schemas import UnsupportedSchema, compile_schema
 from cinnabar.schemas.automata.canonical import scalar_text
 from cinnabar.schemas.errors import NotAccepted
-from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.form.fitting import RecordLeaf, RecordRow, fit, walk_record
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.form.record_walk import RecordLeaf, RecordRow, walk_record
 
 TEXT = {"type": "string"}
 LINES = {

@@ -14,7 +14,7 @@ from tests.support.effort import examples
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging import Judge, judge_of
-from cinnabar.schemas.judging.building import MAX_BESIDE
+from cinnabar.schemas.judging.judge import MAX_BESIDE
 
 NAMES = st.sampled_from(["a", "b", "ab", "c"])
 SCALARS = st.one_of(

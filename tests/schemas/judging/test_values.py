@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.judging import judge_of
-from cinnabar.schemas.judging.values import frozen, is_whole, split
+from cinnabar.schemas.judging.checks import frozen, is_whole, split
 
 numbers = st.one_of(
     st.integers(-(10**6), 10**6),

@@ -15,15 +15,12 @@ from cinnabar.schemas.errors import NoValue
 from cinnabar.schemas.form.instances import BUDGET
 from cinnabar.schemas.form.layout import lay_out
 from cinnabar.schemas.formats.formats import FORMATS
-from cinnabar.schemas.judging.building import MAKERS, MAX_BESIDE
+from cinnabar.schemas.judging.judge import MAKERS, MAX_BESIDE
 from cinnabar.schemas.judging.resources import Documents
 from cinnabar.schemas.reading.algebra import MAX_BRANCHES
 from cinnabar.schemas.reading.containers import MAX_MIN_ITEMS
 from cinnabar.schemas.reading.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
-from cinnabar.schemas.reading.named_types import ANY_TYPE
-from cinnabar.schemas.reading.normalise import LEVELS, UNROLLED, normalise
-from cinnabar.schemas.reading.reading_state import MAX_DEMANDED, MAX_SHAPES
-from cinnabar.schemas.reading.schema_object import ABOUT
+from cinnabar.schemas.reading.schema_object import ABOUT, ANY_TYPE, MAX_DEMANDED, MAX_SHAPES
 from cinnabar.schemas.reading.shape import (
     Anything,
     Array,
@@ -35,7 +32,7 @@ from cinnabar.schemas.reading.shape import (
     String,
     branches,
 )
-from cinnabar.schemas.reading.shape_reader import ShapeReader
+from cinnabar.schemas.reading.shape_reader import LEVELS, UNROLLED, ShapeReader, normalise
 from cinnabar.schemas.regex.ecma import MAX_DEPTH
 
 

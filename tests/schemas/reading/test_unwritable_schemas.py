@@ -11,7 +11,7 @@ from cinnabar.schemas import UnsupportedSchema, compile_schema
 from cinnabar.schemas.errors import NoValue
 from cinnabar.schemas.reading.containers import MAX_MIN_ITEMS
 from cinnabar.schemas.reading.language import MAX_UNROLLED_LENGTH
-from cinnabar.schemas.reading.normalise import normalise
+from cinnabar.schemas.reading.shape_reader import normalise
 
 NOTHING: list[tuple[Any, str, str]] = [
     (False, "", "false"),

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.effort import examples
 
-from cinnabar.schemas.automata.literals import literal
+from cinnabar.schemas.automata.operations import literal
 from cinnabar.schemas.automata.strings import content_of
 from cinnabar.schemas.errors import RegexError, SchemaError, TooLarge
 from cinnabar.schemas.regex.patterns import fullmatch, pattern_matches, written

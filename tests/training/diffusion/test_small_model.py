@@ -11,8 +11,7 @@ import torch
 from training.diffusion.recipe import make_small_model, train_small_model
 
 from cinnabar.engine.models.language.language_model import fresh_language_model, load_language_model
-from cinnabar.engine.training.diffusion.low_rank import add_low_rank, merge_low_rank
-from cinnabar.engine.training.diffusion.trainer import DiffusionTraining
+from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, add_low_rank, merge_low_rank
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy.typing as npt
 
-from cinnabar.engine.canvas import Canvas
-from cinnabar.engine.model import Row
+from cinnabar.engine.model import Canvas, Row
 from cinnabar.engine.models.reader.inputs.questions import kind_of
-from cinnabar.engine.models.reader.inputs.tensors import STATES, VALUE_PIECES
-from cinnabar.engine.models.reader.inputs.windows import Window
+from cinnabar.engine.models.reader.inputs.tensors import STATES, VALUE_PIECES, Window
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 
 #: The most slots that look at a window together. Training has about as many; more would dilute their attention.

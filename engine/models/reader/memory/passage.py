@@ -1,20 +1,22 @@
-"""The model's memory of a passage that it has read."""
+"""The model's memory of a passage that it has read.
+
+The states of a long list's windows, each encoded when it is first looked at: its rows are read by cell.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from torch import Tensor
 
-from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
-from cinnabar.engine.models.reader.inputs.windows import Window
-from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
-from cinnabar.engine.models.reader.memory.late_states import LateStates
-from cinnabar.engine.models.reader.network.states import WindowStates
+from cinnabar.engine.models.reader.inputs.tensors import Window
+from cinnabar.engine.models.reader.inputs.wordpieces import Columns, Pieces
+from cinnabar.engine.models.reader.network.encoder import WindowStates
 from cinnabar.engine.models.reader.priors.priors import Priors
 from cinnabar.engine.request import Passage
 from cinnabar.engine.tables.table import Table
@@ -60,6 +62,25 @@ class BoundRow:
     is_closed: bool
     chance: float
     matches: Mapping[int, float] = field(default_factory=dict)
+
+
+class LateStates:
+    """The states of W windows, [W, T, H], of which some may not be encoded yet.
+
+    encode: returns the states of windows, [n, T, H], by their numbers.
+    """
+
+    def __init__(self, shape: tuple[int, int, int], encode: Callable[[Sequence[int]], Tensor]) -> None:
+        self.shape = shape
+        self._encode = encode
+        self._known: dict[int, Tensor] = {}
+
+    def __getitem__(self, windows: Sequence[int]) -> Tensor:
+        """Returns the states of these windows: [n, T, H]."""
+        missing = sorted({*windows} - self._known.keys())
+        if missing:
+            self._known |= zip(missing, self._encode(missing), strict=True)
+        return torch.stack([self._known[window] for window in windows])
 
 
 # Compared by identity, as the tensors that it holds.

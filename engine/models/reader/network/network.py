@@ -6,6 +6,8 @@ other slots of its record. The heads compute from its state whether the value is
 given the start, its option, and the beginnings of an array's rows. The heads point at spans, so that a value comes with
 its evidence (after pointer networks, Vinyals et al. 2015, arXiv 1506.03134; for masked denoising of whole answers see
 Sahoo et al. 2024, arXiv 2406.07524).
+
+The regions of a window's pieces, relative to the row in which a slot lies.
 """
 
 from __future__ import annotations
@@ -20,13 +22,17 @@ from torch import Tensor, nn
 from cinnabar.engine.models.int8_matmul import together
 from cinnabar.engine.models.reader.inputs.letter_ngrams import BUCKETS
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, ROWS, STATES, Board, Phrases, Questions, Sheet
-from cinnabar.engine.models.reader.network.encoder import FLOOR, Encoder, Layer
-from cinnabar.engine.models.reader.network.lexical_signals import ABOVE, BESIDE, signals
-from cinnabar.engine.models.reader.network.phrase_vectors import VALUES
-from cinnabar.engine.models.reader.network.regions import DISTANCES, REGIONS, distance_buckets, regions
-from cinnabar.engine.models.reader.network.states import DecoderOutput, QuestionStates, WindowStates
+from cinnabar.engine.models.reader.network.encoder import (
+    FLOOR,
+    DecoderOutput,
+    Encoder,
+    Layer,
+    QuestionStates,
+    WindowStates,
+)
+from cinnabar.engine.models.reader.network.lexical_signals import ABOVE, BESIDE, VALUES, signals
 from cinnabar.engine.models.reader.network.support import SIGNS, STATED, Statements
-from cinnabar.engine.models.value_kinds import TAGS
+from cinnabar.engine.models.weights import TAGS
 
 #: The answers of the head for booleans, in its order, as canonical JSON.
 BOOLEANS = ("true", "false")
@@ -322,3 +328,31 @@ class Network(nn.Module):
         scores = (scores + self.default_bias(named)[..., 0]).float()
         scores = F.pad(torch.where(is_named, scores, FLOOR), (1, 0))
         return scores.log_softmax(-1)
+
+
+#: The number of regions relative to a row's anchor; region 0 is for slots outside of rows.
+REGIONS = 7
+#: The number of buckets of the distance from a row's anchor.
+DISTANCES = 18
+
+
+def regions(sheet: Sheet, board: Board) -> Tensor:
+    """Returns the region of each piece, relative to each slot's row: [N, S, T] int64 in [0, REGIONS)."""
+    place = torch.arange(sheet.ids.shape[1], device=sheet.ids.device)[None, None, :]
+    anchor, until = board.anchor[..., None], board.until[..., None]
+    line = sheet.line[:, None, :]
+    own_line = line == sheet.line.gather(1, board.anchor.clamp(min=0))[..., None]
+    region = torch.where(own_line, 2, 1)
+    region = torch.where(place >= anchor, torch.where(own_line, 3, 4), region)
+    region = torch.where(place >= until, torch.where(own_line, 5, 6), region)
+    return torch.where(anchor >= 0, region, 0)
+
+
+def distance_buckets(distance: Tensor) -> Tensor:
+    """Returns the bucket, in [0, DISTANCES), of each distance from an anchor, int64.
+
+    Buckets are exact up to 3 pieces after the anchor, then powers of two; before it likewise.
+    """
+    size = distance.abs().clamp(min=1).float().log2().floor().long().clamp(max=7)
+    after = torch.where(distance <= 3, distance.clamp(min=0), 2 + size)
+    return torch.where(distance >= 0, after, 10 + size).clamp(0, DISTANCES - 1)

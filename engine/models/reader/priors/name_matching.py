@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.questions import Question, words_of
-from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.models.reader.network.phrase_vectors import phrase_likeness, vectors_of
+from cinnabar.engine.models.reader.inputs.wordpieces import Columns, WordPieces
+from cinnabar.engine.models.reader.network.lexical_signals import phrase_likeness, vectors_of
 from cinnabar.engine.models.reader.priors.config import NameMatchingConfig
 from cinnabar.schemas.pointers import unescape
 
@@ -98,7 +97,7 @@ def short_cells(text: str, columns: Columns) -> list[Short]:
 class WordVectors:
     """The vectors by which words are compared, as arrays: the priors are the same on every device.
 
-    vectors: [V, H], those of the vocabulary; ngrams: those of letter n-grams (network/phrase_vectors.py).
+    vectors: [V, H], those of the vocabulary; ngrams: those of letter n-grams (network/lexical_signals.py).
     """
 
     vectors: Floats

@@ -20,7 +20,7 @@ from cinnabar.engine.models.reader.inputs.sentence_passages import Stretch, pass
 from cinnabar.engine.models.reader.inputs.wordpieces import UNKNOWN_ID
 from cinnabar.engine.models.reader.memory.passage import Compared, ListedOption, Memory
 from cinnabar.engine.models.reader.priors.config import DescribedOptionsConfig
-from cinnabar.engine.models.reader.scoring.scores import Answers
+from cinnabar.engine.models.reader.scoring.spans import Answers
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder, Vectors
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing_arrays
 

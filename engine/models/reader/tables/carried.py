@@ -1,25 +1,38 @@
-"""Values that stand once for many rows: in a merged cell, or above the table."""
+"""Values that stand once for many rows: in a merged cell, or above the table.
+
+A language model reads a few rows of a table, each as a card: a field's column is where it finds the value.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cinnabar.engine.canvas import Canvas, SlotInstance
+from cinnabar.engine.model import Canvas, Model, SlotInstance
 from cinnabar.engine.models.reader.inputs.views import RowExtent
-from cinnabar.engine.models.reader.memory.form_request import FormRequest
+from cinnabar.engine.models.reader.memory.form import FormRequest
 from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.answering import answer
-from cinnabar.engine.models.reader.scoring.scores import Answers
-from cinnabar.engine.models.reader.tables.columns import READ, ListFields, is_filled, is_merged, spread
-from cinnabar.engine.models.reader.tables.read_rows import ask, form_of_row
-from cinnabar.engine.request import Passage
+from cinnabar.engine.models.reader.scoring.spans import Answers
+from cinnabar.engine.models.reader.tables.columns import (
+    READ,
+    Floats,
+    ListFields,
+    cards_of,
+    column_at,
+    is_filled,
+    is_merged,
+    spread,
+)
+from cinnabar.engine.request import Passage, text_passage
 from cinnabar.engine.tables.heads import Span
 from cinnabar.engine.tables.table import Table
-from cinnabar.schemas.form.form import Slot
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.form.form import Form, ObjectNode, Property, Slot
 
 #: The characters above a table that are looked at.
 _ABOVE = 1500
@@ -101,3 +114,75 @@ def _part(passage: Passage, start: int, end: int) -> Passage:
     begins, ends = passage.word_start[first:last] - start, np.minimum(passage.word_end[first:last], end) - start
     digest = f"{passage.digest} {start} {end}"
     return Passage(digest, passage.text[start:end], 0, begins, ends, passage.word_box[first:last], passage.locale)
+
+
+#: The rows of a table that are read.
+ROWS = 3
+#: The most layouts of tables in a document of which rows are read.
+LAYOUTS = 6
+#: What keeps columns of which the model holds hardly any from all of the share.
+_SURELY = 0.1
+
+
+def read_rows(asked: ListFields, beside: Callable[[], Model | None], table: Table, memory: Memory) -> Floats:
+    """Returns the mean share of each field's value that a language model reads in each column, and in none: [F, C + 1].
+
+    The model, which `beside` loads, reads a few rows, once for tables with the same heads; a choice has no share. With
+    all signs together 1.5B bound 283 of 312 columns of tuning layouts, 272 with all rows in one prompt, as items of a
+    list, and 237 of them as lines of the document.
+    """
+    shares = np.zeros((len(asked.slots), len(table.heads) + 1))
+    heads = [table.head(column, memory.passage.text) for column in range(len(table.heads))]
+    key: tuple[str | int, ...] = (asked.form.fingerprint, asked.array, *heads)
+    known = memory.columns_read
+    all_chosen = all(slot.options for slot in asked.slots)
+    if all_chosen or key in known or len(known) == LAYOUTS or (model := beside()) is None:
+        return known.get(key, shares)
+    cards = [cards_of(table, [row], memory.passage.text) for row in spread(table.rows, ROWS)]
+    said = ask(model, form_of_row(asked.form, asked.slots), [text for text, _ in cards])
+    for (_, (row,)), answers in zip(cards, said, strict=False):
+        for slot, one in answers.items():
+            shares[slot, -1] += one.none / len(cards)
+            for spans, share in one.values:
+                columns = {column_at(row, start) for start, _ in spans}
+                if len(columns) == 1 and (column := columns.pop()) >= 0:
+                    shares[slot, column] += share / len(cards)
+    # Shares are products over a value's tokens: how they lie to each other tells more than how high they are.
+    shares[:, :-1] /= shares[:, :-1].sum(1, keepdims=True) + _SURELY
+    return known.setdefault(key, shares)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSaid:
+    """What a language model says of a field: the share of no value, and values by their spans, with their shares."""
+
+    none: float
+    values: list[tuple[tuple[Span, ...], float]]
+
+
+def ask(model: Model, form: Form, texts: Sequence[str]) -> list[dict[int, FieldSaid]]:
+    """Returns what a language model reads in each text, by field, but for choices; empty if no text has room."""
+    passages = model.encode([text_passage(text) for text in texts])
+    free = [slot for slot in form.slots if not slot.options]
+    canvas = Canvas.open([SlotInstance(text, slot, -1) for text in range(len(texts)) for slot in free])
+    try:
+        scores = model.score([form] * len(texts), passages, [[]] * len(texts), canvas)
+    except UsageError:
+        # The schema leaves no room for a document.
+        return []
+    said: list[dict[int, FieldSaid]] = [{} for _ in texts]
+    for k, (one, candidates) in enumerate(zip(canvas.instances, scores.candidates, strict=True)):
+        both = zip(candidates, scores.candidate_logits[k].tolist(), strict=False)
+        values = [(candidate.spans, math.exp(log)) for candidate, log in both]
+        said[one.request][one.slot.index] = FieldSaid(math.exp(float(scores.absent_logit[k])), values)
+    return said
+
+
+def form_of_row(form: Form, slots: Sequence[Slot]) -> Form:
+    """Returns the form of a record that is one item of a list: its fields, those of a list around it too."""
+    outer, _, _ = slots[0].path.partition("/*/")
+    paths = (slot.path.removeprefix(f"{outer}/*").replace("/*", "") for slot in slots)
+    own = tuple(replace(slot, index=at, path=path) for at, (slot, path) in enumerate(zip(slots, paths, strict=True)))
+    root = ObjectNode(0, "", tuple(Property(slot.path.strip("/"), slot, True) for slot in own))
+    title = f"row of {outer.rpartition('/')[2]}"
+    return replace(form, root=root, slots=own, arrays=(), objects=(root,), choices=(), title=title, instance="")

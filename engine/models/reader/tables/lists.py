@@ -11,17 +11,16 @@ from statistics import median
 import numpy as np
 
 from cinnabar.engine.model import Candidate
-from cinnabar.engine.models.reader.inputs.code_choices import MixedSlot
-from cinnabar.engine.models.reader.inputs.windows import LONGEST
+from cinnabar.engine.models.reader.inputs.mentions import MixedSlot
+from cinnabar.engine.models.reader.inputs.tensors import LONGEST
 from cinnabar.engine.models.reader.memory.passage import BoundRow, Memory
 from cinnabar.engine.models.reader.priors.config import TableConfig
-from cinnabar.engine.models.reader.scoring.scores import Answers
-from cinnabar.engine.models.reader.scoring.single_item import is_list_of_objects
+from cinnabar.engine.models.reader.scoring.rows import is_list_of_objects
+from cinnabar.engine.models.reader.scoring.spans import Answers
 from cinnabar.engine.models.reader.tables.binding import ColumnBinding, bind
-from cinnabar.engine.models.reader.tables.carried import filled_down, values_above
+from cinnabar.engine.models.reader.tables.carried import filled_down, read_rows, values_above
 from cinnabar.engine.models.reader.tables.columns import ListFields, codes_in, is_filled, signs_of
 from cinnabar.engine.models.reader.tables.joined import join_tables
-from cinnabar.engine.models.reader.tables.read_rows import read_rows
 from cinnabar.engine.models.reader.tables.sums import sum_rows
 from cinnabar.engine.tables.headings import with_headings
 from cinnabar.engine.tables.heads import Span, words_of

@@ -17,7 +17,7 @@ from cinnabar.engine.models.language.checkpoint import load_decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, PassText
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.inspection import inspect_checkpoint
-from cinnabar.engine.precision import Precision
+from cinnabar.engine.settings import Precision
 from cinnabar.schemas.errors import ModelError
 
 

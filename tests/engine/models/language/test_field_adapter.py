@@ -13,7 +13,7 @@ from tests.support.tiny_checkpoint import TRAITS, write_checkpoint
 
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint
 from cinnabar.engine.models.language.language_model import load_language_model
-from cinnabar.engine.precision import Precision
+from cinnabar.engine.settings import Precision
 
 CAUSAL = replace(TRAITS, visibility="causal", noise="none", block=1, shift=True)
 

@@ -13,9 +13,9 @@ from tests.support import hub_server
 from tests.support.hub_server import COMMIT, Hub
 from tests.support.tiny_checkpoint import write_checkpoint
 
-from cinnabar.engine.models.language import hub as fetching
-from cinnabar.engine.models.language.hub import fetch_checkpoint
+from cinnabar.engine.models.language import released as fetching
 from cinnabar.engine.models.language.inspection import inspect_checkpoint
+from cinnabar.engine.models.language.released import fetch_checkpoint
 from cinnabar.schemas.errors import ModelError, RunError, UsageError
 
 OTHERS = {

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.tiny_checkpoint import add_special, write_texts
 
-from cinnabar.engine.models.language.middle_marks import TRIPLES, middle_marks
-from cinnabar.engine.models.language.tokenizer import Tokenizer, TokenizerFile
+from cinnabar.engine.models.language.tokenizer import TRIPLES, Tokenizer, TokenizerFile, middle_marks
 
 
 def tokenizer(folder: Path, *texts: str) -> Tokenizer:

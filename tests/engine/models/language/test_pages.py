@@ -7,8 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinnabar.engine.models.language.cache import PagedCache, page_bytes, page_size
-from cinnabar.engine.models.language.pages import PagePool, page_keys
+from cinnabar.engine.models.language.cache import PagedCache, PagePool, page_bytes, page_keys, page_size
 from cinnabar.engine.models.language.traits import Traits
 
 TRAITS = Traits("sdar", 40, 16, 2, 2, 1, 8, 24, 1e-6, 128, "block_causal", 4, 39)

@@ -11,8 +11,7 @@ from tests.support.tiny_models import CACHED, decoder
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from cinnabar.engine.models.language.cache import PagedCache
-from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.experts import FeedForward
+from cinnabar.engine.models.language.decoder import Decoder, FeedForward
 from cinnabar.engine.models.language.passes import (
     Passes,
     Piece,

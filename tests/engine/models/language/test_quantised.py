@@ -13,7 +13,7 @@ from tests.support.family_traits import FAMILY_TRAITS, LLADA2
 from tests.support.tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
 
 from cinnabar.engine.models.language.checkpoint import load_decoder, read_contents, save_decoder, weight_bytes
-from cinnabar.engine.models.language.experts import ExpertMatrices
+from cinnabar.engine.models.language.decoder import ExpertMatrices
 from cinnabar.engine.models.language.inspection import inspect_checkpoint
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.models.language.quantised import (
@@ -24,7 +24,7 @@ from cinnabar.engine.models.language.quantised import (
     group_of,
     quantise,
 )
-from cinnabar.engine.precision import Precision, reading_precision
+from cinnabar.engine.settings import Precision, reading_precision
 
 CPU = torch.device("cpu")
 ALL = FAMILY_TRAITS | {"sdar": TRAITS}

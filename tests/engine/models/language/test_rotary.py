@@ -13,8 +13,8 @@ import torch
 from tests.support.tiny_checkpoint import TRAITS, write_checkpoint
 
 from cinnabar.engine.models.language.checkpoint import load_decoder
+from cinnabar.engine.models.language.decoder import Rotary
 from cinnabar.engine.models.language.families import read_family
-from cinnabar.engine.models.language.rotary import Rotary
 from cinnabar.engine.models.language.traits import Traits
 
 #: Positions up to the last of 128K, most of them no numbers of bfloat16 or float16.

@@ -11,8 +11,7 @@ from tests.support.tiny_network import form_of, passage_of, tiny_model, tiny_net
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.inputs.questions import Question, question_tensors
-from cinnabar.engine.models.reader.inputs.tensors import Board
-from cinnabar.engine.models.reader.inputs.windows import Window, cut, padded_length, phrases, sheet
+from cinnabar.engine.models.reader.inputs.tensors import Board, Window, cut, padded_length, phrases, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.request import Request

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from tests.support.tiny_network import form_of, passage_of
 
-from cinnabar.engine.models.reader.confidence_features import Signs, log_odds
-from cinnabar.engine.models.reader.list_signs import chance_of, list_signs
+from cinnabar.engine.models.reader.confidence_features import Signs, chance_of, list_signs, log_odds
 from cinnabar.engine.request import Filled, Leaf, RefusedRow
 
 ITEM = {"type": "object", "properties": {"name": {"type": "string"}, "price": {"type": "number"}}}

@@ -11,14 +11,13 @@ import pytest
 import torch
 from tests.support.tiny_network import BILL, bill, form_of, passage_of, tiny_model
 
-from cinnabar.engine.canvas import Canvas, SlotInstance
-from cinnabar.engine.effort import effort_of
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.model import Row
-from cinnabar.engine.models.reader.inputs.windows import padded_length
+from cinnabar.engine.model import Canvas, Row, SlotInstance
+from cinnabar.engine.models.reader.inputs.tensors import padded_length
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
 from cinnabar.engine.request import Filled, Request, Result
+from cinnabar.engine.settings import effort_of
 from cinnabar.schemas import compile_schema
 
 NESTED: dict[str, Any] = {

@@ -12,9 +12,8 @@ from tests.engine.models.reader.priors.test_tables import TABLE, list_of
 from tests.support.prior_pages import given
 from tests.support.tiny_network import form_of, passage_of, tiny_network, wordpieces
 
-from cinnabar.engine.canvas import Canvas, SlotInstance
-from cinnabar.engine.model import Row, Scores
-from cinnabar.engine.models.reader.inputs.windows import Window
+from cinnabar.engine.model import Canvas, Row, Scores, SlotInstance
+from cinnabar.engine.models.reader.inputs.tensors import Window
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.priors.config import RULES, PriorConfig
 from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores

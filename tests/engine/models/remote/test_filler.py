@@ -17,13 +17,11 @@ from tests.support import mercury_server as mercury
 from tests.support.effort import some
 from tests.support.remote_forms import NOTE, form_of, request
 
-from cinnabar.apps.cli.extract_report import spent
+from cinnabar.apps.cli.extract import spent
 from cinnabar.engine.models.remote.exchange import Transient, retry_after, scrub, wait_of
 from cinnabar.engine.models.remote.filler import OUTAGE, RemoteFiller
 from cinnabar.engine.models.remote.journal import Journal
-from cinnabar.engine.models.remote.ledger import Budget, Ledger
-from cinnabar.engine.models.remote.pace import Pace
-from cinnabar.engine.models.remote.prices import Prices, Tokens
+from cinnabar.engine.models.remote.ledger import Budget, Ledger, Pace, Prices, Tokens
 from cinnabar.engine.models.remote.serving import RemoteSettings, Served, find_served
 from cinnabar.engine.request import Failed, Filled, Request, Result
 from cinnabar.schemas.errors import EngineFailure, RunError, UsageError
@@ -360,7 +358,7 @@ def test_paid_answers_are_not_asked_again_after_a_crash(tmp_path: Path) -> None:
 
 
 def test_limits_on_concurrent_requests_and_on_requests_a_minute_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.engine.models.remote.pace.WINDOW", 0.5)
+    monkeypatch.setattr("cinnabar.engine.models.remote.ledger.WINDOW", 0.5)
     with mercury.running(mercury.Server(pause=0.01)) as server:
         begin = time.monotonic()
         filler(server, concurrency=3, requests_per_minute=5).fill(requests(15))

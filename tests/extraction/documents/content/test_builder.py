@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.extraction.documents.content import builder as building
-from cinnabar.extraction.documents.content import inner_files as contents
+from cinnabar.extraction.documents.content import formats as contents
 from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean, word_bounds
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.marked_text import part_text

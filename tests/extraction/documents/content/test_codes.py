@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from cinnabar.apps.cli.main import run
-from cinnabar.extraction.documents.content.codes import problem_message
+from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.plan.outcomes import UNREADABLE
-from cinnabar.extraction.run.skipping import split_inputs
+from cinnabar.extraction.run.splitting import split_inputs
 from cinnabar.schemas.errors import DocumentError
 
 

@@ -10,7 +10,7 @@ import pytest
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.readings import numbers_of
 from cinnabar.engine.readings.scan import scan
-from cinnabar.extraction.documents.content.raised import raised_text
+from cinnabar.extraction.documents.content.marked_text import raised_text
 
 _MONEY = ("$", "€", "£", "EUR ", "CHF ", "US$", "$ ")
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.tiny_network import tiny_model, wordpieces
 
-from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.token_bound import check_length
+from cinnabar.extraction.documents.content.document import Document, check_length
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.reading import planning
 from cinnabar.extraction.reading.planning import chunks_for, tokens_of

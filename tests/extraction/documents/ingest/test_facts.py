@@ -19,13 +19,12 @@ from hypothesis import strategies as st
 from reportlab.pdfgen import canvas
 from tests.support.effort import examples
 
-from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.document import Document, moment
 from cinnabar.extraction.documents.content.inputs import Sent
-from cinnabar.extraction.documents.content.moments import moment
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool, file_facts
 from cinnabar.extraction.documents.mail.facts import addresses
-from cinnabar.extraction.documents.pdf.facts import pdf_moment
+from cinnabar.extraction.documents.pdf.reader import pdf_moment
 
 GERMAN = "Sehr geehrte Damen und Herren, bitte überweisen Sie den Betrag bis zum Ende des Monats."
 

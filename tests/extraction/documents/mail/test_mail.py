@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from reportlab.pdfgen import canvas
 from tests.support.effort import examples
 
-from cinnabar.extraction.documents.content.codes import FLAGS
 from cinnabar.extraction.documents.content.document import Document, Part
+from cinnabar.extraction.documents.content.parse_context import FLAGS
 from cinnabar.extraction.documents.ingest import ParserSettings, parse
 from cinnabar.extraction.documents.mail.mime import decode_header
 from cinnabar.extraction.plan.outcomes import UNREADABLE

@@ -9,9 +9,9 @@ import pytest
 
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.documents.mail.flowed import joined_lines
-from cinnabar.extraction.documents.mail.parameters import parameters
-from cinnabar.extraction.documents.mail.secured import signed_content
+from cinnabar.extraction.documents.mail.expansion import signed_content
+from cinnabar.extraction.documents.mail.mime import parameters
+from cinnabar.extraction.documents.mail.quoting import joined_lines
 from cinnabar.schemas.errors import DocumentError
 
 HEAD = b"From: a@example.org\nSubject: Hello\n"

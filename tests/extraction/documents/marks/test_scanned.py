@@ -10,7 +10,7 @@ pytest.importorskip("cv2")
 
 from tests.support.drawn_boxes import SCALE, Page, box, page
 
-from cinnabar.extraction.documents.marks.boxes import BLANK, DOUBTFUL, EMPTY, TICKED, WRITTEN
+from cinnabar.extraction.documents.marks.boxes_and_lines import BLANK, DOUBTFUL, EMPTY, TICKED, WRITTEN
 from cinnabar.extraction.documents.marks.scanned import scanned_marks
 
 NONE = np.empty((0, 4))

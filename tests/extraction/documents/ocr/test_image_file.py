@@ -15,7 +15,7 @@ from PIL import Image
 
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import ParserSettings, parse
-from cinnabar.extraction.documents.ocr import image_file
+from cinnabar.extraction.documents.ocr import pictures
 from cinnabar.extraction.documents.ocr.pictures import MAX_DECODED, decode_picture
 from cinnabar.schemas.errors import DocumentError
 
@@ -116,10 +116,10 @@ def test_a_thousand_frames_take_seconds_and_more_are_cut_off(monkeypatch: pytest
     found = parse(data, "a.tif")
     assert len(found.parts) == len(found.pictures) == 1000 and found.flags == ()
     assert time.process_time() - begun < 10
-    monkeypatch.setattr(image_file, "MAX_FRAMES", 10)
+    monkeypatch.setattr(pictures, "MAX_FRAMES", 10)
     found = parse(data, "a.tif")
     assert len(found.pictures) == 10 and found.flags == ("truncated",)
-    monkeypatch.setattr(image_file, "_MAX_SECONDS", 0.0)
+    monkeypatch.setattr(pictures, "_MAX_SECONDS", 0.0)
     assert len(parse(data, "a.tif").pictures) == 1
 
 
@@ -258,7 +258,7 @@ def test_large_images_are_decoded_smaller() -> None:
 
 
 def test_heic_is_read_where_its_decoder_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(image_file, "find_spec", lambda _: None)
+    monkeypatch.setattr(pictures, "find_spec", lambda _: None)
     with pytest.raises(DocumentError) as error:
         parse(HEIC, "a.heic")
     assert error.value.code == "unsupported" and "cinnabar-extract[heic]" in error.value.detail

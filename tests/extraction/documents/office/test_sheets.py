@@ -18,7 +18,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.office import excel, sheet_text
-from cinnabar.extraction.documents.office.number_formats import read_format
+from cinnabar.extraction.documents.office.sheet_text import read_format
 from cinnabar.schemas.errors import DocumentError
 
 

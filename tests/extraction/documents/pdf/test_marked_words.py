@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinnabar.extraction.documents.marks.boxes import EMPTY, TICKED, WRITTEN, Mark
+from cinnabar.extraction.documents.marks.boxes_and_lines import EMPTY, TICKED, WRITTEN, Mark
+from cinnabar.extraction.documents.pdf.drawn_marks import with_marks
 from cinnabar.extraction.documents.pdf.glyphs import PageWords
 from cinnabar.extraction.documents.pdf.layout import linearise
-from cinnabar.extraction.documents.pdf.marked_words import with_marks
 
 TEXT = ["Smoker?", "Yes", "No", "Date"]
 BOX = [[50, 100, 100, 110], [150, 100, 170, 110], [220, 100, 235, 110], [50, 120, 80, 130]]

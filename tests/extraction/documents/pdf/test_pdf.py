@@ -11,8 +11,8 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 from tests.support.drawn_pages import Draw, drawn
 
-from cinnabar.extraction.documents.content.codes import FLAGS
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.parse_context import FLAGS
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.plan.outcomes import UNREADABLE

@@ -21,7 +21,7 @@ from reportlab.pdfgen import canvas
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.documents.pdf.xfa import leaves
+from cinnabar.extraction.documents.pdf.annotations import leaves
 from cinnabar.schemas.errors import DocumentError
 
 

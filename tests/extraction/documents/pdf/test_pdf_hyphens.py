@@ -5,7 +5,7 @@ import pytest
 from tests.support.drawn_pages import glyph_pdf
 
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.documents.pdf.hyphens import join_words
+from cinnabar.extraction.documents.pdf.joined_letters import join_words
 
 SOFT = "\u00ad"
 

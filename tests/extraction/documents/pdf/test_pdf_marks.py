@@ -164,7 +164,7 @@ def test_a_form_drawn_within_forms_has_its_boxes_where_they_show() -> None:
 
 def test_the_page_of_a_picture_has_the_same_marks() -> None:
     pytest.importorskip("cv2")
-    from cinnabar.extraction.documents.ocr.page_marks import marked_page
+    from cinnabar.extraction.documents.ocr.text_lines import marked_page
 
     image = Image.new("L", (800, 800), 255)
     ImageDraw.Draw(image).rectangle([100, 100, 130, 130], outline=0, width=3)

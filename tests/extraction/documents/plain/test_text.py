@@ -5,10 +5,9 @@ import codecs
 import pytest
 
 from cinnabar.extraction.documents.ingest import SUFFIXES, parse
-from cinnabar.extraction.documents.plain.charsets import known_charset
+from cinnabar.extraction.documents.plain.charsets import _MAX_PAGES, known_charset
 from cinnabar.extraction.documents.plain.guessing import sample_of
 from cinnabar.extraction.documents.plain.html import html_to_text, tidy
-from cinnabar.extraction.documents.plain.text import _MAX_PAGES
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.schemas.errors import DocumentError
 

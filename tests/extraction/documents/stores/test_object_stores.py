@@ -23,8 +23,7 @@ from cinnabar.extraction.documents.content.inputs import content_of
 from cinnabar.extraction.documents.ingest import sandbox
 from cinnabar.extraction.documents.inputs import Input, examine, gather, parse_locations
 from cinnabar.extraction.documents.stores import backend
-from cinnabar.extraction.documents.stores.memory import FILE
-from cinnabar.extraction.documents.stores.store import StoreItem
+from cinnabar.extraction.documents.stores.store import FILE, StoreItem
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup

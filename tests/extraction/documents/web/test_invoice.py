@@ -6,7 +6,7 @@ import pytest
 
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.documents.web.invoice_terms import BLOCKS, LINES, TAXES, TOTALS
+from cinnabar.extraction.documents.web.invoice import BLOCKS, LINES, TAXES, TOTALS
 
 CII = b"""<?xml version="1.0"?>
 <r:CrossIndustryInvoice xmlns:r="urn:un:unece:uncefact:data:standard:CrossIndustryInvoice:100"

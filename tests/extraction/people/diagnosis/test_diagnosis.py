@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cinnabar.extraction.people.diagnosis import fonts, installation, machine
-from cinnabar.extraction.people.diagnosis.findings import CheckState, Finding, findings_of, ok
-from cinnabar.extraction.people.diagnosis.results_folder import results_folder
+from cinnabar.extraction.people.diagnosis import machine
+from cinnabar.extraction.people.diagnosis.machine import CheckState, Finding, findings_of, ok, results_folder
 
 
 def states(findings: Iterator[Finding]) -> dict[str, CheckState]:
@@ -28,14 +27,14 @@ def test_a_check_that_raises_fails_alone() -> None:
 
 
 def test_this_installation_works() -> None:
-    checks = (installation.versions, installation.models, installation.parser, installation.extras, machine.machine)
+    checks = (machine.versions, machine.models, machine.parser, machine.extras, machine.machine)
     assert [one for check in checks for one in check() if one.state is CheckState.FAILS] == []
 
 
 def test_a_dependency_in_a_wrong_version_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     needed = ["numpy<1", "no-such-package>=1", "rich", "x; extra == 'y'"]
-    monkeypatch.setattr(installation, "requires", lambda _: needed)
-    found = next(one for one in installation.versions() if one.check == "dependencies")
+    monkeypatch.setattr(machine, "requires", lambda _: needed)
+    found = next(one for one in machine.versions() if one.check == "dependencies")
     assert found.state is CheckState.FAILS
     assert "numpy is" in found.found and "no-such-package>=1 is not installed" in found.found
 
@@ -44,9 +43,9 @@ def test_a_dependency_in_a_wrong_version_fails(monkeypatch: pytest.MonkeyPatch) 
 def test_a_machine_without_a_font_for_japanese_gets_advice(
     there: bool, state: CheckState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert fonts.has_east_asian_font() in (True, False)
-    monkeypatch.setattr(fonts, "has_east_asian_font", lambda: there)
-    assert states(fonts.fonts()) == {"fonts": state}
+    assert machine.has_east_asian_font() in (True, False)
+    monkeypatch.setattr(machine, "has_east_asian_font", lambda: there)
+    assert states(machine.fonts()) == {"fonts": state}
 
 
 def test_changed_weights_fail_with_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,8 +54,8 @@ def test_changed_weights_fail_with_their_file(tmp_path: Path, monkeypatch: pytes
     weights.mkdir(parents=True)
     (weights / "body.safetensors").write_bytes(b"changed")
     (weights / "model.json").write_text(json.dumps({"files": {"body.safetensors": "0" * 64}}))
-    monkeypatch.setattr(installation, "SHIPPED", weights)
-    reader, sentences = installation.models()
+    monkeypatch.setattr(machine, "SHIPPED", weights)
+    reader, sentences = machine.models()
     assert (reader.state, sentences.state) == (CheckState.FAILS, CheckState.FAILS)
     assert "body.safetensors" in reader.found
 

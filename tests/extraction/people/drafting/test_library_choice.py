@@ -14,9 +14,8 @@ from cinnabar.apps.cli.main import run
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.request import Filled
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.people.drafting import model_draft
-from cinnabar.extraction.people.drafting.library_choice import choose_library_schema
-from cinnabar.extraction.people.drafting.model_draft import drafted_schema
+from cinnabar.extraction.people.drafting import draft
+from cinnabar.extraction.people.drafting.draft import choose_library_schema, drafted_schema
 from cinnabar.schemas import compile_schema, load_schema
 
 INVOICE = """Invoice INV-{0}
@@ -119,7 +118,7 @@ def test_each_label_is_once_a_demanded_field_of_its_kind(
     labels: list[dict[str, str | None]], names: list[str] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = Filled("draft", json.dumps({"labels": labels}), {}, {}, 0, 0)
-    monkeypatch.setattr(model_draft, "language_engine", lambda _: SimpleNamespace(fill=lambda _: [answer]))
+    monkeypatch.setattr(draft, "language_engine", lambda _: SimpleNamespace(fill=lambda _: [answer]))
     schema = drafted_schema(parse(INVOICE.encode(), "invoice.txt"), SimpleNamespace())  # type: ignore[arg-type]
     if names is None:
         assert schema is None

@@ -14,7 +14,7 @@ from tests.support.reading_model import ReadingModel
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.checks.listing import check_results
+from cinnabar.extraction.reading.checks.judgement import check_results
 from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.quarantine import held, release

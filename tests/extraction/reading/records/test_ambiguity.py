@@ -11,7 +11,7 @@ from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.request import Leaf
 from cinnabar.extraction.documents.content.document import Document, Evidence, Fact, Part, Span, Words
 from cinnabar.extraction.reading.planning import passage_of
-from cinnabar.extraction.reading.records.doubtful_words import ambiguities
+from cinnabar.extraction.reading.records.doubts import ambiguities
 from cinnabar.schemas.compiling.compile import compile_schema
 from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.facts import LANGUAGE

@@ -22,7 +22,7 @@ from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.quarantine import held, release
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome
-from cinnabar.flows.limits import broken_limits
+from cinnabar.flows.parameters import broken_limits
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from cinnabar.extraction.documents.content.document import Document, Part, Words
 from cinnabar.extraction.documents.ingest import parse
+from cinnabar.extraction.reading.planning import TableColumns
 from cinnabar.extraction.reading.records.evidence import evidence_of, page_of
-from cinnabar.extraction.reading.table_columns import TableColumns
 
 SAMPLES = Path(__file__).resolve().parents[4] / "data" / "samples"
 

@@ -21,16 +21,14 @@ from tests.support.begun_runs import backfill
 from tests.support.reading_model import ReadingModel
 from tests.support.tiny_checkpoint import write_checkpoint
 
-from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.model import Row, Scores
+from cinnabar.engine.model import Canvas, Row, Scores
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.models.remote.serving import RemoteSettings
 from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.request import Filled, Passage
-from cinnabar.extraction.documents.content.document import Document, Fact
-from cinnabar.extraction.documents.content.moments import moment
+from cinnabar.extraction.documents.content.document import Document, Fact, moment
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.people.verification import verify
@@ -49,8 +47,8 @@ from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.compiling.bindings import bound_places
 from cinnabar.schemas.facts import FACTS
+from cinnabar.schemas.form.fitting import walk_lists
 from cinnabar.schemas.form.form import Form, ObjectNode
-from cinnabar.schemas.form.record_walk import walk_lists
 
 TEXT = {"type": ["string", "null"]}
 ROWS = {"type": "array", "items": {"type": "object", "properties": {"id": TEXT}, "required": ["id"]}}

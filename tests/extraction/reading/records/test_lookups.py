@@ -18,7 +18,7 @@ from cinnabar.extraction.reading.records.lookups import ReferenceTable, plain_wo
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import SchemaError, UnsupportedSchema, UsageError
-from cinnabar.schemas.lookups import LOOKUP, Lookup
+from cinnabar.schemas.keywords import LOOKUP, Lookup
 
 ROWS = [
     ("Nordkurier GmbH", "V-01"), ("Südkurier AG", "V-02"), ("Miller & Sons Ltd.", "V-03"),

@@ -25,7 +25,7 @@ from cinnabar.extraction.documents.chunking import Chunk, chunks
 from cinnabar.extraction.documents.content.document import Document, Part, Words
 from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.reading.records.merging import _write, merge
-from cinnabar.extraction.reading.records.record_parts import part_of, prefer_confident
+from cinnabar.extraction.reading.records.repeats import part_of, prefer_confident
 from cinnabar.schemas import compile_schema
 
 TEXT = {"type": ["string", "null"]}

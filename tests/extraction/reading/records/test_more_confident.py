@@ -11,7 +11,7 @@ from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Filled, Leaf, Passage, Request
-from cinnabar.extraction.reading.records.more_confident import prefer_confident_record
+from cinnabar.extraction.reading.records.merging import prefer_confident_record
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Form
 

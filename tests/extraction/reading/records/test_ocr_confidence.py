@@ -6,7 +6,7 @@ import numpy as np
 
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import Document, Evidence, Span
-from cinnabar.extraction.reading.records.ocr_confidence import chance_of_reading
+from cinnabar.extraction.reading.records.evidence import chance_of_reading
 
 
 def document(sure: list[float] | None) -> Document:

@@ -9,7 +9,7 @@ import pytest
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.request import Leaf
 from cinnabar.extraction.documents.content.document import Evidence, Span
-from cinnabar.extraction.reading.records.doubtful_words import drops_sign
+from cinnabar.extraction.reading.records.doubts import drops_sign
 from cinnabar.schemas.compiling.compile import compile_schema
 
 

@@ -14,8 +14,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.people.packets import amend, packet_around
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
-from cinnabar.extraction.reading.routing.route import Route
-from cinnabar.extraction.reading.routing.routing import Routing
+from cinnabar.extraction.reading.routing.routing import Route, Routing
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.packets import Said
 from cinnabar.extraction.store.reading import query

@@ -12,20 +12,19 @@ import pytest
 from cinnabar.engine.version import VERSIONS
 from cinnabar.extraction.reading.routing import likeness
 from cinnabar.extraction.reading.routing.examples import EXAMPLES_FILE, LabelledVectors, load_examples, save_examples
-from cinnabar.extraction.reading.routing.kinds import kind_of
 from cinnabar.extraction.reading.routing.likeness import (
     PageVectors,
     RoutingFit,
     differs_from_kinds,
     example_features,
+    kind_of,
     log_odds,
     probabilities,
     routing_fit,
     words_of_heading,
 )
-from cinnabar.extraction.reading.routing.route import Route
 from cinnabar.extraction.reading.routing.router import Router
-from cinnabar.extraction.reading.routing.routing import Routing, routing_of
+from cinnabar.extraction.reading.routing.routing import Route, Routing, routing_of
 from cinnabar.extraction.reading.routing.vectors import page_vectors
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import ModelError, SchemaError, UsageError

@@ -17,8 +17,7 @@ from tests.support import ROOT
 from tests.support.begun_runs import backfill, begun_backfill
 from tests.support.reading_model import ReadingModel
 
-from cinnabar.engine.canvas import Canvas
-from cinnabar.engine.model import Row, Scores
+from cinnabar.engine.model import Canvas, Row, Scores
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions

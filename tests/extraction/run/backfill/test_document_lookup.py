@@ -20,8 +20,8 @@ from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.backfill.retrying import retry
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.quarantine import held
-from cinnabar.extraction.store.folders import FILE, KEPT, known_folders, remember
 from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.spelling import FILE, KEPT, known_folders, remember
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.errors import UsageError
 

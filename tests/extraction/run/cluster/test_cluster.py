@@ -32,11 +32,10 @@ from cinnabar.extraction.reading.planned_models import Escalation
 from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.reading.routing.routing import Routing
 from cinnabar.extraction.run.batched_run import driver_of
-from cinnabar.extraction.run.cluster import connection, heartbeat
-from cinnabar.extraction.run.cluster.connection import Cluster, check_cluster, join_cluster
-from cinnabar.extraction.run.cluster.heartbeat import Heartbeat
+from cinnabar.extraction.run.cluster import connection
+from cinnabar.extraction.run.cluster.connection import Cluster, Heartbeat, check_cluster, join_cluster
 from cinnabar.extraction.run.cluster.packing import letters, packed_assignment
-from cinnabar.extraction.run.cluster.placement import EngineSlot, parser_machines, seats
+from cinnabar.extraction.run.cluster.supervisor import EngineSlot, parser_machines, seats
 from cinnabar.extraction.run.cluster.workers import Filling
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -319,7 +318,7 @@ def test_a_lost_cluster_is_one_line(
         nowhere = server.getsockname()
     monkeypatch.setattr(felt, "_head", nowhere)
     felt.check()  # it may come back
-    monkeypatch.setattr(heartbeat, "HEAD_GRACE", -1.0)
+    monkeypatch.setattr(connection, "HEAD_GRACE", -1.0)
     with pytest.raises(RunError, match=r"the cluster is gone: its head has not answered .*refused.*again"):
         felt.check()
     monkeypatch.setattr(felt, "_here", nowhere)

@@ -17,9 +17,17 @@ from hypothesis import strategies as st
 from tests.support.event_receivers import Hook, hook
 from tests.support.message_receivers import receiving
 
-from cinnabar.extraction.run.events import outbox
-from cinnabar.extraction.run.events.outbox import OUTBOX, deliver, put, waiting_events
-from cinnabar.extraction.run.events.receivers import check_addresses, message_of, public_address, signature
+from cinnabar.extraction.run.events import receivers
+from cinnabar.extraction.run.events.receivers import (
+    OUTBOX,
+    check_addresses,
+    deliver,
+    message_of,
+    public_address,
+    put,
+    signature,
+    waiting_events,
+)
 from cinnabar.extraction.run.events.run_events import Event
 from cinnabar.extraction.store.files import FolderLock
 from cinnabar.schemas.errors import UsageError
@@ -35,7 +43,7 @@ def event(kind: str = "finished", run: str = RUN) -> Event:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(outbox, "_PAUSES", (0.005, 0.02))
+    monkeypatch.setattr(receivers, "_PAUSES", (0.005, 0.02))
     for name in ("CINNABAR_WEBHOOK_SECRET", "CINNABAR_SMTP", "CINNABAR_SMTP_PASSWORD", "CINNABAR_SMTP_FROM"):
         monkeypatch.delenv(name, raising=False)
     return

@@ -16,7 +16,7 @@ from tests.support.event_receivers import Hook, hook, told_run, write
 from cinnabar.apps.cli import housekeeping
 from cinnabar.apps.cli.main import run as command
 from cinnabar.extraction.run.events import telling
-from cinnabar.extraction.run.events.outbox import OUTBOX
+from cinnabar.extraction.run.events.receivers import OUTBOX
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.errors import RunError, UsageError

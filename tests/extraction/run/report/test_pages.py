@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from jinja2 import UndefinedError
 
-from cinnabar.extraction.run.report import pages
-from cinnabar.extraction.run.report.pages import render, visible
+from cinnabar.extraction.run.report import reports
+from cinnabar.extraction.run.report.reports import render, visible
 
 HOSTILE = "<script>alert(1)</script>\u202e\x1b\"' &amp;"
 
@@ -29,9 +29,9 @@ def test_a_page_allows_its_own_style_alone() -> None:
     made = render("draft.html", file="a", link="a", draft="a", pieces=[], fields=[])
     style = re.search(r"<style>(.*?)</style>", made, re.DOTALL)
     assert style is not None and style[1] == (
-        Path(pages.__file__).parent / "templates" / "draft.css"
+        Path(reports.__file__).parent / "templates" / "draft.css"
     ).read_text().strip("\n")
-    assert f"default-src 'none'; style-src '{pages._policy(style[1])}';" in made
+    assert f"default-src 'none'; style-src '{reports._policy(style[1])}';" in made
 
 
 def test_a_value_that_a_template_lacks_is_an_error() -> None:

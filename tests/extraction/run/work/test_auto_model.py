@@ -17,12 +17,11 @@ from cinnabar.engine.models.identity import weights_fingerprint
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration
 from cinnabar.engine.models.reader.loading import save_network
 from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.reading.planned_models import sources_of
-from cinnabar.extraction.reading.preferred import keep_preferred
+from cinnabar.extraction.reading.planned_models import keep_preferred, sources_of
 from cinnabar.extraction.reading.tiers import MergedRecord, escalate
 from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.store.folders import began_with
 from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.spelling import began_with
 
 SCHEMA: dict[str, Any] = {
     "title": "letter",

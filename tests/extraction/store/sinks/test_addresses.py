@@ -9,8 +9,8 @@ import obstore
 import pytest
 
 from cinnabar.extraction.documents.inputs import parse_locations
-from cinnabar.extraction.store.sinks import object_store
-from cinnabar.extraction.store.sinks.addresses import check_apart, sink_of
+from cinnabar.extraction.store.sinks import delta
+from cinnabar.extraction.store.sinks.sink import check_apart, sink_of
 from cinnabar.schemas.errors import UsageError
 
 
@@ -35,7 +35,7 @@ def test_wrong_settings_of_a_store_are_told_first(monkeypatch: pytest.MonkeyPatc
     def wrong(_address: str) -> None:
         raise UsageError("AWS_ENDPOINT_URL: expected an address")
 
-    monkeypatch.setattr(object_store, "open_object_store", wrong)
+    monkeypatch.setattr(delta, "open_object_store", wrong)
     with pytest.raises(UsageError, match=r"^AWS_ENDPOINT_URL: expected an address$"):
         sink_of("delta+s3://bucket/x")
 

@@ -16,8 +16,8 @@ from tests.support.held_by_sinks import CHANGES, bring, correct, differing, held
 from cinnabar.extraction.documents.stores import object_backend
 from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.store.sinks import delta, postgresql
-from cinnabar.extraction.store.sinks import tables as tables_module
-from cinnabar.extraction.store.sinks.addresses import sink_of
+from cinnabar.extraction.store.sinks import sink as tables_module
+from cinnabar.extraction.store.sinks.sink import sink_of
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.errors import RunError, UsageError
 

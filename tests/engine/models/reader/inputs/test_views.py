@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.tiny_network import form_of, pieces_of, wordpieces
 
-from cinnabar.engine.canvas import Canvas, SlotInstance
-from cinnabar.engine.model import Row
-from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES, Board
+from cinnabar.engine.model import Canvas, Row, SlotInstance
+from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES, Board, cut
 from cinnabar.engine.models.reader.inputs.views import (
     SLOTS_IN_VIEW,
     RowExtent,
@@ -20,7 +19,6 @@ from cinnabar.engine.models.reader.inputs.views import (
     views_of,
     write_board,
 )
-from cinnabar.engine.models.reader.inputs.windows import cut
 from cinnabar.schemas.form.form import Form
 
 PIECES = pieces_of([1] * 100)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.tiny_network import pieces_of
 
-from cinnabar.engine.models.reader.inputs.windows import cut, sheet
+from cinnabar.engine.models.reader.inputs.tensors import cut, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import CLS_ID, PAD_ID, SEP_ID
 
 gaps = st.lists(st.sampled_from([0, 1, 1, 1, 3, 4]), max_size=400)

@@ -9,8 +9,7 @@ import pytest
 import torch
 from tests.support.tiny_network import form_of, tiny_network, wordpieces
 
-from cinnabar.engine.models.reader.memory.form import FormMemory, read_form
-from cinnabar.engine.models.reader.memory.kept_questions import FOLDER, KeptQuestions
+from cinnabar.engine.models.reader.memory.form import FOLDER, FormMemory, KeptQuestions, read_form
 
 FORM = form_of(seller={"type": "string"}, kind={"enum": ["invoice", "receipt"]}, due={"type": "string"})
 CPU = torch.device("cpu")

@@ -7,8 +7,7 @@ from tests.engine.models.reader.network.test_phrase_vectors import letters
 from tests.support.tiny_network import tiny_network, wordpieces
 
 from cinnabar.engine.models.reader.inputs.questions import Question, question_tensors
-from cinnabar.engine.models.reader.inputs.tensors import Board, Sheet
-from cinnabar.engine.models.reader.inputs.windows import Window, phrases, sheet
+from cinnabar.engine.models.reader.inputs.tensors import Board, Sheet, Window, phrases, sheet
 from cinnabar.engine.models.reader.network.lexical_signals import ABOVE, BESIDE, signals
 
 TABLE = "paper     number    total\n" + "water     55        77\n" * 3

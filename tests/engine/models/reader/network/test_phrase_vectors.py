@@ -10,9 +10,8 @@ from tests.support.tiny_network import wordpieces
 from torch import Tensor
 
 from cinnabar.engine.models.reader.inputs.letter_ngrams import BUCKETS, spelt_names
-from cinnabar.engine.models.reader.inputs.tensors import Phrases
-from cinnabar.engine.models.reader.inputs.windows import Window, phrases
-from cinnabar.engine.models.reader.network.phrase_vectors import (
+from cinnabar.engine.models.reader.inputs.tensors import Phrases, Window, phrases
+from cinnabar.engine.models.reader.network.lexical_signals import (
     VALUES,
     phrase_likeness,
     phrase_matches,

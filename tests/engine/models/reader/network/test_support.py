@@ -6,8 +6,8 @@ import torch
 from tests.support.tiny_network import form_of, passage_of, tiny_model, tiny_network, wordpieces
 
 from cinnabar.engine.models.reader.inputs.questions import Question, question_tensors
+from cinnabar.engine.models.reader.inputs.tensors import sheet
 from cinnabar.engine.models.reader.inputs.views import RowExtent
-from cinnabar.engine.models.reader.inputs.windows import sheet
 from cinnabar.engine.models.reader.network.support import BLOCK, SIGNS, covering_pieces, share_covered, support
 from cinnabar.engine.models.reader.scoring.choices import OptionLook, choice_windows, option_support
 

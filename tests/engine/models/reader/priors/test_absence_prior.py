@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from cinnabar.engine.models.reader.priors.absence_prior import absence_prior
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
+from cinnabar.engine.models.reader.priors.priors import absence_prior
 
 WEIGHTS, TABLE = DEFAULT_PRIORS.absence_prior, DEFAULT_PRIORS.table_prior
 

@@ -9,10 +9,9 @@ import pytest
 from tests.support.prior_pages import given
 from tests.support.tiny_network import form_of
 
-from cinnabar.engine.models.reader.inputs.windows import Window
+from cinnabar.engine.models.reader.inputs.tensors import Window
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
-from cinnabar.engine.models.reader.priors.example_prior import example_prior
-from cinnabar.engine.models.reader.priors.priors import Priors
+from cinnabar.engine.models.reader.priors.priors import Priors, example_prior
 
 TEXT: dict[str, Any] = {"type": ["string", "null"]}
 OWN = DEFAULT_PRIORS.example_prior.own

@@ -9,7 +9,7 @@ from tests.support.prior_pages import given
 from tests.support.tiny_network import form_of, passage_of, tiny_model, wordpieces
 
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.reader.inputs.windows import Window
+from cinnabar.engine.models.reader.inputs.tensors import Window
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
 from cinnabar.engine.models.reader.priors.priors import Priors
 from cinnabar.engine.request import Request

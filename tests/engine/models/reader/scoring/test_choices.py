@@ -8,8 +8,7 @@ import pytest
 import torch
 from tests.support.tiny_network import form_of, passage_of, tiny_network, wordpieces
 
-from cinnabar.engine.canvas import Canvas, SlotInstance
-from cinnabar.engine.model import Scores
+from cinnabar.engine.model import Canvas, Scores, SlotInstance
 from cinnabar.engine.models.reader.inputs.questions import plain_words
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig

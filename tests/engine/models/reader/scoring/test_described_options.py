@@ -11,10 +11,10 @@ import pytest
 import torch
 from tests.support.tiny_network import form_of, passage_of, tiny_network, wordpieces
 
-from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.choices import code_choice, is_compared, ways_of_choices
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.reader.inputs.code_choices import pointed_at
+from cinnabar.engine.model import Canvas, SlotInstance
+from cinnabar.engine.models.reader.inputs.mentions import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.models.reader.inputs.sentence_passages import MOST, passages, sentences
 from cinnabar.engine.models.reader.memory.passage import Compared

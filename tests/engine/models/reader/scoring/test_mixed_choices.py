@@ -10,11 +10,9 @@ from tests.support.tiny_network import form_of, passage_of, tiny_model
 from cinnabar.engine.choices import code_choice, is_compared, ways_of_choices
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Candidate
-from cinnabar.engine.models.reader.inputs.code_choices import MixedSlot, pointed_at
-from cinnabar.engine.models.reader.inputs.mentions import MentionReader
-from cinnabar.engine.models.reader.scoring.mixed_choices import settle_mixed
-from cinnabar.engine.models.reader.scoring.scores import Answers
-from cinnabar.engine.models.reader.scoring.spans import UNLISTED, Pointed, candidates_of
+from cinnabar.engine.models.reader.inputs.mentions import MentionReader, MixedSlot, pointed_at
+from cinnabar.engine.models.reader.scoring.choices import settle_mixed
+from cinnabar.engine.models.reader.scoring.spans import UNLISTED, Answers, Pointed, candidates_of
 from cinnabar.engine.request import Filled, Leaf, Request
 
 

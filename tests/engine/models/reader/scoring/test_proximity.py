@@ -11,7 +11,7 @@ from tests.support.tiny_network import wordpieces
 from cinnabar.engine.model import Candidate
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
-from cinnabar.engine.models.reader.scoring.proximity import rerank_by_proximity
+from cinnabar.engine.models.reader.scoring.reranking import rerank_by_proximity
 
 PAGE = """Weber Metall KG                              Deliver to:
 Ringstrasse 7                                Baustelle Nord

@@ -6,7 +6,7 @@ import math
 
 from cinnabar.engine.model import Candidate
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
-from cinnabar.engine.models.reader.scoring.shared_words import rerank_by_shared_words
+from cinnabar.engine.models.reader.scoring.reranking import rerank_by_shared_words
 
 Spans = tuple[tuple[int, int], ...]
 CONFIG = DEFAULT_PRIORS.shared_words

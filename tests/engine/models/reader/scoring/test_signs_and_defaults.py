@@ -10,13 +10,12 @@ from typing import Any, cast
 import torch
 from tests.support.tiny_network import form_of, wordpieces
 
-from cinnabar.engine.canvas import Canvas, SlotInstance
-from cinnabar.engine.model import Candidate
+from cinnabar.engine.model import Candidate, Canvas, SlotInstance
 from cinnabar.engine.models.reader.inputs.questions import form_questions, question_tensors
 from cinnabar.engine.models.reader.memory.form import FormMemory
 from cinnabar.engine.models.reader.network.network import Network
-from cinnabar.engine.models.reader.scoring.scores import Answers, WindowScores
-from cinnabar.engine.models.reader.scoring.signs_and_defaults import settle_absences, settle_signs
+from cinnabar.engine.models.reader.scoring.answering import settle_absences, settle_signs
+from cinnabar.engine.models.reader.scoring.spans import Answers, WindowScores
 
 SPAN = ((3, 8),)
 isclose = partial(math.isclose, rel_tol=1e-6)

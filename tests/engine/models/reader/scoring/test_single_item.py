@@ -16,7 +16,7 @@ from cinnabar.engine.models.reader.priors.config import (
     RowConfig,
     SingleItemConfig,
 )
-from cinnabar.engine.models.reader.scoring.single_item import item_slots, only_list, single_item_chance
+from cinnabar.engine.models.reader.scoring.rows import item_slots, only_list, single_item_chance
 from cinnabar.engine.request import Filled, Request
 from cinnabar.schemas import compile_schema
 

@@ -16,7 +16,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader import model as model_module
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.loading import load_model
-from cinnabar.engine.models.reader.memory.late_states import LateStates
+from cinnabar.engine.models.reader.memory.passage import LateStates
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.tables.binding import balance, bind
 from cinnabar.engine.models.reader.tables.carried import filled_down

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 import torch
 
-from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.model import Candidate, Row, Scores
+from cinnabar.engine.model import Candidate, Canvas, Row, Scores
 from cinnabar.engine.models.encodings import with_kept_encodings
 from cinnabar.engine.models.reader.loading import load_model
-from cinnabar.engine.models.reader.tables.read_rows import ROWS
+from cinnabar.engine.models.reader.tables.carried import ROWS
 from cinnabar.engine.request import Filled, Passage, Request, text_passage
 from cinnabar.extraction.reading.tiers import Tier
 from cinnabar.schemas import compile_schema
@@ -130,7 +129,7 @@ def test_a_surer_model_reads_rows_for_the_reader_unless_its_seconds_are_bounded(
 
 
 def test_nobody_reads_more_layouts_than_are_allowed(reader: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.engine.models.reader.tables.read_rows.LAYOUTS", 0)
+    monkeypatch.setattr("cinnabar.engine.models.reader.tables.carried.LAYOUTS", 0)
     other = Knowing()
     text, _ = numbers()
     assert things(reader.beside(lambda: other), text) == things(reader, text)  # type: ignore[arg-type, return-value]

@@ -1,0 +1,124 @@
+"""A limit on the seconds that a model works on a request, and the end of one that nobody waits for.
+
+Models look at both between two passes.
+
+The seconds are those of the thread on its processor. Waiting for other programs does not count, so that a busy machine
+quarantines no document.
+
+The seconds that the stages of an engine take.
+
+The share of the work at hand that a model has done, for whoever waits for it; models tell it between two passes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from cinnabar.schemas.errors import EngineFailure
+
+#: The code of a request whose model worked longer than the limit.
+TOO_SLOW = "too_slow"
+#: The code of a request that nobody waits for any more.
+GIVEN_UP = "cancelled"
+
+_seconds: ContextVar[float | None] = ContextVar("_seconds", default=None)
+_end: ContextVar[float | None] = ContextVar("_end", default=None)
+_abandoned: ContextVar[Callable[[], bool] | None] = ContextVar("_abandoned", default=None)
+
+
+@contextmanager
+def limit_batches(seconds: float | None) -> Iterator[None]:
+    """Limits each batch of requests in this block to so many seconds; None sets no limit."""
+    token = _seconds.set(seconds)
+    try:
+        yield
+    finally:
+        _seconds.reset(token)
+
+
+@contextmanager
+def until(abandoned: Callable[[], bool]) -> Iterator[None]:
+    """Ends the batches of requests in this block as soon as this returns True."""
+    token = _abandoned.set(abandoned)
+    try:
+        yield
+    finally:
+        _abandoned.reset(token)
+
+
+@contextmanager
+def start_clock() -> Iterator[None]:
+    """Starts the clock of one batch of requests."""
+    seconds = _seconds.get()
+    token = _end.set(None if seconds is None else time.thread_time() + seconds)
+    try:
+        yield
+    finally:
+        _end.reset(token)
+
+
+def deadline() -> float | None:
+    """Returns the second of this thread at which a request that begins now is too slow, None without a limit."""
+    seconds = _seconds.get()
+    return None if seconds is None else time.thread_time() + seconds
+
+
+def check_time() -> None:
+    """Raises EngineFailure: TOO_SLOW if the batch at work has used up its seconds, GIVEN_UP if nobody waits for it."""
+    abandoned = _abandoned.get()
+    if abandoned is not None and abandoned():
+        raise EngineFailure(GIVEN_UP)
+    check(_end.get())
+
+
+def check(end: float | None) -> None:
+    """Raises EngineFailure with the code TOO_SLOW if this second of the thread has passed."""
+    if end is not None and time.thread_time() > end:
+        raise EngineFailure(TOO_SLOW)
+
+
+@contextmanager
+def time_stage(timings: dict[str, float], stage: str) -> Iterator[None]:
+    """Adds the seconds of the block to this stage's."""
+    begin = time.perf_counter()
+    try:
+        yield
+    finally:
+        timings[stage] = timings.get(stage, 0.0) + time.perf_counter() - begin
+
+
+_listener: ContextVar[Callable[[float], object] | None] = ContextVar("_listener", default=None)
+# The part [begin, end) of the listener's work that is at hand.
+_part: ContextVar[tuple[float, float]] = ContextVar("_part", default=(0.0, 1.0))
+
+
+@contextmanager
+def told_to(listener: Callable[[float], object]) -> Iterator[None]:
+    """Has a listener receive the shares, 0 to 1, of the work in this block."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+@contextmanager
+def part(begin: float, end: float) -> Iterator[None]:
+    """Says that the work in this block is the part [begin, end) of the work around it."""
+    first, last = _part.get()
+    token = _part.set((first + (last - first) * begin, first + (last - first) * end))
+    try:
+        yield
+    finally:
+        _part.reset(token)
+
+
+def tell_share(share: float) -> None:
+    """Tells which share of the work at hand is done; it may be less than before, if something is asked again."""
+    listener = _listener.get()
+    if listener is not None:
+        first, last = _part.get()
+        listener(first + (last - first) * share)

@@ -1,0 +1,245 @@
+"""The schema of the library that documents look like, by the probabilities with which `--route` chooses for each.
+
+A schema for documents of a kind that the library lacks: a fetched language model points at what a document labels.
+
+The labels are the document's own words, as all that the model copies. A person checks the draft.
+
+A small folder to begin with: a schema to edit, a sample document, a deployment, and the next steps.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from cinnabar.engine.branches.engine import language_engine
+from cinnabar.engine.models.language.language_model import LanguageModel
+from cinnabar.engine.request import Failed, Request
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.parse_context import problem_message
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.documents.inputs import examine, gather, parse_locations
+from cinnabar.extraction.reading.planning import passage_of
+from cinnabar.extraction.reading.routing.router import Router
+from cinnabar.extraction.reading.routing.routing import Routing
+from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas.errors import DocumentError, UsageError
+from cinnabar.schemas.library import LIBRARY
+from cinnabar.schemas.reading.yaml_texts import yaml_text
+from cinnabar.schemas.wording import with_noun
+
+#: The mean probability from which on a schema is offered. Four of the five kinds of data/samples have .52 to .95, the
+#: receipts .36; of eight folders of other kinds that route to a schema now and then none had more than .36.
+LEAST_MEAN = 0.5
+# The keywords that say what a record is, before its properties.
+_HEAD = ("$schema", "title", "description", "type")
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryChoice:
+    """The schema that the documents look most like, its mean probability, and their number."""
+
+    nearest: str
+    probability: float
+    documents: int
+
+    @property
+    def schema(self) -> str | None:
+        """The schema that is offered, None if they look like none."""
+        return self.nearest if self.probability >= LEAST_MEAN else None
+
+    def __str__(self) -> str:
+        named = f"`{self.nearest}`" if self.schema else f"no schema of the library, most like `{self.nearest}`"
+        verb = "looks" if self.documents == 1 else "look"
+        return f"{with_noun(self.documents, 'document')} {verb} like {named} (mean probability {self.probability:.2f})"
+
+
+def choose_library_schema(documents: Sequence[Document]) -> LibraryChoice:
+    """Returns the choice for these documents, of which there is at least one."""
+    router = Router(Routing(tuple(load_schema(name) for name in LIBRARY)))
+    routes = [router.route(document) for document in documents]
+    means = {name: fmean(route.probabilities[name] for route in routes) for name in LIBRARY}
+    nearest = max(means, key=means.__getitem__)
+    return LibraryChoice(nearest, means[nearest], len(documents))
+
+
+def library_schema(name: str) -> dict[str, Any]:
+    """Returns a schema of the library for people to edit; its title is its name, so that its view keeps that name."""
+    schema = load_schema(name).schema
+    assert isinstance(schema, dict)
+    schema = schema | {"title": name}
+    return dict(sorted(schema.items(), key=lambda item: _place(item[0])))
+
+
+def _place(keyword: str) -> int:
+    """The place of a keyword in a schema that people edit."""
+    return _HEAD.index(keyword) if keyword in _HEAD else len(_HEAD) + (keyword == "$defs")
+
+
+#: The most documents that are looked at; more of them change little.
+MOST_DOCUMENTS = 20
+
+
+def parsed_documents(paths: Sequence[str]) -> tuple[list[Document], list[tuple[str, str]]]:
+    """The documents at these paths, and the path and reason of each that cannot be read.
+
+    Raises UsageError if none can be read.
+    """
+    locations = parse_locations(paths)
+    documents: list[Document] = []
+    problems: list[tuple[str, str]] = []
+    with ExitStack() as connections:
+        items = [examine(item, locations) for item in gather(locations, None, connections)[:MOST_DOCUMENTS]]
+        pool = connections.enter_context(ParserPool(1))
+        readable = pool.parse_many([item.content for item in items if item.problem is None])
+        for item in items:
+            outcome = next(readable)[1] if item.problem is None else item.problem
+            if isinstance(outcome, DocumentError):
+                problems.append((item.path, f"{outcome.code}: {problem_message(outcome)}"))
+            elif outcome.text.strip():
+                documents.append(outcome)
+    if not documents:
+        why = "".join(f"; {path}: {reason}" for path, reason in problems[:3])
+        raise UsageError(f"{', '.join(paths)[:200]}: expected documents with text, got none{why}")
+    return documents, problems
+
+
+#: The characters of the document that are shown, the most fields of a draft, and of letters of a name.
+SHOWN, MOST_FIELDS, _NAME = 3000, 20, 30
+_TYPES: dict[str, dict[str, Any]] = {
+    "text": {"type": ["string", "null"]},
+    "number": {"type": ["number", "null"]},
+    "date": {"type": ["string", "null"], "format": "date"},
+    "yes or no": {"type": ["boolean", "null"]},
+}
+#: What the model is asked for.
+QUESTION: dict[str, Any] = {
+    "title": "form",
+    "type": "object",
+    "properties": {
+        "labels": {
+            "type": "array",
+            "description": "the labels of the form: the words that are printed before each value",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "label": {"type": "string", "description": "the words of the label"},
+                    "kind": {"enum": [*_TYPES], "description": "the kind of value behind the label"},
+                },
+            },
+        }
+    },
+}
+
+
+def drafted_schema(document: Document, model: LanguageModel) -> dict[str, Any] | None:
+    """Returns a schema with a field for each label of a document; None if the model points at fewer than two."""
+    passage = passage_of(document, 0, min(len(document.text), SHOWN))
+    (answer,) = language_engine(model).fill([Request("draft", compile_schema(QUESTION).form, passage)])
+    properties: dict[str, Any] = {}
+    for found in [] if isinstance(answer, Failed) else json.loads(answer.record)["labels"]:
+        label = str(found.get("label") or "").strip(" :")
+        name = re.sub(r"\W+", "_", label.lower()).strip("_")[:_NAME]
+        if name and name not in properties and len(properties) < MOST_FIELDS:
+            properties[name] = _TYPES[found.get("kind") or "text"] | {"title": label, "description": label}
+    if len(properties) < 2:
+        return None
+    return {"title": "document", "type": "object", "properties": properties, "required": [*properties]}
+
+
+#: The files of a project, by their paths in it.
+SCHEMA, DEPLOYMENT, README, SAMPLE = "schema.yaml", "prefect.yaml", "README.md", "documents/parcel-1042.txt"
+RESULTS = "tables"
+#: The title of the sample's schema, which names its view.
+SAMPLE_VIEW = "parcel"
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The files that were written, those that were there already and stay as they are, and the next commands."""
+
+    folder: str
+    written: tuple[str, ...]
+    kept: tuple[str, ...]
+    next: tuple[str, ...]
+
+
+def make_project(
+    folder: Path, documents: list[Path] | None = None, schema: dict[str, Any] | None = None, comment: str | None = None
+) -> Project:
+    """Makes a project in this folder; a file that exists is kept.
+
+    With `documents` there is no sample document, and the files name these; `schema` takes the template's place, with
+    this comment at its head, or that of one of the library.
+    """
+    own = [path.absolute() for path in documents or ()]
+    paths = own or [(folder / "documents").absolute()]
+    texts = _texts(folder.absolute(), own, paths, SAMPLE_VIEW if schema is None else str(schema["title"]))
+    if schema is not None:
+        texts[SCHEMA] = schema_document(schema, (comment or OFFERED).format(name=schema["title"]))
+    written: list[str] = []
+    kept: list[str] = []
+    for name, text in texts.items():
+        (written if _write(folder / name, text) else kept).append(str(folder / name))
+    asked = shlex.join(map(str, documents or [folder / "documents"]))
+    named = shlex.quote(str(folder / SCHEMA))
+    out = shlex.quote(str(folder / RESULTS))
+    steps = (f"cinnabar extract {asked} --schema {named} --out {out}", f"cinnabar status --out {out}")
+    return Project(str(folder), tuple(written), tuple(kept), steps)
+
+
+def _texts(folder: Path, own: list[Path], paths: list[Path], view: str) -> dict[str, str]:
+    room = files("cinnabar.extraction.people.drafting") / "template"
+    # JSON texts are YAML texts.
+    deployed = {
+        "DOCUMENTS": ", ".join(json.dumps(str(path), ensure_ascii=False) for path in paths),
+        "SCHEMA": json.dumps(str(folder / SCHEMA), ensure_ascii=False),
+        "TABLES": json.dumps(str(folder / RESULTS), ensure_ascii=False),
+    }
+    shown = {"DOCUMENTS": shlex.join(map(str, own)) if own else "documents", "VIEW": view}
+    names = [SCHEMA, *([] if own else [SAMPLE]), DEPLOYMENT, README]
+    marks: dict[str, Mapping[str, str]] = {DEPLOYMENT: deployed, README: shown}
+    texts = {}
+    for name in names:
+        text = room.joinpath(*name.split("/")).read_text("utf-8")
+        for mark, stands_for in marks.get(name, {}).items():
+            text = text.replace(f"@{mark}@", stands_for)
+        texts[name] = text
+    return texts
+
+
+def _write(path: Path, text: str) -> bool:
+    """Writes a new file; False if something is there already."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
+            file.write(text)
+            return True
+    except OSError as problem:
+        raise UsageError(f"{path}: it cannot be written: {problem.strerror or problem}") from None
+    return False
+
+
+#: The comment at the head of a schema of the library.
+OFFERED = """The schema `{name}` of the library: leave out fields that you do not want, and add your own.
+The reader sees names, titles, descriptions and choices only: say in each description what the field is.
+Documents may lack a value: `'null'` among the types allows that."""
+
+#: The comment at the head of a schema whose fields a model named.
+DRAFTED = """A draft of the schema `{name}`, whose fields a language model named by one of your documents: check each of
+them, leave out what you do not want, and add what is missing. Say in each description what the field is.
+Documents may lack a value: `'null'` among the types allows that."""
+
+
+def schema_document(schema: dict[str, Any], comment: str) -> str:
+    """Returns a schema as the text of a YAML file."""
+    head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
+    return head + yaml_text(schema)
