@@ -1,19 +1,20 @@
-"""Brings the corrections in force into the records of a run, before they are committed."""
+"""The stage `revise` of a run: brings the corrections in force into its outcomes, before they are committed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import pyarrow as pa
 
-from cinnabar.extraction.corrections.changes import counting_units, in_force
+from cinnabar.extraction.corrections.changes import EXCLUDING, counting_units, in_force
 from cinnabar.extraction.corrections.renaming import renamed_corrections, renamed_record, renames_between
 from cinnabar.extraction.corrections.revising import Rules, judged_again, spelled_record, with_corrections
-from cinnabar.extraction.corrections.stored import CorrectedState, CorrectionRows, ModelResult, states
+from cinnabar.extraction.corrections.stored import CorrectedState, ModelResult, StoredCorrections, base_table, states
 from cinnabar.extraction.corrections.units import HUMAN, CorrectedPlace, RecordDraft, text_at
-from cinnabar.extraction.corrections.waiting_commits import corrected_rows, other_kind_outcome
+from cinnabar.extraction.corrections.waiting_commits import commit_waiting, corrected_rows, other_kind_outcome
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import Key
@@ -24,34 +25,74 @@ from cinnabar.schemas.pointers import lies_within
 
 
 @dataclass(frozen=True, slots=True)
-class CorrectedRun:
-    """Brings corrections into the outcomes of a run under one schema, before they are committed.
+class Revised:
+    """Outcomes with the corrections in force, and what the folder stores of these corrections beside the records.
 
-    `keeps` is true of a run that fills stored records again: it has frozen their corrected values.
+    `states` are the states before of the corrected documents, by digest; their base is what the run made of them.
     """
 
-    rules: Rules
-    keeps: bool = False
+    outcomes: Sequence[Outcome]
+    store: Store
+    states: Mapping[str, CorrectedState] = field(default_factory=dict)
 
-    def revise(
-        self, store: Store, outcomes: Sequence[Outcome], rows: CorrectionRows
-    ) -> tuple[list[Outcome], dict[str, CorrectedState]]:
-        """Returns the outcomes with the corrections in force, and the states before of these documents, by digest.
+    def tables_of(self, accepted: Sequence[Outcome], key: Key) -> Iterable[Mapping[str, pa.Table]]:
+        """Yields the tables that the commit of these outcomes takes in addition, by their folders."""
+        finished = [one for one in accepted if one.status != "skipped" and one.digest in self.states]
+        own = [(self.states[one.digest], one) for one in finished]
+        if own:
+            name, fingerprint, run = key.schema_name, key.schema_fingerprint, key.run_id
+            bases = [(one.document, name, fingerprint, run, one.base) for one, _ in own if one.base]
+            yield {"uncorrected": base_table(bases)}
+        if later := [(state, one) for state, one in own if state.run_id > key.run_id]:
+            yield corrected_again(self.store, later, key)
 
-        The base of such a state is what the run made of the document.
-        """
-        name = self.rules.source.name
+
+class Revision:
+    """Brings corrections into the outcomes of a run under one schema, before they are committed.
+
+    `make_rules` is called once there is a correction. `keeps` is true of a run that fills stored records again: it has
+    frozen their corrected values.
+    """
+
+    def __init__(
+        self, store: Store, make_rules: Callable[[], Rules], stored: StoredCorrections, keeps: bool = False
+    ) -> None:
+        self._store, self._make_rules, self._stored, self._keeps = store, make_rules, stored, keeps
+
+    @cached_property
+    def _rules(self) -> Rules:
+        return self._make_rules()
+
+    def commit_waiting(self) -> None:
+        """Commits the corrections that people made since. Raises RunError if the disk fails; then they wait on."""
+        commit_waiting(self._store)
+
+    def is_refused(self, digest: str, schema_name: str) -> bool:
+        """Returns True if a person, or its packet, took this document out of the schema."""
+        rows = self._stored.rows()
+        if rows is None:
+            return False
+        return any(one.action in EXCLUDING and one.undone is None for one in rows.of((digest, schema_name)))
+
+    def revise(self, outcomes: Sequence[Outcome]) -> Revised:
+        """Returns the outcomes with the corrections in force; the caller holds the store until their commit."""
+        rows = self._stored.rows()
+        if rows is None:
+            return Revised(outcomes, self._store)
+        name, here = self._rules.source.name, self._rules.source.fingerprint
         wanted = {(one.digest, name) for one in outcomes if one.digest and in_force(rows.of((one.digest, name)))}
-        stored = states(store.out, store.commits(), wanted, rows)[0] if wanted else {}
+        out = self._store.out
+        stored = states(out, self._store.commits(), wanted, rows)[0] if wanted else {}
         # They have the names of the version that is stored; here those of this run's version count.
-        here = self.rules.source.fingerprint
         before = {
-            pair: replace(state, corrections=renamed_corrections(store.out, rows.of(pair), name, here))
+            pair: replace(state, corrections=renamed_corrections(out, rows.of(pair), name, here))
             for pair, state in stored.items()
         }
         bases: dict[str, ModelResult] = {}
-        corrected = [self._revise(one, before.get((one.digest, name)), bases) for one in outcomes]
-        return corrected, {digest: replace(before[digest, name], base=base) for digest, base in bases.items()}
+        revised = [self._revise(one, before.get((one.digest, name)), bases) for one in outcomes]
+        return Revised(
+            revised, self._store, {digest: replace(before[digest, name], base=base) for digest, base in bases.items()}
+        )
 
     def _revise(self, outcome: Outcome, state: CorrectedState | None, bases: dict[str, ModelResult]) -> Outcome:
         if state is None or outcome.status == "skipped":
@@ -61,29 +102,29 @@ class CorrectedRun:
         base = ModelResult.of(outcome)
         if base is None or outcome.record is None:
             return outcome
-        if self.keeps and state.outcome is not None:
+        if self._keeps and state.outcome is not None:
             kept = [unit for unit in counting_units(state.in_force) if _has(outcome.record, unit)]
             # What the person said is no work of the model.
             base = replace(base, record=self._made(outcome.record, state, kept))
-        revised = with_corrections(outcome.record, state.in_force, self.rules)
+        revised = with_corrections(outcome.record, state.in_force, self._rules)
         bases[outcome.digest] = base
-        judged = judged_again(replace(outcome, record=revised.record), base, self.rules)
+        judged = judged_again(replace(outcome, record=revised.record), base, self._rules)
         return replace(judged, detail=revised.detail(judged.detail))
 
     def _made(self, record: Record, state: CorrectedState, kept: Sequence[CorrectedPlace]) -> Record:
         """Returns a record with what models had made of these places before."""
         assert state.outcome is not None
-        draft, form = RecordDraft(record), self.rules.compiled.form
+        draft, form = RecordDraft(record), self._rules.compiled.form
         renames = Renames()
-        if self.rules.out is not None:
-            own = self.rules.source
-            renames = renames_between(self.rules.out, own.name, state.schema_fingerprint, own.fingerprint)
+        if self._rules.out is not None:
+            own = self._rules.source
+            renames = renames_between(self._rules.out, own.name, state.schema_fingerprint, own.fingerprint)
         before = RecordDraft(renamed_record(state.outcome.record, renames))
         for unit in kept:
             made = before.unit(unit.pointer)
-            draft.put_unit(self.rules.carry(made, record, state.schema_fingerprint).unit, form)
+            draft.put_unit(self._rules.carry(made, record, state.schema_fingerprint).unit, form)
         with suppress(NotAccepted):
-            return draft.record(spelled_record(draft, record, self.rules))
+            return draft.record(spelled_record(draft, record, self._rules))
         return record
 
 

@@ -20,14 +20,13 @@ from typing import Any, Generic, Self, TypeVar
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cinnabar.engine.version import read_by
-from cinnabar.extraction.corrections.changes import EXCLUDING
-from cinnabar.extraction.corrections.corrected_run import CorrectedRun, corrected_again
+from cinnabar.extraction.corrections.corrected_run import Revision
 from cinnabar.extraction.corrections.revising import Rules, rules_of
-from cinnabar.extraction.corrections.stored import CorrectedState, StoredCorrections, base_table
-from cinnabar.extraction.corrections.waiting_commits import commit_waiting
+from cinnabar.extraction.corrections.stored import StoredCorrections
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.plan.run_options import OnCheck
@@ -102,12 +101,15 @@ class Run:
                 self._record_schema, own_text = stored, b""
         self._columns = RecordColumns.of(self._record_schema)
         self._expected = None if inputs is None else set(inputs)
-        self._source, self._compiled = source, compiled
-        self._on_check: OnCheck = arguments.get("on_check", "flag")
-        # A backfill freezes the values that people corrected.
-        self._keeps = "backfill" in arguments
+        on_check: OnCheck = arguments.get("on_check", "flag")
+        self._revision = Revision(
+            store,
+            lambda: Rules(source, compiled, Validator(source), Checks(source, compiled), on_check, store.out),
+            corrections or StoredCorrections(store),
+            # A backfill freezes the values that people corrected.
+            keeps="backfill" in arguments,
+        )
         self._arguments = orjson.dumps(dict(arguments), default=str).decode()
-        self._stored_corrections = corrections or StoredCorrections(store)
         self._accounted: set[str] = set()
         self._written: dict[str | tuple[str, str], str] = {}
         self._folder = f"{identifier(source.name)}/{source.fingerprint[:12]}"
@@ -189,9 +191,10 @@ class Run:
         RunError if the disk fails; then nothing of the batch counts.
         """
         with self._store.mutex:
-            commit_waiting(self._store)
-            batch, corrected = self._correct(batch)
-            accepted, records, leaves = self._accept(batch)
+            # A correction that is made while the batch is filled counts in it.
+            self._revision.commit_waiting()
+            revised = self._revision.revise(batch)
+            accepted, records, leaves = self._accept(revised.outcomes)
             if not accepted:
                 return []
             content = {"outcomes": tables.outcome_rows(accepted, self.key)}
@@ -204,52 +207,16 @@ class Run:
             if records:
                 content[f"data/{self._folder}"] = pa.Table.from_batches(records).combine_chunks()
                 content[f"fields/{self._folder}"] = pa.concat_tables(leaves).combine_chunks()
-            self._commit(self._with_corrected(content, accepted, corrected))
+            self._commit(_joined_tables([content, *revised.tables_of(accepted, self.key)]))
             self._accounted.update(outcome.path for outcome in accepted)
             finished = (one for one in accepted if one.status != "skipped" and one.digest)
             self._written |= {done_key(one.digest, one.code, one.path): one.path for one in finished}
             self._store.publish_within(PUBLISH_EVERY)
             return accepted
 
-    def _correct(self, batch: Sequence[Outcome]) -> tuple[Sequence[Outcome], Mapping[str, CorrectedState]]:
-        """Returns the outcomes with the corrections in force, and the states of the corrected documents by digest."""
-        rows = self._stored_corrections.rows()
-        if rows is None:
-            return batch, {}
-        return self._corrections.revise(self._store, batch, rows)
-
-    @cached_property
-    def _corrections(self) -> CorrectedRun:
-        source, compiled = self._source, self._compiled
-        checks, out = Checks(source, compiled), self._store.out
-        rules = Rules(source, compiled, Validator(source), checks, self._on_check, out)
-        return CorrectedRun(rules, self._keeps)
-
-    def _with_corrected(
-        self, content: dict[str, pa.Table], accepted: Sequence[Outcome], corrected: Mapping[str, CorrectedState]
-    ) -> dict[str, pa.Table]:
-        """Returns the tables of a batch with what the run made of corrected documents."""
-        own = [(corrected[one.digest], one) for one in accepted if one.status != "skipped" and one.digest in corrected]
-        if not own:
-            return content
-        name, fingerprint = self.key.schema_name, self.key.schema_fingerprint
-        bases = [(state.document, name, fingerprint, self.id, state.base) for state, _ in own if state.base]
-        tables_of = [content, {"uncorrected": base_table(bases)}]
-        if later := [(state, one) for state, one in own if state.run_id > self.id]:
-            tables_of.append(corrected_again(self._store, later, self.key))
-        folders = dict.fromkeys(folder for one in tables_of for folder in one)
-        return {
-            folder: pa.concat_tables([one[folder] for one in tables_of if folder in one]).combine_chunks()
-            for folder in folders
-        }
-
     def is_refused(self, digest: str) -> bool:
         """Returns True if a person, or its packet, took this document out of this schema."""
-        rows = self._stored_corrections.rows()
-        if rows is None:
-            return False
-        own = rows.of((digest, self.key.schema_name))
-        return any(one.action in EXCLUDING and one.undone is None for one in own)
+        return self._revision.is_refused(digest, self.key.schema_name)
 
     def _accept(self, batch: Iterable[Outcome]) -> tuple[list[Outcome], list[pa.RecordBatch], list[pa.Table]]:
         """Returns the new outcomes in their final form, and the records and leaves of the written ones."""
@@ -293,7 +260,7 @@ class Run:
         RunError if an input has no outcome, or the stored outcomes differ from the accepted ones.
         """
         with self._store.mutex:
-            commit_waiting(self._store)
+            self._revision.commit_waiting()
             outcomes, codes = self._stored_outcomes()
             self._check_sum(outcomes)
             self._commit({"runs": self._run_row(manifests.now(), outcomes, usage or {})})
@@ -314,12 +281,10 @@ class Run:
         """Returns counts from the committed files of this run: its outcomes, and the codes of each outcome."""
         outcomes: Counter[str] = Counter()
         codes: dict[str, Counter[str]] = defaultdict(Counter)
-        for path in self._store.files("outcomes", self.key.schema_fingerprint):
-            with explain_broken_file(path):
-                rows = pq.read_table(path, columns=["outcome", "code"], filters=[("run_id", "=", self.id)])
-            for row in rows.to_pylist():
-                outcomes[row["outcome"]] += 1
-                codes[row["outcome"]][row["code"]] += 1
+        own = pc.field("run_id") == self.id
+        for outcome, code in self._store.rows("outcomes", ["outcome", "code"], own, self.key.schema_fingerprint):
+            outcomes[outcome] += 1
+            codes[outcome][code] += 1
         return outcomes, codes
 
     def _check_sum(self, outcomes: Counter[str]) -> None:
@@ -359,6 +324,15 @@ class Run:
             "usage": orjson.dumps(dict(usage)).decode() if usage else None,
         }
         return pa.Table.from_pylist([row], tables.RUNS)
+
+
+def _joined_tables(parts: Sequence[Mapping[str, pa.Table]]) -> Mapping[str, pa.Table]:
+    """Returns the rows of all parts, by their folders."""
+    if len(parts) == 1:
+        return parts[0]
+    folders = dict.fromkeys(folder for part in parts for folder in part)
+    rows = {folder: [part[folder] for part in parts if folder in part] for folder in folders}
+    return {folder: pa.concat_tables(one).combine_chunks() for folder, one in rows.items()}
 
 
 def _skipped_outcome(outcome: Outcome, code: str, duplicate_of: str = "") -> Outcome:

@@ -109,7 +109,7 @@ class RecordSigns:
 
 
 def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
-    """Returns the signs of a record's leaves, rows and lists (`confidence_features.py`), from the model's own probabilities.
+    """Returns the signs of a record's leaves, rows and lists from the model's own probabilities.
 
     The signs of a leaf are the log odds of the model's probability of its text (`posterior`, again as `told_odds` for
     an option that a passage told), of the next likelier text (`rival`; for a choice also its distance, `margin`) and of
