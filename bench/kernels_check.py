@@ -37,14 +37,14 @@ KERNELS = {
     "layer_parts_triton._add_norm": ("HHHHHf", (2560, 4096, 1)),
     # Heads, key heads, width of a head, of a power of two, and turned; normed, scaled, heads of a program.
     "layer_parts_triton._queries": ("HHHHHHLHHHf", (32, 8, 128, 128, 128, 1, 0, 8)),
-    "layer_parts_triton._gated": ("HH", (9728, 1024)),
+    "layer_parts_triton._silu_gate": ("HH", (9728, 1024)),
     # Experts of a token, of a power of two; softmax, bias, groups, those that count, normed, slots.
     "expert_routing_triton._choose": ("FFLFf", (256, 256, 8, 0, 1, 8, 4, 1, 8)),
     "expert_routing_triton._count": ("LIi", (256, 512, 1024)),
     "expert_routing_triton._place": ("LILLi", (8, 1024)),
     "expert_routing_triton._sum": ("HLFH", (2048, 8, 512)),
     "block_scan_triton._emissions": ("ILLFFFFF", (256,)),
-    "block_scan_triton._allowed": ("ILLFF", (32, 32)),
+    "block_scan_triton._allowed_sums": ("ILLFF", (32, 32)),
     "block_scan_triton._recursions": ("ILLFFFFif", (32, 32)),
     "block_scan_triton._trace": ("ILFFiII", (256,)),
     "block_scan_triton._shares": ("ILLFFIFBFFiIfIF", (256, 32, 32)),

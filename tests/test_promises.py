@@ -16,7 +16,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from documentation import ROOT
+from tests.support.documentation import ROOT
 
 #: Every Python process of a run imports it, parsers too.
 WATCH = """

@@ -84,7 +84,7 @@ def logits_off(path: str) -> list[float]:
         tokens = torch.tensor(ids_of(model, COMPARED))[None]
         own.append(model.decoder.logits(model.decoder(tokens, places)))
         size = weight_bytes(read_contents(model.folder, model.traits), "int8") / 2**30
-        load_language_model.__globals__["_loaded"].cache_clear()
+        load_language_model.__globals__["_load"].cache_clear()
         del model
     with tempfile.TemporaryDirectory() as folder:
         turned_back(Path(path), Path(folder))

@@ -25,7 +25,7 @@ from cinnabar.schemas.pointers import lies_within
 
 
 @dataclass(frozen=True, slots=True)
-class Revised:
+class RevisedBatch:
     """Outcomes with the corrections in force, and what the folder stores of these corrections beside the records.
 
     `states` are the states before of the corrected documents, by digest; their base is what the run made of them.
@@ -74,11 +74,11 @@ class Revision:
             return False
         return any(one.action in EXCLUDING and one.undone is None for one in rows.of((digest, schema_name)))
 
-    def revise(self, outcomes: Sequence[Outcome]) -> Revised:
+    def revise(self, outcomes: Sequence[Outcome]) -> RevisedBatch:
         """Returns the outcomes with the corrections in force; the caller holds the store until their commit."""
         rows = self._stored.rows()
         if rows is None:
-            return Revised(outcomes, self._store)
+            return RevisedBatch(outcomes, self._store)
         name, here = self._rules.source.name, self._rules.source.fingerprint
         wanted = {(one.digest, name) for one in outcomes if one.digest and in_force(rows.of((one.digest, name)))}
         out = self._store.out
@@ -90,7 +90,7 @@ class Revision:
         }
         bases: dict[str, ModelResult] = {}
         revised = [self._revise(one, before.get((one.digest, name)), bases) for one in outcomes]
-        return Revised(
+        return RevisedBatch(
             revised, self._store, {digest: replace(before[digest, name], base=base) for digest, base in bases.items()}
         )
 

@@ -36,7 +36,7 @@ class Worth:
     def __init__(self, confidence: float, absence: float = 0.0) -> None:
         self.confidence, self.absence = confidence, absence
 
-    def calibrated(self, _form: Form, _passage: Passage, result: Filled) -> Filled:
+    def calibrate(self, _form: Form, _passage: Passage, result: Filled) -> Filled:
         new = {"confidence": self.confidence, "absence": self.absence}
         leaves = {pointer: replace(leaf, **new) for pointer, leaf in result.leaves.items()}
         return replace(result, leaves=leaves)

@@ -67,8 +67,7 @@ class Kept:
 '''
 #: Imports of a part by one that does not use it, by file: what they take decides no value of the importing part.
 TAKEN = {
-    # It asks for OCR of documents with pictures, and reads files of archives, each with a digest of its own.
-    ("extraction/documents/ingest/sandbox.py", "archives"),
+    # It asks for OCR of documents with pictures, which has a digest of its own.
     ("extraction/documents/ingest/sandbox.py", "ocr"),
     # It notes the family of the reader that it takes.
     ("extraction/documents/pdf/annotations.py", "web"),

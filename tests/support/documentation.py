@@ -87,7 +87,7 @@ def cinnabar() -> Any:
     from cinnabar.apps.cli.main import app
 
     group: Any = typer.main.get_command(app)
-    group.commands = {name: command.loaded for name, command in group.commands.items()}
+    group.commands = {name: command.command for name, command in group.commands.items()}
     return group
 
 

@@ -28,7 +28,7 @@ from cinnabar.engine.models.language.configuration import ANSWERS, CONFIG, PRECI
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.models.language.families import Family, config_of, family_of
-from cinnabar.engine.models.language.gguf_folder import dequantise
+from cinnabar.engine.models.language.gguf_folder import dequantise_stored
 from cinnabar.engine.models.language.memory import free_memory, give_back_memory
 from cinnabar.engine.models.language.quantised import (
     Bits,
@@ -73,7 +73,7 @@ _BITS: dict[Precision, Bits] = {"w8a16": 8, "w4a16": 4}
 #: The folder of the cache with weights of 8 bits, and its most bytes.
 KEPT, LIMIT = "language", 16 << 30
 #: The code that decides what these files hold.
-_CODE = ("adapter", "checkpoint", "families", "gguf_folder", "quantised", "tensor_names", "weights_file")
+_CODE = ("adapter", "checkpoint", "families", "gguf_folder", "quantised", "weights_file")
 #: Numbers of a matrix that are rounded at a time.
 _ROUNDED = 1 << 22
 _EMBEDDING, _HEAD = "model.embed_tokens.weight", "lm_head.weight"
@@ -387,9 +387,10 @@ def _open_part(contents: CheckpointContents) -> Iterator[_Read]:
         def stored_rows(part: TensorRows, rows: slice | None) -> torch.Tensor:
             stored = contents.stored[part.name]
             if stored.path not in files and not stored.heads and rows is not None:
-                return dequantise(stored, rows)
+                return dequantise_stored(stored, rows)
             with _naming_file(stored.path):
-                found = files[stored.path].get_tensor(stored.name) if stored.path in files else dequantise(stored)
+                whole = files[stored.path].get_tensor(stored.name) if stored.path in files else None
+                found = dequantise_stored(stored) if whole is None else whole
             whole: torch.Tensor = found
             return whole if rows is None else whole[rows]
 

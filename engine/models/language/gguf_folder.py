@@ -102,7 +102,7 @@ def write_texts(path: Path, folder: Path) -> None:
         (folder / name).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
-def dequantise(stored: StoredTensor, rows: slice = slice(None)) -> torch.Tensor:
+def dequantise_stored(stored: StoredTensor, rows: slice = slice(None)) -> torch.Tensor:
     """Returns a tensor of a GGUF file in float32, its rows in the order of Hugging Face form.
 
     rows: the rows that it has; all of them if the tensor has `heads`.
@@ -134,7 +134,7 @@ def _tensor_at(path: Path, place: Sequence[Any]) -> StoredTensor:
 def _is_copy(head: StoredTensor, embedded: StoredTensor) -> bool:
     """Returns whether a head is the embeddings in more bits, as some releases whose two are tied store it."""
     sample = slice(None, None, max(1, head.shape[0] // _SAMPLE))
-    one, other = (dequantise(stored, sample) for stored in (head, embedded))
+    one, other = (dequantise_stored(stored, sample) for stored in (head, embedded))
     return head.shape == embedded.shape and float((one - other).norm()) < _COPY * float(one.norm())
 
 

@@ -181,7 +181,7 @@ class CertainOfLists:
     def __init__(self, sure: float) -> None:
         self.sure = sure
 
-    def calibrated(self, _form: Form, _passage: Passage, filled: Filled) -> Filled:
+    def calibrate(self, _form: Form, _passage: Passage, filled: Filled) -> Filled:
         return replace(filled, lists={"/rows": self.sure})
 
 

@@ -127,8 +127,8 @@ def test_a_collector_that_is_away_or_busy_costs_a_bounded_time_and_a_note(
 
 def test_without_the_variable_nothing_is_imported() -> None:
     code = (
-        "import sys; from cinnabar.extraction.run.telemetry import traced\n"
-        "with traced('default', None): print([one for one in sys.modules if one.startswith('opentelemetry')])"
+        "import sys; from cinnabar.extraction.run.telemetry import trace_run\n"
+        "with trace_run('default', None): print([one for one in sys.modules if one.startswith('opentelemetry')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_off())
     assert done.stdout.strip() == "[]"

@@ -333,7 +333,7 @@ def test_a_schema_that_no_value_meets_compiles_and_accepts_nothing() -> None:
     for schema in (False, {"not": {}}, {"type": "integer", "minimum": 3, "maximum": 2}):
         compiled = compile_schema(schema)
         assert not any(compiled.accepts(text) for text in ("null", "1", '""', "{}", "[]"))
-        for read in ("form", "shape", "unenforced"):
+        for read in ("form", "shape", "unenforced_demands"):
             with pytest.raises(NoValue):
                 getattr(compiled, read)
 

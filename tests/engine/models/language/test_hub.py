@@ -133,7 +133,7 @@ def test_what_is_not_there_or_not_allowed_is_wrong_use(hub: Hub, tmp_path: Path)
     for name, revision in (("org/none", None), ("no name", None), ("org/tiny", "v9")):
         with pytest.raises(UsageError, match=f"{name}: expected ORG/NAME of a model, and its revision"):
             fetch_checkpoint(name, tmp_path / "out", revision)
-    hub.silu_gate = True
+    hub.gated = True
     with pytest.raises(UsageError, match="its owners give it to named users only; ask for access there and set HF_TOK"):
         fetch_checkpoint("org/tiny", tmp_path / "out")
 

@@ -475,7 +475,7 @@ class DoubtsLists(Asked):
         super().__init__()
         self.calibration = self
 
-    def calibrated(self, form: Form, _passage: Passage, filled: Filled) -> Filled:
+    def calibrate(self, form: Form, _passage: Passage, filled: Filled) -> Filled:
         return replace(filled, lists={one.pointer: 0.5 for one in walk_lists(form, json.loads(filled.record))})
 
 
