@@ -25,7 +25,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "engine": (31, "941c51a9fcaa9a62"),
     "reader": (30, "f5f80202fb3fb8c9"),
     "replies": (13, "0d621f31437e97c9"),
-    "language": (25, "e7907c162885fae5"),
+    "language": (25, "f4bbafefce43186b"),
     "remote": (12, "a4e5739efcf07d4a"),
     "parsing": (15, "f3bea99da3b44939"),
     "merging": (21, "09c5a81c5d393e1c"),

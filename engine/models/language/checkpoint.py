@@ -389,8 +389,8 @@ def _open_part(contents: CheckpointContents) -> Iterator[_Read]:
             if stored.path not in files and not stored.heads and rows is not None:
                 return dequantise_stored(stored, rows)
             with _naming_file(stored.path):
-                whole = files[stored.path].get_tensor(stored.name) if stored.path in files else None
-                found = dequantise_stored(stored) if whole is None else whole
+                file = files.get(stored.path)
+                found = dequantise_stored(stored) if file is None else file.get_tensor(stored.name)
             whole: torch.Tensor = found
             return whole if rows is None else whole[rows]
 
