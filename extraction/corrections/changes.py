@@ -47,7 +47,7 @@ class Change:
     """A change that a person asks for.
 
     `pointer` (RFC 6901) leads into the record. `after` is a JSON text. `spans` are the characters of the document's
-    text that stand behind the value. `seen` is the digest of what the person saw there (`seen.py`), None if they do not
+    text that stand behind the value. `seen` is the digest of what the person saw there (`place_digest`), None if they do not
     tell. `parts` are changes of single values that are one.
     """
 
@@ -114,7 +114,7 @@ class Reviewed:
 
     `corrections` are those in force and those taken back, oldest first. `outcome` is `written`, `quarantined` or
     `skipped`, with its `code`, `detail` and `pointers`. `guesses` are the places whose values nobody read or said.
-    `seen` has the digests of all places (`seen.py`), `moved` those before and after the changes that led here.
+    `seen` has the digests of all places (`place_digest`), `moved` those before and after the changes that led here.
     `first` has the value of the model, as JSON text, and its confidence, of each place that a correction names.
     """
 

@@ -32,7 +32,7 @@ class NameMatchingConfig:
 
 @dataclass(frozen=True, slots=True)
 class LabelPriorConfig:
-    """A value starts behind or below its field's label (label_prior.py)."""
+    """A value starts behind or below its field's label (priors.py)."""
 
     #: How much likelier a value starts behind its field's label.
     own: float = 2.0
@@ -50,7 +50,7 @@ class LabelPriorConfig:
 
 @dataclass(frozen=True, slots=True)
 class TablePriorConfig:
-    """The fields of a list's items stand below the heads of their columns (tables.py, table_prior.py)."""
+    """The fields of a list's items stand below the heads of their columns (tables.py)."""
 
     #: How much likelier a value starts below its field's head.
     own: float = 3.5
@@ -158,7 +158,7 @@ class AbsencePriorConfig:
 
 @dataclass(frozen=True, slots=True)
 class RowConfig:
-    """The places at which the items of an array begin (answers/rows.py)."""
+    """The places at which the items of an array begin (scoring/rows.py)."""
 
     #: The least probability of a place that begins an item. It is low, because a missed item loses all of its values:
     #: over fifteen sets the mean F1 was .477 from .3 on, .485 from .12, .476 from .06.
@@ -173,7 +173,7 @@ class RowConfig:
 
 @dataclass(frozen=True, slots=True)
 class DoubtfulRowsConfig:
-    """Without a sure beginning of an array's items, the likeliest places begin items (answers/rows.py).
+    """Without a sure beginning of an array's items, the likeliest places begin items (scoring/rows.py).
 
     Of 56 such arrays with a place from .05 on 50 had items. Mean F1 of thirteen sets is .535 without and .557 with it.
     """
@@ -193,7 +193,7 @@ class DoubtfulRowsConfig:
 @dataclass(frozen=True, slots=True)
 class SingleItemConfig:
     """A document without a row is one item of the schema's only list if it has the item's fields
-    (answers/single_item.py)."""
+    (scoring/rows.py)."""
 
     #: The least mean, over the fields of an item, of the probability that the document has the field. Of 85 documents
     #: without a row under 18 schemas that were made a list's item, 28 of the 32 of the schema's own kind reach it, and
@@ -203,7 +203,7 @@ class SingleItemConfig:
 
 @dataclass(frozen=True, slots=True)
 class ProximityConfig:
-    """The fields of one object stand near each other (answers/proximity.py)."""
+    """The fields of one object stand near each other (scoring/reranking.py)."""
 
     #: The lines over which nearness falls to a third.
     lines: float = 3.0
@@ -225,7 +225,7 @@ class ProximityConfig:
 
 @dataclass(frozen=True, slots=True)
 class SharedWordsConfig:
-    """Words are the value of one field of an object, the surer one's (answers/shared_words.py)."""
+    """Words are the value of one field of an object, the surer one's (scoring/reranking.py)."""
 
     #: The exponent of the probability that a candidate's words are no surer field's. Mean F1 of twelve sets and the
     #: share of their absent fields that got a value: .595 and 24% without, .620 and 18% with .7, .617 and 17% with 1.5.
@@ -239,7 +239,7 @@ class SharedWordsConfig:
 
 @dataclass(frozen=True, slots=True)
 class PrintedOptionsConfig:
-    """A choice has a value if the document prints its likeliest option (answers/choices.py)."""
+    """A choice has a value if the document prints its likeliest option (scoring/choices.py)."""
 
     #: How much less likely (a natural logarithm) its absence is then. Of 66 demanded currencies of invoices and
     #: receipts 12 are kept without it and 37 with 2, all of them right; mean F1 of twelve sets with choices is .664
@@ -249,7 +249,7 @@ class PrintedOptionsConfig:
 
 @dataclass(frozen=True, slots=True)
 class DescribedOptionsConfig:
-    """Options that the document does not print are compared with its passages (answers/described_options.py).
+    """Options that the document does not print are compared with its passages (scoring/described_options.py).
 
     training/class_fit.py fits the weights of choices and writes them here. Those of lists were
     fitted on two training sets whose documents were joined by twos and threes.

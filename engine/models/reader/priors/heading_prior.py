@@ -3,7 +3,7 @@
 Two parties of a document have fields of the same names, and the label before a value tells only its field. The prior
 searches the cells of the page for the names of the objects: a short cell with the words of a name is a heading. The
 values below it, up to the next heading, are likelier that object's. It is a lexical prior for the pointers, as
-`label_prior.py` is for fields.
+`priors.py` is for fields.
 """
 
 from __future__ import annotations

@@ -2,16 +2,12 @@
 
 They are computed once for a form and a passage; their scores are added to the network's for the pieces of each window.
 
-Label prior: the value of a field stands behind its label on a line, or below it if nothing stands behind.
+Label prior: the value of a field stands behind its label on a line, or below it if nothing stands behind. The stretch
+behind a label is likelier the start of its field's value, and less likely that of other fields.
 
-It is a lexical prior for the pointers: the stretch behind a label is likelier the start of its field's value, and less
-likely that of other fields.
-
-Example prior: text with the figures and signs of a schema's example is likelier a value.
-
-With "Dosing scheme, e.g. 1-0-1" or `"examples": ["INV-2024-001"]` an example with figures shows the shape of a value,
-under any label in the document. The shape of words tells nothing. It is a lexical prior for the pointers, like
-`label_prior.py`.
+Example prior: text with the figures and signs of a schema's example is likelier a value. With "Dosing scheme, e.g.
+1-0-1" or `"examples": ["INV-2024-001"]` an example with figures shows the shape of a value, under any label in the
+document. The shape of words tells nothing.
 
 Absence prior: the prior scores of the likeliest place for a value tell how likely it is that there is one.
 """

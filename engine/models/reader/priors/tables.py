@@ -8,7 +8,7 @@ Table prior: a list's fields stand below the heads of their columns, and its ite
 
 A value below a head is likelier that of the head's field, and less likely that of the fields of other heads. A line
 that fills the columns of its table likely begins an item; a line that fills few of them, or stands outside, does not.
-Both are lexical priors for the pointers, as `label_prior.py` is for the record's fields.
+Both are lexical priors for the pointers, as `priors.py` is for the record's fields.
 """
 
 from __future__ import annotations
