@@ -47,8 +47,8 @@ class Change:
     """A change that a person asks for.
 
     `pointer` (RFC 6901) leads into the record. `after` is a JSON text. `spans` are the characters of the document's
-    text that stand behind the value. `seen` is the digest of what the person saw there (`place_digest`), None if they do not
-    tell. `parts` are changes of single values that are one.
+    text that stand behind the value. `seen` is the digest of what the person saw there (`place_digest`), None if they
+    do not tell. `parts` are changes of single values that are one.
     """
 
     action: Action

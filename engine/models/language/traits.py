@@ -244,7 +244,7 @@ def _experts(settings: ConfigSettings) -> ExpertTraits:
     return traits
 
 
-#: The kinds of rotary scaling that `decoder.py` computes, by the numbers that each needs. The angles of `dynamic` depend
+#: The kinds of rotary scaling of `decoder.py`, by the numbers that each needs. The angles of `dynamic` depend
 #: on the length of the whole text as soon as it is longer than the first window, and those of tokens that were read
 #: before would have to change with it, so that window stays the model's.
 ROPES: Mapping[str, tuple[str, ...]] = {
