@@ -54,8 +54,9 @@ def extract_folder(
 ) -> Summary:
     """Extracts records from all documents of these files, folders, mailboxes and stores into the folder `out`.
 
-    Documents that an earlier run read are skipped. A batch that fails three times fails the run. Committed records
-    stay, and the next run continues from there. Returns the fields of `extraction.batched_run.Summary`.
+    Documents that an earlier run read are skipped. A batch that fails on all attempts fails the run
+    (`extraction/run/retries.py`). Committed records stay, and the next run continues from there. Returns the fields of
+    `extraction.batched_run.Summary`.
 
     Args:
         paths: Files, folders, mbox files, Maildir folders, imaps://USER@HOST/MAILBOX, and stores: s3://BUCKET/PREFIX.

@@ -21,8 +21,7 @@ from prefect.concurrency.sync import concurrency
 
 from cinnabar.extraction.run.batched_run import BatchedRun, Driver, driver_of
 from cinnabar.extraction.run.cluster.connection import Cluster
-from cinnabar.extraction.run.work.batch_filling import batch_failure
-from cinnabar.schemas.errors import UsageError
+from cinnabar.extraction.run.retries import ATTEMPTS, DELAYS, FINAL_ERRORS, batch_failure
 
 # Documents of a task, unless one batch has more. A task costs client and server 30 ms: over 10,000 documents of fifty
 # words the flow took 9% more CPU seconds with one task for every 16 documents.
@@ -30,16 +29,16 @@ _TOGETHER = 64
 
 
 async def worth_retrying(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
-    """Returns whether to retry a failed task: not after a UsageError, which would only repeat."""
+    """Returns whether to retry a failed task: not after an error that would only repeat."""
     failure = await state.aresult(raise_on_failure=False)
-    return not isinstance(failure, UsageError)
+    return not isinstance(failure, FINAL_ERRORS)
 
 
 # No cache: the store knows the committed batches, also after a crash.
 @task(
     name="batches",
-    retries=2,
-    retry_delay_seconds=[1, 10],
+    retries=ATTEMPTS - 1,
+    retry_delay_seconds=list(DELAYS),
     retry_condition_fn=worth_retrying,
     cache_policy=NO_CACHE,
     persist_result=False,
@@ -66,7 +65,7 @@ def drive(run: BatchedRun, driver: Driver, gpu_limit: str | None) -> None:
 
 
 def work_on(run: BatchedRun, cluster: Cluster | None, gpu_limit: str | None = None) -> None:
-    """Works on all batches, here, in engine processes or on a cluster, which retries a batch that fails.
+    """Works on all batches, here, in engine processes or on a cluster, as `extraction/run/retries.py` says.
 
     The batches may grow meanwhile. Raises RunError with the names of a batch's documents if the batch still fails after
     all retries.
@@ -83,7 +82,7 @@ def work_on(run: BatchedRun, cluster: Cluster | None, gpu_limit: str | None = No
         named = work_in_turn.with_options(task_run_name=f"batches {left[0]} to {left[-1]}")
         try:
             named(run, left, gpu_limit)
-        except UsageError:
+        except FINAL_ERRORS:
             raise
         except Exception as error:
             raise batch_failure(left[0], run.batches[left[0]], error) from error

@@ -17,9 +17,9 @@ from cinnabar.extraction.reading.model_sources import RunPlace
 from cinnabar.extraction.run.cluster.connection import Cluster, Heartbeat
 from cinnabar.extraction.run.cluster.packing import letters, needs, packed_assignment, size_of
 from cinnabar.extraction.run.cluster.workers import Filling, Parsing
+from cinnabar.extraction.run.retries import ATTEMPTS, DELAYS, FINAL_ERRORS, batch_failure
 from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.run.work.batch_filling import batch_failure
-from cinnabar.schemas.errors import ModelError, RunError, UsageError
+from cinnabar.schemas.errors import RunError, UsageError
 
 if TYPE_CHECKING:
     from cinnabar.extraction.reading.pipeline import Batch
@@ -31,9 +31,6 @@ _WINDOW = 3
 _DEPTH = 2
 # Most bytes of documents in progress, unless one batch alone has more.
 _BYTES = 512 << 20
-# Attempts for a batch, and for a start of a process; the seconds before each further attempt of a batch after an error.
-# After a death there is no delay.
-_TRIES, _DELAYS = 3, (1.0, 10.0)
 # Seconds until the first engine must be ready; a cluster may be busy with other work.
 _START_LIMIT = 300.0
 # Seconds between checks for waiting batches that are due.
@@ -270,7 +267,7 @@ class Supervisor:
         """Returns the batches to do again after a failure, and replaces a dead worker."""
         # Ray's error holds the worker's own error as its cause.
         cause: BaseException = getattr(error, "cause", None) or error
-        if isinstance(cause, (UsageError, ModelError)):
+        if isinstance(cause, FINAL_ERRORS):
             raise cause
         died = self._ray.exceptions.RayActorError, self._ray.exceptions.OutOfMemoryError
         if work is not None and not isinstance(error, died):
@@ -282,7 +279,7 @@ class Supervisor:
             self._failed_starts.pop(hand.seat, None)
         else:
             self._failed_starts[hand.seat] = self._failed_starts.get(hand.seat, 0) + 1
-        if self._failed_starts.get(hand.seat, 0) < _TRIES:
+        if self._failed_starts.get(hand.seat, 0) < ATTEMPTS:
             self._take_on(hand.kind, hand.seat)
         elif not any(other.kind is hand.kind for other in self._hands):
             what = "parser" if hand.kind is Parsing else "engine"
@@ -297,14 +294,14 @@ class Supervisor:
         cause.
         """
         work.tries += 1
-        if work.tries >= _TRIES:
+        if work.tries >= ATTEMPTS:
             error = batch_failure(work.number, work.batch, cause)
             error.__cause__ = cause
             self._given_up.append(error)
-            if len(self._given_up) >= _TRIES:
+            if len(self._given_up) >= ATTEMPTS:
                 raise self._given_up[0]
             return []
-        work.due = time.monotonic() + _DELAYS[work.tries - 1] if delay else 0.0
+        work.due = time.monotonic() + DELAYS[work.tries - 1] if delay else 0.0
         work.parsed = None
         return [work]
 

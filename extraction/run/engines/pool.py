@@ -15,6 +15,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess
 from cinnabar.extraction.reading.model_sources import ModelByName, ModelSource, RemoteSource, RunPlace
 from cinnabar.extraction.run.engines.worker import LENGTH, frame
+from cinnabar.extraction.run.retries import WHOLE_ATTEMPTS
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.records import DocumentInfo, Outcome
 from cinnabar.schemas.errors import UsageError
@@ -35,8 +36,6 @@ _SECRETS = frozenset((
 ))  # fmt: skip
 # The limit for an answer in seconds. `--max-seconds` bounds each document, and a batch may have many.
 _PATIENCE = 10.0 * 86_400
-# How often a whole batch is given to an engine before its documents go one by one.
-_TRIES = 2
 _COMMAND = [sys.executable, "-P", "-m", "cinnabar.extraction.run.engines.worker"]
 
 
@@ -85,7 +84,7 @@ class EnginePool:
 
     def _fill(self, read: Sequence[Read], known: Known | None) -> Batch:
         cause = ""
-        for _ in range(_TRIES):
+        for _ in range(WHOLE_ATTEMPTS):
             try:
                 return self._ask(read, known)
             except WorkerDied as error:
