@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.readings.locale import Locale
+from cinnabar.schemas.automata.canonical import shared_value
 from cinnabar.schemas.form.form import Form
 
 Origin = Literal["copied", "chosen", "generated", "absent", "default", "known", "fact", "minimal", "looked_up"]
@@ -127,6 +128,11 @@ class Filled:
     refused: tuple[RefusedRow, ...] = ()
     alone: bool = False
     matches: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
+
+    @property
+    def value(self) -> Any:
+        """The record's value, parsed once; it is not to be changed."""
+        return shared_value(self.record)
 
 
 @dataclass(frozen=True, slots=True)

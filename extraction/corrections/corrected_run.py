@@ -18,7 +18,6 @@ from cinnabar.extraction.corrections.waiting_commits import commit_waiting, corr
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import Key
-from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.compiling.changes import Renames
 from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.pointers import lies_within
@@ -133,7 +132,7 @@ def _has(record: Record, unit: CorrectedPlace) -> bool:
     leaves = [leaf for leaf in record.leaves if lies_within(leaf.pointer, unit.pointer)]
     if leaves:
         return any(leaf.origin == HUMAN for leaf in leaves)
-    return text_at(parse(record.text), unit.pointer) == unit.text
+    return text_at(record.value, unit.pointer) == unit.text
 
 
 def corrected_again(

@@ -36,7 +36,6 @@ from cinnabar.extraction.corrections.waiting_commits import (
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import is_locked
-from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import (
     CinnabarError,
     InUse,
@@ -242,7 +241,7 @@ def place_digests(state: CorrectedState) -> dict[str, str]:
 
 
 def _value(state: CorrectedState) -> Any:
-    return MISSING if state.record is None else parse(state.record.text)
+    return MISSING if state.record is None else state.record.value
 
 
 def _places(value: Any, pointer: str) -> Iterator[tuple[str, Any]]:

@@ -22,7 +22,7 @@ from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD, LIST_INCOMPLE
 from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.extraction.store.tables import UNSTORABLE
 from cinnabar.schemas import SchemaSource, compile_schema
-from cinnabar.schemas.automata.canonical import json_text, parse
+from cinnabar.schemas.automata.canonical import json_text
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import NotAccepted, RunError
 from cinnabar.schemas.pointers import lies_within
@@ -221,7 +221,7 @@ def first_values(state: CorrectedState) -> dict[str, tuple[str | None, float | N
     sure = {leaf.pointer: leaf.confidence for leaf in base.record.leaves if leaf.origin != HUMAN}
     # Of a record in quarantine no confidence is stored.
     known = {} if base.status == "quarantined" else {**base.record.lists, **sure}
-    record = parse(base.record.text)
+    record = base.record.value
     return {pointer: (text_at(record, pointer), known.get(pointer)) for pointer in sorted(pointers)}
 
 

@@ -25,7 +25,6 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.planning import chunks_for, passage_of
 from cinnabar.extraction.reading.records.facts import NO_FACTS, FactValues, with_facts
 from cinnabar.extraction.reading.records.merging import merge, prefer_confident_record
-from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.fitting import branch_of, walk_lists
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
@@ -108,7 +107,7 @@ def escalate(
     finals: dict[int, Result] = {}
     escalated = Escalated()
     for at, lower in enumerate(merged):
-        long = {} if tier.longest is None else long_lists(form, parse(lower.filled.record), tier.longest)
+        long = {} if tier.longest is None else long_lists(form, lower.filled.value, tier.longest)
         if _is_sure(lower, tier.below, long.keys()):
             continue
         # A model that cannot be loaded ends the run, not one document.
@@ -155,7 +154,7 @@ def are_doubtful(confidences: Collection[float]) -> bool:
 def freeze_sure(form: Form, filled: Filled, below: float, lists: bool = True) -> dict[str, str | None]:
     """Returns the sure values by pointer, in the form of `Request.known`; values in lists only with `lists`."""
     walk = _SureWalk(filled, below, lists, sorted(filled.leaves))
-    walk.visit(form.root, parse(filled.record), "")
+    walk.visit(form.root, filled.value, "")
     return walk.frozen
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from cinnabar.engine.request import Origin
 from cinnabar.extraction.documents.content.document import Document, Evidence
+from cinnabar.schemas.automata.canonical import shared_value
 from cinnabar.schemas.facts import FactValue
 
 _Status = Literal["written", "quarantined", "skipped"]
@@ -71,6 +72,11 @@ class Record:
     checks: Mapping[str, bool | None] = field(default_factory=dict)
     lists: Mapping[str, float] = field(default_factory=dict)
     lengths: Mapping[str, ListLengthNote] = field(default_factory=dict)
+
+    @property
+    def value(self) -> Any:
+        """The record's value, parsed once; it is not to be changed."""
+        return shared_value(self.text)
 
     @classmethod
     def of(

@@ -23,7 +23,6 @@ from typing import Any
 
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.engine.tables.list_length import ListLength, length_of
-from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.form.fitting import RecordList, walk_lists
 from cinnabar.schemas.form.form import ArrayNode, Form, ObjectNode, Slot, walk
 
@@ -66,7 +65,7 @@ def list_signs(form: Form, passage: Passage, filled: Filled, whole: Signs) -> di
         anchors[pointer.rpartition("/")[0]].append(anchor)
     anchors = defaultdict(list, {around: sorted(own) for around, own in anchors.items()})
     signs: dict[str, Signs] = {}
-    for record_list in walk_lists(form, parse(filled.record)):
+    for record_list in walk_lists(form, filled.value):
         rows = [_Row.of(at, passage, filled, leaves) for at in record_list.rows]
         if any(leaf.origin == "known" for row in rows for leaf in row.leaves.values()):
             continue

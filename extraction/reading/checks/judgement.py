@@ -48,7 +48,7 @@ def _judge(outcome: Outcome, record: Record, results: Results, checks: Checks, o
     if not wrong or outcome.status != "written" or on_check == "flag":
         return outcome
     broken = [check for check in checks.each if check.name in wrong]
-    value = parse(record.text)
+    value = record.value
     detail = "; ".join(
         f"{one.name} does not hold: {one.expression} ({values_in_words(one, value)})" for one in broken[:5]
     )

@@ -31,7 +31,6 @@ from cinnabar.extraction.store.records import (
     Outcome,
     Record,
 )
-from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.form.fitting import RecordLeaf, walk_lists, walk_record
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.wording import with_noun
@@ -43,7 +42,7 @@ _FEWEST, _NAMED = 4, 8
 def notes_of(document: Document, filled: Filled, form: Form) -> dict[str, ListLengthNote]:
     """Returns what the document says of the length of each list outside of other lists, by the list's pointer."""
     notes: dict[str, ListLengthNote] = {}
-    for one in walk_lists(form, parse(filled.record)) if filled.rows else ():
+    for one in walk_lists(form, filled.value) if filled.rows else ():
         begins = [filled.rows[row][0] for row in one.rows if row in filled.rows]
         if one.parent is not None or len(begins) < max(_FEWEST, len(one.rows)):
             continue
@@ -177,7 +176,7 @@ def is_empty(record: Record, form: Form) -> bool:
     """
     constant = {
         one.pointer
-        for one in walk_record(form, parse(record.text))
+        for one in walk_record(form, record.value)
         if isinstance(one, RecordLeaf) and len(one.slot.options) == 1 and not one.slot.nullable
     }
     asked = [leaf for leaf in record.leaves if leaf.pointer not in constant and leaf.origin not in _UNSTATED]

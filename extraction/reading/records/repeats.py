@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from cinnabar.engine.models.reader.calibration import NONE
 from cinnabar.engine.readings.align import fold
 from cinnabar.engine.request import Filled, Leaf
-from cinnabar.schemas.automata.canonical import parse, scalar_text
+from cinnabar.schemas.automata.canonical import scalar_text
 from cinnabar.schemas.form.fitting import RecordRow, walk_lists, walk_record
 from cinnabar.schemas.form.form import Form
 
@@ -96,7 +96,7 @@ def part_of(form: Form, filled: Filled) -> RecordPart:
         inner = pointers[bisect_left(pointers, f"{pointer}/") : bisect_left(pointers, f"{pointer}0")]
         return [filled.leaves[at] for at in (pointer, *inner) if at in filled.leaves]
 
-    whole, value = RecordPart(), parse(filled.record)
+    whole, value = RecordPart(), filled.value
     parts: dict[int, RecordPart | None] = {-1: whole}
     part_at: dict[str | None, RecordPart | None] = {None: whole}
     selectors = {choice.selector.index for choice in form.choices}

@@ -14,7 +14,7 @@ from typing import Any
 
 from cinnabar.extraction.reading.tiers import is_plain
 from cinnabar.extraction.store.records import Record
-from cinnabar.schemas.automata.canonical import parse, scalar_text
+from cinnabar.schemas.automata.canonical import scalar_text
 from cinnabar.schemas.compiling.changes import Changes
 from cinnabar.schemas.form.fitting import branch_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot, walk
@@ -64,7 +64,7 @@ def freeze(form: Form, record: Record, changes: Changes, below: float = 0.0, lis
     for leaf in record.leaves:
         if leaf.confidence < below:
             walk.frozen.ask(leaf.pointer)
-    walk.visit(form.root, parse(record.text), "", "", False)
+    walk.visit(form.root, record.value, "", "", False)
     return walk.frozen
 
 

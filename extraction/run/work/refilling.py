@@ -305,7 +305,7 @@ def _record(
     old = stored.record
     fields = stored.fields
     kept = [x for x in old.leaves if not new(x.pointer) and not changes.drops(fields[x.pointer])]
-    value = parse(old.text)
+    value = old.value
     rows = {
         at: sure for at, sure in old.rows.items() if not new(at) and not changes.drops(field_of(at, value))
     }
