@@ -75,7 +75,7 @@ PARTS: dict[str, CodePart] = {
     # What all formats share: their detection, the document, and helpers of several families.
     "parsing": CodePart(("engine",), (
         "extraction/documents/content", "extraction/documents/ingest", "extraction/documents/processes",
-        "extraction/documents/marks", "extraction/documents/office/package.py",
+        "extraction/documents/limits.py", "extraction/documents/marks", "extraction/documents/office/package.py",
         "extraction/documents/office/sheet_text.py", "extraction/documents/plain/rows.py",
     )),
     "merging": CodePart(("engine", "parsing"), (

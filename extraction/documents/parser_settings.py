@@ -6,14 +6,13 @@ import os
 from pathlib import Path
 
 from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.limits import MAX_PASSWORDS
 from cinnabar.extraction.documents.ocr.engines import OcrEngine
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.schemas.errors import UsageError
 
 #: The environment variable with passwords of encrypted documents, one a line.
 PASSWORDS = "CINNABAR_PASSWORDS"
-# Each password costs a derivation of its key for each encrypted file.
-_MAX_PASSWORDS = 100
 
 
 def parser_settings(options: RunOptions = DEFAULT_OPTIONS) -> ParserSettings:
@@ -25,8 +24,8 @@ def parser_settings(options: RunOptions = DEFAULT_OPTIONS) -> ParserSettings:
     if options.password_file is not None:
         given += _in_file(options.password_file)
     passwords = tuple(dict.fromkeys(given))
-    if len(passwords) > _MAX_PASSWORDS:
-        raise UsageError(f"expected at most {_MAX_PASSWORDS} passwords of documents, got {len(passwords)}")
+    if len(passwords) > MAX_PASSWORDS:
+        raise UsageError(f"expected at most {MAX_PASSWORDS} passwords of documents, got {len(passwords)}")
     _check_ocr(options)
     return ParserSettings(
         passwords=passwords, ocr=options.ocr, ocr_engine=options.ocr_engine, hidden=options.hidden

@@ -15,13 +15,18 @@ from typing import Any
 import orjson
 
 from cinnabar.extraction.documents.content.inputs import Content, modified_at, own_path
-from cinnabar.extraction.documents.content.parse_context import MAX_UNPACKED
 from cinnabar.extraction.documents.content.zipped import packed_kind
+from cinnabar.extraction.documents.limits import (
+    MAX_FILE,
+    MAX_MEMBER_LIST,
+    MAX_UNPACKED,
+    UNPACKING_MEMORY,
+    UNPACKING_SECONDS,
+)
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.schemas.errors import DocumentError
 
-_SECONDS, _MEMORY, _MAX_LIST = 60.0, 1 << 30, 64 << 20
 _SHA256 = 64
 # So much of a file tells whether it may be an archive.
 _BEGINNING = 512
@@ -82,10 +87,11 @@ class Unpacker:
     Threads may share it. A context manager: its exit ends the process.
     """
 
-    def __init__(self, passwords: Sequence[str] = (), max_bytes: int = 200 << 20) -> None:
+    def __init__(self, passwords: Sequence[str] = (), max_bytes: int = MAX_FILE) -> None:
         module = "cinnabar.extraction.documents.archives.worker"
         # -P keeps the working folder out of the import path.
-        self._command = [sys.executable, "-P", "-m", module, f"{_SECONDS:g}", str(_MEMORY), str(max_bytes)]
+        limits = [f"{UNPACKING_SECONDS:g}", str(UNPACKING_MEMORY), str(max_bytes)]
+        self._command = [sys.executable, "-P", "-m", module, *limits]
         self._passwords = orjson.dumps(list(passwords)) + b"\n"
         self._lock = threading.Lock()
         self._process: WorkerProcess | None = None
@@ -129,7 +135,7 @@ class Unpacker:
 
     def _list(self, path: Path) -> list[tuple[str, int, str, DocumentError | None]] | None:
         self._open = None
-        answer = self._ask({"open": os.fsencode(path).hex()}, _MAX_LIST)
+        answer = self._ask({"open": os.fsencode(path).hex()}, MAX_MEMBER_LIST)
         try:
             listing = _check_list(orjson.loads(answer))
         except (ValueError, TypeError, KeyError) as error:
@@ -140,7 +146,7 @@ class Unpacker:
 
     def _ask(self, request: dict[str, Any], most: int) -> bytes:
         if self._process is None:
-            self._process = WorkerProcess(self._command, self._passwords, _SECONDS, "unpacking")
+            self._process = WorkerProcess(self._command, self._passwords, UNPACKING_SECONDS, "unpacking")
         process = self._process
         try:
             process.send(orjson.dumps(request) + b"\n")
@@ -151,7 +157,7 @@ class Unpacker:
             return process.receive(size, deadline)
         except WorkerTimedOut as error:
             self._end()
-            raise DocumentError("timeout", f"not unpacked within {_SECONDS:g} s") from error
+            raise DocumentError("timeout", f"not unpacked within {UNPACKING_SECONDS:g} s") from error
         except WorkerDied as error:
             self._end()
             raise DocumentError("worker_died", str(error)) from error

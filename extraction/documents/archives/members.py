@@ -18,18 +18,21 @@ from typing import Protocol
 
 from cinnabar.extraction.documents.content.formats import add_content
 from cinnabar.extraction.documents.content.inputs import DistinctNames, is_hidden, member_name
-from cinnabar.extraction.documents.content.parse_context import MAX_UNPACKED, ParseContext
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
 from cinnabar.extraction.documents.content.seven_zip import seven_zip_members
 from cinnabar.extraction.documents.content.zipped import archive_kind, open_zip, packed_kind, read_member
+from cinnabar.extraction.documents.limits import (
+    ALWAYS_UNPACKED,
+    LZMA_MEMORY,
+    MAX_MEMBERS,
+    MAX_NESTING,
+    MAX_RATIO,
+    MAX_UNPACKED,
+)
 from cinnabar.schemas.errors import DocumentError
 
-#: Files that an archive may hold, with those in archives within it, and how deep archives may lie within each other.
-MAX_MEMBERS, MAX_NESTING = 10_000, 3
-# Bytes unpacked for each packed one; an archive of few bytes may always hold so many.
-_MAX_RATIO, _ALWAYS = 100, 16 << 20
 _PIECE = 1 << 16
-_LZMA_MEMORY = 256 << 20
 _DOUBLE_SUFFIXES = {".tgz": ".tar", ".tbz2": ".tar", ".tbz": ".tar", ".txz": ".tar"}
 _UTF8 = 0x800
 
@@ -50,7 +53,7 @@ class UnpackedBytes:
     """Counts what is unpacked from one archive, also through archives within it."""
 
     def __init__(self, packed: int, limit: int) -> None:
-        self._limit = min(limit, max(_ALWAYS, _MAX_RATIO * packed))
+        self._limit = min(limit, max(ALWAYS_UNPACKED, MAX_RATIO * packed))
         self._packed, self._unpacked = packed, 0
 
     def count(self, size: int) -> None:
@@ -246,7 +249,7 @@ def _stream(kind: str) -> _Stream:
     if kind == "bzip2 archive":
         return bz2.BZ2Decompressor()
     if kind == "xz archive":
-        return lzma.LZMADecompressor(memlimit=_LZMA_MEMORY)
+        return lzma.LZMADecompressor(memlimit=LZMA_MEMORY)
     return zlib.decompressobj(wbits=31)
 
 

@@ -12,19 +12,18 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.extraction.documents.content.document import Document, Fact, Part, PartKind, Picture, Places, Words
+from cinnabar.extraction.documents.limits import (
+    MAX_CHARACTERS,
+    MAX_DOCUMENT_PARTS,
+    MAX_MEDIA_TYPE,
+    MAX_PART_NAME,
+    MAX_PART_NAMES,
+    MAX_PICTURE_BYTES,
+    MAX_PLACE_NAME,
+    MAX_PLACE_NAMES,
+    MAX_PLACES,
+)
 from cinnabar.schemas.facts import FactValue
-
-MAX_CHARACTERS = 20_000_000
-#: Bytes of all pictures of a document.
-MAX_PICTURES = 128 << 20
-#: Parts of a document, which are told one by one.
-_MAX_PARTS = 40_000
-#: Named places of a document.
-MAX_PLACES = 400_000
-# Characters of the name of a place, and of all names.
-_MAX_LABEL, _MAX_LABELS = 200, 8_000_000
-# Characters of the name of a part, of all names, and of a media type.
-_MAX_NAME, _MAX_NAMES, _MAX_TYPE = 1024, 2_000_000, 200
 
 T = TypeVar("T", bound=np.generic)
 
@@ -109,7 +108,7 @@ class DocumentBuilder:
     @property
     def full(self) -> bool:
         """Returns True if the limit of characters or of parts is reached; whoever appends in a loop stops then."""
-        return self.length >= self._limit or len(self._parts) >= _MAX_PARTS
+        return self.length >= self._limit or len(self._parts) >= MAX_DOCUMENT_PARTS
 
     @property
     def part_count(self) -> int:
@@ -132,21 +131,21 @@ class DocumentBuilder:
         ahead: characters that will be written before it.
         """
         if label != (self._labels[-1] if self._labels else ""):
-            if len(self._places) >= MAX_PLACES or self._labelled > _MAX_LABELS:
+            if len(self._places) >= MAX_PLACES or self._labelled > MAX_PLACE_NAMES:
                 # The frame of a document has room for so many; text after them has no place.
                 label = ""
                 if self._labels[-1] == "":
                     return
             self._places.append(min(self.length + ahead, self._limit))
-            self._labelled += len(label[:_MAX_LABEL])
-            self._labels.append(clean(label)[:_MAX_LABEL])
+            self._labelled += len(label[:MAX_PLACE_NAME])
+            self._labels.append(clean(label)[:MAX_PLACE_NAME])
 
     def show(self, picture: bytes, scale: float = 1.0) -> None:
         """Adds a picture of the open part, to be read by OCR; beyond the bound the document is flagged `ocr_limit`.
 
         picture: an encoded image; scale: its pixels to a point of the part's width and height.
         """
-        if self.pictured + len(picture) > MAX_PICTURES:
+        if self.pictured + len(picture) > MAX_PICTURE_BYTES:
             self.flags.add("ocr_limit")
             return
         self.pictured += len(picture)
@@ -172,9 +171,9 @@ class DocumentBuilder:
         if (self._separate or begun) and not inline:
             self._raw("\n\n")
             self._separate = False
-        name, media_type = clean(name)[:_MAX_NAME], clean(media_type)[:_MAX_TYPE]
+        name, media_type = clean(name)[:MAX_PART_NAME], clean(media_type)[:MAX_MEDIA_TYPE]
         self._named += len(name)
-        if self._named > _MAX_NAMES:
+        if self._named > MAX_PART_NAMES:
             # The frame of a document has room for so many; the part keeps its text.
             self.flags.add("truncated")
             name = ""

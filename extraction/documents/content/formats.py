@@ -12,8 +12,9 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import cast
 
-from cinnabar.extraction.documents.content.parse_context import MAX_DEPTH, ParseContext, Reader
+from cinnabar.extraction.documents.content.parse_context import ParseContext, Reader
 from cinnabar.extraction.documents.content.zipped import packed_kind, zip_format
+from cinnabar.extraction.documents.limits import MAX_FILE_DEPTH
 from cinnabar.schemas.errors import DocumentError
 
 _ROOM = "cinnabar.extraction.documents"
@@ -282,7 +283,7 @@ def add_content(reading: ParseContext, data: bytes, name: str, media_type: str =
     if reading.settings.careful:
         builder.flags.add("attachment_skipped")
         return
-    if reading.depth >= MAX_DEPTH:
+    if reading.depth >= MAX_FILE_DEPTH:
         builder.flags.add("depth_limit")
         return
     mark, outer = builder.open_count, reading.name

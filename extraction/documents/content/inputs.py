@@ -18,10 +18,9 @@ from pathlib import Path, PurePath
 from typing import Any, ClassVar
 
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.limits import MAX_FILE
 from cinnabar.schemas.errors import DocumentError
 
-#: The most bytes of a file that is read.
-MAX_FILE = 200 << 20
 _PIECE = 1 << 20
 
 

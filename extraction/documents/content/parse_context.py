@@ -14,13 +14,9 @@ from cinnabar.engine.version import part_with
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import PartKind
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
+from cinnabar.extraction.documents.limits import MAX_MAILS, MAX_UNPACKED
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.schemas.errors import DocumentError
-
-#: How many files may lie within each other, and the bytes that may be unpacked from a file in all.
-MAX_DEPTH, MAX_UNPACKED = 8, 400 << 20
-#: Mails in all mailboxes of a document: a mailbox among the attachments of each of its mails may hold others.
-MAX_MAILS = 2_000
 
 
 @dataclass(slots=True)

@@ -14,16 +14,13 @@ from functools import cache, lru_cache
 from typing import Any, cast
 
 from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
+from cinnabar.extraction.documents.limits import MAX_7Z_DICTIONARY, MAX_7Z_ENTRIES, MAX_7Z_KEY_POWER, MAX_7Z_LIST
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.extras import EXTRAS, install_line
 
 #: The first bytes of such an archive.
 SEVEN_ZIP = b"7z\xbc\xaf\x27\x1c"
 _START, _PACKED_LIST = 32, b"\x17"
-# Folders, streams and files that a header may list, and bytes of a header that is packed.
-_MAX_LISTED, _MAX_HEADER = 200_000, 64 << 20
-# Bytes of a dictionary, and hashes of a key as a power of two; 7-Zip takes 19.
-_MAX_DICTIONARY, _MAX_POWER = 256 << 20, 22
 # Packed bytes that are unpacked at once: Deflate makes up to four megabytes of them, which are counted afterwards.
 _FED, _PIECE = 1 << 12, 1 << 16
 _AES, _LZMA, _LZMA2 = b"\x06\xf1\x07\x01", b"\x03\x01\x01", b"\x21"
@@ -56,7 +53,7 @@ def _library() -> tuple[Any, Any]:
     from py7zr import archiveinfo, compressor
 
     lists, folders = cast(Any, archiveinfo), cast(Any, compressor)
-    lists.MAX_NUMFILES = lists.MAX_SUBSTREAMS = lists.MAX_NUMFOLDERS = _MAX_LISTED
+    lists.MAX_NUMFILES = lists.MAX_SUBSTREAMS = lists.MAX_NUMFOLDERS = MAX_7Z_ENTRIES
     # 0.3 s for a key; each folder of an archive asks for it.
     folders.calculate_key = lru_cache(maxsize=128)(folders.calculate_key)
     return lists, folders
@@ -78,7 +75,8 @@ def seven_zip_members(
     # The library fails in several ways on damaged lists.
     except Exception as error:
         if "exceeds limit" in str(error):
-            raise DocumentError("unpacked", f"the 7z archive lists more than {_MAX_LISTED} files or streams") from error
+            most = f"more than {MAX_7Z_ENTRIES} files or streams"
+            raise DocumentError("unpacked", f"the 7z archive lists {most}") from error
         raise DocumentError("broken", f"a damaged 7z archive: {type(error).__name__}") from error
     named = (name for name, has_stream in files if has_stream)
     for folder in folders:
@@ -117,7 +115,7 @@ def _list_files(data: bytes, count: _Count, passwords: Sequence[str]) -> tuple[l
         raise ValueError("the list of files is damaged")
     while raw[:1] == _PACKED_LIST:
         (folder,) = _folders(_library()[0].HeaderStreamsInfo.retrieve(io.BytesIO(raw[1:])))
-        if sum(folder.sizes) > _MAX_HEADER:
+        if sum(folder.sizes) > MAX_7Z_LIST:
             raise DocumentError("unpacked", f"the 7z archive has a list of files of {sum(folder.sizes)} bytes")
         raw = _unpack(data, folder, count, passwords, is_list=True)
     return _parse_header(raw) if raw else ([], [])
@@ -200,7 +198,7 @@ def _limit_dictionary(coder: dict[str, Any], size: int) -> dict[str, Any]:
     method, properties = coder["method"], coder["properties"] or b""
     if method not in _PACKED | _CHANGED | {_AES} or coder["numinstreams"] != 1 or coder["numoutstreams"] != 1:
         raise DocumentError("unsupported", f"a 7z archive packed by the method {method.hex()}: pack it as .zip")
-    needed = max(4096, min(size, _MAX_DICTIONARY))
+    needed = max(4096, min(size, MAX_7Z_DICTIONARY))
     if method == _LZMA:
         stated = int.from_bytes(properties[1:5], "little")
         properties = properties[:1] + min(stated, needed).to_bytes(4, "little")
@@ -208,7 +206,7 @@ def _limit_dictionary(coder: dict[str, Any], size: int) -> dict[str, Any]:
         # A dictionary has two or three times a power of two.
         least = next(code for code in range(41) if (2 | code & 1) << (code // 2 + 11) >= needed)
         properties = bytes([min(properties[0], least)])
-    elif method == _AES and properties and _MAX_POWER < properties[0] & 0x3F < 0x3F:
+    elif method == _AES and properties and MAX_7Z_KEY_POWER < properties[0] & 0x3F < 0x3F:
         raise DocumentError("unsupported", f"a 7z archive whose key takes 2**{properties[0] & 0x3F} hashes")
     return {**coder, "properties": properties or None}
 

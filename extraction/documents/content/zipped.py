@@ -16,10 +16,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from cinnabar.extraction.documents.content.seven_zip import SEVEN_ZIP
+from cinnabar.extraction.documents.limits import MAX_ZIP_ENTRIES
 from cinnabar.schemas.errors import DocumentError
 
-# Entries that a file may list; each takes half a kilobyte of memory before the first one is read.
-_MAX_ENTRIES = 200_000
 _ENTRY = b"PK\x01\x02"
 _PIECE = 1 << 16
 # The decompressors of other methods give all that a piece of input holds, so the pieces are small.
@@ -31,8 +30,8 @@ _AES, _AES_FIELD, _HEADER = 99, 0x9901, 30
 
 def open_zip(data: bytes) -> zipfile.ZipFile:
     """Returns a ZIP file with its entries listed. Raises DocumentError: broken, unpacked."""
-    if data.count(_ENTRY) > _MAX_ENTRIES:
-        raise DocumentError("unpacked", f"the ZIP file lists more than {_MAX_ENTRIES} entries")
+    if data.count(_ENTRY) > MAX_ZIP_ENTRIES:
+        raise DocumentError("unpacked", f"the ZIP file lists more than {MAX_ZIP_ENTRIES} entries")
     try:
         return zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, EOFError, IndexError) as error:

@@ -14,6 +14,7 @@ from cinnabar.extraction.documents.content.document import Document, Picture
 from cinnabar.extraction.documents.content.formats import content_format
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
+from cinnabar.extraction.documents.limits import DRAWING_SECONDS, DRAWN_PIXELS, MAX_DRAWN, NEXT_DRAWING_SECONDS
 from cinnabar.schemas.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
 
 #: The worker's name for `draw`.
 DRAW = "cinnabar.extraction.documents.ingest.page_drawing:draw"
-#: Pages of a document that are drawn at once, and pixels of one: A4 at 110 dots an inch.
-MAX_DRAWN, DRAWN_PIXELS = 40, 1_200_000
-# Seconds for the pages of a file, well below the limit of a parser; and for those after a page that a person waits for.
-_SECONDS, _MOMENT = 15.0, 0.15
 PDF = "application/pdf"
 
 
@@ -53,7 +50,7 @@ def _shrunk(pictures: Sequence[Picture]) -> list[Picture]:
 
     begun, small = time.monotonic(), []
     for picture in pictures[:MAX_DRAWN]:
-        if time.monotonic() - begun > _SECONDS:
+        if time.monotonic() - begun > DRAWING_SECONDS:
             break
         try:
             pixels, reduced, _ = decode_picture(picture.data)
@@ -87,7 +84,7 @@ def _draw_pdf(data: bytes, path: str, settings: ParserSettings) -> Document:
 
     reading = ParseContext(settings=settings, name=path)
     builder = reading.builder
-    first, seconds = max(settings.drawn_from - 1, 0), _MOMENT if settings.drawn_from else _SECONDS
+    first, seconds = max(settings.drawn_from - 1, 0), NEXT_DRAWING_SECONDS if settings.drawn_from else DRAWING_SECONDS
     with opened_pdf(data, settings.passwords) as pdf:
         begun = time.monotonic()
         groups: set[str] = set()

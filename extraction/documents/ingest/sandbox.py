@@ -18,10 +18,11 @@ from typing import Any, TypeVar
 import orjson
 
 from cinnabar.extraction.documents.content.document import Document, Fact, moment
-from cinnabar.extraction.documents.content.inputs import MAX_FILE, Content, content_of
+from cinnabar.extraction.documents.content.inputs import Content, content_of
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.dispatch import PARSE
 from cinnabar.extraction.documents.ingest.page_drawing import DRAW
+from cinnabar.extraction.documents.limits import MAX_FILE, PARSER_DOCUMENTS, PARSER_MEMORY, PARSER_SECONDS
 from cinnabar.extraction.documents.ocr.page_store import PageKeeper
 from cinnabar.extraction.documents.ocr.pool import OcrPool
 from cinnabar.extraction.documents.processes.frames import HEADER, BadFrame, lengths, unpack
@@ -94,9 +95,9 @@ class ParserPool:
     def __init__(
         self,
         workers: int,
-        time_limit: float = 30.0,
-        memory_limit: int = 1 << 30,
-        restart_after: int = 1000,
+        time_limit: float = PARSER_SECONDS,
+        memory_limit: int = PARSER_MEMORY,
+        restart_after: int = PARSER_DOCUMENTS,
         *,
         max_bytes: int = MAX_FILE,
         max_tokens: int | None = None,

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.limits import MAX_COMPONENT_DEPTH, MAX_COMPONENTS
 from cinnabar.extraction.documents.plain.charsets import decode, known_charset
 from cinnabar.schemas.errors import DocumentError
 
-_MAX_COMPONENTS, _MAX_DEPTH = 5_000, 50
 _LINE = re.compile(r'(?:[\w-]+\.)?([\w-]{1,60})((?:;(?:"[^"]*"|[^":;])*)*):(.*)', re.DOTALL)
 _PARAMETER = re.compile(r';([\w-]+)(?:=("[^"]*"|[^;]*))?')
 _MOMENT = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d)(?::?\d\d)?(Z?))?")
@@ -55,7 +55,7 @@ def add_content_lines(reading: ParseContext, data: bytes) -> None:
     numbers: dict[str, int] = {}
     begun = False
     for kind, lines in _blocks(text):
-        if sum(numbers.values()) >= _MAX_COMPONENTS:
+        if sum(numbers.values()) >= MAX_COMPONENTS:
             builder.flags.add("truncated")
             break
         if not lines:
@@ -83,7 +83,7 @@ def _blocks(text: str) -> Iterator[tuple[str, list[str]]]:
         component = line.value.strip().upper()
         if line.name == "BEGIN":
             hidden += component in _HIDDEN or hidden > 0
-            if component in _COMPONENTS and not hidden and len(open_) < _MAX_DEPTH:
+            if component in _COMPONENTS and not hidden and len(open_) < MAX_COMPONENT_DEPTH:
                 if open_[0][1]:
                     yield open_[0]
                     open_[0] = ("", [])

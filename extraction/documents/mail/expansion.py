@@ -9,14 +9,13 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from cinnabar.extraction.documents.mail.mime import MAX_PARTS, Entity, made, parameters, split, uudecode
+from cinnabar.extraction.documents.limits import MAX_EXPANSIONS, MAX_MAIL_PARTS
+from cinnabar.extraction.documents.mail.mime import Entity, made, parameters, split, uudecode
 from cinnabar.extraction.documents.mail.tnef import tnef_entity
 from cinnabar.extraction.documents.plain.charsets import decode
 from cinnabar.schemas.errors import DocumentError
 
 _TNEF = ("application/ms-tnef", "application/vnd.ms-tnef")
-# How often content may be taken out of content.
-_MAX_LEVELS = 8
 # A uuencoded file: the first letter of a line tells its length, "M" for a whole one.
 _UUENCODED = re.compile(
     rb"(?:\A|(?<=\n))begin [0-7]{3,4} ([^\r\n]{1,255})\r?\n((?:[!-`][ -`]{1,90}\r?\n)+)(?:[` ]?[ ]*\r?\n)?"
@@ -34,10 +33,10 @@ def expand_content(root: Entity, count: Callable[[int], None]) -> None:
     while waiting:
         entity, level = waiting.pop()
         parts += 1
-        if parts > MAX_PARTS:
+        if parts > MAX_MAIL_PARTS:
             root.flags.add("truncated")
             return
-        if not entity.children and not entity.named_only and level < _MAX_LEVELS:
+        if not entity.children and not entity.named_only and level < MAX_EXPANSIONS:
             inside = _inside(entity, count, has_body)
             if inside is not None:
                 del entity.message["Content-Type"]
@@ -90,7 +89,7 @@ def _encoded_files(entity: Entity) -> list[Entity] | None:
     parts: list[Entity] = []
     at = 0
     for start, end, name, data in sorted([*uuencoded, *_yenc_files(content)], key=lambda file: file[0]):
-        if start < at or len(parts) >= MAX_PARTS:
+        if start < at or len(parts) >= MAX_MAIL_PARTS:
             continue
         parts += _text(entity, content[at:start])
         parts.append(made("application/octet-stream", data, (), decode(name.strip())[0], True))

@@ -9,6 +9,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 
 from cinnabar.extraction.documents.content.document import Fact, moment
+from cinnabar.extraction.documents.limits import MAX_ADDRESS_BYTES
 from cinnabar.extraction.documents.mail.mime import Entity, decode_header
 
 # Characters of a date, and of a header with ids, that are read.
@@ -146,8 +147,6 @@ def _add(facts: dict[str, Fact], name: str, value: str, spans: tuple[tuple[int, 
 # The standard library's own reader takes quadratic time on hostile values, and its older one gives up a whole header
 # for one odd address.
 
-# Bytes of a header's value that are read; some mails have thousands of recipients.
-_MAX_VALUE = 1 << 18
 _ENCODED = re.compile(r"=\?[^?\s]{1,80}\?[bqBQ]\?[^?]{0,1000}\?=")
 _ATOM = re.compile(r'[^\s"(),:;<>\[\]]+')
 _BLANKS = re.compile(r"\s+")
@@ -169,7 +168,7 @@ def addresses(raw: str) -> list[Address]:
 
     A text without "@" counts in angle brackets, or if it is one word. `raw` may hold bytes as surrogates.
     """
-    raw = raw[:_MAX_VALUE]
+    raw = raw[:MAX_ADDRESS_BYTES]
     parsed = _AddressReader(raw).read()
     if not parsed and "=?" in raw and "@" not in raw:
         # Some programs encode the whole header.

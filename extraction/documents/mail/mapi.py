@@ -10,7 +10,8 @@ from email.message import Message
 from email.utils import format_datetime
 
 from cinnabar.extraction.documents.content.builder import clean
-from cinnabar.extraction.documents.mail.mime import MAX_MAIL_DEPTH, MAX_PARTS, Entity, headers_of, made, split
+from cinnabar.extraction.documents.limits import MAX_MAIL_DEPTH, MAX_MAIL_PARTS
+from cinnabar.extraction.documents.mail.mime import Entity, headers_of, made, split
 from cinnabar.extraction.documents.mail.rtf import rtf_body, unpacked_rtf
 from cinnabar.extraction.documents.plain.charsets import decode, known_charset
 
@@ -159,7 +160,7 @@ def entity_of(item: MapiItem, with_body: bool = True) -> Entity:
         root.flags |= own.flags
         for attachment in own.attachments:
             count += 1
-            if count > MAX_PARTS:
+            if count > MAX_MAIL_PARTS:
                 root.flags.add("truncated")
                 break
             if attachment.item is None:

@@ -20,16 +20,17 @@ from email.parser import BytesHeaderParser
 from email.policy import compat32
 from urllib.parse import unquote_to_bytes
 
+from cinnabar.extraction.documents.limits import (
+    MAX_HEADER_BYTES,
+    MAX_HEADER_LINES,
+    MAX_HEADER_VALUE,
+    MAX_MAIL_DEPTH,
+    MAX_MAIL_PARTS,
+)
 from cinnabar.extraction.documents.plain.charsets import decode, is_undeclared, known_charset, markup_charset
 
-#: Mails and multiparts within each other, and the parts of a mail.
-MAX_MAIL_DEPTH, MAX_PARTS = 50, 2_000
 #: Media types of a mail within another.
 MESSAGES = ("message/rfc822", "message/global", "message/news")
-_MAX_HEADER_BYTES = 1 << 20
-# Lines, not fields: a mail that passed many servers has some fifty fields with some three lines each.
-_MAX_HEADERS = 10_000
-_MAX_VALUE = 16_384
 _MAX_NAME, _MAX_DAMAGED = 1024, 100
 
 _MEDIA_TYPE = re.compile(r"[!-.0-~]{1,100}/[!-.0-~]{1,100}")
@@ -169,7 +170,7 @@ class Entity:
             value, guessed = decode_header(raw)
             if guessed:
                 self.flags.add("charset_guess")
-            if len(raw) > _MAX_VALUE:
+            if len(raw) > MAX_HEADER_VALUE:
                 self.flags.add("truncated")
             values.append(value)
         return values
@@ -200,7 +201,7 @@ class Entity:
 def headers_of(head: bytes) -> Message:
     """Returns the headers of a block of them."""
     fields = _FIELDS.match(head)
-    return _PARSER.parsebytes(_LOOSE.sub(rb"\1:", fields[0] if fields else b"")[:_MAX_HEADER_BYTES] + b"\n\n")
+    return _PARSER.parsebytes(_LOOSE.sub(rb"\1:", fields[0] if fields else b"")[:MAX_HEADER_BYTES] + b"\n\n")
 
 
 def made(
@@ -244,7 +245,7 @@ def split(data: bytes) -> Entity:
             continue
         default = "message/rfc822" if media_type == "multipart/digest" else "text/plain"
         for body in bodies:
-            if count >= MAX_PARTS:
+            if count >= MAX_MAIL_PARTS:
                 root.flags.add("truncated")
                 break
             child = read(body)
@@ -298,7 +299,7 @@ def decode_header(raw: str) -> tuple[str, bool]:
 
     It never fails: wrong encodings stay as they are, or become U+FFFD. `raw` may hold bytes as surrogates.
     """
-    raw = _BETWEEN.sub(r"\1", " ".join(map(str.strip, _LINE_END.split(raw[:_MAX_VALUE]))))
+    raw = _BETWEEN.sub(r"\1", " ".join(map(str.strip, _LINE_END.split(raw[:MAX_HEADER_VALUE]))))
     pieces: list[str] = []
     held: list[bytes] = []
     held_charset = ""
@@ -346,7 +347,7 @@ def _whole_mail(data: bytes) -> Entity:
         head, at = head + fields[0], fields.end()
         if own.search(head):
             mail = _entity(head + data[at:])
-            mail.damaged += tuple(decode(line)[0][:_MAX_VALUE] for line in tool.split(b"\n") if line.strip())
+            mail.damaged += tuple(decode(line)[0][:MAX_HEADER_VALUE] for line in tool.split(b"\n") if line.strip())
             mail.flags |= {"repaired"} if tool else set()
             return mail
     return _entity(data)
@@ -359,14 +360,14 @@ def _entity(data: bytes) -> Entity:
     head, body = (fields[0], data[fields.end() :]) if fields else (b"", data)
     # A blank line separates them; without it the body begins at the first line that is not a field.
     body = body[2:] if body[:2] == b"\r\n" else body[1:] if body[:1] in (b"\r", b"\n") else body
-    if len(head) > _MAX_HEADER_BYTES or head.count(b"\n") > _MAX_HEADERS:
+    if len(head) > MAX_HEADER_BYTES or head.count(b"\n") > MAX_HEADER_LINES:
         flags.add("truncated")
-        head = b"\n".join(head[:_MAX_HEADER_BYTES].split(b"\n")[:_MAX_HEADERS])
+        head = b"\n".join(head[:MAX_HEADER_BYTES].split(b"\n")[:MAX_HEADER_LINES])
     damaged: list[str] = []
     for line in _DAMAGED.finditer(head):
         if not _OBSOLETE.fullmatch(line[1]):
             flags.add("repaired")
-            damaged.append(" ".join(decode(line[0])[0].split())[:_MAX_VALUE])
+            damaged.append(" ".join(decode(line[0])[0].split())[:MAX_HEADER_VALUE])
             if len(damaged) >= _MAX_DAMAGED:
                 flags.add("truncated")
                 break
@@ -387,7 +388,7 @@ def _split(body: bytes, boundary: bytes) -> list[bytes]:
         start = match.end()
         # One line end belongs to the delimiter; the next may already begin the part without headers.
         start += 2 if body[start : start + 2] == b"\r\n" else 1
-        if len(bodies) > MAX_PARTS:
+        if len(bodies) > MAX_MAIL_PARTS:
             return bodies
     if start is not None and start < len(body):
         bodies.append(body[start:])

@@ -11,6 +11,7 @@ from typing import Any
 import olefile
 
 from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.limits import MAX_MAIL_DEPTH, MAX_MAIL_PARTS
 from cinnabar.extraction.documents.mail.mapi import (
     MapiAttachment,
     MapiItem,
@@ -21,7 +22,6 @@ from cinnabar.extraction.documents.mail.mapi import (
     fixed_value,
     text_of,
 )
-from cinnabar.extraction.documents.mail.mime import MAX_MAIL_DEPTH, MAX_PARTS
 from cinnabar.extraction.documents.mail.reader import add_message
 from cinnabar.extraction.documents.plain.charsets import decode
 from cinnabar.schemas.errors import DocumentError
@@ -67,10 +67,10 @@ class _Storages:
         own = MapiItem(self._values(path, 32 if not path else 24))
         storages = [name for name in self._inside.get(path, ()) if name.startswith("__")]
         for name in storages:
-            if name.startswith("__recip_version1.0") and len(own.recipients) < MAX_PARTS:
+            if name.startswith("__recip_version1.0") and len(own.recipients) < MAX_MAIL_PARTS:
                 own.recipients.append(self._values((*path, name), 8))
             elif name.startswith("__attach_version1.0"):
-                if len(own.attachments) >= MAX_PARTS:
+                if len(own.attachments) >= MAX_MAIL_PARTS:
                     own.flags.add("truncated")
                     break
                 own.attachments.append(self._attachment((*path, name), own, depth))

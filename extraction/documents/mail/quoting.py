@@ -14,14 +14,13 @@ from lxml import etree  # type: ignore[import-untyped]
 from lxml import html as lxml_html
 
 from cinnabar.extraction.documents.content.builder import word_bounds
+from cinnabar.extraction.documents.limits import MAX_QUOTE_ELEMENTS, MAX_QUOTED_LINES, MAX_QUOTED_MARKUP, MAX_QUOTES
 from cinnabar.extraction.documents.plain.html import html_to_text
 
 MarkKind = Literal["quote", "signature"]
 #: What a stretch of a text is, with its first character and the one after its last.
 Mark = tuple[MarkKind, int, int]
 
-# Marks in a text, elements of a page that are looked for in it, characters of such a page, and lines of such a text.
-_MAX_MARKS, _MAX_ELEMENTS, _MAX_MARKUP, _MAX_LINES = 200, 20, 2_000_000, 100_000
 # Lines that may stand below "-- ", and lines of an attribution.
 _SIGNATURE_LINES, _ATTRIBUTION_LINES = 20, 3
 _QUOTED = re.compile(r"[ ]?>(?!From )")
@@ -48,14 +47,14 @@ def marks(text: str, markup: str = "", hidden: bool = False) -> list[Mark]:
 
     markup: the page that the text was made from, if it was one. hidden: the text has what the page hides.
     """
-    if text.count("\n") > _MAX_LINES:
+    if text.count("\n") > MAX_QUOTED_LINES:
         return []
     marked = [*_elements(text, markup, hidden), *_lines(text)]
     kept: list[Mark] = []
     # Quotes may hold signatures, and longer stretches hold shorter ones.
     for kind, start, end in sorted(marked, key=lambda mark: (mark[0], mark[1] - mark[2])):
         apart = all(end <= other[1] or start >= other[2] for other in kept)
-        if apart and len(kept) < _MAX_MARKS and _is_whole(text, start, end):
+        if apart and len(kept) < MAX_QUOTES and _is_whole(text, start, end):
             kept.append((kind, start, end))
     return sorted(kept, key=lambda mark: mark[1])
 
@@ -169,7 +168,7 @@ def _header_lines(lines: list[str], first: int) -> list[str]:
 
 def _elements(text: str, markup: str, hidden: bool) -> list[Mark]:
     """Returns the marks of a page: its elements are rendered alone, and found in the text by their letters."""
-    if len(markup) > _MAX_MARKUP or not _MARKED.search(markup):
+    if len(markup) > MAX_QUOTED_MARKUP or not _MARKED.search(markup):
         return []
     try:
         parser = lxml_html.HTMLParser(no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8")
@@ -210,7 +209,7 @@ def _outermost(tree: etree._Element) -> Iterator[tuple[MarkKind, str]]:
         if kind is None:
             continue
         count, skipped = count + 1, element
-        if count > _MAX_ELEMENTS:
+        if count > MAX_QUOTE_ELEMENTS:
             return
         piece = etree.tostring(element, encoding="unicode", method="html", with_tail=False)
         names = {str(element.get("id", "")).lower().removeprefix("x_")}

@@ -14,9 +14,10 @@ import orjson
 from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean
 from cinnabar.extraction.documents.content.formats import SUFFIXES, Format, add_content
 from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.limits import MAX_DATA_IMAGES, MAX_MAIL_PARTS
 from cinnabar.extraction.documents.mail.expansion import SEALS, expand_content, sealing_of, sealings_in
 from cinnabar.extraction.documents.mail.facts import mail_facts
-from cinnabar.extraction.documents.mail.mime import MAX_PARTS, MESSAGES, Entity, made, split, unbase64, walk_flags
+from cinnabar.extraction.documents.mail.mime import MESSAGES, Entity, made, split, unbase64, walk_flags
 from cinnabar.extraction.documents.mail.quoting import joined_lines, marks
 from cinnabar.extraction.documents.mail.rtf import rtf_body
 from cinnabar.extraction.documents.mail.tnef import tnef_entity
@@ -57,7 +58,6 @@ _SILENT = (
 _LEAST_SIDE, _LEAST_ICON, _LEAST_BYTES = 12, 33, 1024
 # Images within the markup of a page.
 _DATA_IMAGE = re.compile(r"""["'(]data:(image/[a-z.+-]{1,40});base64,([A-Za-z0-9+/=\s]{1,20000000})""", re.IGNORECASE)
-_MAX_DATA_IMAGES = 50
 # The printed values of each header, with their places [start, end) in the text.
 _Headers = dict[str, list[tuple[str, tuple[int, int]]]]
 # Characters of each body that are compared, without links and names of images; the share of words from which on a body
@@ -113,7 +113,7 @@ def _message(reading: ParseContext, root: Entity, names: list[str]) -> _Headers:
         count += 1
         if entity is None:
             builder.close()
-        elif count > 2 * MAX_PARTS or builder.full:
+        elif count > 2 * MAX_MAIL_PARTS or builder.full:
             builder.flags.add("truncated")
         elif entity.media_type in MESSAGES:
             nested = entity.children[0] if entity.children else None
@@ -263,7 +263,7 @@ def _body(reading: ParseContext, entity: Entity) -> list[tuple[str, bytes]]:
         text, flags = html_to_text(markup, reading.settings.hidden)
         builder.flags |= flags
         if "data:image" in markup:
-            matches = islice(_DATA_IMAGE.finditer(markup), _MAX_DATA_IMAGES)
+            matches = islice(_DATA_IMAGE.finditer(markup), MAX_DATA_IMAGES)
             images = [(match[1].lower(), unbase64(match[2].encode())) for match in matches]
     else:
         if (flow := entity.flow) is not None:

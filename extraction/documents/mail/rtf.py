@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from cinnabar.extraction.documents.content.marked_text import join_runs
+from cinnabar.extraction.documents.limits import MAX_MAIL_RTF, MAX_RTF_GROUPS
 from cinnabar.extraction.documents.plain.charsets import known_charset
 
-_MAX_RTF, _MAX_GROUPS = 8 << 20, 10_000
 _FILLED = (
     b"{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \\fscript \\fdecor "
     b"MS Sans SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0\r\n\\par \\pard\\plain\\f0\\fs20"
@@ -50,7 +50,7 @@ def unpacked_rtf(data: bytes) -> bytes:
         return b""
     size, kind = int.from_bytes(data[4:8], "little"), data[8:12]
     if kind == b"MELA":
-        return data[16 : 16 + min(size, _MAX_RTF)]
+        return data[16 : 16 + min(size, MAX_MAIL_RTF)]
     if kind != b"LZFu":
         return data if data.startswith(b"{\\rtf") else b""
     # The window begins with text that every RTF has; it is written round.
@@ -58,7 +58,7 @@ def unpacked_rtf(data: bytes) -> bytes:
     window[: len(_FILLED)] = _FILLED
     write, at = len(_FILLED), 16
     out = bytearray()
-    limit = min(size, _MAX_RTF)
+    limit = min(size, MAX_MAIL_RTF)
     while at < len(data) and len(out) < limit:
         control, at = data[at], at + 1
         for bit in range(8):
@@ -139,7 +139,7 @@ class _Rtf:
         self._release()
         self._left = 0
         self._starred = False
-        if brace == b"{" and len(self._stack) < _MAX_GROUPS:
+        if brace == b"{" and len(self._stack) < MAX_RTF_GROUPS:
             state = self._silent, self._rtf_only, self._hidden, self._deleted, self._skip, self._font, self._level
             self._stack.append(state)
         elif brace == b"}" and self._stack:

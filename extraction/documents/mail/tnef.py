@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from cinnabar.extraction.documents.limits import MAX_MAIL_DEPTH, MAX_MAIL_PARTS, MAX_TNEF_PROPERTIES
 from cinnabar.extraction.documents.mail.mapi import (
     MapiAttachment,
     MapiItem,
@@ -16,13 +17,12 @@ from cinnabar.extraction.documents.mail.mapi import (
     fixed_value,
     text_of,
 )
-from cinnabar.extraction.documents.mail.mime import MAX_MAIL_DEPTH, MAX_PARTS, Entity
+from cinnabar.extraction.documents.mail.mime import Entity
 from cinnabar.extraction.documents.plain.charsets import decode
 from cinnabar.schemas.errors import DocumentError
 
 SIGNATURE = b"\x78\x9f\x3e\x22"
 _MESSAGE = bytes.fromhex("0703020000000000c000000000000046")
-_MAX_PROPERTIES = 20_000
 # The bytes of a value by its kind, padded to four.
 _SIZES = {
     0x0000: 4, 0x0001: 4, 0x0002: 4, 0x0003: 4, 0x0004: 4, 0x0005: 8, 0x0006: 8, 0x0007: 8, 0x000A: 4, 0x000B: 4,
@@ -70,7 +70,7 @@ def _item(data: bytes, count: Callable[[int], None], depth: int) -> MapiItem:
         elif number == _RECIPIENTS:
             item.recipients += _Properties(content, charset, count, depth, item.flags).rows()
         elif number == _BEGIN_ATTACHMENT:
-            if len(item.attachments) >= MAX_PARTS:
+            if len(item.attachments) >= MAX_MAIL_PARTS:
                 item.flags.add("truncated")
                 break
             current = MapiAttachment()
@@ -135,7 +135,7 @@ class _Properties:
         """Returns the properties of each row of a table."""
         rows = []
         try:
-            for _ in range(min(self._number(), MAX_PARTS)):
+            for _ in range(min(self._number(), MAX_MAIL_PARTS)):
                 rows.append(self._row())
         except (struct.error, IndexError):
             self._flags.add("truncated")
@@ -152,7 +152,7 @@ class _Properties:
 
     def _row(self) -> dict[PropertyKey, PropertyValue]:
         self._values_by_key = row = {}
-        for _ in range(min(self._number(), _MAX_PROPERTIES)):
+        for _ in range(min(self._number(), MAX_TNEF_PROPERTIES)):
             kind, number = struct.unpack("<HH", self._take(4))
             key: PropertyKey = number
             if number >= 0x8000:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from cinnabar.extraction.documents.content.inputs import MAX_FILE, Content, own_path, size_at
+from cinnabar.extraction.documents.content.inputs import Content, own_path, size_at
+from cinnabar.extraction.documents.limits import MAX_FILE
 from cinnabar.schemas.errors import DocumentError
 
 #: The folders that make a folder a Maildir. Files in `tmp` are still being delivered.

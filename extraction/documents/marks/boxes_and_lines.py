@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cinnabar.extraction.documents.limits import MAX_BOXES, MAX_RULES
+
 Pixels = npt.NDArray[np.uint8]
 _Floats = npt.NDArray[np.float64]
 #: A box (x0, top, x1, bottom).
@@ -21,8 +23,6 @@ Place = tuple[float, float, float, float]
 EMPTY, TICKED, DOUBTFUL, WRITTEN, BLANK = "☐", "☒", "⍰", "✍", "____"
 #: The sides of a box in points, and how far two of them may differ.
 LEAST, MOST, ASPECT = 5.5, 26.0, 1.3
-#: A page with more boxes is a pattern, such as a code of dots or a map.
-MAX_FOUND = 400
 # Shares of ink within a box: an empty one has less than the first, a ticked one more than the second (tuned on designs
 # of `bench.marks`); beyond the third it is solid.
 _EMPTY_BELOW, _TICKED_FROM, _SOLID = 0.022, 0.04, 0.6
@@ -68,7 +68,7 @@ def box_marks(grey: Pixels, scale: float, places: Sequence[Place], scan: bool = 
             looks.append(one)
     looks = [one for one in looks if not any(_touch(one[0], other) for other, *_ in looks)]
     marks = []
-    for place, square, _, ink in looks if len(looks) <= MAX_FOUND else ():
+    for place, square, _, ink in looks if len(looks) <= MAX_BOXES else ():
         alike = [(other[1], other[3]) for other in looks if other[0] != place and _equal(other[0], place)]
         hollow = min([ink, *(ink for _, ink in alike)]) <= _SOLID
         if hollow and (square >= _SIDE or any(other < _SIDE for other, _ in alike)):
@@ -167,7 +167,6 @@ _LINES_FAR = 150.0
 _CLOSE = 7.0
 # Shares of a line's columns with ink above it: an empty one has less than the first, a written one more.
 _LINES_EMPTY_BELOW, _WRITTEN_FROM = 0.03, 0.12
-_MAX_LINES = 200
 # The ends of two rows of a table are so near to each other.
 _ENDS = 6.0
 # Ink is darker than the paper by so much of 255.
@@ -184,7 +183,7 @@ def to_write_on(
     """
     asking = np.zeros(len(words), np.bool_) if asking is None else asking
     found: dict[Place, Rule] = {}
-    for rule in rules[:_MAX_LINES]:
+    for rule in rules[:MAX_RULES]:
         fits = SHORTEST <= rule[2] - rule[0] <= LONGEST and not _on(rule, printed)[1].any()
         far = asking & _is_first(rule, rules)
         if fits and not _in_table(rule, rules) and (place := _place(rule, words, far)) is not None:

@@ -8,11 +8,11 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from cinnabar.extraction.documents.limits import MAX_BOXES
 from cinnabar.extraction.documents.marks.boxes_and_lines import (
     ASPECT,
     LEAST,
     LONGEST,
-    MAX_FOUND,
     MOST,
     SHORTEST,
     Mark,
@@ -98,7 +98,7 @@ def _alike(dark: Pixels, scale: float, side: float) -> Iterator[Place]:
     for pattern in (square, ring):
         like = cv2.matchTemplate(thick, pattern / pattern.sum(), cv2.TM_CCORR)
         peaks = (like >= _LIKE) & (like >= cv2.dilate(like, np.ones((size // 2, size // 2), np.uint8)))
-        for y, x in np.argwhere(peaks)[: 4 * MAX_FOUND].tolist():
+        for y, x in np.argwhere(peaks)[: 4 * MAX_BOXES].tolist():
             yield (x + 1.5) / scale, (y + 1.5) / scale, (x + size + 0.5) / scale, (y + size + 0.5) / scale
 
 

@@ -23,12 +23,11 @@ import numpy.typing as npt
 import orjson
 
 from cinnabar.extraction.documents.content.builder import clean
+from cinnabar.extraction.documents.limits import MAX_KEPT_PAGES, MAX_PAGE_WORDS, MAX_WORD
 from cinnabar.schemas.kept_files import KeptFiles, mark_used
 
 #: The folder within an output folder.
 PAGES = "pages"
-#: Bytes of all pages; a dense page has 40,000.
-_LIMIT = 512 << 20
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 #: Packed pages by the hash of their document and their own name.
@@ -50,7 +49,7 @@ class PageKeeper(Protocol):
 class PageStore:
     """A folder of at most `limit` bytes. On a disk that fails or is full it keeps nothing and raises nothing."""
 
-    def __init__(self, folder: Path, limit: int = _LIMIT) -> None:
+    def __init__(self, folder: Path, limit: int = MAX_KEPT_PAGES) -> None:
         self.folder = folder
         self._files = KeptFiles(folder, "*/*.json", limit)
 
@@ -126,10 +125,6 @@ def _name(picture: bytes, engine: str) -> str:
     return hashlib.sha256(engine.encode() + b"\0" + picture).hexdigest()
 
 
-# Words of a page, and characters of a word with the blanks before it. A newspaper page has 10,000 words.
-MAX_WORDS, _MAX_WORD = 50_000, 2_000
-
-
 @dataclass(frozen=True, slots=True)
 class PageText:
     """The words of a picture in reading order.
@@ -177,8 +172,8 @@ def unpack_page(data: bytes) -> PageText:
     try:
         stored = orjson.loads(data)
         text, gap, box, sure = stored["text"], stored["gap"], stored["box"], stored["sure"]
-        if not len(text) == len(gap) == len(box) == len(sure) <= MAX_WORDS:
-            raise ValueError(f"expected as many words as gaps, boxes and probabilities, at most {MAX_WORDS}")
+        if not len(text) == len(gap) == len(box) == len(sure) <= MAX_PAGE_WORDS:
+            raise ValueError(f"expected as many words as gaps, boxes and probabilities, at most {MAX_PAGE_WORDS}")
         return page_text([_word(*one) for one in zip(text, gap, box, sure, strict=True)], bool(stored["damaged"]))
     except (KeyError, TypeError) as error:
         raise ValueError(f"{type(error).__name__}: {error}") from error
@@ -187,8 +182,8 @@ def unpack_page(data: bytes) -> PageText:
 def _word(text: str, gap: str, box: Sequence[float], sure: float) -> tuple[str, str, Sequence[float], float]:
     if not text or text != clean(text) or len(text.split()) != 1 or text != text.strip() or gap.strip(" \n"):
         raise ValueError(f"expected a clean word after blanks, got {text[:40]!r} after {gap[:40]!r}")
-    if len(text) + len(gap) > _MAX_WORD:
-        raise ValueError(f"a word of {len(text)} characters, at most {_MAX_WORD} are allowed")
+    if len(text) + len(gap) > MAX_WORD:
+        raise ValueError(f"a word of {len(text)} characters, at most {MAX_WORD} are allowed")
     x0, top, x1, bottom = map(float, box)
     if not all(map(math.isfinite, (x0, top, x1, bottom, sure))) or x1 < x0 or bottom < top or not 0 <= sure <= 1:
         raise ValueError(f"expected a box and a probability, got {box!r} and {sure!r}")

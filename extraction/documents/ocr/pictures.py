@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageFile
 
-from cinnabar.extraction.documents.content.builder import MAX_PICTURES, DocumentBuilder
+from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import Fact
 from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.limits import FRAMES_SECONDS, MAX_DECODED, MAX_FRAMES, MAX_PICTURE_BYTES
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.extras import install_line
 
@@ -26,8 +27,6 @@ Pixels = npt.NDArray[np.uint8]
 
 #: Pillow's names of the formats that are decoded; no other decoder sees the bytes.
 DECODED = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF", "HEIF")
-#: Pixels of a picture: an A3 page at 600 dots an inch has 70 million.
-MAX_DECODED = 100_000_000
 #: More pixels on the longer side say nothing more: they are an A4 page at 400 dots an inch. A side is scaled down only
 #: as far as the shorter one keeps `_MIN_SHORT`, because a strip may be as long as it likes.
 _MAX_SIDE, _MIN_SHORT = 4_800, 1_600
@@ -146,9 +145,6 @@ def _on_white(picture: Image.Image) -> Image.Image:
     return picture.convert("RGB")
 
 
-MAX_FRAMES = 1_000
-# Seconds of processor time for the pages of one file, well below the parser's limit.
-_MAX_SECONDS = 15.0
 # Fewer pixels on a side show no letter: such images are lines and counters in mails.
 _LEAST_SIDE = 8
 # A resolution outside of these is not believed; without one the longer side is as long as A4, within these bounds.
@@ -208,8 +204,8 @@ def _add_pages(builder: DocumentBuilder, picture: Image.Image, data: bytes) -> i
         return 1
     begun, shown = time.process_time(), 0
     for number in range(frames):
-        late = number > 0 and time.process_time() - begun > _MAX_SECONDS
-        if number >= MAX_FRAMES or late or builder.pictured > MAX_PICTURES // 2:
+        late = number > 0 and time.process_time() - begun > FRAMES_SECONDS
+        if number >= MAX_FRAMES or late or builder.pictured > MAX_PICTURE_BYTES // 2:
             builder.flags.add("truncated")
             break
         try:

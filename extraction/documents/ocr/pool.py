@@ -17,6 +17,16 @@ import orjson
 from cinnabar.extraction.documents.content.document import Document, Fact, Picture
 from cinnabar.extraction.documents.content.language import language_of
 from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.limits import (
+    DOCUMENT_SECONDS,
+    MAX_OCR_ANSWER,
+    MAX_READ_PICTURES,
+    OCR_MEMORY,
+    OCR_PICTURES,
+    PAGE_SECONDS,
+    PICTURE_SECONDS,
+    PROCESSOR_SECONDS,
+)
 from cinnabar.extraction.documents.ocr.engines import OcrEngine
 from cinnabar.extraction.documents.ocr.merging import merge_pages
 from cinnabar.extraction.documents.ocr.page_store import PageKeeper, PageText, unpack_page
@@ -25,18 +35,6 @@ from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPo
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.facts import LANGUAGE
 from cinnabar.schemas.wording import with_noun
-
-#: Seconds of wall clock and of processor time for a picture. A dense page takes 2.5 s of one core; on a machine with
-#: eight busy processes to a core one took more than 90 s of wall clock.
-PAGE_SECONDS, PROCESSOR_SECONDS = 300.0, 60.0
-#: Bytes of address space of a process; a page of 4,800 x 3,400 pixels needs 1.3 GiB of it.
-MEMORY = 2 << 30
-#: Pictures of a document that are read.
-MAX_READ = 1_000
-#: Seconds of processor time for a document, and for each of its pictures beside. A page takes 1.3 to 2.5 s.
-DOCUMENT_SECONDS, PICTURE_SECONDS = 60.0, 10.0
-# An answer has at most so many bytes, and a process reads so many pictures before it is replaced.
-_MAX_ANSWER, _RESTART_AFTER = 32 << 20, 500
 
 
 class Unread(Enum):
@@ -73,8 +71,8 @@ class _PictureReader(WorkerProcess):
         self.send(b"%d\n" % len(picture), picture)
         deadline = self.deadline()
         kind, self.spent, size = ANSWER.unpack(self.receive(ANSWER.size, deadline))
-        if size > _MAX_ANSWER:
-            raise WorkerDied(f"an answer of {size} bytes, at most {_MAX_ANSWER} are allowed")
+        if size > MAX_OCR_ANSWER:
+            raise WorkerDied(f"an answer of {size} bytes, at most {MAX_OCR_ANSWER} are allowed")
         answer = self.receive(size, deadline)
         self.served += 1
         if kind != TEXT:
@@ -117,7 +115,7 @@ class OcrPool:
         pages: PageKeeper | None = None,
         *,
         time_limit: float = PAGE_SECONDS,
-        memory_limit: int = MEMORY,
+        memory_limit: int = OCR_MEMORY,
         reader: str | None = None,
     ) -> None:
         self._choice, self._engine, self._pages = settings.ocr, OcrEngine.parse(settings.ocr_engine), pages
@@ -176,7 +174,7 @@ class OcrPool:
         """
         keys = [hashlib.sha256(one.data).digest() for one in document.pictures]
         # A picture that occurs often, such as a logo, is read once.
-        distinct = dict(zip(keys[:MAX_READ], document.pictures, strict=False))
+        distinct = dict(zip(keys[:MAX_READ_PICTURES], document.pictures, strict=False))
         budget = _Budget(len(distinct))
         pages: dict[bytes, _PageResult] = {}
         coming: dict[Future[_PageResult], bytes] = {}
@@ -215,7 +213,7 @@ class OcrPool:
             # A process that lies about its time has as many seconds of wall clock as a picture may take, and no more.
             least = (time.monotonic() - begun) * PROCESSOR_SECONDS / PAGE_SECONDS
             budget.take(max(least, worker.spent))
-            if worker.served >= _RESTART_AFTER:
+            if worker.served >= OCR_PICTURES:
                 self._pool.end(worker)
                 worker = None
             return page

@@ -19,7 +19,8 @@ import numpy.typing as npt
 import onnxruntime
 
 from cinnabar.extraction.documents.content.builder import clean
-from cinnabar.extraction.documents.ocr.page_store import MAX_WORDS, NO_TEXT, PageText, page_text
+from cinnabar.extraction.documents.limits import MAX_LINE_LENGTH, MAX_PAGE_WORDS, MAX_PICTURE_LINES, MAX_TILES
+from cinnabar.extraction.documents.ocr.page_store import NO_TEXT, PageText, page_text
 from cinnabar.extraction.documents.ocr.pictures import Pixels, decode_picture
 from cinnabar.extraction.documents.ocr.tesseract import TesseractReader
 from cinnabar.extraction.documents.ocr.text_lines import (
@@ -78,7 +79,7 @@ class RapidReader:
         return page
 
     def _words(self, pixels: Pixels, lines: Sequence[TextLine]) -> list[list[StripWord]]:
-        readable = [line.length / line.height * HEIGHT <= MAX_LENGTH for line in lines]
+        readable = [line.length / line.height * HEIGHT <= MAX_LINE_LENGTH for line in lines]
         strips = [strip(pixels, line, HEIGHT) for line, fits in zip(lines, readable, strict=True) if fits]
         words = iter(self._recognise(strips))
         return [next(words) if fits else [] for fits in readable]
@@ -131,7 +132,7 @@ def _page(
     """Returns the words and marks in reading order, with boxes in pixels of the file."""
     kept = [
         (line, word) for line, own in zip(lines, words, strict=True) for word in own if word.sure >= _LEAST
-    ][:MAX_WORDS]
+    ][:MAX_PAGE_WORDS]
     if not kept:
         return PageText(NO_TEXT.text, NO_TEXT.gap, NO_TEXT.box, NO_TEXT.sure, damaged)
     shape = np.stack([corners(line, word.first, word.last) for line, word in kept])
@@ -176,8 +177,6 @@ HEIGHT = 48
 # Pixels of all strips that go through the network together, and how much longer the longest may be than the shortest.
 # Larger batches take more memory and no less time on one thread.
 _BATCH, _RATIO = HEIGHT * 2_000, 1.25
-# Longer strips are refused; a line of 200 characters takes about 4,000 pixels.
-MAX_LENGTH = 16_000
 # Full-width forms of ASCII, which the network at times chooses among Latin letters.
 _NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _IDEOGRAPHS = (0x2E80, 0xFAFF)
@@ -263,11 +262,9 @@ _STEP = 32
 # A taller picture is read in tiles of so many times its width, of which neighbours share a part. A wide one is not cut,
 # because its lines would be.
 _TILE, _SHARED = 2.0, 0.25
-_MAX_TILES = 40
 # RapidOCR's own settings: the least probability of a pixel and of a line, and how far a line's rectangle grows, as a
 # share of its area by its outline (the network marks only the core of letters). The least height is in its pixels.
 _PIXEL, _LINE, _GROW, _DETECTOR_LEAST = 0.3, 0.5, 1.6, 3.0
-_MAX_LINES = 3_000
 
 
 class LineDetector:
@@ -284,7 +281,7 @@ class LineDetector:
             for line in self._lines(tile):
                 if own[0] <= line.y < own[1]:
                     lines.append(replace(line, y=line.y + top))
-        return lines[:_MAX_LINES]
+        return lines[:MAX_PICTURE_LINES]
 
     def _lines(self, tile: Pixels) -> Iterator[TextLine]:
         high, wide = tile.shape[:2]
@@ -309,7 +306,7 @@ def _tiles(pixels: Pixels) -> Iterator[tuple[Pixels, int, tuple[float, float]]]:
         yield pixels, 0, (-np.inf, np.inf)
         return
     step = int(size * (1 - _SHARED))
-    count = min(_MAX_TILES, -(-(high - size) // step) + 1)
+    count = min(MAX_TILES, -(-(high - size) // step) + 1)
     margin = (size - step) / 2
     for number in range(count):
         top = number * step

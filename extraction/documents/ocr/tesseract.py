@@ -15,7 +15,8 @@ import cv2
 import numpy as np
 
 from cinnabar.extraction.documents.content.builder import clean
-from cinnabar.extraction.documents.ocr.page_store import MAX_WORDS, PageText, page_text
+from cinnabar.extraction.documents.limits import MAX_PAGE_WORDS
+from cinnabar.extraction.documents.ocr.page_store import PageText, page_text
 from cinnabar.extraction.documents.ocr.pictures import Pixels, decode_picture
 from cinnabar.extraction.documents.ocr.text_lines import marked_page, rotate_points
 from cinnabar.extraction.documents.pdf.glyphs import PageWords
@@ -100,7 +101,7 @@ class TesseractReader:
             x, y, wide, high = (float(cell) for cell in cells[_LEFT : _LEFT + 4])
             sure = min(1.0, max(0.0, float(cells[_SURE]) / 100))
             words.append(_OcrWord(clean(cells[_TEXT].strip()), tuple(cells[_LINE]), (x, y, x + wide, y + high), sure))
-        return words[:MAX_WORDS]
+        return words[:MAX_PAGE_WORDS]
 
     def _run(self, grey: Pixels, *options: str) -> str:
         picture = b"P5 %d %d 255\n" % (grey.shape[1], grey.shape[0]) + grey.tobytes()

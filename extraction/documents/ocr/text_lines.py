@@ -13,8 +13,8 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from cinnabar.extraction.documents.limits import MAX_PAGE_WORDS
 from cinnabar.extraction.documents.marks.scanned import scanned_marks
-from cinnabar.extraction.documents.ocr.page_store import MAX_WORDS
 from cinnabar.extraction.documents.ocr.pictures import Pixels
 from cinnabar.extraction.documents.pdf.drawn_marks import with_marks
 from cinnabar.extraction.documents.pdf.glyphs import PageWords
@@ -134,7 +134,7 @@ def marked_page(
     grey = np.asarray(cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY) if pixels.ndim == 3 else pixels, np.uint8)
     letters = np.array([bool(word.strip("_")) for word in words.text])
     found = scanned_marks(grey, 1 / zoom, box * zoom, box[letters & (sure >= _PRINTED)] * zoom)
-    if not found or len(found) + len(words.text) > MAX_WORDS:
+    if not found or len(found) + len(words.text) > MAX_PAGE_WORDS:
         return words, box, sure
     places = np.array([mark.place or mark.box for mark in found])
     level = rotate_points(places[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 2), -angle).reshape(-1, 4, 2)

@@ -13,6 +13,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, join_runs
 from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.limits import MAX_NUMBER_FORMATS, MAX_SHARED_TEXTS, MAX_SHEET_COLUMNS, MAX_SHEETS
 from cinnabar.extraction.documents.office.package import (
     InnerFiles,
     Package,
@@ -23,14 +24,7 @@ from cinnabar.extraction.documents.office.package import (
     value_of,
     xml_tree,
 )
-from cinnabar.extraction.documents.office.sheet_text import (
-    GENERAL,
-    WIDEST,
-    CellCount,
-    NumberFormat,
-    number_format,
-    sheet_rows,
-)
+from cinnabar.extraction.documents.office.sheet_text import GENERAL, CellCount, NumberFormat, number_format, sheet_rows
 
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 # Codes in page headers: fonts, sizes, colours, sides, and what is filled in.
@@ -39,7 +33,6 @@ _PRINTED = {"&": "&", **dict.fromkeys("LCR", "\n"), **dict.fromkeys("PNDTAFZ", "
 _PAGE_LINES = re.compile(rb"<headerFooter\b.{0,100000}?</headerFooter>", re.DOTALL)
 # Pages that differ have headers of their own.
 _DIFFERENT = {"first": "differentFirst", "even": "differentOddEven"}
-_MAX_SHEETS, _MAX_STRINGS, _MAX_FORMATS = 2000, 4_000_000, 70_000
 
 
 def add_excel(reading: ParseContext, data: bytes) -> None:
@@ -49,7 +42,7 @@ def add_excel(reading: ParseContext, data: bytes) -> None:
     workbook = _Workbook(reading, package, root, main)
     relations = package.relations(main)
     for number, sheet in enumerate(below(root, "sheet")):
-        if number >= _MAX_SHEETS:
+        if number >= MAX_SHEETS:
             reading.builder.flags.add("truncated")
             break
         relation = relations.get(value_of(sheet, "id") or "")
@@ -116,7 +109,7 @@ class _Workbook:
 
     def _shared_texts(self, name: str) -> Iterator[str]:
         for at, item in enumerate(self._elements(self._package.read(name), "si")):
-            if at >= _MAX_STRINGS:
+            if at >= MAX_SHARED_TEXTS:
                 self._reading.builder.flags.add("truncated")
                 return
             yield _rich_text(item)
@@ -128,7 +121,7 @@ class _Workbook:
         codes = {_integer(one.get("numFmtId")): one.get("formatCode") or "" for one in below(root, "numFmt")}
         formats = child(root, "cellXfs")
         for at, one in enumerate(() if formats is None else formats):
-            if at >= _MAX_FORMATS:
+            if at >= MAX_NUMBER_FORMATS:
                 return
             yield number_format(_integer(one.get("numFmtId")), codes)
 
@@ -269,7 +262,7 @@ def _page_lines(sheet: bytes) -> tuple[list[str], list[str]]:
 
 def columns_between(first: str | None, last: str | None) -> range:
     """Returns the columns from the first to the last one, those that a sheet can have."""
-    return range(max(_integer(first), 1), min(_integer(last), WIDEST) + 1)
+    return range(max(_integer(first), 1), min(_integer(last), MAX_SHEET_COLUMNS) + 1)
 
 
 def _rich_text(element: Any) -> str:

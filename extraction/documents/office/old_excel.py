@@ -17,10 +17,10 @@ from cinnabar.extraction.documents.content.formats import content_format
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
 from cinnabar.extraction.documents.content.zipped import open_zip, read_member
+from cinnabar.extraction.documents.limits import MAX_RECTANGLE, MAX_SHEETS
 from cinnabar.extraction.documents.office.sheet_text import GENERAL, CellCount, sheet_rows
 from cinnabar.schemas.errors import DocumentError
 
-_MAX_SHEETS = 2000
 # Records of BIFF that place a cell: each begins with its row and column. Two of them end with their last column.
 _CELLS = frozenset((0x0001, 0x0002, 0x0003, 0x0004, 0x0005, 0x0006, 0x0201, 0x0203, 0x0204, 0x0205, 0x00D6, 0x00FD))
 _RUNS, _BEGIN, _RECORD = frozenset((0x00BD, 0x00BE)), 0x0809, struct.Struct("<2H")
@@ -28,8 +28,6 @@ _RUNS, _BEGIN, _RECORD = frozenset((0x00BD, 0x00BE)), 0x0809, struct.Struct("<2H
 _LOCKED = 0x002F
 # A record that claims the rectangle around all cells of a sheet, with the long and the short form of its rows.
 _CLAIM, _LONG_CLAIM, _SHORT_CLAIM = 0x0200, struct.Struct("<2L2H"), struct.Struct("<4H")
-# The library makes room for this rectangle, 64 bytes for each cell, as it is claimed and as the cells are found.
-_MAX_RECTANGLE = 8 << 20
 
 
 def add_old_excel(reading: ParseContext, data: bytes) -> None:
@@ -51,7 +49,7 @@ def add_old_excel(reading: ParseContext, data: bytes) -> None:
     except BaseException as error:
         raise _fault(error) from error
     count = CellCount(reading)
-    for sheet in metadata[:_MAX_SHEETS]:
+    for sheet in metadata[:MAX_SHEETS]:
         if str(sheet.typ).rpartition(".")[2] != "WorkSheet":
             continue
         hidden = str(sheet.visible).rpartition(".")[2] != "Visible"
@@ -102,8 +100,8 @@ def _check_extent(data: bytes) -> bool:
             rows = min(rows[0], row), max(rows[1], row)
             columns = min(columns[0], column), max(columns[1], column, last)
             cells = (rows[1] - rows[0] + 1) * (columns[1] - columns[0] + 1)
-        if cells > _MAX_RECTANGLE:
-            raise DocumentError("unpacked", f"the cells of a sheet span {cells}, at most {_MAX_RECTANGLE} are read")
+        if cells > MAX_RECTANGLE:
+            raise DocumentError("unpacked", f"the cells of a sheet span {cells}, at most {MAX_RECTANGLE} are read")
     return False
 
 

@@ -8,6 +8,13 @@ from typing import Any
 
 from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, join_runs, part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.limits import (
+    MAX_OPEN_DOCUMENT_PARTS,
+    MAX_PARENT_STYLES,
+    MAX_REPEATED,
+    MAX_SPACES,
+    MAX_TABLE_ROWS,
+)
 from cinnabar.extraction.documents.office.package import InnerFiles, Package, below, child, local, value_of
 from cinnabar.extraction.documents.office.sheet_text import CellCount, column_name, sheet_rows
 from cinnabar.extraction.documents.plain.rows import table_lines
@@ -19,12 +26,10 @@ tracked-changes sequence-decls variable-decls user-field-decls forms annotation 
 ruby-text desc title thumbnail binary-data table-column table-columns table-header-columns
 """
 _SILENT = frozenset(_SILENT_NAMES.split())
-_MAX_REPEATED, _MAX_SPACES, _MAX_PARTS, _MAX_ROWS = 16_384, 1000, 5000, 100_000
 # Properties of styles that tell whether and how something is shown, and the families of elements with such a style.
 _TELLING = ("table-properties", "drawing-page-properties", "text-properties")
 _FAMILIES = {"p": "paragraph", "h": "paragraph", "span": "text", "table": "table", "page": "drawing-page"}
 _FILLED_IN = ("page-number", "page-count", "sheet-name", "file-name", "title", "date", "time")
-_MAX_PARENTS = 16
 _ROWS = ("table-row", "table-header-rows", "table-rows", "table-row-group")
 
 
@@ -65,7 +70,7 @@ def _told_by_styles(roots: Sequence[Any], *properties: str) -> dict[tuple[str, s
                 told[key] = value
     for key in parents:
         one = key
-        for _ in range(_MAX_PARENTS):
+        for _ in range(MAX_PARENT_STYLES):
             one = one if one in told else parents.get(one, one)
         if one in told:
             told[key] = told[one]
@@ -107,7 +112,7 @@ class _OpenDocument:
         """Appends the sheets of a spreadsheet."""
         count = CellCount(self._reading)
         for number, table in enumerate(one for one in content if local(one) == "table"):
-            if number >= _MAX_PARTS:
+            if number >= MAX_OPEN_DOCUMENT_PARTS:
                 self._reading.builder.flags.add("truncated")
                 return
             self._sheet(table, count)
@@ -115,7 +120,7 @@ class _OpenDocument:
     def add_slides(self, content: Any) -> None:
         """Appends the slides of a presentation, or the pages of a drawing."""
         for number, page in enumerate((one for one in content if local(one) == "page"), 1):
-            if number > _MAX_PARTS:
+            if number > MAX_OPEN_DOCUMENT_PARTS:
                 self._reading.builder.flags.add("truncated")
                 return
             hidden = ("drawing-page", value_of(page, "style-name")) in self._hidden
@@ -163,7 +168,7 @@ class _OpenDocument:
             for one in below(table, "table-column")
             for _ in range(_repeats(one, "number-columns-repeated"))
         )
-        unseen_columns = {at for at, hidden in enumerate(islice(columns, _MAX_REPEATED), 1) if hidden}
+        unseen_columns = {at for at, hidden in enumerate(islice(columns, MAX_REPEATED), 1) if hidden}
         with sheet_rows(count, name, hidden) as rows:
             number = 1
             rows.page_lines(self._page_lines("header"), "header")
@@ -198,15 +203,15 @@ class _OpenDocument:
             if local(cell) not in ("table-cell", "covered-table-cell"):
                 continue
             repeated = _repeats(cell, "number-columns-repeated")
-            self._label = f"{column_name(column)}{number}" if column <= _MAX_REPEATED else ""
+            self._label = f"{column_name(column)}{number}" if column <= MAX_REPEATED else ""
             text = " ".join(filter(None, (line.strip() for line in self._lines(cell))))
             # Files of other programs may hold the value alone.
             text = text or next(filter(None, ((value_of(cell, key) or "").strip() for key in _VALUES)), "")
             if text and not (local(cell) == "covered-table-cell" and self._reading.leaves_out()):
-                wanted = range(column, column + min(repeated, _MAX_REPEATED))
+                wanted = range(column, column + min(repeated, MAX_REPEATED))
                 cells += [(at, text) for at in wanted if not (at in unseen and self._reading.leaves_out())]
             column += repeated
-            if column > _MAX_REPEATED:
+            if column > MAX_REPEATED:
                 break
         self._label = ""
         return cells
@@ -240,9 +245,9 @@ class _OpenDocument:
         rows: list[list[str]] = []
         for row in _rows(table):
             cells = [one for one in row if local(one) in ("table-cell", "covered-table-cell")]
-            shown = ([] if self._unseen(cell, local(cell)) else self._lines(cell) for cell in cells[:_MAX_REPEATED])
+            shown = ([] if self._unseen(cell, local(cell)) else self._lines(cell) for cell in cells[:MAX_REPEATED])
             rows.append(["\n".join(filter(str.strip, lines)) for lines in shown])
-            if len(rows) >= _MAX_ROWS:
+            if len(rows) >= MAX_TABLE_ROWS:
                 self._reading.builder.flags.add("truncated")
                 break
         text.blank()
@@ -283,7 +288,7 @@ class _OpenDocument:
                 pass
             elif name == "s":
                 count = value_of(one, "c") or "1"
-                out.append((" " * min(int(count) if count.isdecimal() else 1, _MAX_SPACES), level))
+                out.append((" " * min(int(count) if count.isdecimal() else 1, MAX_SPACES), level))
             elif name == "tab":
                 out.append(("\t", level))
             elif name == "line-break":

@@ -18,12 +18,8 @@ from lxml import etree  # type: ignore[import-untyped]
 from cinnabar.extraction.documents.content.formats import add_content
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.content.zipped import open_zip, read_member
+from cinnabar.extraction.documents.limits import MAX_ATTRIBUTES, MAX_PACKAGE_FILES, MAX_RELATIONS, MAX_TREE
 from cinnabar.schemas.errors import DocumentError
-
-# A tree takes some ten times the memory of its text.
-MAX_TREE = 48 << 20
-# Relations that one member may have.
-_MAX_RELATIONS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +89,7 @@ class Package:
                 target = posixpath.normpath(posixpath.join("/", folder, unquote(target))).lstrip("/")
             kind = (element.get("Type") or "").rpartition("/")[2]
             relations[element.get("Id") or ""] = Relation(kind, target, outside)
-            if len(relations) >= _MAX_RELATIONS:
+            if len(relations) >= MAX_RELATIONS:
                 self._reading.builder.flags.add("truncated")
                 break
         return relations
@@ -133,8 +129,7 @@ def _plain(name: str) -> str:
     return name.replace("\\", "/").lstrip("/").lower()
 
 
-# The parser takes quadratic time for the attributes of an element: 30 s for 200,000.
-_LONG_TAG, _ATTRIBUTE, _MAX_ATTRIBUTES = re.compile(rb"<[^<>]{50000,}"), re.compile(rb"=\s*[\"']"), 10_000
+_LONG_TAG, _ATTRIBUTE = re.compile(rb"<[^<>]{50000,}"), re.compile(rb"=\s*[\"']")
 
 
 def xml_tree(data: bytes) -> tuple[Any | None, bool]:
@@ -144,7 +139,7 @@ def xml_tree(data: bytes) -> tuple[Any | None, bool]:
     many attributes is not read.
     """
     for tag in _LONG_TAG.finditer(data):
-        if len(_ATTRIBUTE.findall(tag[0])) > _MAX_ATTRIBUTES:
+        if len(_ATTRIBUTE.findall(tag[0])) > MAX_ATTRIBUTES:
             return None, True
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True,
@@ -209,7 +204,6 @@ def chosen(alternatives: Any) -> Any:
     return next(iter(alternatives), alternatives)
 
 
-_MAX_FILES = 500
 _OLE = b"\xd0\xcf\x11\xe0"
 
 
@@ -238,7 +232,7 @@ class InnerFiles:
         """Appends the files that `name` noted as parts, in the order in which the text mentions them."""
         builder = self._reading.builder
         for number, member in enumerate(self._names):
-            if number >= _MAX_FILES or builder.full:
+            if number >= MAX_PACKAGE_FILES or builder.full:
                 builder.flags.add("truncated")
                 break
             name = posixpath.basename(member)

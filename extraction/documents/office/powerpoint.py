@@ -8,6 +8,7 @@ from typing import Any
 
 from cinnabar.extraction.documents.content.marked_text import add_notes, join_runs, part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.limits import MAX_SLIDE_ROWS, MAX_SLIDES
 from cinnabar.extraction.documents.office.package import (
     InnerFiles,
     Package,
@@ -20,7 +21,6 @@ from cinnabar.extraction.documents.office.package import (
 )
 from cinnabar.extraction.documents.plain.rows import table_lines
 
-_MAX_SLIDES, _MAX_ROWS = 5000, 10_000
 _TITLES = ("title", "ctrTitle")
 # Numbers, dates and footers that the master repeats on each slide's notes.
 _REPEATED = ("sldNum", "dt", "hdr", "ftr", "sldImg")
@@ -33,7 +33,7 @@ def add_powerpoint(reading: ParseContext, data: bytes) -> None:
     relations = package.relations(main)
     inner = InnerFiles(reading, package)
     for number, entry in enumerate(below(root, "sldId"), 1):
-        if number > _MAX_SLIDES or reading.builder.full:
+        if number > MAX_SLIDES or reading.builder.full:
             reading.builder.flags.add("truncated")
             break
         # The entry has an id of its own beside that of the relation, which has a namespace.
@@ -79,7 +79,7 @@ class _Slide:
     def _shape(self, shape: Any) -> None:
         self._text.blank()
         for table in below(shape, "tbl"):
-            rows = [one for one in table if local(one) == "tr"][:_MAX_ROWS]
+            rows = [one for one in table if local(one) == "tr"][:MAX_SLIDE_ROWS]
             cells = [["\n".join(_paragraphs(cell)) for cell in row if local(cell) == "tc"] for row in rows]
             for line in chain.from_iterable(table_lines(cells)):
                 self._line(line)
@@ -106,7 +106,7 @@ class _Slide:
             for name in ("tx", "cat", "xVal", "val", "yVal"):
                 held = child(series, name)
                 values = [] if held is None else [one.text or "" for one in below(held, "v")]
-                self._line("  ".join(value for value in values[:_MAX_ROWS] if value))
+                self._line("  ".join(value for value in values[:MAX_SLIDE_ROWS] if value))
 
     def _notes(self, member: str) -> list[tuple[str, str]]:
         root = self._package.tree(member)

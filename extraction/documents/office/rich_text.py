@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.limits import MAX_RTF
 from cinnabar.extraction.documents.mail.rtf import rtf_body
 from cinnabar.extraction.documents.plain.html import html_to_text
 from cinnabar.extraction.documents.plain.rows import table_lines
 from cinnabar.schemas.errors import DocumentError
 
-_MAX_RTF = 100 << 20
-
 
 def add_rich_text(reading: ParseContext, data: bytes) -> None:
     """Appends a rich text file. Raises DocumentError: unpacked if it is very long."""
-    if len(data) > _MAX_RTF:
-        raise DocumentError("unpacked", f"a rich text file of {len(data)} bytes, at most {_MAX_RTF} are read")
+    if len(data) > MAX_RTF:
+        raise DocumentError("unpacked", f"a rich text file of {len(data)} bytes, at most {MAX_RTF} are read")
     plain, html, hidden = rtf_body(data, reading.settings.hidden)
     if hidden:
         reading.builder.flags.add("hidden_text")

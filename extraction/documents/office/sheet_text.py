@@ -20,17 +20,17 @@ from unicodedata import category
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.limits import (
+    MAX_ADDRESSES,
+    MAX_CELL_CHARACTERS,
+    MAX_CELLS,
+    MAX_NUMBER_FORMAT,
+    MAX_SHEET_COLUMNS,
+)
 from cinnabar.extraction.documents.plain.rows import marked_row, widths
 
-#: Cells with content that are read of a workbook; two busy cores read 60,000 a second.
-MAX_CELLS = 1_000_000
-# Cells of a workbook that have an address of their own; beyond, the address is that of the row.
-_MAX_ADDRESSES = 50_000
 # Rows that are aligned with each other.
 _BLOCK = 500
-_LONGEST_CELL = 32_767
-#: Columns that a sheet can have.
-WIDEST = 16_384
 
 
 class CellCount:
@@ -63,8 +63,8 @@ class SheetText:
         filled = 0
         for column, content in cells:
             if not content.isalnum():
-                content = " ".join(clean(content[:_LONGEST_CELL]).split())
-            if content and 0 < column <= WIDEST:
+                content = " ".join(clean(content[:MAX_CELL_CHARACTERS]).split())
+            if content and 0 < column <= MAX_SHEET_COLUMNS:
                 held += [""] * (column - len(held))
                 held[column - 1] = content
                 filled += 1
@@ -93,7 +93,7 @@ class SheetText:
                 self.text.blank()
             self._last = number
             line, begins = marked_row(cells, columns)
-            if self._count.cells <= _MAX_ADDRESSES:
+            if self._count.cells <= MAX_ADDRESSES:
                 marks = [
                     (begin, f"{column_name(at + 1)}{number}")
                     for at, begin, cell in zip(used, begins, cells, strict=True)
@@ -139,7 +139,6 @@ _TOKEN = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _TESTS = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "<>": ne}
-_MAX_FORMAT = 255
 _EPOCH = {False: datetime(1899, 12, 30), True: datetime(1904, 1, 1)}
 _PLACES = 30
 
@@ -248,7 +247,7 @@ def number_format(number: int, codes: dict[int, str]) -> NumberFormat:
 @lru_cache(maxsize=4096)
 def read_format(code: str) -> NumberFormat:
     """Returns the format that a code describes in up to four sections: above zero, below zero, zero, and text."""
-    code = code[:_MAX_FORMAT].strip() or "General"
+    code = code[:MAX_NUMBER_FORMAT].strip() or "General"
     ends = [match.start() for match in _TOKEN.finditer(code) if match[0] == ";"]
     sections = [_section(code[a + 1 : b]) for a, b in pairwise([-1, *ends, len(code)])][:4]
     numbers = [one for one in sections[:3] if not one.text]

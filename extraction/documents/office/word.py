@@ -12,6 +12,7 @@ from typing import Any
 
 from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, join_runs, part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.limits import MAX_LISTS, MAX_TABLE_ROWS, MAX_WORD_STYLES
 from cinnabar.extraction.documents.office.package import (
     InnerFiles,
     Package,
@@ -38,7 +39,6 @@ _PRINTED = frozenset(("t", "sym", "txbxContent", "instrText", *_LETTERS))
 _SIGNS = {0x6F: "☐", 0x71: "☐", 0xA8: "☐", 0xFE: "☒", 0xFD: "☒", 0x78: "☒", 0xFC: "✓", 0xFB: "✗", 0xB7: "•", 0xA7: "▪"}
 # Fields whose result is not printed: it is the value of a bookmark.
 _UNPRINTED = ("SET", "ASK")
-_MAX_ROWS = 100_000
 
 
 def add_word(reading: ParseContext, data: bytes) -> None:
@@ -213,9 +213,9 @@ class _WordReader:
             for cell in (cell for row in rows for cell in _rows(row, "tc")):
                 self._blocks(cell)
             return
-        if len(rows) > _MAX_ROWS:
+        if len(rows) > MAX_TABLE_ROWS:
             self._reading.builder.flags.add("truncated")
-        cells = [self._cells(row) for row in rows[:_MAX_ROWS]]
+        cells = [self._cells(row) for row in rows[:MAX_TABLE_ROWS]]
         self._text.blank()
         for at, lines in enumerate(table_lines(cells), 1):
             for line in lines:
@@ -296,7 +296,7 @@ def _field(data: Any) -> str:
     return entries[number] if number < len(entries) else ""
 
 
-_LEVELS, _MAX_LISTS, _MAX_STYLES = 9, 10_000, 20
+_LEVELS = 9
 _PLACE = re.compile(r"%([1-9])")
 _ROMAN = (
     (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"),
@@ -330,9 +330,9 @@ class Numbering:
         #: The list of each instance, and the first numbers that the instance sets, by level.
         self._instances: dict[str, tuple[_List, dict[int, int]]] = {}
         for one in () if numbering is None else numbering:
-            if local(one) == "abstractNum" and len(lists) < _MAX_LISTS:
+            if local(one) == "abstractNum" and len(lists) < MAX_LISTS:
                 lists[value_of(one, "abstractNumId") or ""] = _List(_levels(one))
-            elif local(one) == "num" and len(self._instances) < _MAX_LISTS:
+            elif local(one) == "num" and len(self._instances) < MAX_LISTS:
                 known = lists.get(value_at(one, "abstractNumId"))
                 if known is not None:
                     self._instances[value_of(one, "numId") or ""] = known, _overrides(one)
@@ -347,7 +347,7 @@ class Numbering:
             return ""
         number, level = _reference(paragraph)
         name = value_at(paragraph, "pPr", "pStyle")
-        for _ in range(_MAX_STYLES):
+        for _ in range(MAX_WORD_STYLES):
             if (number and level) or name not in self._styles:
                 break
             inherited, its_level, name = self._styles[name]

@@ -20,12 +20,21 @@ import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.content.formats import add_content
 from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.limits import (
+    MAX_ANNOTATIONS,
+    MAX_EMBEDDED_FILES,
+    MAX_FIELD_BYTES,
+    MAX_FIELD_OPTIONS,
+    MAX_PORTFOLIO,
+    MAX_XFA_BYTES,
+    MAX_XFA_DEPTH,
+    MAX_XFA_PACKETS,
+    MAX_XFA_VALUES,
+)
 from cinnabar.extraction.documents.marks.boxes_and_lines import WRITTEN
 from cinnabar.extraction.documents.office.package import local, xml_tree
 from cinnabar.schemas.errors import DocumentError
 
-MAX_ANNOTATIONS = 5_000
-_OPTIONS = 1_000
 # A password that was typed into a field is shown to nobody.
 _PASSWORD_FIELD = 1 << 13
 _UNSEEN = pdfium.FPDF_ANNOT_FLAG_HIDDEN | pdfium.FPDF_ANNOT_FLAG_NOVIEW
@@ -180,7 +189,7 @@ def _is_on(annotation: Any, form: Any) -> bool | None:
 
 def _chosen(annotation: Any, form: Any) -> str:
     """Returns the labels of the chosen options, which a reader sees in place of their values."""
-    count = min(pdfium.FPDFAnnot_GetOptionCount(form, annotation), _OPTIONS)
+    count = min(pdfium.FPDFAnnot_GetOptionCount(form, annotation), MAX_FIELD_OPTIONS)
     labels = [
         string_of(pdfium.FPDFAnnot_GetOptionLabel, form, annotation, at).strip()
         for at in range(max(count, 0))
@@ -202,22 +211,15 @@ def _box(annotation: Any) -> tuple[float, float, float, float]:
     return left, top, right, bottom
 
 
-# Bytes of one string that are read.
-_MAX_BYTES = 1 << 20
-
-
 def string_of(function: Any, *arguments: Any) -> str:
     """Returns the string that a function of pdfium writes into a buffer, its last two parameters; "" if none."""
     size = int(function(*arguments, None, 0))
     if size <= 2:
         return ""
-    size = min(size, _MAX_BYTES)
+    size = min(size, MAX_FIELD_BYTES)
     buffer = ctypes.create_string_buffer(size)
     written = int(function(*arguments, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)), size))
     return buffer.raw[: min(written, size)].decode("utf-16-le", "replace").split("\0")[0]
-
-
-_MAX_PACKETS, _XFA_MAX_BYTES, _MAX_DEPTH, _MAX_LEAVES = 64, 16 << 20, 100, 20_000
 
 
 def xfa_values(document: Any) -> list[tuple[str, str]] | None:
@@ -226,7 +228,7 @@ def xfa_values(document: Any) -> list[tuple[str, str]] | None:
     A document without such a form has no leaf.
     """
     count = max(pdfium.FPDF_GetXFAPacketCount(document), 0)
-    for index in range(min(count, _MAX_PACKETS)):
+    for index in range(min(count, MAX_XFA_PACKETS)):
         if _packet_name(document, index) == "datasets":
             data = _packet(document, index)
             return None if data is None else leaves(data)
@@ -243,10 +245,10 @@ def leaves(data: bytes) -> list[tuple[str, str]] | None:
         return None
     texts: list[tuple[str, str]] = []
     waiting: list[tuple[tuple[str, ...], Any]] = [((), root)]
-    while waiting and len(texts) < _MAX_LEAVES:
+    while waiting and len(texts) < MAX_XFA_VALUES:
         above, element = waiting.pop()
         path = (*above, local(element))
-        if len(path) > _MAX_DEPTH:
+        if len(path) > MAX_XFA_DEPTH:
             return None
         text = " ".join(" ".join([element.text or "", *(one.tail or "" for one in element)]).split())
         if text:
@@ -265,7 +267,7 @@ def _packet_name(document: Any, index: int) -> str:
 
 def _packet(document: Any, index: int) -> bytes | None:
     size = ctypes.c_ulong()
-    if not pdfium.FPDF_GetXFAPacketContent(document, index, None, 0, size) or not 0 < size.value <= _XFA_MAX_BYTES:
+    if not pdfium.FPDF_GetXFAPacketContent(document, index, None, 0, size) or not 0 < size.value <= MAX_XFA_BYTES:
         return None
     buffer = ctypes.create_string_buffer(size.value)
     if not pdfium.FPDF_GetXFAPacketContent(document, index, buffer, size.value, size):
@@ -273,19 +275,14 @@ def _packet(document: Any, index: int) -> bytes | None:
     return buffer.raw[: size.value]
 
 
-MAX_FILES = 1_000
-# Bytes of a PDF that the second parser reads.
-_MAX_PORTFOLIO = 100 << 20
-
-
 def embedded_files(document: Any, beside: Iterable[Any]) -> Iterator[Any]:
     """Yields pdfium's handles of the files in a document, then those `beside` it in comments, each once."""
     seen: set[int] = set()
     count = max(pdfium.FPDFDoc_GetAttachmentCount(document), 0)
-    listed = (pdfium.FPDFDoc_GetAttachment(document, index) for index in range(min(count, MAX_FILES)))
+    listed = (pdfium.FPDFDoc_GetAttachment(document, index) for index in range(min(count, MAX_EMBEDDED_FILES)))
     for one in (*listed, *beside):
         address = ctypes.cast(one, ctypes.c_void_p).value if one else None
-        if address is not None and address not in seen and len(seen) < MAX_FILES:
+        if address is not None and address not in seen and len(seen) < MAX_EMBEDDED_FILES:
             seen.add(address)
             yield one
 
@@ -328,7 +325,7 @@ def is_portfolio(data: bytes) -> bool:
 
     # The second parser is slow, and on a broken file it may raise anything.
     with suppress(Exception):
-        if len(data) <= _MAX_PORTFOLIO:
+        if len(data) <= MAX_PORTFOLIO:
             return "/Collection" in pypdf.PdfReader(io.BytesIO(data), strict=False).root_object
     return False
 

@@ -17,11 +17,11 @@ import numpy.typing as npt
 import pypdfium2.raw as pdfium
 from pypdfium2 import PdfMatrix
 
+from cinnabar.extraction.documents.limits import MAX_BOXES, MAX_SHAPE_DEPTH, MAX_SHAPES
 from cinnabar.extraction.documents.marks.boxes_and_lines import (
     ASPECT,
     BLANK,
     LEAST,
-    MAX_FOUND,
     MOST,
     Mark,
     Place,
@@ -35,8 +35,6 @@ from cinnabar.extraction.documents.pdf.rendering import grey_pixels
 
 _Floats = npt.NDArray[np.float64]
 
-# Shapes of a page that are looked at, and how deep they may lie in forms.
-_MAX_SHAPES, _MAX_DEPTH = 5_000, 3
 # Pixels to a point in which drawn marks are judged, and those of a scan.
 _DRAWN, _SCANNED = 2.5, 200 / 72
 # The codes of boxes in Wingdings and ZapfDingbats that are ASCII.
@@ -48,7 +46,7 @@ _TICKS = frozenset("xX×✓✔✗✘✕✖•●■√☒☑")
 def drawn_shapes(page: Any, frame: Frame) -> _Floats:
     """Returns the boxes [N, 4] of the first shapes that are drawn on a page, as displayed."""
     shapes = _shapes(page, pdfium.FPDFPage_CountObjects, pdfium.FPDFPage_GetObject, PdfMatrix())
-    return frame.to_display([*islice(shapes, _MAX_SHAPES)])
+    return frame.to_display([*islice(shapes, MAX_SHAPES)])
 
 
 def drawn_marks(page: Any, frame: Frame, words: PageWords, buttons: _Floats, sides: _Floats) -> list[Mark]:
@@ -68,7 +66,7 @@ def drawn_marks(page: Any, frame: Frame, words: PageWords, buttons: _Floats, sid
     rules = [(a, (b + d) / 2, c, (b + d) / 2) for a, b, c, d in sides[high <= 2.0].tolist()]
     asking = np.array([word.endswith(":") for word in words.text], np.bool_)
     lines = to_write_on([*rules, *typed], words.box, printed, asking)
-    if not (places or lines) or len(places) > 4 * MAX_FOUND:
+    if not (places or lines) or len(places) > 4 * MAX_BOXES:
         return []
     grey = grey_pixels(page, frame, _DRAWN)
     if grey is None:
@@ -103,13 +101,13 @@ def _shapes(
 ) -> Iterator[Place]:
     """Yields the boxes (left, top, right, bottom) of paths in the user space of a page, those within forms too."""
     sides, own = [ctypes.c_float() for _ in range(4)], pdfium.FS_MATRIX()
-    for at in range(min(count(holder), _MAX_SHAPES)):
+    for at in range(min(count(holder), MAX_SHAPES)):
         one = get(holder, at)
         kind = pdfium.FPDFPageObj_GetType(one)
         if kind == pdfium.FPDF_PAGEOBJ_PATH and pdfium.FPDFPageObj_GetBounds(one, *sides):
             left, bottom, right, top = matrix.on_rect(*(side.value for side in sides))
             yield left, top, right, bottom
-        elif kind == pdfium.FPDF_PAGEOBJ_FORM and depth < _MAX_DEPTH and pdfium.FPDFPageObj_GetMatrix(one, own):
+        elif kind == pdfium.FPDF_PAGEOBJ_FORM and depth < MAX_SHAPE_DEPTH and pdfium.FPDFPageObj_GetMatrix(one, own):
             inner = PdfMatrix.from_raw(own).multiply(matrix)
             yield from _shapes(one, pdfium.FPDFFormObj_CountObjects, pdfium.FPDFFormObj_GetObject, inner, depth + 1)
 

@@ -17,13 +17,12 @@ import numpy.typing as npt
 import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.content.marked_text import raised_text
+from cinnabar.extraction.documents.limits import MAX_HYPHEN_OBJECTS, MAX_HYPHENS
 from cinnabar.extraction.documents.pdf.glyphs import PageWords, raised_pairs
 
 SOFT_HYPHEN = "\u00ad"
 # pdfium writes this code for a hyphen between letters at the end of a line, a soft one or a real one.
 _HYPHEN = 0x02
-# Hyphens of a page, and objects of it, that are looked at.
-_MAX_HYPHENS, _MAX_OBJECTS = 200, 20_000
 
 
 def mark_soft_hyphens(page: Any, text_page: Any, words: PageWords) -> None:
@@ -40,7 +39,7 @@ def mark_soft_hyphens(page: Any, text_page: Any, words: PageWords) -> None:
         codes = [pdfium.FPDFText_GetUnicode(text_page, index) for index in range(first[at], first[at + 1])]
         if ord(SOFT_HYPHEN) in codes:
             return
-        if codes and codes[-1] == _HYPHEN and len(word) > 1 and hyphens < _MAX_HYPHENS:
+        if codes and codes[-1] == _HYPHEN and len(word) > 1 and hyphens < MAX_HYPHENS:
             owner = pdfium.FPDFText_GetTextObject(text_page, first[at + 1] - 1)
             ends.setdefault(_address(owner), []).append(at)
             hyphens += 1
@@ -78,7 +77,7 @@ def _continues(begun: str, letter: str) -> bool:
 def _soft(page: Any, owners: set[int]) -> list[int]:
     """Returns the addresses of those text objects that end in a soft hyphen: alone on its page one keeps the code."""
     count = pdfium.FPDFPage_CountObjects(page)
-    if count > _MAX_OBJECTS:
+    if count > MAX_HYPHEN_OBJECTS:
         return []
     active = []
     flag = ctypes.c_int()

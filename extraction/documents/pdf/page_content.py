@@ -16,6 +16,14 @@ import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.limits import (
+    HIDDEN_SEARCH_SECONDS,
+    MARKING_SECONDS,
+    MAX_IMAGE_OBJECTS,
+    MAX_PAGE_CHARACTERS,
+    MAX_PAGE_PICTURES,
+    PICTURING_SECONDS,
+)
 from cinnabar.extraction.documents.marks.boxes_and_lines import EMPTY, TICKED, Mark
 from cinnabar.extraction.documents.pdf.annotations import Entry, PageEntries, page_entries
 from cinnabar.extraction.documents.pdf.drawn_marks import drawn_marks, drawn_shapes, scanned_page_marks, with_marks
@@ -33,16 +41,9 @@ from cinnabar.extraction.documents.pdf.layout import linearise
 from cinnabar.extraction.documents.pdf.rendering import picture_of, switch_off_unseen
 from cinnabar.extraction.documents.pdf.visibility import hidden_words, is_searched, is_text, mostly_unknown
 
-_MAX_PAGE_CHARACTERS = 2_000_000
-# Seconds of processor time for the pictures of a file and for the search for hidden words and soft hyphens, well below
-# the limit of a parser; pictures of a file beside their own bound in bytes.
-_PICTURE_SECONDS, _SEARCH_SECONDS, _MAX_PICTURES = 15.0, 6.0, 500
-# Seconds of processor time for the marks of a file; a page with some takes .05 s, a scan with a text layer .2 s.
-_MARK_SECONDS = 6.0
 _DPI = 300.0
 # So many filled shapes may be letters in outline.
 _OUTLINES = 30
-_MAX_OBJECTS = 1_000
 # Words only in these shares of a scan, at its top and bottom, are a stamp and not its text.
 _MARGIN, _SCAN = 0.1, 0.6
 
@@ -218,7 +219,7 @@ def _plain_text(page: Any) -> str:
     if not text_page:
         return ""
     try:
-        count = min(pdfium.FPDFText_CountChars(text_page), _MAX_PAGE_CHARACTERS)
+        count = min(pdfium.FPDFText_CountChars(text_page), MAX_PAGE_CHARACTERS)
         if count <= 0:
             return ""
         buffer = ctypes.create_string_buffer(2 * count + 2)
@@ -245,7 +246,7 @@ def _words(
     """Returns the words of a page that a reader sees, the hidden ones, and true if its text layer is nonsense."""
     none = PageWords.none()
     # OCR of a scan may be a drawing that leaves no mark.
-    searched = spent.layered and not settings.hidden and spent.searching <= _SEARCH_SECONDS
+    searched = spent.layered and not settings.hidden and spent.searching <= HIDDEN_SEARCH_SECONDS
     if searched and not scan:
         begun = time.process_time()
         if switch_off_unseen(page, frame):
@@ -255,9 +256,9 @@ def _words(
     if not text_page:
         return none, none, False
     try:
-        if pdfium.FPDFText_CountChars(text_page) > _MAX_PAGE_CHARACTERS:
+        if pdfium.FPDFText_CountChars(text_page) > MAX_PAGE_CHARACTERS:
             content.flags.add("truncated")
-        words = page_words(text_page, frame, _MAX_PAGE_CHARACTERS, scan)
+        words = page_words(text_page, frame, MAX_PAGE_CHARACTERS, scan)
         if not words.text:
             return none, none, False
         sound = is_text(words, text_page)
@@ -266,7 +267,7 @@ def _words(
         # Without OCR nonsense is all that there is.
         if not sound and settings.ocr != "never":
             return none, none, True
-        if spent.searching > _SEARCH_SECONDS or not is_searched(page, words):
+        if spent.searching > HIDDEN_SEARCH_SECONDS or not is_searched(page, words):
             content.flags.add("hidden_unsearched")
             return words, none, False
         begun = time.process_time()
@@ -298,7 +299,7 @@ def _with_marks(
     """Returns the words of a page, whole where their letters stand in boxes, and its marks; none beyond the bound."""
     if not words.text or content.picture is not None:
         return words, []
-    if spent.marking > _MARK_SECONDS:
+    if spent.marking > MARKING_SECONDS:
         content.flags.add("marks_unsearched")
         return words, []
     begun = time.process_time()
@@ -327,7 +328,7 @@ def _with_marks(
 
 def _picture(content: PageContent, page: Any, frame: Frame, spent: Spent) -> tuple[bytes, float] | None:
     """Returns the picture of a page; None for an empty page, or beyond the bounds of a file."""
-    if spent.pictures >= _MAX_PICTURES or spent.drawing > _PICTURE_SECONDS:
+    if spent.pictures >= MAX_PAGE_PICTURES or spent.drawing > PICTURING_SECONDS:
         content.flags.add("ocr_limit")
         return None
     begun = time.process_time()
@@ -356,7 +357,7 @@ def _is_shown(entry: Entry, words: PageWords) -> bool:
 def _has_image(page: Any, outlines: int = 0) -> bool:
     """Returns True if a page shows an image, a form that may hold one, or so many shapes, among its first objects."""
     kinds = (pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_FORM, pdfium.FPDF_PAGEOBJ_SHADING)
-    count, shapes = min(pdfium.FPDFPage_CountObjects(page), _MAX_OBJECTS), 0
+    count, shapes = min(pdfium.FPDFPage_CountObjects(page), MAX_IMAGE_OBJECTS), 0
     for index in range(count):
         kind = pdfium.FPDFPageObj_GetType(pdfium.FPDFPage_GetObject(page, index))
         if kind in kinds:
@@ -369,7 +370,7 @@ def _is_scan(page: Any, frame: Frame) -> bool:
     """Returns True if an image covers most of a page."""
     width, height = frame.size
     sides = [ctypes.c_float() for _ in range(4)]
-    for index in range(min(pdfium.FPDFPage_CountObjects(page), _MAX_OBJECTS)):
+    for index in range(min(pdfium.FPDFPage_CountObjects(page), MAX_IMAGE_OBJECTS)):
         one = pdfium.FPDFPage_GetObject(page, index)
         if pdfium.FPDFPageObj_GetType(one) != pdfium.FPDF_PAGEOBJ_IMAGE:
             continue

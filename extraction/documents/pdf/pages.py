@@ -18,6 +18,7 @@ import numpy as np
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.document import PartKind
 from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.limits import MAX_PAGE_ANSWER, MAX_PDF_PAGES
 from cinnabar.extraction.documents.pdf.annotations import Entry
 from cinnabar.extraction.documents.pdf.page_content import (
     Lines,
@@ -30,7 +31,6 @@ from cinnabar.extraction.documents.pdf.page_content import (
 from cinnabar.extraction.documents.processes.serving import end_with
 from cinnabar.schemas.errors import DocumentError
 
-MAX_PAGES = 5_000
 # Shares of a document's time: after the first, pages are read as plain text; after the second, none. In a second try
 # a page may take the third.
 _PLAIN_AFTER, _STOP_AFTER, _PAGE_SHARE = 0.5, 0.75, 0.15
@@ -62,11 +62,11 @@ def read_pages(reading: ParseContext, pdf: Any, layered: bool) -> PagesRead:
     builder, totals, pages = reading.builder, PagesRead(), len(pdf)
     if pages <= 0:
         raise DocumentError("broken", "the file opens and holds no page")
-    if pages > MAX_PAGES:
+    if pages > MAX_PDF_PAGES:
         builder.flags.add("truncated")
         builder.metadata["pages_seen"] = str(pages)
     first, last = reading.settings.pages or (1, pages)
-    wanted = range(first - 1, min(last, pages, MAX_PAGES))
+    wanted = range(first - 1, min(last, pages, MAX_PDF_PAGES))
     count, number = len(wanted), 0
     spent = Spent(layered)
     contents = (_from_copies if reading.settings.careful else _in_turn)(reading, pdf, wanted, spent)
@@ -217,7 +217,6 @@ def add_entries(
 _SIZE = struct.Struct("<q")
 # The size that says that a number is done.
 _DONE = -1
-_MAX_ANSWER = 256 << 20
 
 #: Yields the answers for a number, the best one last.
 Work = Callable[[int], Iterator[bytes]]
@@ -276,7 +275,7 @@ class _Copy:
             (size,) = _SIZE.unpack(head)
             if size == _DONE:
                 return True
-            if not 0 <= size <= _MAX_ANSWER or (answer := self._bytes(size, deadline)) is None:
+            if not 0 <= size <= MAX_PAGE_ANSWER or (answer := self._bytes(size, deadline)) is None:
                 return False
             answers.append(answer)
         return False

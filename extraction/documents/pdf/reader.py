@@ -21,6 +21,12 @@ from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean
 from cinnabar.extraction.documents.content.document import Fact, moment
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
+from cinnabar.extraction.documents.limits import (
+    MAX_PDF_PAGES,
+    MAX_SECOND_OPINION,
+    MAX_UNPLACED_BYTES,
+    MAX_UNPLACED_FIELDS,
+)
 from cinnabar.extraction.documents.pdf.annotations import (
     Entry,
     add_files,
@@ -30,13 +36,10 @@ from cinnabar.extraction.documents.pdf.annotations import (
     xfa_values,
 )
 from cinnabar.extraction.documents.pdf.page_content import squeeze
-from cinnabar.extraction.documents.pdf.pages import MAX_PAGES, PagesRead, add_entries, read_pages
+from cinnabar.extraction.documents.pdf.pages import PagesRead, add_entries, read_pages
 from cinnabar.extraction.documents.pdf.rendering import has_layers
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.wording import with_noun
-
-# The second parser is slow and written in Python; it is tried on files up to this size.
-_MAX_SECOND_OPINION = 8 << 20
 
 #: The key of the metadata with the number of pages of a file of which some were read.
 FILE_PAGES = "file_pages"
@@ -188,14 +191,14 @@ def _second_opinion(builder: DocumentBuilder, data: bytes, mark: int) -> bool:
     # Cold start: the second parser takes an eighth of a second.
     import pypdf
 
-    if len(data) > _MAX_SECOND_OPINION:
+    if len(data) > MAX_SECOND_OPINION:
         return False
     texts: list[str] = []
     try:
         reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
         if reader.is_encrypted:
             return False
-        for page in reader.pages[:MAX_PAGES]:
+        for page in reader.pages[:MAX_PDF_PAGES]:
             texts.append(page.extract_text())
     except MemoryError:
         raise
@@ -215,15 +218,13 @@ def _second_opinion(builder: DocumentBuilder, data: bytes, mark: int) -> bool:
 
 # The values of form fields that no page has a box for.
 
-_MAX_FIELDS, _MAX_BYTES = 5_000, 8 << 20
-
 
 def unplaced_fields(data: bytes) -> list[tuple[str, str]]:
     """Returns the names and values in the tree of a PDF's form; nothing for a large, encrypted or broken file."""
     # Cold start: the second parser takes an eighth of a second.
     import pypdf
 
-    if len(data) > _MAX_BYTES:
+    if len(data) > MAX_UNPLACED_BYTES:
         return []
     fields: list[tuple[str, str]] = []
     try:
@@ -233,7 +234,7 @@ def unplaced_fields(data: bytes) -> list[tuple[str, str]]:
         form = reader.trailer["/Root"].get_object()["/AcroForm"].get_object()  # type: ignore[index]
         waiting: list[tuple[str, Any]] = [("", one) for one in form["/Fields"].get_object()][::-1]
         seen: set[tuple[int, int]] = set()
-        while waiting and len(seen) < _MAX_FIELDS:
+        while waiting and len(seen) < MAX_UNPLACED_FIELDS:
             above, reference = waiting.pop()
             key = (getattr(reference, "idnum", id(reference)), getattr(reference, "generation", -1))
             if key in seen:

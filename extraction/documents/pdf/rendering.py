@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pypdfium2.raw as pdfium
 
+from cinnabar.extraction.documents.limits import MAX_PIXELS
 from cinnabar.extraction.documents.pdf.glyphs import Frame
 
-#: The pixels of a drawn page: A4 at 300 dpi has 8.7 million.
-MAX_PIXELS = 9_000_000
 # Less contrast on a whole page is an empty one.
 _CONTRAST = 24
 

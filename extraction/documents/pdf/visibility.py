@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pypdfium2.raw as pdfium
 
+from cinnabar.extraction.documents.limits import MAX_SEARCHED_OBJECTS, MAX_SEARCHED_PAIRS, MAX_SEARCHED_WORDS
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords
 from cinnabar.extraction.documents.pdf.rendering import grey_pixels
 
@@ -34,9 +35,6 @@ _SCAN = 0.5
 _BESIDE = 0.05
 # Pixels to a point in the comparison, and the difference of grey that a reader sees.
 _SCALE, _SEEN = 1.5, 20
-# Pages of more words or objects, or pairs of them, are not searched: maps have millions of lines, which take seconds to
-# draw.
-_MAX_WORDS, _MAX_OBJECTS, _MAX_PAIRS = 50_000, 20_000, 1 << 27
 # Pairs that are compared at once.
 _PAIRS = 1 << 20
 # A layer's mark has the name OC; longer names do not fit.
@@ -75,7 +73,7 @@ class _Covers:
 def is_searched(page: Any, words: PageWords) -> bool:
     """Returns False for a page of more words or objects than the search for hidden words is bound to."""
     count, objects = len(words.text), int(pdfium.FPDFPage_CountObjects(page))
-    return count <= _MAX_WORDS and objects <= _MAX_OBJECTS and count * objects <= _MAX_PAIRS
+    return count <= MAX_SEARCHED_WORDS and objects <= MAX_SEARCHED_OBJECTS and count * objects <= MAX_SEARCHED_PAIRS
 
 
 def hidden_words(page: Any, text_page: Any, frame: Frame, words: PageWords) -> _Bools:

@@ -10,6 +10,7 @@ import re
 
 from cinnabar.extraction.documents.content.document import Fact
 from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.limits import MAX_TEXT_PAGES
 from cinnabar.schemas.errors import DocumentError
 
 # Charsets that a file may name. The standard library also has codecs that are not charsets (hex, zlib, punycode) and
@@ -183,10 +184,6 @@ def _guess(data: bytes) -> str:
     return guessed_charset(data)
 
 
-#: Pages of a text; beyond, form feeds are line ends.
-_MAX_PAGES = 5_000
-
-
 def add_text(reading: ParseContext, data: bytes) -> None:
     """Appends a plain text file; form feeds end pages. Raises DocumentError: unsupported for binary data."""
     text, guessed = decode(data)
@@ -194,7 +191,7 @@ def add_text(reading: ParseContext, data: bytes) -> None:
         raise DocumentError("unsupported", "the file is named as text and holds NUL bytes")
     if guessed:
         reading.builder.flags.add("charset_guess")
-    pages = text.split("\f", _MAX_PAGES - 1)
+    pages = text.split("\f", MAX_TEXT_PAGES - 1)
     if len(pages) > 1 and not pages[-1].strip():
         pages.pop()
     if len(pages) == 1:

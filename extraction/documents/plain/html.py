@@ -19,14 +19,12 @@ from lxml import html as lxml_html
 
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.limits import MAX_HTML, MAX_SPAN
 from cinnabar.extraction.documents.plain.charsets import decode, known_charset, markup_charset
 from cinnabar.extraction.documents.plain.html_layout import CSS, HIDING, HtmlLayout, data_of, hide
 from cinnabar.extraction.documents.plain.rows import row_lines, widths
 
 # Tables of HTML: rows of data as lines, and cells that only arrange a page one after the other.
-
-# Columns and rows over which a cell may reach: spans of hostile pages would fill the memory with empty cells.
-_MAX_SPAN = 100
 
 
 class _Cell(TableCell):  # type: ignore[misc]
@@ -75,7 +73,7 @@ class _Grid:
     """Puts the cells of rows into columns, beside the cells of rows above that reach down."""
 
     def __init__(self, columns: int) -> None:
-        self._columns = min(columns, _MAX_SPAN)
+        self._columns = min(columns, MAX_SPAN)
         self._reaching: dict[int, int] = {}
 
     def row(self, cells: Sequence[tuple[_Cell, list[str]]]) -> tuple[list[str], list[str]]:
@@ -109,7 +107,7 @@ def _arranges(row: Sequence[tuple[_Cell, list[str]]]) -> bool:
 
 
 def _span(text: str | None) -> int:
-    return min(int(text), _MAX_SPAN) if text and text.isascii() and text.isdigit() and len(text) < 9 else 1
+    return min(int(text), MAX_SPAN) if text and text.isascii() and text.isdigit() and len(text) < 9 else 1
 
 
 def _begin_table(state: HtmlDocumentState, _: Mapping[str, str]) -> None:
@@ -137,7 +135,6 @@ TABLE_TAGS = CustomHtmlTagHandlerMapping(
 )
 
 
-_MAX_HTML = 4_000_000
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]{0,300}\?>")
 _TAG = re.compile(r"<(/?)([A-Za-z!?][A-Za-z0-9]*)?[^<>]*>?")
 _HTML_CONFIG = ParserConfig(
@@ -162,8 +159,8 @@ def html_to_text(markup: str, hidden: bool = False) -> tuple[str, set[str]]:
     hidden: hidden text is returned, too. It fetches nothing that the page names. Pages nested too deep for the renderer
     lose their layout and keep their words.
     """
-    flags = {"truncated"} if len(markup) > _MAX_HTML else set()
-    markup = _XML_DECLARATION.sub("", markup[:_MAX_HTML]).replace("\x00", "\ufffd")
+    flags = {"truncated"} if len(markup) > MAX_HTML else set()
+    markup = _XML_DECLARATION.sub("", markup[:MAX_HTML]).replace("\x00", "\ufffd")
     if not markup.strip():
         return "", flags
     try:

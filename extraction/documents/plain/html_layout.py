@@ -25,6 +25,7 @@ from lxml import html as lxml_html  # type: ignore[import-untyped]
 from lxml.html.defs import table_tags  # type: ignore[import-untyped]
 
 from cinnabar.extraction.documents.content.marked_text import BEFORE, raised_text
+from cinnabar.extraction.documents.limits import MAX_DATA_DEPTH
 
 # Elements that begin a line of their own, beside those that the renderer knows as such.
 _BLOCKS = (
@@ -44,8 +45,8 @@ _NO_VALUES = frozenset(("hidden", "password", "submit", "reset", "button", "imag
 _INLINE = ("none", "inline", "contents", "table-cell", "initial", "inherit", "unset", "revert")
 # A narrower space, in points, is one between letters.
 _LEAST_GAP = 3.0
-# Elements of more than a mark or a letter; how deep data are read, and the characters of a label, which is repeated.
-_FEW, _MAX_DEPTH, _LONGEST_LABEL = 9, 20, 200
+# Elements of more than a mark or a letter, and the characters of a label, which is repeated.
+_FEW, _LONGEST_LABEL = 9, 200
 
 
 class HtmlLayout:
@@ -176,7 +177,7 @@ def data_of(tree: lxml_html.HtmlElement) -> str:
 
 def _values(value: Any, label: str, depth: int) -> Iterator[str]:
     """Yields `label: value` for each scalar below a value of JSON; names with @ are for programs."""
-    if depth > _MAX_DEPTH:
+    if depth > MAX_DATA_DEPTH:
         return
     if isinstance(value, dict):
         for name, one in value.items():

@@ -15,8 +15,8 @@ from typing import Any, get_args
 import numpy as np
 import orjson
 
-from cinnabar.extraction.documents.content.builder import MAX_CHARACTERS, MAX_PICTURES
 from cinnabar.extraction.documents.content.document import Document, Fact, Part, PartKind, Picture, Places, Words
+from cinnabar.extraction.documents.limits import MAX_CHARACTERS, MAX_PICTURE_BYTES
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.facts import FACTS, FactValue
@@ -28,7 +28,7 @@ HEADER = struct.Struct("<4s5Q")
 # The parser's own limits, each with room for separators.
 _MAX_TEXT = 4 * MAX_CHARACTERS + (1 << 20)
 _MAX_WORDS = MAX_CHARACTERS
-_LIMITS = (64 << 20, _MAX_TEXT, 12 * _MAX_WORDS, 16 * _MAX_WORDS, MAX_PICTURES)
+_LIMITS = (64 << 20, _MAX_TEXT, 12 * _MAX_WORDS, 16 * _MAX_WORDS, MAX_PICTURE_BYTES)
 
 
 class BadFrame(ValueError):

@@ -17,12 +17,9 @@ from typing import IO, Any, Generic, ParamSpec, TypeVar
 import orjson
 
 from cinnabar.engine.child_environment import child_environment
+from cinnabar.extraction.documents.limits import MAX_STARTS, START_SECONDS
 from cinnabar.extraction.documents.processes.frames import MAGIC
 from cinnabar.schemas.errors import RunError
-
-_START_LIMIT = 60.0
-# Times that a process is started before the run fails.
-_STARTS = 5
 
 
 class WorkerDied(Exception):
@@ -59,7 +56,7 @@ class WorkerProcess:
         self.served = 0
         try:
             self.send(first)
-            greeting = self.receive(len(MAGIC), time.monotonic() + _START_LIMIT)
+            greeting = self.receive(len(MAGIC), time.monotonic() + START_SECONDS)
         except (WorkerDied, WorkerTimedOut) as error:
             self.stop()
             advice = f"try `{' '.join(command)}`"
@@ -215,7 +212,7 @@ class WorkerPool(Generic[W]):
     @staticmethod
     def _start_patiently(make: Callable[[], W]) -> W:
         # A process may fail to start for a passing reason, such as a shortage of memory, so the next may succeed.
-        for _ in range(_STARTS - 1):
+        for _ in range(MAX_STARTS - 1):
             with suppress(RunError):
                 return make()
         return make()

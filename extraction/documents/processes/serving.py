@@ -16,9 +16,9 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from cinnabar.extraction.documents.limits import PARSER_OPEN_FILES
 from cinnabar.extraction.documents.processes.frames import MAGIC
 
-_OPEN_FILES = 32
 _PR_SET_PDEATHSIG = 1
 
 
@@ -72,7 +72,7 @@ def limit(memory: int) -> None:
     for kind, value in (
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_NOFILE, _OPEN_FILES),
+        (resource.RLIMIT_NOFILE, PARSER_OPEN_FILES),
         (resource.RLIMIT_CORE, 0),
     ):
         _, hard = resource.getrlimit(kind)

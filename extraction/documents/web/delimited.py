@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.limits import MAX_CSV_CELL, MAX_ROW_CELLS
 from cinnabar.extraction.documents.plain.charsets import add_text, decode
 from cinnabar.extraction.documents.plain.rows import table_lines
 
@@ -16,9 +17,6 @@ _DELIMITERS = ",;\t|"
 _SAMPLE_LINES, _SAMPLE = 50, 1 << 16
 # Rows and cells that are laid out at once.
 _BLOCK, _BLOCK_CELLS = 500, 1 << 17
-_MAX_CELL = 1 << 20
-# Cells of a row, as in Excel.
-MAX_ROW_CELLS = 1 << 14
 
 
 def add_delimited(reading: ParseContext, data: bytes) -> None:
@@ -33,7 +31,7 @@ def add_delimited(reading: ParseContext, data: bytes) -> None:
         return
     if guessed:
         reading.builder.flags.add("charset_guess")
-    csv.field_size_limit(_MAX_CELL)
+    csv.field_size_limit(MAX_CSV_CELL)
     with part_text(reading) as lines:
         number, ended = 1, False
         reader = csv.reader(_limit_lines(reading, text, delimiter), delimiter=delimiter)

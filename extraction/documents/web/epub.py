@@ -7,12 +7,11 @@ from urllib.parse import unquote
 
 from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.limits import MAX_CHAPTERS
 from cinnabar.extraction.documents.office.package import Package, below, child, local, value_of
 from cinnabar.extraction.documents.plain.charsets import decode
 from cinnabar.extraction.documents.plain.html import html_to_text
 from cinnabar.schemas.errors import DocumentError
-
-_MAX_CHAPTERS = 5000
 
 
 def add_epub(reading: ParseContext, data: bytes) -> None:
@@ -35,7 +34,7 @@ def add_epub(reading: ParseContext, data: bytes) -> None:
     wanted = [items.get(one.get("idref"), "") for one in (() if spine is None else spine) if local(one)]
     with part_text(reading, media_type="text/html") as text:
         for number, target in enumerate(wanted, 1):
-            if number > _MAX_CHAPTERS or text.full:
+            if number > MAX_CHAPTERS or text.full:
                 reading.builder.flags.add("truncated")
                 break
             member = posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(target.partition("#")[0])))

@@ -18,7 +18,8 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.office.package import MAX_TREE, local, xml_tree
+from cinnabar.extraction.documents.limits import MAX_INVOICE_LINES, MAX_TERM_VALUES, MAX_TREE
+from cinnabar.extraction.documents.office.package import local, xml_tree
 from cinnabar.extraction.documents.plain.rows import table_lines
 
 # The roots of both syntaxes by their names, with a part of their namespaces.
@@ -32,10 +33,8 @@ _DAY = re.compile(r"(\d{4})(\d{2})(\d{2})\d{0,6}")
 _NUMBER = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?")
 _MONEY = re.compile(r"\b(?:amount|price|allowances|charges)\b(?! base)", re.IGNORECASE)
 _NUMERIC = re.compile(rf"{_MONEY.pattern}|\b(?:quantity|rate)\b", re.IGNORECASE)
-# Rows that are laid out at once, and those of a table.
-_BLOCK, MAX_ROWS = 500, 50_000
-# The terms that repeat in one invoice: notes, references.
-_MAX_VALUES = 20
+# Rows that are laid out at once.
+_BLOCK = 500
 # The values that mean the same as no value, by the numbers of their terms: sums of allowances and charges, the paid
 # amount and rounding count as 0 in the standard's rules, and a price is that of one unit.
 _EMPTY = {107: 0, 108: 0, 113: 0, 114: 0, 149: 1}
@@ -77,9 +76,9 @@ def _add_terms(lines: MarkedText, root: Any, syntax: Syntax, terms: Sequence[Ter
 def _add_group(reading: ParseContext, lines: MarkedText, root: Any, syntax: Syntax, group: TermGroup) -> None:
     """Appends a table with a column for each term that any row has."""
     elements = group.elements(root, syntax)
-    if len(elements) > MAX_ROWS:
+    if len(elements) > MAX_INVOICE_LINES:
         reading.builder.flags.add("truncated")
-        del elements[MAX_ROWS:]
+        del elements[MAX_INVOICE_LINES:]
     rows = [[next(_values(term, one, syntax), "") for term in group.terms] for one in elements]
     used = [at for at in range(len(group.terms)) if any(row[at] for row in rows)]
     if not used:
@@ -98,8 +97,8 @@ def _add_group(reading: ParseContext, lines: MarkedText, root: Any, syntax: Synt
 
 
 def _values(term: Term, element: Any, syntax: Syntax) -> Iterator[str]:
-    """Yields the texts of a term, at most `_MAX_VALUES`."""
-    for node in term.values(element, syntax)[:_MAX_VALUES]:
+    """Yields the texts of a term, at most `MAX_TERM_VALUES`."""
+    for node in term.values(element, syntax)[:MAX_TERM_VALUES]:
         text = str(node) if isinstance(node, str) else "".join(node.itertext())
         if text := _plain(" ".join(text.split()), term):
             yield text

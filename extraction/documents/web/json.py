@@ -8,14 +8,11 @@ from typing import Any
 
 from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.limits import MAX_JSON, MAX_JSON_DEPTH, MAX_JSON_VALUES
 from cinnabar.extraction.documents.plain.charsets import add_text, decode
 from cinnabar.extraction.documents.plain.rows import table_lines
 
-# The objects of a file take some ten times its memory; a longer one is read as text.
-_MAX_JSON = 40 << 20
-# The same for values of a few characters, which take some 150 bytes each.
-_MAX_VALUES = 4_000_000
-_MAX_DEPTH, _MAX_COLUMNS, _BLOCK, _ON_ONE_LINE = 60, 40, 500, 100
+_MAX_COLUMNS, _BLOCK, _ON_ONE_LINE = 40, 500, 100
 
 
 class _Object(list[tuple[str, Any]]):
@@ -28,7 +25,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_Object, parse_float=str, parse_in
 def add_json(reading: ParseContext, data: bytes) -> None:
     """Appends a JSON file; one that is damaged or very long is read as plain text."""
     text, _ = decode(data)
-    value = None if len(data) > _MAX_JSON or _is_long(text, ",[{") else _parse(text)
+    value = None if len(data) > MAX_JSON or _is_long(text, ",[{") else _parse(text)
     if value is None:
         add_text(reading, data)
         return
@@ -39,7 +36,7 @@ def add_json(reading: ParseContext, data: bytes) -> None:
 def add_json_lines(reading: ParseContext, data: bytes) -> None:
     """Appends a file with a JSON value on each line; if most lines are something else, it is read as plain text."""
     text, _ = decode(data)
-    if len(data) > _MAX_JSON or _is_long(text, ",[{\n"):
+    if len(data) > MAX_JSON or _is_long(text, ",[{\n"):
         add_text(reading, data)
         return
     lines = [line for line in text.split("\n") if line.strip()]
@@ -54,7 +51,7 @@ def add_json_lines(reading: ParseContext, data: bytes) -> None:
 
 def _is_long(text: str, marks: str) -> bool:
     """Returns True if the values of a file may be too many, by the characters that begin them."""
-    return len(text) > _MAX_VALUES and sum(map(text.count, marks)) > _MAX_VALUES
+    return len(text) > MAX_JSON_VALUES and sum(map(text.count, marks)) > MAX_JSON_VALUES
 
 
 def _parse(text: str) -> Any | None:
@@ -83,7 +80,7 @@ class _Outline:
         """Appends a value below its label, as lines of `label: value`; lists of alike objects are tables."""
         if self._lines.full:
             return
-        if depth > _MAX_DEPTH:
+        if depth > MAX_JSON_DEPTH:
             self._reading.builder.flags.add("depth_limit")
             return
         if _is_flat(value):

@@ -9,14 +9,15 @@ from typing import Any
 
 from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.office.package import MAX_TREE, local, xml_tree
+from cinnabar.extraction.documents.limits import MAX_TREE, MAX_XML_DEPTH
+from cinnabar.extraction.documents.office.package import local, xml_tree
 from cinnabar.extraction.documents.office.sheet_text import CellCount, sheet_rows
 from cinnabar.extraction.documents.plain.charsets import add_text
 from cinnabar.extraction.documents.plain.html import add_html
 from cinnabar.extraction.documents.plain.rows import table_lines
 from cinnabar.extraction.documents.web.invoice import add_invoice, syntax_of
 
-_MAX_DEPTH, _MAX_COLUMNS = 100, 40
+_MAX_COLUMNS = 40
 _SHEETS = "{urn:schemas-microsoft-com:office:spreadsheet}"
 # Attributes that say nothing to a reader.
 _TECHNICAL = ("schemaLocation", "noNamespaceSchemaLocation", "space")
@@ -86,11 +87,11 @@ class _Elements:
             return
         parts = [one for one in element if local(one)]
         attributes = [f"{name}: {value}" for name, value in _attributes(element)]
-        if depth > _MAX_DEPTH:
+        if depth > MAX_XML_DEPTH:
             self._reading.builder.flags.add("depth_limit")
         # Text between the elements makes a paragraph of all.
         mixed = parts and ((element.text or "").strip() or any((one.tail or "").strip() for one in parts))
-        if not parts or mixed or depth > _MAX_DEPTH:
+        if not parts or mixed or depth > MAX_XML_DEPTH:
             text = " ".join("".join(element.itertext()).split())
             if text or attributes:
                 self._line("  ".join([f"{local(element)}: {text}", *attributes]), path, depth)

@@ -20,12 +20,13 @@ import pytest
 from tests.support.encrypted_archive import encrypted_zip
 from tests.support.other_archives import AES_ZIP, SEVEN_ZIPS, packed_by_hand
 
-from cinnabar.extraction.documents.archives.members import MAX_MEMBERS, Member, UnpackedBytes, all_members
+from cinnabar.extraction.documents.archives.members import Member, UnpackedBytes, all_members
 from cinnabar.extraction.documents.content import seven_zip
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import DistinctNames, member_name
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
+from cinnabar.extraction.documents.limits import MAX_MEMBERS
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.extras import Extra
 

@@ -230,7 +230,7 @@ def test_a_part_within_a_part_stands_apart_from_its_text() -> None:
 
 
 def test_a_document_of_very_many_parts_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "_MAX_PARTS", 2)
+    monkeypatch.setattr(building, "MAX_DOCUMENT_PARTS", 2)
     builder = DocumentBuilder()
     builder.open("attachment")
     assert not builder.full

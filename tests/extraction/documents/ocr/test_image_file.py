@@ -15,8 +15,9 @@ from PIL import Image
 
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import ParserSettings, parse
+from cinnabar.extraction.documents.limits import MAX_DECODED
 from cinnabar.extraction.documents.ocr import pictures
-from cinnabar.extraction.documents.ocr.pictures import MAX_DECODED, decode_picture
+from cinnabar.extraction.documents.ocr.pictures import decode_picture
 from cinnabar.schemas.errors import DocumentError
 
 # 64 x 48 white pixels.
@@ -119,7 +120,7 @@ def test_a_thousand_frames_take_seconds_and_more_are_cut_off(monkeypatch: pytest
     monkeypatch.setattr(pictures, "MAX_FRAMES", 10)
     found = parse(data, "a.tif")
     assert len(found.pictures) == 10 and found.flags == ("truncated",)
-    monkeypatch.setattr(pictures, "_MAX_SECONDS", 0.0)
+    monkeypatch.setattr(pictures, "FRAMES_SECONDS", 0.0)
     assert len(parse(data, "a.tif").pictures) == 1
 
 

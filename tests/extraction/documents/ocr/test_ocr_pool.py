@@ -133,7 +133,7 @@ def test_an_ocr_process_cannot_write_into_files(made: Made, tmp_path: Path) -> N
 def test_processes_start_with_the_first_picture_stay_warm_and_are_replaced(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pools, "_RESTART_AFTER", 2)
+    monkeypatch.setattr(pools, "OCR_PICTURES", 2)
     pool = made()
     document = DocumentBuilder().build(b"", "a", "b")
     assert pool.fill(document) is document and not pool._pool._alive
@@ -195,7 +195,7 @@ def test_without_the_extra_the_error_names_the_command(monkeypatch: pytest.Monke
 
 
 def test_more_pictures_than_the_limit_are_left_out(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pools, "MAX_READ", 2)
+    monkeypatch.setattr(pools, "MAX_READ_PICTURES", 2)
     pool = made()
     found = filled(pool, "say one", "say two", "say three")
     assert found.text == "one\n\ntwo" and found.flags == ("no_text_pages", "ocr", "ocr_limit")

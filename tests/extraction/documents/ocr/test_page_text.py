@@ -6,7 +6,8 @@ import numpy as np
 import orjson
 import pytest
 
-from cinnabar.extraction.documents.ocr.page_store import MAX_WORDS, page_text, unpack_page
+from cinnabar.extraction.documents.limits import MAX_PAGE_WORDS
+from cinnabar.extraction.documents.ocr.page_store import page_text, unpack_page
 
 GOOD: dict[str, Any] = {"text": ["a"], "gap": [""], "box": [[0, 0, 1, 1]], "sure": [0.5], "damaged": False}
 
@@ -36,7 +37,7 @@ def test_a_page_comes_out_as_it_went_in() -> None:
         {"box": [[0, 0, "nan", 1]]},
         {"sure": [1.5]},
         {"sure": [None]},
-        {name: GOOD[name] * (MAX_WORDS + 1) for name in ("text", "gap", "box", "sure")},
+        {name: GOOD[name] * (MAX_PAGE_WORDS + 1) for name in ("text", "gap", "box", "sure")},
     ],
     ids=lambda wrong: ",".join(wrong),
 )

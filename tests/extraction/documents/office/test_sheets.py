@@ -249,7 +249,7 @@ def test_merged_cells_stand_at_their_first_address() -> None:
 
 
 def test_many_cells_have_the_address_of_their_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sheet_text, "_MAX_ADDRESSES", 10)
+    monkeypatch.setattr(sheet_text, "MAX_ADDRESSES", 10)
     document = parse(saved(book_of(*[[number, "x"] for number in range(20)])), "a.xlsx")
     assert places(document)["row 20"] == "19  x"
 

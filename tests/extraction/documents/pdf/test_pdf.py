@@ -254,7 +254,7 @@ def test_scripts_are_flagged_and_never_run() -> None:
 
 
 def test_pages_beyond_the_limit_are_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.extraction.documents.pdf.pages.MAX_PAGES", 2)
+    monkeypatch.setattr("cinnabar.extraction.documents.pdf.pages.MAX_PDF_PAGES", 2)
     document = parse(drawn(line("one"), line("two"), line("three")), "a.pdf")
     assert document.text == "one\n\ntwo"
     assert document.flags == ("truncated",)

@@ -183,7 +183,7 @@ def mixed(sheet: canvas.Canvas) -> None:
         draw(sheet)
 
 
-@pytest.mark.parametrize("bound", ["_MAX_WORDS", "_MAX_OBJECTS", "_MAX_PAIRS"])
+@pytest.mark.parametrize("bound", ["MAX_SEARCHED_WORDS", "MAX_SEARCHED_OBJECTS", "MAX_SEARCHED_PAIRS"])
 def test_a_page_beyond_the_bounds_of_the_search_is_read_whole_and_flagged(
     bound: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,7 +194,7 @@ def test_a_page_beyond_the_bounds_of_the_search_is_read_whole_and_flagged(
 
 
 def test_pages_after_the_time_of_the_search_are_read_whole_and_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.extraction.documents.pdf.page_content._SEARCH_SECONDS", -1.0)
+    monkeypatch.setattr("cinnabar.extraction.documents.pdf.page_content.HIDDEN_SEARCH_SECONDS", -1.0)
     assert parse(page(white), "a.pdf").flags == ("hidden_unsearched",)
 
 

@@ -145,7 +145,7 @@ def test_the_pixels_of_a_scan_with_a_text_layer_are_searched() -> None:
 
 
 def test_the_time_for_marks_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.extraction.documents.pdf.page_content._MARK_SECONDS", -1.0)
+    monkeypatch.setattr("cinnabar.extraction.documents.pdf.page_content.MARKING_SECONDS", -1.0)
     document = parse(drawn(question), "a.pdf")
     assert "☐" not in document.text and document.flags == ("marks_unsearched",)
 

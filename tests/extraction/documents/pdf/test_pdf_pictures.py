@@ -114,7 +114,7 @@ def test_a_text_layer_of_nonsense_counts_as_none() -> None:
 
 
 def test_pictures_stop_at_their_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.extraction.documents.pdf.page_content._MAX_PICTURES", 2)
+    monkeypatch.setattr("cinnabar.extraction.documents.pdf.page_content.MAX_PAGE_PICTURES", 2)
     document = parse(drawn(scan, scan, scan), "a.pdf")
     assert len(document.pictures) == 2
     assert {"ocr_limit", "no_text_pages"} <= set(document.flags)

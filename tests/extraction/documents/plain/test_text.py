@@ -5,7 +5,8 @@ import codecs
 import pytest
 
 from cinnabar.extraction.documents.ingest import SUFFIXES, parse
-from cinnabar.extraction.documents.plain.charsets import _MAX_PAGES, known_charset
+from cinnabar.extraction.documents.limits import MAX_TEXT_PAGES
+from cinnabar.extraction.documents.plain.charsets import known_charset
 from cinnabar.extraction.documents.plain.guessing import sample_of
 from cinnabar.extraction.documents.plain.html import html_to_text, tidy
 from cinnabar.extraction.plan.outcomes import UNREADABLE
@@ -189,5 +190,5 @@ def test_the_letters_that_tell_a_charset_are_found_behind_a_long_ascii_text() ->
 
 
 def test_pages_beyond_the_bound_are_one_page() -> None:
-    document = parse(b"x\f" * (_MAX_PAGES + 2) + b"the end", "a.txt")
-    assert len(document.parts) == _MAX_PAGES and document.text.endswith("x\nthe end")
+    document = parse(b"x\f" * (MAX_TEXT_PAGES + 2) + b"the end", "a.txt")
+    assert len(document.parts) == MAX_TEXT_PAGES and document.text.endswith("x\nthe end")

@@ -10,8 +10,9 @@ import pytest
 
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
+from cinnabar.extraction.documents.limits import MAX_ROW_CELLS
 from cinnabar.extraction.documents.plain.rows import table_lines
-from cinnabar.extraction.documents.web.delimited import MAX_ROW_CELLS, delimiter_of
+from cinnabar.extraction.documents.web.delimited import delimiter_of
 from cinnabar.schemas.errors import DocumentError
 
 
@@ -65,7 +66,7 @@ def test_json_with_too_many_values_is_plain_text() -> None:
 
 
 def test_values_of_json_lines_are_bounded_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.extraction.documents.web.json._MAX_VALUES", 40)
+    monkeypatch.setattr("cinnabar.extraction.documents.web.json.MAX_JSON_VALUES", 40)
     assert parse(b'{"a": 1}\n' * 20, "a.jsonl").text == "\n".join(["a", *["1"] * 20])
     assert parse(b'{"a": 1}\n' * 21, "a.jsonl").text.startswith('{"a": 1}\n{"a": 1}')
 
