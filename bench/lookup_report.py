@@ -15,7 +15,8 @@ import time
 from collections.abc import Callable
 
 from bench.reporting import table
-from cinnabar.extraction.reading.records.lookups import MARGIN, MeantRow, ReferenceTable
+from cinnabar.extraction.reading.records.lookups import MeantRow, ReferenceTable
+from cinnabar.extraction.reading.thresholds import LOOKUP_MARGIN
 from cinnabar.schemas.keywords import LEAST
 
 _PARTS = ("ar", "bel", "cor", "dan", "el", "far", "gol", "hart", "il", "jun", "kel", "lor", "mar", "nor", "ost", "pal",
@@ -77,7 +78,7 @@ def noisy(text: str, draw: random.Random) -> str:
 def given(rows: list[MeantRow]) -> str | None:
     """Returns the value that a field gets from the rows that are like its text."""
     best = rows[0] if rows and rows[0].alike >= LEAST else None
-    return None if best is None or (len(rows) > 1 and rows[1].alike > best.alike - MARGIN) else best.value
+    return None if best is None or (len(rows) > 1 and rows[1].alike > best.alike - LOOKUP_MARGIN) else best.value
 
 
 def main() -> None:

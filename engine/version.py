@@ -81,8 +81,8 @@ PARTS: dict[str, CodePart] = {
     "merging": CodePart(("engine", "parsing"), (
         "extraction/documents/chunking.py", "extraction/documents/invoice_copies.py", "extraction/reading/checks",
         "extraction/reading/filling.py", "extraction/reading/pipeline.py", "extraction/reading/planning.py",
-        "extraction/reading/records", "extraction/reading/tiers.py", "extraction/run/work/freezing.py",
-        "extraction/run/work/refilling.py",
+        "extraction/reading/records", "extraction/reading/thresholds.py", "extraction/reading/tiers.py",
+        "extraction/run/work/freezing.py", "extraction/run/work/refilling.py",
     )),
     "routing": CodePart(("reader", "parsing"), ("extraction/reading/routing",)),
     "plain": CodePart(("parsing",), ("extraction/documents/plain", "extraction/documents/mail/rtf.py")),

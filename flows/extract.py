@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 # First, because it sets the environment that Prefect reads on import.
+from cinnabar.extraction.plan.thresholds import ESCALATE_BELOW
 from cinnabar.flows.tasks import work_on
 
 from cinnabar.flows.ending import ends_in_words, show_end  # isort: skip
@@ -14,7 +15,6 @@ from prefect import flow, get_run_logger  # isort: skip
 from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.plan.parameters import takes
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, Server
-from cinnabar.extraction.reading.planned_models import DEFAULT_BELOW
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import Extraction
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -45,7 +45,7 @@ def extract_folder(
     record_schema: str | list[str],
     out: str,
     remote: Server | None = None,
-    below: Share = DEFAULT_BELOW,
+    below: Share = ESCALATE_BELOW,
     password_block: str | None = None,
     document_password_block: str | None = None,
     environment_block: str | None = None,

@@ -21,6 +21,7 @@ from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import LINE_SECONDS, Bar, standard_output, table
 from cinnabar.apps.cli.options import AsJson, OutOption
 from cinnabar.extraction.plan.run_options import Device, RunPlan
+from cinnabar.extraction.plan.thresholds import READ_AGAIN_BELOW
 from cinnabar.extraction.reading.planned_models import sources_of
 from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.backfill.backfill import Backfill
@@ -34,9 +35,6 @@ from cinnabar.schemas.wording import harmless
 
 if TYPE_CHECKING:
     from cinnabar.extraction.learning.improving import Improvement, Stage
-
-# Values less sure than this are read again by a kept model.
-_UNSURE = 0.8
 
 
 def improve(
@@ -112,7 +110,7 @@ def _keep(out: Path, schema: str, again: bool, as_json: bool, events: bool) -> N
         assignment = Assignment(schema_source, source, escalation=escalation)
         with (
             nullcontext(_EventsOfReading()) if events else Bar(out=out) as progress,
-            Backfill(assignment, out, Selection(below=_UNSURE), progress) as begun,
+            Backfill(assignment, out, Selection(below=READ_AGAIN_BELOW), progress) as begun,
         ):
             summary = None if begun.empty else begun.work_through()
     if as_json or events:
@@ -121,7 +119,7 @@ def _keep(out: Path, schema: str, again: bool, as_json: bool, events: bool) -> N
         return
     print(f"kept: extract and backfill into {out} read {schema} with {place}; --model default takes the shipped model")
     if summary is not None:
-        print(f"read again, because a value was less sure than {_UNSURE:g}: {summary.written} documents")
+        print(f"read again, because a value was less sure than {READ_AGAIN_BELOW:g}: {summary.written} documents")
 
 
 def _train(

@@ -17,6 +17,7 @@ from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import DeviceOption
 from cinnabar.extraction.corrections.unread import unread_corrections
+from cinnabar.extraction.plan.thresholds import SURE_NULL
 from cinnabar.extraction.reading.planning import matched_columns
 from cinnabar.extraction.store.reading import Shown, as_objects
 from cinnabar.extraction.store.reading import query as ask
@@ -24,9 +25,6 @@ from cinnabar.extraction.store.reading import show as find
 from cinnabar.extraction.store.tables import LENGTH
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import harmless, with_noun
-
-# Of the nulls of eight labelled sets that are surer than this 95% are right, of the others 9%.
-_LEAST_NULL = 0.6
 
 Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results of extract.")]
 
@@ -123,7 +121,7 @@ def _value(field: Mapping[str, Any]) -> str | None:
     value: str | None = field["value_json"]
     if value is not None and field["origin"] == LENGTH:
         return str(json.loads(value))
-    unsure = field["confidence"] is not None and field["confidence"] < _LEAST_NULL
+    unsure = field["confidence"] is not None and field["confidence"] < SURE_NULL
     return "nothing found" if field["origin"] == "absent" and unsure else value
 
 

@@ -60,14 +60,13 @@ from cinnabar.extraction.learning.pairing import (
     evidence_holds,
     says_something,
 )
+from cinnabar.extraction.plan.thresholds import COVERAGE_PRECISION
 
 #: An extracted document: {"record": record or None, "confidence": {pointer: …}, "lists": {pointer: …}, "evidence":
 #: {pointer: text}, "text": the document's own}; all but the first may be missing.
 Prediction = Mapping[str, Any]
 Figures = dict[str, Any]
 
-# The precision at which `coverage95` is measured.
-_WANTED_PRECISION = 0.95
 CALIBRATION_BINS = 10
 #: The seconds that a person takes to look at one value beside its document; an assumption, stated with the figure.
 SECONDS = 5.0
@@ -286,11 +285,11 @@ def risks(rated: Sequence[tuple[float, bool]]) -> list[float]:
 
 
 def coverage(rated: Sequence[tuple[float, bool]]) -> int:
-    """Returns how many of the most confident leaves can be accepted with `_WANTED_PRECISION` of them right."""
+    """Returns how many of the most confident leaves can be accepted with `COVERAGE_PRECISION` of them right."""
     right_so_far, best = 0, 0
     for taken, (_, right) in enumerate(sorted(rated, key=lambda leaf: -leaf[0]), 1):
         right_so_far += right
-        if right_so_far / taken >= _WANTED_PRECISION:
+        if right_so_far / taken >= COVERAGE_PRECISION:
             best = taken
     return best
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from cinnabar.extraction.learning.evaluation import answers, leaves_of
 from cinnabar.extraction.learning.scoring import Prediction
+from cinnabar.extraction.plan.thresholds import ESCALATE_AUTO_BELOW
 from cinnabar.extraction.reading.pipeline import Job, Read
-from cinnabar.extraction.reading.planned_models import AUTO_BELOW
 from cinnabar.extraction.reading.tiers import are_doubtful
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 
@@ -20,7 +20,7 @@ def doubtful_pointers(read: Prediction) -> set[str]:
     """Returns the pointers of the values that the reader is unsure of: all of a document of an unknown kind."""
     sure = read["confidence"]
     unknown = are_doubtful(sure.values())
-    return {at for at, one in sure.items() if unknown or one < AUTO_BELOW}
+    return {at for at, one in sure.items() if unknown or one < ESCALATE_AUTO_BELOW}
 
 
 def read_until(reads: Sequence[Read], job: Job, end: float) -> dict[str, dict[str, Any]]:

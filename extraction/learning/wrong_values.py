@@ -19,6 +19,7 @@ from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.learning.evaluation import leaves_of, predict
 from cinnabar.extraction.learning.scoring import Prediction, spell_path
 from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.plan.thresholds import PROMISE_PROBABILITY
 from cinnabar.extraction.reading.model_sources import AUTO
 from cinnabar.extraction.reading.planned_models import reader_of
 from cinnabar.extraction.run.report.audit import share_right, verdicts
@@ -29,8 +30,7 @@ from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import with_noun
 
-#: The probability of the promise, and the shares of the sample that may be kept, the surest records first.
-PROBABILITY = 0.95
+#: The shares of the sample that may be kept, the surest records first.
 SHARES = (1.0, 0.75, 0.5, 0.25)
 # Documents without end, of which the sample is a part.
 _ENDLESS = 10**9
@@ -70,7 +70,8 @@ class Promise:
         left = self.documents - self.kept
         by_field = ", ".join(f"{name} {share:.1%}" for name, share in sorted(self.fields.items()))
         return (
-            f"at most {most * 100:g}% of the values that this run writes are wrong, with {PROBABILITY:.0%} probability:"
+            f"at most {most * 100:g}% of the values that this run writes are wrong, "
+            f"with {PROMISE_PROBABILITY:.0%} probability:"
             f" {basis} has"
             f" {self.wrong} wrong of {with_noun(self.values, 'value')} in records that are surer than {self.least:.3f}"
             f" (bound {self.at_most:.1%}); {left} of {with_noun(self.documents, 'document')}"
@@ -111,8 +112,8 @@ def least_confidence(documents: Sequence[JudgedDocument], most: float, models: i
 
 
 def _of_each(models: int) -> float:
-    """Returns the probability of each bound with which all of those tried hold with PROBABILITY."""
-    return 1 - (1 - PROBABILITY) / (len(SHARES) * models)
+    """Returns the probability of each bound with which all of those tried hold with PROMISE_PROBABILITY."""
+    return 1 - (1 - PROMISE_PROBABILITY) / (len(SHARES) * models)
 
 
 def _bounds_of_fields(kept: Iterable[JudgedDocument], most: float) -> dict[str, float]:
@@ -122,10 +123,10 @@ def _bounds_of_fields(kept: Iterable[JudgedDocument], most: float) -> dict[str, 
         for name, pair in one.fields.items():
             pairs[name].append(pair)
     enough = documents_needed(most)
-    return {name: most_wrong(own, PROBABILITY) for name, own in pairs.items() if len(own) >= enough}
+    return {name: most_wrong(own, PROMISE_PROBABILITY) for name, own in pairs.items() if len(own) >= enough}
 
 
-def documents_needed(most: float, probability: float = PROBABILITY) -> int:
+def documents_needed(most: float, probability: float = PROMISE_PROBABILITY) -> int:
     """Returns how many documents, none of them with a wrong value, tell that at most a share of values is wrong."""
     enough = range(1, round(40 / most) + 2)
     return enough[bisect_left(enough, True, key=lambda n: most_wrong([(1, 0)] * n, probability) <= most)]

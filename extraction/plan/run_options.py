@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 from cinnabar.engine.settings import effort_of
 from cinnabar.engine.version import engine_fingerprint
 from cinnabar.extraction.plan.bounds import LEAST_LIMIT, OcrChoice
+from cinnabar.extraction.plan.thresholds import ESCALATE_BELOW
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.keywords import PAGES_PATTERN
 
@@ -250,7 +251,7 @@ class RunPlan(OptionGroup):
         default=None, description="The model for unsure fields: a folder, mercury-2 or openai:NAME."
     )
     below: float | None = Field(
-        default=None, ge=0, le=1, description="Confidence below which a field is escalated (0.8)."
+        default=None, ge=0, le=1, description=f"Confidence below which a field is escalated ({ESCALATE_BELOW})."
     )
     ray: str | None = Field(
         default=None, description="Spread the work over a Ray cluster: auto, HOST:PORT or local."

@@ -12,9 +12,7 @@ from dataclasses import dataclass, replace
 
 from cinnabar.engine.request import Failed, Filler, Metered, Request, Result
 from cinnabar.engine.work_time import TOO_SLOW, limit_batches, part
-
-#: A document of more tokens is long.
-LONG = 16_384
+from cinnabar.extraction.reading.thresholds import LONG_DOCUMENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,8 @@ def fill_documents(
     one; beyond that the document's results are failures with the code TOO_SLOW. The first failure of a long document
     stands for all passages after it. A server has its own limits, and gets all requests at once.
     """
-    alone = [] if isinstance(filler, Metered) else [at for at, one in enumerate(documents) if one.tokens > LONG]
+    long = [at for at, one in enumerate(documents) if one.tokens > LONG_DOCUMENT]
+    alone = [] if isinstance(filler, Metered) else long
     together = [at for at in range(len(documents)) if at not in set(alone)]
     results: dict[int, list[Result]] = {}
     with limit_batches(None if isinstance(filler, Metered) else max_seconds):

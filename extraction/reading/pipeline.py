@@ -16,11 +16,10 @@ from cinnabar.extraction.documents.invoice_copies import DATA_DIFFERS, differenc
 from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnListIncomplete, OnMissing
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.checks.judgement import with_checks
-from cinnabar.extraction.reading.filling import LONG, DocumentRequests, fill_documents, with_advice
+from cinnabar.extraction.reading.filling import DocumentRequests, fill_documents, with_advice
 from cinnabar.extraction.reading.packets.boundaries import SEVERAL, is_several
 from cinnabar.extraction.reading.planning import TableColumns, chunks_for, locale_of, passage_of, tokens_of
 from cinnabar.extraction.reading.records.doubts import (
-    MOST,
     SIGN_DROPPED,
     ambiguities,
     drops_sign,
@@ -37,6 +36,7 @@ from cinnabar.extraction.reading.records.lookups import with_lookups
 from cinnabar.extraction.reading.records.marks import with_marks
 from cinnabar.extraction.reading.records.merging import merge
 from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extraction.reading.thresholds import AMBIGUOUS_CONFIDENCE, COLUMN_ROWS, LONG_DOCUMENT
 from cinnabar.extraction.reading.tiers import ALONE, Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.schemas.compiling.bindings import bound_places
@@ -44,8 +44,6 @@ from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.form.form import Form
 
-#: The fewest rows of a record whose values name the columns of tables that they stand in.
-_TABLE_ROWS = 4
 #: The stages of a batch.
 STAGES = ("fill", "judge")
 
@@ -229,10 +227,10 @@ def tokens_or_long(document: Document, job: Job, overtakes: bool) -> int | Long:
     wait until their tokens are counted.
     """
     words = len(document.words)
-    if overtakes and words > LONG:
+    if overtakes and words > LONG_DOCUMENT:
         return Long(words)
     tokens = tokens_of(document, job.engine, job.max_tokens)
-    return Long(tokens) if overtakes and tokens > LONG else tokens
+    return Long(tokens) if overtakes and tokens > LONG_DOCUMENT else tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +357,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
     leaves = []
     filled, matched = with_lookups(form, with_constants(form, filled))
     differing, locale = differences(document), locale_of(document)
-    columns = TableColumns(document) if len(filled.rows) >= _TABLE_ROWS else None
+    columns = TableColumns(document) if len(filled.rows) >= COLUMN_ROWS else None
     for pointer, leaf in filled.leaves.items():
         region = row_region(pointer, filled.rows, len(document.text))
         evidence = evidence_of(document, words_behind(form, leaf, document.text, region))
@@ -380,7 +378,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
             LeafRow(
                 pointer=pointer,
                 value=leaf.text,
-                confidence=min(round(leaf.confidence * read, 4), MOST if ambiguous else 1.0),
+                confidence=min(round(leaf.confidence * read, 4), AMBIGUOUS_CONFIDENCE if ambiguous else 1.0),
                 origin=leaf.origin,
                 missing=leaf.missing,
                 evidence=evidence,

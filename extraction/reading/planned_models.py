@@ -20,6 +20,7 @@ from cinnabar.engine.models.releases import RELEASED
 from cinnabar.engine.models.remote.ledger import Prices
 from cinnabar.engine.models.remote.serving import RemoteSettings, is_remote
 from cinnabar.extraction.plan.run_options import Device, RunPlan
+from cinnabar.extraction.plan.thresholds import ESCALATE_AUTO_BELOW, ESCALATE_BELOW, MAX_ESCALATED_ROWS
 from cinnabar.extraction.reading.model_sources import (
     AUTO,
     READER,
@@ -41,12 +42,6 @@ if TYPE_CHECKING:
     from cinnabar.engine.request import Filler
     from cinnabar.extraction.reading.tiers import Tier
 
-#: Default confidence below which a field is escalated, and that of `auto`: 129 of 274 values of 28 documents of kinds
-#: that were not trained on.
-DEFAULT_BELOW, AUTO_BELOW = 0.8, 0.55
-#: The most rows of a list that a language model beside the reader is asked for: each takes it a second or two on a CPU,
-#: where the reader binds a table's columns once.
-LONGEST_LIST = 20
 #: The release that takes the least memory.
 SMALLEST = min(RELEASED, key=lambda name: RELEASED[name].size)
 #: What a run with a release takes of memory: for each byte of its file, and beside its weights.
@@ -91,12 +86,12 @@ def sources_of(
     do not go together, and the errors of `model_source`.
     """
     kept = plan.model is None and model != "default" and plan.escalate_to is None
-    settings, below, auto = _settings(plan), DEFAULT_BELOW, model == AUTO
+    settings, below, auto = _settings(plan), ESCALATE_BELOW, model == AUTO
     # A model that `improve` kept reads with the language model that the folder began with.
     auto = auto or (kept and plan.out is not None and began_with(plan.out) is not None)
     model = reader_of(model)
     if auto:
-        below = AUTO_BELOW
+        below = ESCALATE_AUTO_BELOW
         plan = plan.model_copy(update={"escalate_to": plan.escalate_to or upper_model(plan.out)})
     if plan.options.seconds_each is not None and not auto:
         raise UsageError(f"--seconds-each: expected --model {AUTO} with it, whose reader answers in its place")
@@ -112,7 +107,7 @@ def sources_of(
             f" training.calibrate SETS --model {plan.escalate_to}` fits one; or use --escalate-to, with which its"
             " values count in any case"
         )
-    longest = LONGEST_LIST if auto else None
+    longest = MAX_ESCALATED_ROWS if auto else None
     if auto and _counts_alone(plan):
         surer, longest, below = False, None, 1.0
     below = below if plan.below is None else plan.below

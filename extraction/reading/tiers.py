@@ -25,6 +25,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.planning import chunks_for, passage_of
 from cinnabar.extraction.reading.records.facts import NO_FACTS, FactValues, with_facts
 from cinnabar.extraction.reading.records.merging import merge, prefer_confident_record
+from cinnabar.extraction.reading.thresholds import ANY_CONFIDENCE, KNOWN_KIND, READER_WEIGHT
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.fitting import branch_of, walk_lists
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
@@ -33,12 +34,6 @@ from cinnabar.schemas.pointers import above, escape, lies_within
 _T = TypeVar("_T")
 #: The flag of a record that the first model alone read, since the stronger one gave no answer.
 ALONE = "reader_alone"
-#: The mean confidence below which a model does not know a kind of document, and one that no value has.
-KNOWN, WHOLE = 0.5, 1.01
-#: What the reader's confidence in a single value weighs against a language model's where they differ: of kinds that it
-#: has not learned the reader is surer than it is right. F1 of 14 such sets .670 with 1, .672 with .6; of 12 that it
-#: learned .782 with both. With lists weighed too .684, but .745: those it tells better.
-READER_WEIGHT = 0.6
 
 
 @dataclass(frozen=True)
@@ -115,7 +110,7 @@ def escalate(
         try:
             pieces = chunks_for(lower.document, filler, context, form)
             # What the first model does not know as a whole is asked as a whole.
-            below = WHOLE if tier.surer and is_unknown(lower.filled) else tier.below
+            below = ANY_CONFIDENCE if tier.surer and is_unknown(lower.filled) else tier.below
             frozen = freeze_sure(form, lower.filled, below, lists=len(pieces) == 1) | lower.facts.known
             frozen = _without(frozen, long)
         except UsageError as error:
@@ -148,7 +143,7 @@ def is_unknown(filled: Filled) -> bool:
 
 def are_doubtful(confidences: Collection[float]) -> bool:
     """Returns whether values are doubtful on the whole; no values are not."""
-    return bool(confidences) and sum(confidences) / len(confidences) < KNOWN
+    return bool(confidences) and sum(confidences) / len(confidences) < KNOWN_KIND
 
 
 def freeze_sure(form: Form, filled: Filled, below: float, lists: bool = True) -> dict[str, str | None]:

@@ -9,13 +9,12 @@ from typing import Any
 
 from jsonschema_specifications import REGISTRY
 
+from cinnabar.extraction.plan.thresholds import ALIKE_KEYWORDS
 from cinnabar.extraction.reading.checks.checks import KEYWORD as CHECKS
 from cinnabar.schemas.keywords import DECIMALS, LOOKUP, PAGES
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.schema_object import BINDING, DAY_FIRST, WAS, WORDS, WRITTEN
 
-#: How alike an unknown keyword is to the one that it is taken for, from 0 to 1.
-ALIKE = 0.8
 # Keywords whose values are data, and those whose values are schemas by their names.
 _DATA = frozenset({"const", "default", "enum", "example", "examples", "required", "dependentRequired"})
 _DATA |= {CHECKS, LOOKUP, WORDS}
@@ -33,7 +32,7 @@ def misspelt_keywords(schema: Any, pointer: str = "") -> Iterator[tuple[str, str
     for keyword, value in schema.items():
         below = f"{pointer}/{escape(keyword)}"
         if keyword not in _known():
-            yield from ((below, near) for near in get_close_matches(keyword, _known(), 1, ALIKE))
+            yield from ((below, near) for near in get_close_matches(keyword, _known(), 1, ALIKE_KEYWORDS))
         elif keyword in _NAMED and isinstance(value, dict):
             for name, part in value.items():
                 yield from misspelt_keywords(part, f"{below}/{escape(name)}")

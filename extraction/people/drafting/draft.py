@@ -27,6 +27,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import examine, gather, parse_locations
+from cinnabar.extraction.plan.thresholds import OFFER_SCHEMA
 from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.reading.routing.router import Router
 from cinnabar.extraction.reading.routing.routing import Routing
@@ -36,9 +37,6 @@ from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.reading.yaml_texts import yaml_text
 from cinnabar.schemas.wording import with_noun
 
-#: The mean probability from which on a schema is offered. Four of the five kinds of data/samples have .52 to .95, the
-#: receipts .36; of eight folders of other kinds that route to a schema now and then none had more than .36.
-LEAST_MEAN = 0.5
 # The keywords that say what a record is, before its properties.
 _HEAD = ("$schema", "title", "description", "type")
 
@@ -54,7 +52,7 @@ class LibraryChoice:
     @property
     def schema(self) -> str | None:
         """The schema that is offered, None if they look like none."""
-        return self.nearest if self.probability >= LEAST_MEAN else None
+        return self.nearest if self.probability >= OFFER_SCHEMA else None
 
     def __str__(self) -> str:
         named = f"`{self.nearest}`" if self.schema else f"no schema of the library, most like `{self.nearest}`"

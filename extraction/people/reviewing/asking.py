@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.models.language.gguf_folder import named_model
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.people.reviewing.listing import DOUBTFUL
 from cinnabar.extraction.people.steps import options_of
 from cinnabar.extraction.plan.outcomes import REASONS, Reason
+from cinnabar.extraction.plan.thresholds import DOUBTFUL_BELOW
 from cinnabar.extraction.reading.model_sources import model_source
 from cinnabar.extraction.reading.planned_models import SMALLEST, largest_model
 from cinnabar.extraction.reading.planning import matched_columns
@@ -142,9 +142,11 @@ def why_stopped(state: Mapping[str, Any]) -> list[str]:
     for leaf in state["leaves"]:
         if (length := leaf.get("length")) and length["disagrees"]:
             found.append(f"The list {leaf['pointer']} looks incomplete: {length['sentence']}")
-    doubted = [leaf for leaf in state["leaves"] if leaf["confidence"] is not None and leaf["confidence"] < DOUBTFUL]
+    doubted = [
+        leaf for leaf in state["leaves"] if leaf["confidence"] is not None and leaf["confidence"] < DOUBTFUL_BELOW
+    ]
     if doubted:
         least = min(doubted, key=lambda leaf: leaf["confidence"])
-        more = f" ({with_noun(len(doubted), 'place')} below {DOUBTFUL:.0%})" if len(doubted) > 1 else ""
+        more = f" ({with_noun(len(doubted), 'place')} below {DOUBTFUL_BELOW:.0%})" if len(doubted) > 1 else ""
         found.append(f"The least sure is {least['pointer'] or '/'} with {int(least['confidence'] * 100)}%{more}.")
     return found

@@ -18,6 +18,7 @@ from typing import Any
 
 import duckdb
 
+from cinnabar.extraction.plan.thresholds import DOUBTFUL_BELOW
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.names import quote_name
 from cinnabar.extraction.store.queries import READ_BY
@@ -35,8 +36,6 @@ ORDERS = {
 MOST_LISTED, MOST_SEARCHED, MOST_WORDS = 500, 400, 16
 # Lists that keep their order, and the documents of all of them together, the last used ones.
 _LISTS, _LISTED = 64, 4_000_000
-#: A document is doubtful if a place of its record is less sure than this.
-DOUBTFUL = 0.8
 
 _COLUMNS = (
     "document", "path", "schema_name", "outcome", "code", "confidence", "flags", "failed", "media_type",
@@ -82,7 +81,7 @@ class ListSelection:
 
     search: words that the path has. schema: the name of a schema, "" for all. status: `written`, `quarantined`, or
     "" for both. code: a code of quarantine. flag: a flag of the record or the document, or the name of a failed check.
-    reviewed: whether a person has looked; None for both. doubtful: only records less sure than DOUBTFUL. order: a
+    reviewed: whether a person has looked; None for both. doubtful: only records less sure than DOUBTFUL_BELOW. order: a
     name in ORDERS.
 
     Raises UsageError for an unknown order or status, and for a search that is too long.
@@ -126,7 +125,7 @@ class ListSelection:
             parts.append("reviewed = ?")
             values.append(self.reviewed)
         if self.doubtful:
-            parts.append(f"confidence < {DOUBTFUL}")
+            parts.append(f"confidence < {DOUBTFUL_BELOW}")
         return " AND ".join(parts), values
 
 

@@ -116,8 +116,6 @@ def with_list_fate(outcome: Outcome, on_list_incomplete: OnListIncomplete) -> Ou
 
 #: The flag of such an amount.
 AMBIGUOUS_NUMBER = "ambiguous_number"
-#: The most confidence of such a value: the likelier reading is right in about half of them.
-MOST = 0.5
 # Words that may mean two values: "03/04", "1.234".
 _MAYBE = re.compile(r"\d\s?[./\s-]\s?\d{1,2}(?!\d)|\d[.,]\d{3}(?!\d)")
 

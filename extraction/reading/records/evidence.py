@@ -10,9 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from cinnabar.extraction.documents.content.document import Box, Document, Evidence, Span
-
-# Two words stand on one line if they share this part of the lower one's height.
-_SAME_LINE = 0.5
+from cinnabar.extraction.reading.thresholds import SAME_LINE
 
 
 def evidence_of(document: Document, spans: Sequence[tuple[int, int]]) -> Evidence | None:
@@ -75,7 +73,7 @@ def _boxes(document: Document, span: Span) -> Iterable[Box]:
 
 def _beside(line: Box, top: float, bottom: float) -> bool:
     shared = min(line.bottom, bottom) - max(line.top, top)
-    return shared >= _SAME_LINE * min(line.bottom - line.top, bottom - top)
+    return shared >= SAME_LINE * min(line.bottom - line.top, bottom - top)
 
 
 def chance_of_reading(document: Document, evidence: Evidence | None) -> float:

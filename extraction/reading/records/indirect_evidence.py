@@ -16,13 +16,10 @@ from collections.abc import Iterator, Mapping
 from cinnabar.engine.models.reader.calibration import NEAR, STEM
 from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
 from cinnabar.engine.request import Leaf
+from cinnabar.extraction.reading.thresholds import FARTHEST, LONGEST_SEARCHED, WORDS_CLOSE
 from cinnabar.schemas.form.form import Form
 
 _Spans = tuple[tuple[int, int], ...]
-#: The most characters between words that belong together, and the most characters of a document that are searched.
-_CLOSE, FARTHEST = 80, 400_000
-# A value with more letters than this is not searched as a whole.
-_LONGEST = 120
 # The fewest letters of a meaningful word in an option's name, and in a description.
 _NAME_LETTERS, _NOTE_LETTERS = 4, 5
 _WORD = re.compile(r"[^\W_]+")
@@ -70,7 +67,7 @@ def _printed_place(value: str, text: str, start: int, end: int, label: str) -> _
     """Returns the printed value: its first place after words of the label, else its first place."""
     plain = str(json.loads(value))
     letters = "".join(_WORD.findall(plain))
-    if not letters or len(letters) > _LONGEST:
+    if not letters or len(letters) > LONGEST_SEARCHED:
         return ()
     # A short value must match whole words: "no" is not printed in "November".
     closing = r"(?![^\W_])" if len(letters) < _NAME_LETTERS or letters.isdecimal() else ""
@@ -93,7 +90,7 @@ def _close_words(text: str, region: tuple[int, int], asked: Question) -> _Spans:
     best, first = 0.0, 0
     spans: _Spans = ()
     for last, (_, end, _) in enumerate(places):
-        while end - places[first][0] > _CLOSE:
+        while end - places[first][0] > WORDS_CLOSE:
             first += 1
         together = {stem for _, _, stem in places[first : last + 1]}
         if not together & names and len(together) < 2:

@@ -21,6 +21,13 @@ import duckdb
 
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.reading.records.facts import put_value
+from cinnabar.extraction.reading.thresholds import (
+    KEY_DIFFERENCE,
+    LOOKUP_MARGIN,
+    RARE_WORD_POWER,
+    UNKNOWN_WORD,
+    WORD_DIFFERENCE,
+)
 from cinnabar.extraction.store.names import literal, quote_name
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import NotAccepted, UsageError
@@ -32,14 +39,8 @@ from cinnabar.schemas.keywords import Lookup
 NO_ROW, SEVERAL_ROWS = "no_row", "several_rows"
 #: In place of a key: people gave these words this value.
 CORRECTED = "as corrected before"
-#: How much less alike another value must be.
-MARGIN = 0.05
 #: The most rows of a table, the tables that are kept, and the rows that are compared word by word.
 _MOST, _KEPT, _COMPARED = 1_000_000, 8, 400
-#: The share of its letters in which a word may differ, and a whole key written without blanks.
-_WORD, _WHOLE = 0.25, 0.12
-#: How much a printed word counts that no key has; the power of how rare a word is.
-_UNKNOWN, _RARE = 0.5, 1.5
 _SIGNS = re.compile(r"[^\w]+|_")
 
 
@@ -95,10 +96,10 @@ class ReferenceTable:
         found = self._whole.get("".join(words))
         if found:
             return self._distinct([MeantRow(*self._rows[at], 1.0) for at in found])
-        near = {word: self._near("words", word, _WORD) if word not in self._with else [word] for word in words}
+        near = {word: [word] if word in self._with else self._near("words", word, WORD_DIFFERENCE) for word in words}
         rarest = sorted({one for some in near.values() for one in some}, key=lambda one: len(self._with[one]))
         rows = dict.fromkeys(at for word in rarest for at in self._with[word][:_COMPARED])
-        wholes = self._near("whole", "".join(words), _WHOLE)
+        wholes = self._near("whole", "".join(words), KEY_DIFFERENCE)
         rows = dict.fromkeys(at for whole in wholes for at in self._whole[whole]) | rows
         own = [MeantRow(*self._rows[at], self._alike(words, at)) for at in [*rows][:_COMPARED]]
         return self._distinct(sorted(own, key=lambda row: -row.alike))
@@ -123,18 +124,18 @@ class ReferenceTable:
         for word in words:
             best = max(left, key=lambda one: _share(word, one), default="")
             share = _share(word, best) if best else 0.0
-            if share >= 1 - _WORD and left[best] > 0:
+            if share >= 1 - WORD_DIFFERENCE and left[best] > 0:
                 common += share * min(self._weight(word), self._weight(best)) if word != best else self._weight(word)
                 left[best] -= 1
         # A document prints more than a table has: "und", a place.
-        printed = sum(self._weight(word) * (1.0 if word in self._with else _UNKNOWN) for word in words)
+        printed = sum(self._weight(word) * (1.0 if word in self._with else UNKNOWN_WORD) for word in words)
         every = printed + sum(map(self._weight, self._words[at]))
         joined = _share("".join(words), "".join(self._words[at])) if not any(figures) else 0.0
-        return max(2 * common / every, joined if joined >= 1 - _WHOLE else 0.0)
+        return max(2 * common / every, joined if joined >= 1 - KEY_DIFFERENCE else 0.0)
 
     def _weight(self, word: str) -> float:
         """Returns how much a word tells: the rarer it is, the more; one that is misread as much as a rare one."""
-        return float(math.log(1 + len(self._rows) / (1 + len(self._with.get(word, ())))) ** _RARE)
+        return float(math.log(1 + len(self._rows) / (1 + len(self._with.get(word, ())))) ** RARE_WORD_POWER)
 
     def _distinct(self, rows: Sequence[MeantRow]) -> list[MeantRow]:
         first: dict[str, MeantRow] = {}
@@ -227,9 +228,9 @@ def _looked_up(slot: Slot, lookup: Lookup, leaf: Leaf) -> tuple[Leaf, Matched]:
     # What the table has in these very words is no question.
     if learned in table.values and not (found and found[0].alike == 1.0):
         found = [MeantRow(CORRECTED, learned, 1.0)]
-    rows = [row for row in found if row.alike >= lookup.least - MARGIN]
+    rows = [row for row in found if row.alike >= lookup.least - LOOKUP_MARGIN]
     name = lookup.place[0].name
-    if rows and rows[0].alike >= lookup.least and not (len(rows) > 1 and rows[1].alike > rows[0].alike - MARGIN):
+    if rows and rows[0].alike >= lookup.least and not (len(rows) > 1 and rows[1].alike > rows[0].alike - LOOKUP_MARGIN):
         sure = round(leaf.confidence * rows[0].alike, 4)
         known = replace(leaf, text=json_text(rows[0].value), confidence=sure, origin="looked_up")
         return known, Matched(f"{name}: {rows[0].key} ({rows[0].alike:.2f})")

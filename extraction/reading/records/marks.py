@@ -21,23 +21,23 @@ from cinnabar.engine.readings.marks import Interval, MarkRead, marks_in, words_o
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.records.facts import put_value
+from cinnabar.extraction.reading.thresholds import (
+    ANSWERED_FIELDS,
+    ANSWERED_SHARE,
+    BOX_CONFIDENCE,
+    DOUBTFUL_BOX_CONFIDENCE,
+    DOUBTFUL_BOXES_CONFIDENCE,
+    FAINT_LABEL_LIKENESS,
+    FAMILY_LETTERS,
+    FAMILY_SHARE,
+    LABEL_LIKENESS,
+    LABEL_NEARER,
+)
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within
 
-# The confidence of a value from a box, and of a null from one in doubt: their shares of right ones in `bench.marks`.
-_SURE, _DOUBT = 0.98, 0.8
-# That of a list with a box in doubt, or with a ticked box that is none of its options.
-_UNSURE = 0.4
-# The least likeness of a field and a label, and how much nearer they are than others.
-_LIKE, _NEARER = 0.5, 0.04
-# A faint likeness counts if it is twice that of all others.
-_FAINT = 0.3
-# In a form boxes answer so many boolean fields at least, and this share of them.
-_ANSWERED, _FORM = 2, 0.5
-# Words are of one family if they begin alike, by so many letters and this share of the shorter one.
-_STEM, _SHARE = 4, 0.66
 _MOST_TEXT, _MAX_OPTIONS = 2_000_000, 30
 # Where a name in one piece has its next word.
 _INNER = re.compile(r"_|(?<=[^\W\d_A-Z])(?=[A-Z])")
@@ -112,9 +112,10 @@ def _written(
                 del leaves[at]
                 rows.pop(at, None)
             for number, (text, spans) in enumerate(own.options):
-                leaves[f"{pointer}/{number}"] = Leaf(text, _SURE, spans, posterior=_SURE, slot=one.slot.index)
-                rows[f"{pointer}/{number}"] = spans[0][0], _SURE
-            lists[pointer] = _SURE if own.sure else _UNSURE
+                sure = BOX_CONFIDENCE
+                leaves[f"{pointer}/{number}"] = Leaf(text, sure, spans, posterior=sure, slot=one.slot.index)
+                rows[f"{pointer}/{number}"] = spans[0][0], BOX_CONFIDENCE
+            lists[pointer] = BOX_CONFIDENCE if own.sure else DOUBTFUL_BOXES_CONFIDENCE
             put_value(record, pointer, [parse(text) for text, _ in own.options])
         elif (leaf := leaves.get(pointer)) is not None:
             leaves[pointer] = new = _leaf(one, own, leaf)
@@ -126,10 +127,11 @@ def _written(
 def _leaf(asked: _MarkedField, told: _Told, own: Leaf) -> Leaf:
     slot, (value, spans) = asked.slot, told
     if value is not None:
-        return Leaf(value, _SURE, spans, posterior=_SURE, slot=slot.index, demanded=own.demanded)
+        return Leaf(value, BOX_CONFIDENCE, spans, posterior=BOX_CONFIDENCE, slot=slot.index, demanded=own.demanded)
     if slot.nullable or asked.optional:
         text = "null" if slot.nullable else None
-        return Leaf(text, _DOUBT, (), "absent", absence=_DOUBT, slot=slot.index, demanded=own.demanded)
+        doubt = DOUBTFUL_BOX_CONFIDENCE
+        return Leaf(text, doubt, (), "absent", absence=doubt, slot=slot.index, demanded=own.demanded)
     return Leaf(own.text, 0.0, (), "minimal", missing=True, slot=slot.index, demanded=True)
 
 
@@ -168,7 +170,7 @@ def _told(fields: Sequence[_MarkedField], marks: Sequence[MarkRead]) -> dict[str
         if not one.is_boolean and (own := _options(one, marks, labels)):
             # The boxes of a choice are no other field's, and those of others may stand right below them.
             free[[*own.values()]] = False
-            foreign = {*np.flatnonzero((like >= _LIKE).any(axis=0)).tolist()}.difference(own.values())
+            foreign = {*np.flatnonzero((like >= LABEL_LIKENESS).any(axis=0)).tolist()}.difference(own.values())
             if (choice := _chosen(one, marks, own, foreign)) is not None:
                 told[one.pointer] = choice
     like = like * free
@@ -183,10 +185,10 @@ def _told(fields: Sequence[_MarkedField], marks: Sequence[MarkRead]) -> dict[str
         ]  # fmt: skip
         near = like[at, best]
         next_ = max(like[at, rivals].max(initial=0.0), np.delete(like[:, best], at).max(initial=0.0))
-        if near >= max(_LIKE, next_ + _NEARER) or near >= max(_FAINT, 2 * next_):
+        if near >= max(LABEL_LIKENESS, next_ + LABEL_NEARER) or near >= max(FAINT_LABEL_LIKENESS, 2 * next_):
             told[one.pointer] = None if mark.state is None else json.dumps(mark.state), mark.spans
     others = [one.pointer for one in booleans if one.pointer not in told and (one.slot.nullable or one.optional)]
-    if sum(one.pointer in told for one in booleans) >= max(_ANSWERED, _FORM * len(booleans)):
+    if sum(one.pointer in told for one in booleans) >= max(ANSWERED_FIELDS, ANSWERED_SHARE * len(booleans)):
         # The boxes of the others were lost, and the model would guess: scanned designs of `bench.marks` had .90 right
         # of those given with its guesses, .97 without.
         told |= dict.fromkeys(others, (None, ()))
@@ -215,7 +217,7 @@ def _options(asked: _MarkedField, marks: Sequence[MarkRead], labels: Sequence[_W
         scores = {at: _likeness(tuple(filter(None, names)), labels[at]) for at in boxes}
         for group in {marks[at].group for at in boxes}:
             best = max((at for at in boxes if marks[at].group == group), key=scores.__getitem__)
-            if scores[best] >= _LIKE and best not in groups[group].values():
+            if scores[best] >= LABEL_LIKENESS and best not in groups[group].values():
                 groups[group][option] = best
                 total[group] += 1 + scores[best]
     if not total:
@@ -223,7 +225,7 @@ def _options(asked: _MarkedField, marks: Sequence[MarkRead], labels: Sequence[_W
     first, *others = sorted(total, key=total.__getitem__, reverse=True)
     own = {option: at for group in groups.values() for option, at in group.items()}
     if len(own) < sum(map(len, groups.values())):
-        own = groups[first] if not others or total[others[0]] < total[first] - _NEARER else {}
+        own = groups[first] if not others or total[others[0]] < total[first] - LABEL_NEARER else {}
     return own if len(own) >= max(2, len(asked.slot.options) / 2) else {}
 
 
@@ -268,5 +270,5 @@ def _alike(one: str, other: str) -> bool:
     if one == other:
         return True
     least = min(len(one), len(other))
-    size = max(_STEM, math.ceil(_SHARE * least))
-    return least >= _STEM and one[:size] == other[:size]
+    size = max(FAMILY_LETTERS, math.ceil(FAMILY_SHARE * least))
+    return least >= FAMILY_LETTERS and one[:size] == other[:size]

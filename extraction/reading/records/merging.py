@@ -43,6 +43,7 @@ from cinnabar.extraction.reading.records.repeats import (
     spans_of,
     without_repeats,
 )
+from cinnabar.extraction.reading.thresholds import AGREED
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.compiling.bindings import bound_places
 from cinnabar.schemas.form.fitting import accept, walk_lists
@@ -278,8 +279,6 @@ def _value(slot: Slot, leaf: Leaf | None) -> Value:
 
 
 _T = TypeVar("_T")
-#: The most confidence that comes of two readings that agree.
-AGREED = 0.98
 #: The origins of values that no model read.
 _TOLD = {"known", "fact", "default", "minimal"}
 #: Marks a property that is left out.

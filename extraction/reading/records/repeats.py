@@ -26,16 +26,11 @@ from dataclasses import dataclass, field
 from cinnabar.engine.models.reader.calibration import NONE
 from cinnabar.engine.readings.align import fold
 from cinnabar.engine.request import Filled, Leaf
+from cinnabar.extraction.reading.thresholds import COMPLETED_ROWS, OWN_PLACE_ROWS, SAME_PLACES
 from cinnabar.schemas.automata.canonical import scalar_text
 from cinnabar.schemas.form.fitting import RecordRow, walk_lists, walk_record
 from cinnabar.schemas.form.form import Form
 
-# Least share of values that were read at the same places.
-_SAME_PLACES = 0.5
-# A place that more rows than this share belongs to a group of rows.
-_OWN = 2
-# A list of more rows than this is a table: its rows need not complete each other.
-_FEW = 4
 # A row is compared with at most so many rows of the same text, so that a list of thousands takes linear time.
 _COMPARED = 32
 
@@ -219,7 +214,7 @@ class _Read:
     def own(self, count: Counter[Hashable]) -> Spans:
         """Returns its places without those of its group."""
         return {
-            slot: [span for span in spans if count[(slot, *span)] <= _OWN]
+            slot: [span for span in spans if count[(slot, *span)] <= OWN_PLACE_ROWS]
             for slot, spans in self.places.items()
         }
 
@@ -248,7 +243,7 @@ def _unite(rows: Sequence[FoundRow]) -> list[FoundRow]:
             if first not in having[mark][-1:]:
                 having[mark].append(first)
     distinct = [united[at] for at in kept]
-    return _unite_neighbours(distinct) if len(rows) <= _FEW else distinct
+    return _unite_neighbours(distinct) if len(rows) <= COMPLETED_ROWS else distinct
 
 
 def _unite_neighbours(rows: Sequence[FoundRow]) -> list[FoundRow]:
@@ -275,7 +270,7 @@ def _same(one: _Read, other: _Read, count: Counter[Hashable]) -> bool:
         if both and all(one.texts[slot] == other.texts[slot] for slot in both):
             return True
     mine, theirs = one.own(count), other.own(count)
-    return min(shared_places(one.places, other.places), shared_places(mine, theirs)) >= _SAME_PLACES
+    return min(shared_places(one.places, other.places), shared_places(mine, theirs)) >= SAME_PLACES
 
 
 def _both(one: FoundRow, other: FoundRow) -> FoundRow:

@@ -12,14 +12,13 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from cinnabar.extraction.reading.routing.thresholds import FEWEST_EXAMPLES, MOST_EXAMPLES
 from cinnabar.schemas.errors import ModelError
 
 Vectors = npt.NDArray[np.float32]
 
 #: The file of a model's folder: by the fingerprint of a schema, the vectors of its documents, [N, 384] float16.
 EXAMPLES_FILE = "kinds.safetensors"
-#: The fewest documents of a schema that count, and the most that are kept.
-LEAST, MOST = 3, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +48,7 @@ def load_examples(folder: Path) -> LabelledVectors:
 
 def save_examples(folder: Path, examples: LabelledVectors) -> None:
     """Writes the examples into the folder of a model."""
-    kept = {name: rows[:MOST].astype(np.float16) for name, rows in examples.vectors.items() if len(rows) >= LEAST}
+    enough = {name: rows for name, rows in examples.vectors.items() if len(rows) >= FEWEST_EXAMPLES}
+    kept = {name: rows[:MOST_EXAMPLES].astype(np.float16) for name, rows in enough.items()}
     if kept:
         save_file(kept, folder / EXAMPLES_FILE)

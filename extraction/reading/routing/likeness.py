@@ -23,6 +23,14 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.version import values_version
+from cinnabar.extraction.reading.routing.thresholds import (
+    COMPARED_FIELDS,
+    DIFFERENT_KIND,
+    LEAST_DEVIATION,
+    LIKEST_EXAMPLES,
+    PRINTED_NAME,
+    SHORT_TEXT,
+)
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.errors import SchemaError
 
@@ -35,16 +43,6 @@ _KINDS, VECTORS, FITTED = _HERE / "common_kinds.toml", _HERE / "common_kinds.saf
 #: title and for the words of title and description (in the beginning of the document); `heading`, `outline`: the cosine
 #: of its first passages with title and description, and with the names of the fields after them.
 FEATURES = ("labels", "printed", "title", "words", "heading", "outline")
-#: A name counts as printed from this likeness on.
-_PRINTED = 0.6
-#: A common kind differs from a schema's kind below this cosine of their headings.
-_DIFFERENT = 0.4
-# A text of this many words or more is not short.
-_SHORT = 25
-#: So many of the likest examples count.
-_BEST = 3
-#: Added to the deviation of a feature among the common kinds, by which the feature is divided.
-_LEAST_DEVIATION = 0.01
 # Words of a description that say nothing about a kind.
 _COMMON = re.compile(
     "a|an|the|of|or|and|to|in|on|for|with|by|that|which|are|is|was|it|its|as|at|from|one|each|what|who|when|where|how"
@@ -143,7 +141,7 @@ class Kinds:
         labels, titles, words = cut[:count], cut[count : 2 * count], cut[2 * count :]
         columns = [
             [float(one.mean()) for one, _ in labels],
-            [float((one > _PRINTED).mean()) for one, _ in labels],
+            [float((one > PRINTED_NAME).mean()) for one, _ in labels],
             [float(one.max()) for one, _ in titles],
             [float(one.mean()) for _, one in words],
             (self.heading @ page.passages.T).mean(1),
@@ -176,13 +174,13 @@ def standardize(features: Floats, common: Floats) -> Floats:
 
     The features of a page in another language than English, or of a short one, differ less from kind to kind.
     """
-    scaled: Floats = (features - common.mean(0)) / (common.std(0) + _LEAST_DEVIATION)
+    scaled: Floats = (features - common.mean(0)) / (common.std(0) + LEAST_DEVIATION)
     return scaled
 
 
 def differs_from_kinds(alike: Floats) -> npt.NDArray[np.bool_]:
     """Returns which common kinds differ from all of the schemas' kinds, [C]; `alike`: [K, C], cosines of headings."""
-    different: npt.NDArray[np.bool_] = np.all(alike < _DIFFERENT, axis=0, keepdims=True)[0]
+    different: npt.NDArray[np.bool_] = np.all(alike < DIFFERENT_KIND, axis=0, keepdims=True)[0]
     return different if different.any() else np.ones_like(different)
 
 
@@ -202,7 +200,7 @@ def log_odds(own: Floats, common: Floats, alike: Floats, words: int, fitted: Rou
 
 def shortness(words: int) -> float:
     """Returns how short a text of so many words is, 0 from a few lines on: few words seldom tell a kind."""
-    return max(0.0, math.log(_SHORT) - math.log(1 + words))
+    return max(0.0, math.log(SHORT_TEXT) - math.log(1 + words))
 
 
 def example_features(page: PageVectors, examples: Floats) -> tuple[float, float]:
@@ -215,7 +213,7 @@ def example_features(page: PageVectors, examples: Floats) -> tuple[float, float]
 
 
 def _likest(cosines: Floats, count: int) -> float:
-    return float(np.sort(cosines)[-max(1, min(_BEST, count)) :].mean())
+    return float(np.sort(cosines)[-max(1, min(LIKEST_EXAMPLES, count)) :].mean())
 
 
 def probabilities(logits: Floats) -> Floats:
@@ -224,10 +222,6 @@ def probabilities(logits: Floats) -> Floats:
     odds = np.exp(logits - top)
     chances: Floats = odds / (odds.sum() + np.exp(-top))
     return chances
-
-
-# The most fields of a schema that are compared, in the order of the form.
-_FIELDS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,4 +258,4 @@ def kind_of(source: SchemaSource) -> Kind:
     questions = [q for q in (*named, *asked.arrays) if q.label]
     labels = list(dict.fromkeys(question.label for question in questions))
     title = (isinstance(source.schema, dict) and source.schema.get("title")) or source.name
-    return Kind(source.name, f"{title}: {description}", tuple(labels[:_FIELDS]), title)
+    return Kind(source.name, f"{title}: {description}", tuple(labels[:COMPARED_FIELDS]), title)

@@ -3,7 +3,7 @@
 The units are documents, which are independent of each other; values of one document are not. Two shares are compared by
 Fisher's exact test, or by the chi-squared test if there are many documents, and distributions by the chi-squared test.
 The p-values of all comparisons are corrected by Holm's method, so that the chance of any false alarm stays below
-LEVEL.
+DRIFT_LEVEL.
 """
 
 from __future__ import annotations
@@ -15,15 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-#: The chance that anything is told that is due to chance.
-LEVEL = 0.01
-#: The least difference of two shares, between two distributions, and of two means of confidence, that is told. Of a
-#: million documents the smallest difference is no chance.
-LEAST_SHARE, LEAST_DISTANCE, LEAST_CONFIDENCE = 0.02, 0.05, 0.05
+from cinnabar.extraction.plan.thresholds import DRIFT_CONFIDENCE, DRIFT_DISTANCE, DRIFT_EXPECTED_COUNT
+
 # Up to so many documents the exact test is computed.
 _EXACT = 20_000
-# The least expected count for which the chi-squared distribution holds (Cochran 1954).
-_EXPECTED = 5.0
 # Random tables: few, and many if less than so many of these are as far from the expected one. The least p-value has to
 # be told from chance among a hundred comparisons.
 _DRAWS, _ENOUGH = (1_000, 100_000), 20
@@ -84,7 +79,7 @@ def chi_squared(now: Sequence[int], before: Sequence[int]) -> float:
         return 1.0
     expected = np.outer(rows, columns) / table.sum()
     own = _statistic(table[:1], expected)[0]
-    if expected.min() >= _EXPECTED:
+    if expected.min() >= DRIFT_EXPECTED_COUNT:
         return _chi_squared_tail(table.shape[1] - 1, float(own))
     source = np.random.default_rng(0)
     for many in _DRAWS:
@@ -123,7 +118,7 @@ def distance(now: Sequence[int], before: Sequence[int]) -> float:
 
 def is_large_shift(now: Sequence[int], before: Sequence[int], means: tuple[float, float]) -> bool:
     """Returns whether a difference of two distributions of confidence, of these means, is large enough to be told."""
-    return distance(now, before) >= LEAST_DISTANCE and abs(means[0] - means[1]) >= LEAST_CONFIDENCE
+    return distance(now, before) >= DRIFT_DISTANCE and abs(means[0] - means[1]) >= DRIFT_CONFIDENCE
 
 
 def holm(values: Sequence[float]) -> list[float]:

@@ -28,7 +28,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from cinnabar.extraction.plan.outcomes import REASONS
-from cinnabar.extraction.run.report.drift import LEVEL
+from cinnabar.extraction.plan.thresholds import DRIFT_LEVEL
 from cinnabar.extraction.run.report.run_data import BINS, MOST_FIELDS, RunData, gather_run
 from cinnabar.extraction.store.files import failures, write_bytes
 from cinnabar.extraction.store.manifest import REPORTS
@@ -153,7 +153,7 @@ def report_page(data: RunData, folders: Sequence[Path]) -> str:
         reasons=REASONS,
         bins=BINS,
         empty_flag=EMPTY,
-        level=LEVEL,
+        level=DRIFT_LEVEL,
         most_drift=_MOST_DRIFT,
         most_fields=MOST_FIELDS,
     )

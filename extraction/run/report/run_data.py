@@ -11,15 +11,9 @@ from typing import Any
 
 import duckdb
 
+from cinnabar.extraction.plan.thresholds import DRIFT_LEVEL, DRIFT_SHARE
 from cinnabar.extraction.run.report.audit import AuditFigure, audit_figure
-from cinnabar.extraction.run.report.drift import (
-    LEAST_SHARE,
-    LEVEL,
-    Share,
-    chi_squared,
-    holm,
-    is_large_shift,
-)
+from cinnabar.extraction.run.report.drift import Share, chi_squared, holm, is_large_shift
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import EMPTY
@@ -451,7 +445,7 @@ class _Gathering:
 
         def share(what: str, pair: Share) -> None:
             sentence = f"{what}: {_share_text(pair.now)}, in earlier runs {_share_text(pair.before)}"
-            made.append((sentence, pair.p, abs(pair.difference) >= LEAST_SHARE))
+            made.append((sentence, pair.p, abs(pair.difference) >= DRIFT_SHARE))
 
         def spread(what: str, a: Sequence[int], b: Sequence[int], means: tuple[float, float]) -> None:
             how = f"{means[0]:.2f} on average, in earlier runs {means[1]:.2f}"
@@ -475,9 +469,9 @@ class _Gathering:
                 spread(f"Confidence of {one.field or '/'}", *field_bins[one.field], (now_mean, mean_before))
         corrected = holm([p for _, p, _ in made])
         shifts = [
-            Shift(sentence, p, large and p < LEVEL)
+            Shift(sentence, p, large and p < DRIFT_LEVEL)
             for (sentence, _, large), p in zip(made, corrected, strict=True)
-            if p < LEVEL
+            if p < DRIFT_LEVEL
         ]
         return sorted(shifts, key=lambda one: (not one.reported, one.p)), len(made)
 

@@ -35,7 +35,7 @@ class Listing(ReadingModel):
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filling, "LONG", 10)
+    monkeypatch.setattr(filling, "LONG_DOCUMENT", 10)
 
 
 def asked(tokens: int, *texts: str) -> DocumentRequests:

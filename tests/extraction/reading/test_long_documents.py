@@ -53,8 +53,8 @@ class Order(NoProgress):
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Seven documents; b is longer than d, and both are long."""
-    monkeypatch.setattr(filling, "LONG", 50)
-    monkeypatch.setattr(pipeline, "LONG", 50)
+    monkeypatch.setattr(filling, "LONG_DOCUMENT", 50)
+    monkeypatch.setattr(pipeline, "LONG_DOCUMENT", 50)
     docs = tmp_path / "docs"
     docs.mkdir()
     for name in "abcdefg":
@@ -79,8 +79,8 @@ def test_records_are_the_same_whether_a_document_counts_as_long(
         return [*query(out, "select document, record_json from records").rows, *fields]
 
     long = rows(tmp_path / "long")
-    monkeypatch.setattr(filling, "LONG", 1000)
-    monkeypatch.setattr(pipeline, "LONG", 1000)
+    monkeypatch.setattr(filling, "LONG_DOCUMENT", 1000)
+    monkeypatch.setattr(pipeline, "LONG_DOCUMENT", 1000)
     assert sorted(long, key=str) == sorted(rows(tmp_path / "short"), key=str)
 
 
