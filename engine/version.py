@@ -75,14 +75,14 @@ PARTS: dict[str, CodePart] = {
     # What all formats share: their detection, the document, and helpers of several families.
     "parsing": CodePart(("engine",), (
         "extraction/documents/content", "extraction/documents/ingest", "extraction/documents/processes",
-        "extraction/documents/limits.py", "extraction/documents/marks", "extraction/documents/office/package.py",
+        "extraction/documents/marks", "extraction/documents/office/package.py",
         "extraction/documents/office/sheet_text.py", "extraction/documents/plain/rows.py",
     )),
     "merging": CodePart(("engine", "parsing"), (
         "extraction/documents/chunking.py", "extraction/documents/invoice_copies.py", "extraction/reading/checks",
         "extraction/reading/filling.py", "extraction/reading/pipeline.py", "extraction/reading/planning.py",
-        "extraction/reading/records", "extraction/reading/thresholds.py", "extraction/reading/tiers.py",
-        "extraction/run/work/freezing.py", "extraction/run/work/refilling.py",
+        "extraction/reading/records", "extraction/reading/tiers.py", "extraction/run/work/freezing.py",
+        "extraction/run/work/refilling.py",
     )),
     "routing": CodePart(("reader", "parsing"), ("extraction/reading/routing",)),
     "plain": CodePart(("parsing",), ("extraction/documents/plain", "extraction/documents/mail/rtf.py")),

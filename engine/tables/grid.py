@@ -14,26 +14,23 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.tables.lines import Line, character_width
+from cinnabar.engine.tables.thresholds import (
+    GRID_CROSSED,
+    GRID_CROSSED_AT_FIRST,
+    GRID_FILLED,
+    GRID_FREE_GAPS,
+    GRID_FULL,
+    GRID_GAP,
+    GRID_GAP_OF_MANY,
+    GRID_LINES,
+    GRID_MANY_LINES,
+    GRID_OTHER_LINES,
+    GRID_REFUSED_RUNS,
+    GRID_RUN_LINES,
+    GRID_RUNS_SHARE,
+    GRID_YOUNG_LINES,
+)
 
-#: The fewest lines of a grid; the most other lines in a row, empty ones among them, that do not end it.
-LINES, OTHERS = 3, 14
-#: A gap between columns is at least this many characters wide; in a grid of many lines, which agree by no chance, this
-#: many.
-_GAP, _GAP_OF_MANY, _MANY = 1.2, 0.35, 12
-#: The share of a young grid's gaps that a further line must leave free, and the lines that make it old.
-_FREE, _YOUNG = 0.6, 6
-#: A line of fewer cells than this share of the gaps is no line of the grid.
-_FILLED = 0.4
-#: A line that fills this share of the columns that most lines fill tells the gaps between columns.
-_FULL = 0.75
-#: The share of these lines that may cross a gap between columns, and the share of all lines at first.
-_CROSSED, _CROSSED_AT_FIRST = 0.02, 0.2
-
-#: The lines of a run that tells columns, and the share of all lines that such runs must have.
-_RUN, _MOST = 4, 0.6
-
-#: A line that was in so many runs without common columns begins no other: time stays in proportion to the lines.
-_REFUSED = 4
 Gap = tuple[float, float]
 Bools = npt.NDArray[np.bool_]
 
@@ -68,10 +65,10 @@ def grids_of(lines: Sequence[Line]) -> list[Grid]:
     refused = np.zeros(len(lines), np.int32)
     grids: list[Grid] = []
     for seed in sorted(range(len(lines)), key=lambda at: (-len(lines[at].cells), at)):
-        if taken[seed] or refused[seed] >= _REFUSED or len(lines[seed].cells) < 2:
+        if taken[seed] or refused[seed] >= GRID_REFUSED_RUNS or len(lines[seed].cells) < 2:
             continue
         fitting = _grown(lines, seed, width, taken)
-        gaps = _gaps([lines[at] for at in fitting], width) if len(fitting) >= LINES else ()
+        gaps = _gaps([lines[at] for at in fitting], width) if len(fitting) >= GRID_LINES else ()
         if not gaps:
             refused[fitting] += 1
             continue
@@ -92,15 +89,15 @@ def _grown(lines: Sequence[Line], seed: int, width: float, taken: Bools) -> list
             line = lines[at]
             if taken[at] or line.boxed != lines[seed].boxed:
                 break
-            free = _left_free(gaps, line, _GAP_OF_MANY * width)
-            needed = _FREE * len(gaps) if len(fitting) < _YOUNG else len(gaps)
+            free = _left_free(gaps, line, GRID_GAP_OF_MANY * width)
+            needed = GRID_FREE_GAPS * len(gaps) if len(fitting) < GRID_YOUNG_LINES else len(gaps)
             # Where a few lines of a long grid cross a gap it stays; each of them counts as another line.
-            if free and len(free) >= needed and len(line.cells) > max(1, _FILLED * len(gaps)):
+            if free and len(free) >= needed and len(line.cells) > max(1, GRID_FILLED * len(gaps)):
                 fitting.append(at)
                 gaps, others = free, 0
                 continue
             others += 1 + (line.blank if at > seed else lines[at + 1].blank)
-            if others > OTHERS:
+            if others > GRID_OTHER_LINES:
                 break
     return sorted(fitting)
 
@@ -134,23 +131,23 @@ def _gaps(lines: Sequence[Line], width: float) -> tuple[Gap, ...]:
     Which lines these are is told by the gaps that most lines leave free: headings and sums cross them, and fill few.
     """
     lines = _together(lines)
-    many = len(lines) >= _MANY
-    least = (_GAP_OF_MANY if many else _GAP) if lines[0].boxed else (1.0 if many else 2.0)
+    many = len(lines) >= GRID_MANY_LINES
+    least = (GRID_GAP_OF_MANY if many else GRID_GAP) if lines[0].boxed else (1.0 if many else 2.0)
 
     def free(some: Sequence[Line], crossed: float, least: float = least) -> list[Gap]:
         found = _free_of_all(some, crossed * len(some))
         return [gap for gap in found if gap[1] - gap[0] >= least * width - 0.01]
 
-    edges = [_middle(gap) for gap in free(lines, _CROSSED_AT_FIRST)]
+    edges = [_middle(gap) for gap in free(lines, GRID_CROSSED_AT_FIRST)]
     filled = [len({bisect_right(edges, word.middle) for word in line.words}) for line in lines]
     usual = sorted(filled)[len(filled) * 3 // 4]
-    telling = [line for line, count in zip(lines, filled, strict=True) if count >= _FULL * usual]
+    telling = [line for line, count in zip(lines, filled, strict=True) if count >= GRID_FULL * usual]
     full = [line for line, count in zip(lines, filled, strict=True) if count >= usual]
-    if many or len(full) < LINES:
-        return tuple(free(telling, _CROSSED))
+    if many or len(full) < GRID_LINES:
+        return tuple(free(telling, GRID_CROSSED))
     # A head over two columns may reach into the gap that all full lines leave between them.
-    wide = free(full, _CROSSED)
-    narrow = free(telling, _CROSSED, _GAP_OF_MANY if lines[0].boxed else 1.0)
+    wide = free(full, GRID_CROSSED)
+    narrow = free(telling, GRID_CROSSED, GRID_GAP_OF_MANY if lines[0].boxed else 1.0)
     return tuple(gap for gap in narrow if any(left <= gap[0] and gap[1] <= right for left, right in wide))
 
 
@@ -161,8 +158,8 @@ def _together(lines: Sequence[Line]) -> Sequence[Line]:
         if line.blank or not runs:
             runs.append([])
         runs[-1].append(line)
-    kept = [line for run in runs if len(run) >= _RUN for line in run]
-    return kept if len(kept) >= _MOST * len(lines) else lines
+    kept = [line for run in runs if len(run) >= GRID_RUN_LINES for line in run]
+    return kept if len(kept) >= GRID_RUNS_SHARE * len(lines) else lines
 
 
 def _free_of_all(lines: Iterable[Line], crossed: float) -> list[Gap]:

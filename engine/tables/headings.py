@@ -15,22 +15,18 @@ from itertools import pairwise
 from cinnabar.engine.tables.heads import Span, has_word
 from cinnabar.engine.tables.lines import PART, line_end
 from cinnabar.engine.tables.table import Between, Table, TableRow
+from cinnabar.engine.tables.thresholds import (
+    HEADING_ALONE_WORDS,
+    HEADING_COUNTED,
+    HEADING_FILLED,
+    HEADING_MANY_ROWS,
+    HEADING_OFTEN,
+    HEADING_PAIRS,
+    HEADING_REACH,
+    HEADING_ROW_LINES,
+    HEADING_WORDS,
+)
 
-#: The most words of a heading, and of one that is the only one of its kind; the share of the headings of a kind that
-#: fill a column, at least.
-_WORDS, _ALONE, _FILLED = 14, 5, 0.5
-#: The share of numbers that are counts of rows, or of pages, for all of them to be such.
-_COUNTED = 0.8
-#: How often a first word must stand, beside the commonest one, to make a kind of headings.
-_OFTEN = 0.2
-#: The characters above a table in which the first heading may stand, above the table's head.
-_ABOVE = 1500
-#: The share of the rows below which a line stands, for it to belong to its row.
-_BELOW = 0.8
-#: So many rows are no number of something else.
-_MANY = 20
-#: The most labelled values above a table that are columns of it.
-_PAIRS = 12
 #: A word, a sign, or a wide gap, which parts the words beside it.
 _WORD = re.compile(r"\w+(?:[^\s:]*\w)?|[^\s\w]+|\t[ \t]*| [ \t]+")
 #: The words of a heading, from left to right.
@@ -56,7 +52,7 @@ def with_headings(table: Table, text: str, above: int = 0) -> Table:
         leads, parts = _parts([words for _, words in kind], text)
         for lead, cells in zip(leads, parts, strict=True):
             filled = [text[cell[0][0] : cell[-1][1]] for cell in cells if cell]
-            if len(filled) < _FILLED * len(cells) or not any(map(has_word, filled)):
+            if len(filled) < HEADING_FILLED * len(cells) or not any(map(has_word, filled)):
                 continue
             shared = {_text(word, text) for part in leads for word in part}
             if _are_pages(filled, shared) or _are_counts([line.rows for line, _ in kind], filled, len(cells)):
@@ -68,7 +64,7 @@ def with_headings(table: Table, text: str, above: int = 0) -> Table:
     known = {text[one[0][0] : one[-1][1]].rstrip(" :") for one in heads if one}
     spoken = {line.start for kind in kinds if len(kind) > 1 for line, _ in kind}
     for label, value in _labels_above(table, text, above, spoken):
-        counts_rows = len(table.rows) >= _MANY and text[slice(*value)] == str(len(table.rows))
+        counts_rows = len(table.rows) >= HEADING_MANY_ROWS and text[slice(*value)] == str(len(table.rows))
         if text[slice(*label)] in known or counts_rows:
             continue
         heads.append((label,))
@@ -83,7 +79,7 @@ def _lines_below(table: Table, text: str) -> dict[int, Span]:
     for line in table.between:
         if line.rows:
             found.setdefault(line.rows - 1, (line.start, line.end))
-    if len(found) < _BELOW * len(table.rows):
+    if len(found) < HEADING_ROW_LINES * len(table.rows):
         return {}
     # The grid of the rows ends with the last one.
     begin = line_end(text, table.end) + 1
@@ -115,13 +111,13 @@ def _labels_above(table: Table, text: str, above: int, spoken: Collection[int]) 
                 found.append(((start, colon), parts[at + 1]))
     return [
         (label, value) for label, value in found if has_word(text[slice(*label)]) and has_word(text[slice(*value)])
-    ][-_PAIRS:]
+    ][-HEADING_PAIRS:]
 
 
 def _kinds(table: Table, text: str, above: int) -> list[list[tuple[Between, _Words]]]:
     """Returns the headings above rows by their kind: those that begin with the same word, and all others."""
     lines = [(line, _words(line, text)) for line in table.between if not line.is_sum]
-    lines = [(line, words) for line, words in lines if 0 < len(words) <= _WORDS]
+    lines = [(line, words) for line, words in lines if 0 < len(words) <= HEADING_WORDS]
     firsts = {_text(words[0], text) for _, words in lines}
     before = [(line, words) for line in _lines_above(table, text, above) if (words := _words(line, text))]
     lines = [(line, words) for line, words in before if _text(words[0], text) in firsts] + lines
@@ -143,7 +139,7 @@ def _kinds(table: Table, text: str, above: int) -> list[list[tuple[Between, _Wor
     return [
         kind for kind in kinds.values()
         if len(kind) > 1
-        or (kind and len(kind[0][1]) <= _ALONE and times[text[kind[0][0].start : kind[0][0].end]] == 1)
+        or (kind and len(kind[0][1]) <= HEADING_ALONE_WORDS and times[text[kind[0][0].start : kind[0][0].end]] == 1)
     ]  # fmt: skip
 
 
@@ -162,7 +158,7 @@ def _first_words(lines: Sequence[tuple[Between, _Words]], text: str) -> set[str]
             labels.add(first)
     others = {row for first, own in rows.items() if len(own) < 2 for row in own}
     most = max(map(len, rows.values()), default=0)
-    several = {first for first, own in rows.items() if len(own) > 1 and len(own) >= _OFTEN * most}
+    several = {first for first, own in rows.items() if len(own) > 1 and len(own) >= HEADING_OFTEN * most}
     if len(others) > 1:
         several = {first for first in several if others & {*rows[first]}}
     return several | {first for first in labels if len(rows[first]) > 1}
@@ -176,7 +172,7 @@ def _says_again(last: Sequence[str], words: Sequence[str]) -> bool:
 
 def _lines_above(table: Table, text: str, above: int) -> list[Between]:
     """Returns the lines right above a table, as headings of its first row."""
-    begin = max(above, table.start - _ABOVE)
+    begin = max(above, table.start - HEADING_REACH)
     lines = [match.span() for match in re.finditer(r"[^\n]*\S[^\n]*", text[begin : table.start])]
     return [Between(begin + start, begin + end, 0) for start, end in lines[1 if begin > above else 0 :]]
 
@@ -246,7 +242,7 @@ def _are_pages(values: Sequence[str], shared: Collection[str]) -> bool:
         return False
     steps = sum(int(two) == int(one) + 1 for one, two in pairwise(values))
     total = any(word.isdecimal() and int(word) >= int(values[-1]) for word in shared)
-    return total and steps >= _COUNTED * (len(values) - 1)
+    return total and steps >= HEADING_COUNTED * (len(values) - 1)
 
 
 def _are_counts(rows: Sequence[int], values: Sequence[str], lines: int) -> bool:
@@ -258,4 +254,4 @@ def _are_counts(rows: Sequence[int], values: Sequence[str], lines: int) -> bool:
         return False
     since = [two - one for one, two in pairwise([0, *rows])]
     told = [int(value) in (count, whole) for value, count, whole in zip(values, since, rows, strict=True)]
-    return sum(told) >= _COUNTED * len(told)
+    return sum(told) >= HEADING_COUNTED * len(told)

@@ -9,19 +9,20 @@ from itertools import pairwise
 
 from cinnabar.engine.tables.grid import Grid
 from cinnabar.engine.tables.lines import Line, Stretch
+from cinnabar.engine.tables.thresholds import (
+    HEAD_EMPTY_LINES,
+    HEAD_HEADINGS,
+    HEAD_LINES,
+    HEAD_MIDDLE,
+    HEAD_NAMED,
+    HEAD_SINGLE,
+    HEAD_USUAL_CELLS,
+)
 
 Span = tuple[int, int]
 #: The spans of each column's cell in a line or a row, one a line of the text; () where it is empty.
 Cells = tuple[tuple[Span, ...], ...]
 
-#: The most lines of a head, the most headings between it and the first row, and the most empty lines.
-_LINES, _HEADINGS, _EMPTY = 4, 3, 2
-#: The share of the columns that a head names at least; a line that names this share stands over single columns.
-_NAMED, _SINGLE = 0.5, 0.4
-#: The share of a column's cells of a form from which on a cell of that form is no head.
-_USUAL = 0.1
-#: How much farther from its middle a column more of a group may be, in the group's width.
-_MIDDLE = 0.02
 _DIGITS, _LETTERS = re.compile(r"\d+(?:[.,'’  ]\d+)*"), re.compile(r"[^\W\d_]+")
 
 
@@ -56,7 +57,8 @@ class Forms:
         for column in figures:
             forms = Counter(form_of(words_of(row[column], text)) for row in rows if row[column])
             forms = Counter({form: times for form, times in forms.items() if "0" in form})
-            most = Counter({form: times for form, times in forms.items() if times >= max(2, _USUAL * forms.total())})
+            least = max(2, HEAD_USUAL_CELLS * forms.total())
+            most = Counter({form: times for form, times in forms.items() if times >= least})
             # Identifiers may have many forms.
             self._usual[column] = frozenset(most if 2 * most.total() > forms.total() else forms)
 
@@ -85,15 +87,15 @@ def head_lines(
     headings = 0
     for at in range(first - 1, floor - 1, -1):
         line, empty = lines[at], lines[at + 1].blank
-        if line.boxed != lines[first].boxed or empty > (0 if block else _EMPTY) or len(block) == _LINES:
+        if line.boxed != lines[first].boxed or empty > (0 if block else HEAD_EMPTY_LINES) or len(block) == HEAD_LINES:
             break
         own = cells(at)
-        few, alone = sum(map(bool, own)) < _SINGLE * len(own), len(line.cells) == 1
+        few, alone = sum(map(bool, own)) < HEAD_SINGLE * len(own), len(line.cells) == 1
         left = grid.column(line.words[0].left) == 0
         is_heading = ((few or alone) and crosses(line, grid)) or (alone and left and not block) or at in headings_too
         # What was brought forward stands between the head and the first row.
-        is_brought = bool(forms.matches(own)) and len(line.cells) <= _NAMED * len(own)
-        if (is_heading or is_brought) and not block and headings < _HEADINGS:
+        is_brought = bool(forms.matches(own)) and len(line.cells) <= HEAD_NAMED * len(own)
+        if (is_heading or is_brought) and not block and headings < HEAD_HEADINGS:
             headings += 1
             continue
         # A head may have a figure among its words: "Under 18".
@@ -101,7 +103,7 @@ def head_lines(
             break
         block.insert(0, at)
     named = {column for at in block for column, spans in enumerate(cells(at)) if spans}
-    return block if len(named) >= max(2, _NAMED * (len(grid.gaps) + 1)) else []
+    return block if len(named) >= max(2, HEAD_NAMED * (len(grid.gaps) + 1)) else []
 
 
 def crosses(line: Line, grid: Grid) -> bool:
@@ -118,7 +120,7 @@ def heads_of(lines: Sequence[Line], grid: Grid, head: Sequence[int], cells: Mapp
     for at in head:
         own = lines[at].cells
         # One cell over many columns is a title, or the head of a group.
-        if at == head[-1] or (len(own) > 1 and sum(map(bool, cells[at])) >= _SINGLE * len(heads)):
+        if at == head[-1] or (len(own) > 1 and sum(map(bool, cells[at])) >= HEAD_SINGLE * len(heads)):
             for column, spans in enumerate(cells[at]):
                 heads[column] += spans
             continue
@@ -157,6 +159,6 @@ def _under(cell: Stretch, left: float, right: float, grid: Grid, below: Line, re
                 break
             off = abs((extent[a][0] + extent[b][1] - cell.left - cell.right) / 2) / (extent[b][1] - extent[a][0])
             # Of two ranges that it is as well the middle of, the wider one.
-            if off - _MIDDLE * (b - a) < best:
-                best, columns = off - _MIDDLE * (b - a), range(a, b + 1)
+            if off - HEAD_MIDDLE * (b - a) < best:
+                best, columns = off - HEAD_MIDDLE * (b - a), range(a, b + 1)
     return columns

@@ -13,6 +13,8 @@ from statistics import median
 import numpy as np
 import numpy.typing as npt
 
+from cinnabar.engine.tables.thresholds import LINE_APART, LINE_BESIDE, LINE_MEDIAN_CELLS
+
 #: The width of a page whose words have boxes, and of a character in a text without, in the units of `Stretch.left` and
 #: `Pieces.left`.
 ACROSS, CHARACTER = 1000, 10
@@ -141,14 +143,6 @@ def cells_of(words: Sequence[Stretch], text: str) -> tuple[Stretch, ...]:
     return tuple(cells)
 
 
-#: How far the middles of two parts of a line may lie from each other, in the line's height; a line that begins this far
-#: above the one before it begins another part.
-_APART = 0.35
-#: The share of the lines of a part that must stand beside others, and the median of cells of one of the two parts: two
-#: columns of running text stay apart.
-_BESIDE, _CELLS = 0.5, 2
-
-
 class _Page:
     """The lines of a page by their places down the page."""
 
@@ -168,12 +162,12 @@ class _Page:
         """Returns the lines that this one overlaps down the page."""
         places = range(int(line.top / self.step), int(line.bottom / self.step) + 1)
         numbers = set[int]().union(*(self.at.get(place, ()) for place in places))
-        least = _APART * (line.bottom - line.top)
+        least = LINE_APART * (line.bottom - line.top)
         return {n for n in numbers if min(line.bottom, (own := self.lines[n]).bottom) - max(line.top, own.top) > least}
 
     def takes(self, part: Sequence[Line]) -> bool:
         """Returns whether a part of the text stands beside the lines of the page."""
-        if max(self.cells, median(len(line.cells) for line in part)) < _CELLS:
+        if max(self.cells, median(len(line.cells) for line in part)) < LINE_MEDIAN_CELLS:
             return False
         beside = within = 0
         bottom = max(line.bottom for line in self.lines.values())
@@ -183,7 +177,7 @@ class _Page:
                 return False
             within += line.top < bottom
             beside += any(_level(line, other) for other in near)
-        return beside > 0 and beside >= _BESIDE * within
+        return beside > 0 and beside >= LINE_BESIDE * within
 
     def add(self, part: Sequence[Line], text: str) -> None:
         """Joins the lines of a part to those at their height."""
@@ -216,7 +210,7 @@ def _parts(lines: Sequence[Line]) -> Iterator[list[Line]]:
     """Yields the runs of lines that go down the page, and those without boxes."""
     part: list[Line] = []
     for line in lines:
-        back = _APART * (line.bottom - line.top)
+        back = LINE_APART * (line.bottom - line.top)
         if part and (part[-1].boxed != line.boxed or (line.boxed and line.top < part[-1].top - back)):
             yield part
             part = []
@@ -231,7 +225,7 @@ def _collide(one: Line, two: Line) -> bool:
 
 def _level(one: Line, two: Line) -> bool:
     apart = abs((one.top + one.bottom) - (two.top + two.bottom)) / 2
-    return apart <= _APART * min(one.bottom - one.top, two.bottom - two.top)
+    return apart <= LINE_APART * min(one.bottom - one.top, two.bottom - two.top)
 
 
 def _join_lines(one: Line, two: Line, text: str) -> Line:

@@ -15,20 +15,18 @@ from itertools import pairwise
 
 from cinnabar.engine.tables.heads import Span, has_word
 from cinnabar.engine.tables.lines import PART, line_end
+from cinnabar.engine.tables.thresholds import (
+    COUNT_LINES,
+    COUNT_NEAR,
+    COUNT_NEAR_WORDS,
+    COUNT_ODD_STEPS,
+    COUNT_RIGHT,
+    COUNT_STEM,
+    COUNT_STEP,
+    COUNT_WORDS,
+    COUNT_YEAR,
+)
 
-#: Numbers of neighbouring rows that differ by this or more are no numbering; the share of steps that may be no one, but
-#: for a first of them.
-_FAR, _ODD = 10, 0.02
-#: The share of the lines of a kind that count right, and the fewest of them, for the others to be trusted.
-_RIGHT, _LINES = 0.6, 3
-#: A count that is this much away from the rows found, in shares of it, may be one of them; the most words of its line.
-_NEAR, _FEW = 0.05, 3
-#: A number beside the list's name alone that is so many times the rows found is a year.
-_MOST = 20
-#: The most words of a count whose line does not name the list.
-_WORDS = 5
-#: The letters of a word that must agree.
-_STEM = 5
 _NUMBER = re.compile(r"(?<![\w.,/:'’+$€£#-])\d{1,6}(?:[,.’']\d{3})?(?![\w/:-]|[.,]\d|\s?[%€$£])")
 #: The word beside a number, on its left and on its right.
 _LEFT = re.compile(r"([^\W\d_]+)[^\w\n]{0,12}$")
@@ -103,7 +101,7 @@ def _number_gaps(text: str, starts: Sequence[int], end: int) -> tuple[list[Missi
     if len(numbers) < max(2, len(starts)):
         return [], False
     odd = [two - one for one, two in pairwise(numbers) if two not in (one + 1, 1)]
-    if len(odd) > 1 + _ODD * len(numbers) or any(not 0 < step < _FAR for step in odd):
+    if len(odd) > 1 + COUNT_ODD_STEPS * len(numbers) or any(not 0 < step < COUNT_STEP for step in odd):
         return [], False
     gaps = [
         MissingRows(at, two - one - 1, tuple(range(one + 1, two)))
@@ -152,12 +150,12 @@ class _Count:
 
     def names_list(self, stems: set[str]) -> bool:
         """Returns whether a word beside the number is one for the list."""
-        return any(word[:_STEM] in stems for word in self.kind if word)
+        return any(word[:COUNT_STEM] in stems for word in self.kind if word)
 
     def is_plain(self, text: str) -> bool:
         """Returns whether a few words stand around the number, and no other number."""
         words = printed_around(text, self.at)
-        return len(words.split()) <= _WORDS and len(re.findall(r"\d+(?:[.,]\d+)*", words)) == 1
+        return len(words.split()) <= COUNT_WORDS and len(re.findall(r"\d+(?:[.,]\d+)*", words)) == 1
 
     def words(self, text: str) -> int:
         """Returns the number of words on its line, or on the part of it between wide gaps."""
@@ -193,7 +191,7 @@ def _by_kind(counts: Sequence[_Count], rows: int) -> tuple[int, list[MissingRows
         kinds.setdefault(one.kind, []).append(one)
     best: tuple[int, list[MissingRows]] = 0, []
     for own in kinds.values():
-        if len(own) < _LINES:
+        if len(own) < COUNT_LINES:
             continue
         places = [one.rows for one in own]
         above = [two - one for one, two in pairwise([0, *places])]
@@ -202,7 +200,7 @@ def _by_kind(counts: Sequence[_Count], rows: int) -> tuple[int, list[MissingRows
             right = sum(one.value == count > 0 for one, count in zip(own, found, strict=True))
             # A line that stands again at the head of the next page counts nothing.
             asked = sum(count > 0 for count in found)
-            if right >= _LINES and right >= _RIGHT * asked and right > best[0]:
+            if right >= COUNT_LINES and right >= COUNT_RIGHT * asked and right > best[0]:
                 gaps = [
                     MissingRows(one.at[0], one.value - count)
                     for one, count in zip(own, found, strict=True)
@@ -217,7 +215,7 @@ def _whole(counts: Sequence[_Count], found: int, names: Sequence[str], text: str
 
     Beside the list's name alone ("12 items") any number counts it, with more words one that is near.
     """
-    stems = {word.lower()[:_STEM] for name in names for word in re.findall(r"[^\W\d_]{3,}", name)}
+    stems = {word.lower()[:COUNT_STEM] for name in names for word in re.findall(r"[^\W\d_]{3,}", name)}
     # What has other numbers elsewhere numbers pages, or counts parts.
     values: dict[tuple[str, str], set[int]] = {}
     for one in counts:
@@ -228,11 +226,11 @@ def _whole(counts: Sequence[_Count], found: int, names: Sequence[str], text: str
     if right:
         one = max(right, key=lambda count: count.names_list(stems))
         return one.value, one.at
-    far = max(1.0, _NEAR * found)
+    far = max(1.0, COUNT_NEAR * found)
     wrong = [
         one for one in named
-        if (one.words(text) == 1 and one.value <= _MOST * found)
-        or (one.words(text) <= _FEW and one.follows_colon(text) and abs(one.value - found) <= far)
+        if (one.words(text) == 1 and one.value <= COUNT_YEAR * found)
+        or (one.words(text) <= COUNT_NEAR_WORDS and one.follows_colon(text) and abs(one.value - found) <= far)
     ]  # fmt: skip
     if not wrong:
         return None

@@ -17,17 +17,23 @@ from statistics import median
 from cinnabar.engine.tables.grid import Gap, Grid, grids_of
 from cinnabar.engine.tables.heads import Cells, Span, is_figure
 from cinnabar.engine.tables.lines import PART, Line, character_width, line_end
-
-#: The fewest items, the most lines of one, and the share of all that have the usual number of lines.
-_ITEMS, _LINES, _USUAL = 6, 6, 0.8
-#: How far lines that begin at one place may lie apart, in characters.
-_INDENT = 0.8
-#: The share of items whose first line fills a column, for all that lack lines to do so.
-_FILLED = 0.9
-#: The parts of a line from which on it has several columns.
-_PARTS = 2
-#: The share of a column's cells that are figures, for it to be one of figures.
-_FIGURES = 0.7
+from cinnabar.engine.tables.thresholds import (
+    BLOCK_LABEL_LENGTH,
+    BLOCK_LABELS,
+    BLOCK_ONCE,
+    BLOCK_USUAL,
+    BLOCK_VALUE_LENGTH,
+    BLOCKS_FEWEST,
+    GAP_BLANKS,
+    GAP_ROWS,
+    ITEM_FIGURES,
+    ITEM_FILLED,
+    ITEM_INDENT,
+    ITEM_LINES,
+    ITEM_PARTS,
+    ITEM_USUAL,
+    ITEMS_FEWEST,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +51,9 @@ def items_of(lines: Sequence[Line], text: str) -> LineItems | None:
     The first line of an item stands out to the left, or below an empty line. An item may lack lines behind its first.
     Lines in the columns of others are rows of their own, unless each of them has a head.
     """
-    near = _INDENT * character_width(lines)
+    near = ITEM_INDENT * character_width(lines)
     edges = Counter(round(line.words[0].left / near) for line in lines)
-    outer = min((edge for edge, times in edges.items() if times >= _ITEMS), default=0)
+    outer = min((edge for edge, times in edges.items() if times >= ITEMS_FEWEST), default=0)
     outdented = [abs(line.words[0].left - outer * near) <= near for line in lines]
     for begins in ([line.blank > 0 or at == 0 for at, line in enumerate(lines)], outdented):
         stretches, many = _stretches(begins)
@@ -75,7 +81,7 @@ def _stretches(begins: Sequence[bool]) -> tuple[list[range], int]:
     stretches = [range(one, two) for one, two in pairwise([*starts, len(begins)])]
     lengths = [len(one) for one in stretches if len(one) > 1]
     usual, times = Counter(lengths).most_common(1)[0] if lengths else (0, 0)
-    return stretches, usual if usual <= _LINES and times >= max(_ITEMS, _USUAL * len(lengths)) else 0
+    return stretches, usual if usual <= ITEM_LINES and times >= max(ITEMS_FEWEST, ITEM_USUAL * len(lengths)) else 0
 
 
 def _grid(own: Sequence[Line], text: str) -> Grid | None:
@@ -83,8 +89,8 @@ def _grid(own: Sequence[Line], text: str) -> Grid | None:
     grids = grids_of([replace(line, blank=0) for line in own])
     best = max(grids, key=lambda grid: len(grid.lines), default=None)
     whole = Grid(0, len(own), tuple(range(len(own))), ())
-    if best is None or len(best.lines) < _USUAL * len(own):
-        return whole if median(len(line.cells) for line in own) < _PARTS else None
+    if best is None or len(best.lines) < ITEM_USUAL * len(own):
+        return whole if median(len(line.cells) for line in own) < ITEM_PARTS else None
     return coarse(own, replace(whole, gaps=best.gaps), text)
 
 
@@ -107,7 +113,7 @@ def _figures(cells: Sequence[Cells], text: str) -> list[int]:
     found = []
     for column in range(len(cells[0])):
         filled = [own[column] for own in cells if own[column]]
-        if filled and sum(is_figure(cell, text) for cell in filled) >= _FIGURES * len(filled):
+        if filled and sum(is_figure(cell, text) for cell in filled) >= ITEM_FIGURES * len(filled):
             found.append(column)
     return found
 
@@ -128,7 +134,7 @@ def _below_heads(
     head: list[Cells] = []
     empty: list[Cells] = [((),) * (len(grid.gaps) + 1) for grid in grids]
     whole = [cells_in(lines[one[0]], grids[0], text) for one in stretches if len(one) == len(grids)]
-    usual = [c for c in range(len(whole[0])) if sum(bool(own[c]) for own in whole) >= _FILLED * len(whole)]
+    usual = [c for c in range(len(whole[0])) if sum(bool(own[c]) for own in whole) >= ITEM_FILLED * len(whole)]
     for stretch in stretches:
         # Which of too many lines is which nothing tells.
         at_hand = stretch if len(stretch) <= len(grids) else stretch[:1]
@@ -145,7 +151,7 @@ def _below_heads(
             cells.append(tuple(cell for line in own for cell in line))
         elif begins and is_whole and counted and not kept:
             head = own
-    if not kept or sum(len(item) == len(grids) for item in kept) < _USUAL * len(kept):
+    if not kept or sum(len(item) == len(grids) for item in kept) < ITEM_USUAL * len(kept):
         return None
     for many in (len(grids), 1):
         above = range(kept[0][0] - many, kept[0][0])
@@ -159,13 +165,9 @@ def _below_heads(
     return LineItems(tuple(kept), heads, tuple(cells))
 
 
-#: A gap of at most so many blanks, in this share of the rows, is one within a column.
-BLANKS, _WITHIN = 1.5, 0.9
-
-
 def coarse(lines: Sequence[Line], grid: Grid, text: str) -> Grid:
     """Returns a grid without all gaps that may be within a column: "Part 1" is no figure in the column of the 1."""
-    blank = BLANKS * blank_width([lines[at] for at in grid.lines], text)
+    blank = GAP_BLANKS * blank_width([lines[at] for at in grid.lines], text)
     gaps = [gap for at, gap in enumerate(grid.gaps) if not is_within(lines, grid, at, blank)]
     return replace(grid, gaps=tuple(gaps)) if gaps else grid
 
@@ -182,7 +184,7 @@ def is_within(lines: Sequence[Line], grid: Grid, gap: int, blank: float) -> bool
         left, right = extent_in(lines[at], grid, gap), extent_in(lines[at], grid, gap + 1)
         if left is not None and right is not None:
             widths.append(right[0] - left[1])
-    return bool(widths) and sum(width <= blank for width in widths) >= _WITHIN * len(widths)
+    return bool(widths) and sum(width <= blank for width in widths) >= GAP_ROWS * len(widths)
 
 
 def extent_in(line: Line, grid: Grid, column: int) -> Gap | None:
@@ -215,13 +217,8 @@ def cells_in(line: Line, grid: Grid, text: str) -> Cells:
     return tuple(tuple(own) for own in cells)
 
 
-#: The fewest blocks, and labels of a block; the share of the blocks that have a label, for it to be one of theirs; the
-#: share of a label's places that are in blocks of their own.
-_BLOCKS, _LABELS, _BLOCKS_USUAL, _ONCE = 4, 3, 0.2, 0.8
-#: The most characters of a label, and of a value.
-_LABEL, _VALUE = 40, 300
 #: A label that begins a part of a line.
-_LEAD = re.compile(rf"(?P<label>[^\W\d][^:\n]{{0,{_LABEL}}}?) ?:(?!\S)\s?")
+_LEAD = re.compile(rf"(?P<label>[^\W\d][^:\n]{{0,{BLOCK_LABEL_LENGTH}}}?) ?:(?!\S)\s?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +238,7 @@ def blocks_of(text: str) -> Blocks | None:
     found = list(_labelled_values(text))
     names = [text[slice(*label)] for label, _ in found]
     times = Counter(names)
-    first = next((name for name in names if times[name] >= _BLOCKS), None)
+    first = next((name for name in names if times[name] >= BLOCKS_FEWEST), None)
     if first is None:
         return None
     begins = [at for at, name in enumerate(names) if name == first]
@@ -250,9 +247,9 @@ def blocks_of(text: str) -> Blocks | None:
     spans[-1] = spans[-1][: max(map(len, spans[:-1]))]
     values = [{names[at]: found[at][1] for at in reversed(own)} for own in spans]
     having = Counter(name for own in values for name in own)
-    heads = [name for name in dict.fromkeys(names[begins[0] :]) if having[name] >= _BLOCKS_USUAL * len(values)]
-    alone = all(having[name] >= _ONCE * times[name] for name in heads)
-    if len(heads) < _LABELS or not alone or median(map(len, values)) < _LABELS:
+    heads = [name for name in dict.fromkeys(names[begins[0] :]) if having[name] >= BLOCK_USUAL * len(values)]
+    alone = all(having[name] >= BLOCK_ONCE * times[name] for name in heads)
+    if len(heads) < BLOCK_LABELS or not alone or median(map(len, values)) < BLOCK_LABELS:
         return None
     place = dict(reversed([(name, label) for name, (label, _) in zip(names, found, strict=True)]))
     cells = tuple(tuple(own.get(name, ()) for name in heads) for own in values)
@@ -267,7 +264,7 @@ def _labelled_values(text: str) -> Iterator[tuple[Span, tuple[Span, ...]]]:
     while at < len(text):
         end = line_end(text, at)
         parts = [match.span() for match in PART.finditer(text, at, end)]
-        if label is not None and (not parts or sum(b - a for a, b in value) > _VALUE):
+        if label is not None and (not parts or sum(b - a for a, b in value) > BLOCK_VALUE_LENGTH):
             yield label, tuple(value)
             label = None
         for start, stop in parts:

@@ -17,11 +17,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from cinnabar.engine.tables.grid import LINES, Gap, Grid, grids_of
+from cinnabar.engine.tables.grid import Gap, Grid, grids_of
 from cinnabar.engine.tables.heads import Cells, Forms, crosses, head_lines, heads_of, is_figure, words_of
 from cinnabar.engine.tables.lines import Boxes, Line, Starts, lines_of, whole_lines
 from cinnabar.engine.tables.periods import (
-    BLANKS,
     blank_width,
     blocks_of,
     cells_in,
@@ -31,26 +30,25 @@ from cinnabar.engine.tables.periods import (
     items_of,
     without,
 )
+from cinnabar.engine.tables.thresholds import (
+    GAP_BLANKS,
+    GRID_LINES,
+    TABLE_FIGURES,
+    TABLE_FILLED,
+    TABLE_FITTING,
+    TABLE_FULLEST,
+    TABLE_HEAD_LINES,
+    TABLE_ITEM_ROWS,
+    TABLE_LABELS,
+    TABLE_LIKE_HEADINGS,
+    TABLE_LOST_LINES,
+    TABLE_OWN_LINES,
+    TABLE_USUAL,
+)
 
-#: The lines above a grid in which its head may stand.
-_ABOVE = 6
-#: So many lines between rows that begin like a line above them tell that it is a heading as they are.
-_HEADINGS = 2
-#: The share of a column's cells with a figure from which on it is a column of figures.
-_FIGURES = 0.7
-#: The share of the usual columns that a row fills; a column is usual if this share of the fullest lines fills it, and a
-#: line is one of the fullest with this share of the columns that these fill.
-_FILLED, _USUAL, _FULL = 0.5, 0.6, 0.7
-#: The share of rows with a sign between two columns, or a first cell that begins with a label, that makes them labels.
-_LABELS = 0.6
 _LABEL = re.compile(r"[^\W\d][^:=\n]{0,40}?(?: ?:(?!\S)|=$)")
 _COUNT = re.compile(r"(?P<label>[^\W\d][^:=\n]{0,40}?) ?:\s*(?P<number>\d+)")
 _BETWEEN = frozenset({"=", ":", "->", "=>", "→"})
-#: A line that did not tell the columns is a row if this share of its figures has the usual forms of their columns.
-_FITTING = 0.6
-#: The rows found in items of several lines, in those of an item, or the share of these lines in no row, from which on
-#: the items are the rows; the share of lines among them that must be theirs.
-_DOUBLED, _LOST, _ALONE = 1.5, 0.25, 0.6
 #: The texts whose tables are kept.
 _KEPT = 4
 
@@ -138,14 +136,14 @@ def _grid_tables(lines: Sequence[Line], text: str) -> list[Table]:
     grids = [part for grid in grids_of(lines) for part in _parts(lines, grid, text)]
     for grid in sorted(grids, key=lambda grid: -len(grid.lines)):
         own = [at for at in grid.lines if not taken[at]]
-        if len(own) < LINES:
+        if len(own) < GRID_LINES:
             continue
         floor = next((at + 1 for at in range(own[0] - 1, -1, -1) if taken[at]), 0)
         begin, table = _table(lines, replace(grid, first=own[0], until=own[-1] + 1, lines=tuple(own)), floor, text)
         taken[begin : own[-1] + 1] = [True] * (own[-1] + 1 - begin)
         tables.append(table)
         above = lines[own[0] : begin]
-        tables += (_table(above, other, 0, text)[1] for other in grids_of(above)) if len(above) >= LINES else ()
+        tables += (_table(above, other, 0, text)[1] for other in grids_of(above)) if len(above) >= GRID_LINES else ()
     return sorted((table for table in tables if len(table.rows) > 1), key=lambda table: table.start)
 
 
@@ -174,8 +172,8 @@ def _with_items(tables: list[Table], lines: Sequence[Line], text: str) -> list[T
     rows = [row for table in tables for row in table.rows if begins[0] <= row.start < end]
     read = {span[0] for row in rows for cell in row.cells for span in cell}
     lost = sum(lines[at].start not in read for at in own_lines) / len(own_lines)
-    alone = len(own_lines) >= _ALONE * (until - first)
-    if not alone or (lost < _LOST and len(rows) < _DOUBLED * len(begins)):
+    alone = len(own_lines) >= TABLE_OWN_LINES * (until - first)
+    if not alone or (lost < TABLE_LOST_LINES and len(rows) < TABLE_ITEM_ROWS * len(begins)):
         return tables
     others = [lines[at] for at in sorted({*range(first, until)}.difference(own_lines))]
     between = [
@@ -196,10 +194,10 @@ def _parts(lines: Sequence[Line], grid: Grid, text: str) -> list[Grid]:
     """
     cells = {at: cells_in(lines[at], grid, text) for at in grid.lines}
     figures, _ = _columns([*cells.values()], text)
-    above = range(max(0, grid.first - _ABOVE), grid.lines[LINES - 1])
+    above = range(max(0, grid.first - TABLE_HEAD_LINES), grid.lines[GRID_LINES - 1])
     known = {word for at in above for word in _words(lines[at], text)}
     begins = [0]
-    for number, at in enumerate(grid.lines[LINES:-LINES], LINES):
+    for number, at in enumerate(grid.lines[GRID_LINES:-GRID_LINES], GRID_LINES):
         own = [words for column in figures if (words := words_of(cells[at][column], text))]
         is_head = len(own) > max(1, len(figures) // 2) and not any(map(str.isdigit, "".join(own)))
         if is_head and lines[at].blank and not known.issuperset(_words(lines[at], text)):
@@ -217,7 +215,7 @@ def has_labels(table: Table, text: str) -> bool:
     columns = [[words_of(row.cells[c], text) for row in table.rows] for c in range(len(table.heads))]
     signs = [sum(cell in _BETWEEN for cell in column) for column in columns]
     colons = sum(_LABEL.match(cell) is not None for cell in columns[0])
-    return max(*signs, colons) >= _LABELS * len(table.rows)
+    return max(*signs, colons) >= TABLE_LABELS * len(table.rows)
 
 
 def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[int, Table]:
@@ -247,7 +245,7 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
         is_count = counted.get(at, -1) in (len(rows), len(rows) - since)
         since = len(rows) if at in counted else since
         filled = {column for column, spans in enumerate(own) if spans and not is_count}
-        is_row = at in fitting or forms.matches(own) >= _FITTING * max(1, _count_filled(own, figures))
+        is_row = at in fitting or forms.matches(own) >= TABLE_FITTING * max(1, _count_filled(own, figures))
         if at >= first and is_row and _fills(own, usual):
             rows.append(TableRow(line.start, own))
             last = at
@@ -269,7 +267,7 @@ def _counts(lines: Sequence[Line], within: range, text: str) -> dict[int, int]:
     """Returns the numbers of lines that are a label and a number, by line, where others have the same label."""
     found = {at: match for at in within if (match := _COUNT.fullmatch(text, lines[at].start, lines[at].end))}
     times = Counter(match["label"] for match in found.values())
-    return {at: int(match["number"]) for at, match in found.items() if times[match["label"]] >= _HEADINGS}
+    return {at: int(match["number"]) for at, match in found.items() if times[match["label"]] >= TABLE_LIKE_HEADINGS}
 
 
 def _head(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[list[int], int]:
@@ -297,13 +295,13 @@ def _head(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[lis
     below = {_words(lines[at], text) for at in range(first, grid.until) if not is_row(at)}
     begun = Counter(words[0] for words in below)
     others = {at: _words(lines[at], text) for at in range(floor, first) if not _fills(cells(at), usual)}
-    alike = {at for at, words in others.items() if begun[words[0]] - (words in below) >= _HEADINGS}
+    alike = {at for at, words in others.items() if begun[words[0]] - (words in below) >= TABLE_LIKE_HEADINGS}
     return head_lines(lines, grid, first, floor, cells, forms, alike), first
 
 
 def _fills(cells: Cells, usual: frozenset[int]) -> bool:
     """Returns whether a line fills as many of the usual columns as a row does."""
-    return _count_filled(cells, usual) > _FILLED * len(usual)
+    return _count_filled(cells, usual) > TABLE_FILLED * len(usual)
 
 
 def _count_filled(cells: Cells, columns: frozenset[int]) -> int:
@@ -319,7 +317,7 @@ def _fit_head(lines: Sequence[Line], grid: Grid, head: Sequence[int], text: str)
     if not head:
         return grid
     grid = replace(grid, gaps=tuple(_beside(gap, lines[head[-1]]) for gap in grid.gaps))
-    blank = BLANKS * blank_width([lines[at] for at in grid.lines], text)
+    blank = GAP_BLANKS * blank_width([lines[at] for at in grid.lines], text)
     printed = {_words(lines[at], text) for at in head}
     # The head stands again on other pages.
     below = [lines[at] for at in grid.lines if _words(lines[at], text) not in printed]
@@ -377,15 +375,15 @@ def _words(line: Line, text: str) -> tuple[str, ...]:
 def _columns(fitting: Sequence[Cells], text: str) -> tuple[frozenset[int], frozenset[int]]:
     """Returns the columns of figures, and those that the fullest lines usually fill."""
     counts = sorted(sum(map(bool, own)) for own in fitting)
-    full = [own for own in fitting if sum(map(bool, own)) >= _FULL * counts[int(0.9 * (len(counts) - 1))]]
+    full = [own for own in fitting if sum(map(bool, own)) >= TABLE_FULLEST * counts[int(0.9 * (len(counts) - 1))]]
     figures = [[c for c, spans in enumerate(own) if is_figure(spans, text)] for own in full]
     # A line without any figure is most likely a head.
     rows = [own for own, columns in zip(full, figures, strict=True) if columns]
     filled = Counter(column for own in full for column, spans in enumerate(own) if spans)
     in_rows = Counter(column for own in rows for column, spans in enumerate(own) if spans)
     with_figures = Counter(column for columns in figures for column in columns)
-    usual = frozenset(column for column, count in filled.items() if count >= _USUAL * len(full))
-    return frozenset(c for c, count in with_figures.items() if count >= _FIGURES * in_rows[c]), usual
+    usual = frozenset(column for column, count in filled.items() if count >= TABLE_USUAL * len(full))
+    return frozenset(c for c, count in with_figures.items() if count >= TABLE_FIGURES * in_rows[c]), usual
 
 
 def _continues(filled: set[int], row: TableRow, figures: frozenset[int], line: Line, grid: Grid) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from cinnabar.extraction.documents.content.limits import MAX_PASSWORDS
 from cinnabar.extraction.documents.content.settings import ParserSettings
-from cinnabar.extraction.documents.limits import MAX_PASSWORDS
 from cinnabar.extraction.documents.ocr.engines import OcrEngine
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.schemas.errors import UsageError

@@ -35,8 +35,8 @@ from cinnabar.extraction.reading.records.indirect_evidence import row_region, wo
 from cinnabar.extraction.reading.records.lookups import with_lookups
 from cinnabar.extraction.reading.records.marks import with_marks
 from cinnabar.extraction.reading.records.merging import merge
+from cinnabar.extraction.reading.records.thresholds import AMBIGUOUS_CONFIDENCE, COLUMN_ROWS, LONG_DOCUMENT
 from cinnabar.extraction.reading.records.validation import Validator
-from cinnabar.extraction.reading.thresholds import AMBIGUOUS_CONFIDENCE, COLUMN_ROWS, LONG_DOCUMENT
 from cinnabar.extraction.reading.tiers import ALONE, Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.schemas.compiling.bindings import bound_places

@@ -25,7 +25,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.planning import chunks_for, passage_of
 from cinnabar.extraction.reading.records.facts import NO_FACTS, FactValues, with_facts
 from cinnabar.extraction.reading.records.merging import merge, prefer_confident_record
-from cinnabar.extraction.reading.thresholds import ANY_CONFIDENCE, KNOWN_KIND, READER_WEIGHT
+from cinnabar.extraction.reading.records.thresholds import ANY_CONFIDENCE, KNOWN_KIND, READER_WEIGHT
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.fitting import branch_of, walk_lists
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot

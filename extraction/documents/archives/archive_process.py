@@ -15,14 +15,14 @@ from typing import Any
 import orjson
 
 from cinnabar.extraction.documents.content.inputs import Content, modified_at, own_path
-from cinnabar.extraction.documents.content.zipped import packed_kind
-from cinnabar.extraction.documents.limits import (
+from cinnabar.extraction.documents.content.limits import (
     MAX_FILE,
     MAX_MEMBER_LIST,
     MAX_UNPACKED,
     UNPACKING_MEMORY,
     UNPACKING_SECONDS,
 )
+from cinnabar.extraction.documents.content.zipped import packed_kind
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.schemas.errors import DocumentError

@@ -18,11 +18,7 @@ from typing import Protocol
 
 from cinnabar.extraction.documents.content.formats import add_content
 from cinnabar.extraction.documents.content.inputs import DistinctNames, is_hidden, member_name
-from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
-from cinnabar.extraction.documents.content.seven_zip import seven_zip_members
-from cinnabar.extraction.documents.content.zipped import archive_kind, open_zip, packed_kind, read_member
-from cinnabar.extraction.documents.limits import (
+from cinnabar.extraction.documents.content.limits import (
     ALWAYS_UNPACKED,
     LZMA_MEMORY,
     MAX_MEMBERS,
@@ -30,6 +26,10 @@ from cinnabar.extraction.documents.limits import (
     MAX_RATIO,
     MAX_UNPACKED,
 )
+from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
+from cinnabar.extraction.documents.content.seven_zip import seven_zip_members
+from cinnabar.extraction.documents.content.zipped import archive_kind, open_zip, packed_kind, read_member
 from cinnabar.schemas.errors import DocumentError
 
 _PIECE = 1 << 16

@@ -20,8 +20,8 @@ import orjson
 
 from cinnabar.extraction.documents.archives.members import Member, UnpackedBytes, all_members
 from cinnabar.extraction.documents.content.inputs import read_file
+from cinnabar.extraction.documents.content.limits import MAX_UNPACKED
 from cinnabar.extraction.documents.content.zipped import archive_kind
-from cinnabar.extraction.documents.limits import MAX_UNPACKED
 from cinnabar.extraction.documents.processes.frames import MAGIC
 from cinnabar.extraction.documents.processes.serving import allow_processor_time, limit, parent_pipes
 from cinnabar.schemas.errors import DocumentError

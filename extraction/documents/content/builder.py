@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.extraction.documents.content.document import Document, Fact, Part, PartKind, Picture, Places, Words
-from cinnabar.extraction.documents.limits import (
+from cinnabar.extraction.documents.content.limits import (
     MAX_CHARACTERS,
     MAX_DOCUMENT_PARTS,
     MAX_MEDIA_TYPE,

@@ -18,7 +18,7 @@ from pathlib import Path, PurePath
 from typing import Any, ClassVar
 
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.limits import MAX_FILE
+from cinnabar.extraction.documents.content.limits import MAX_FILE
 from cinnabar.schemas.errors import DocumentError
 
 _PIECE = 1 << 20

@@ -13,8 +13,8 @@ from typing import Any
 from cinnabar.engine.version import part_with
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import PartKind
+from cinnabar.extraction.documents.content.limits import MAX_MAILS, MAX_UNPACKED
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
-from cinnabar.extraction.documents.limits import MAX_MAILS, MAX_UNPACKED
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.schemas.errors import DocumentError
 

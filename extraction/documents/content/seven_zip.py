@@ -13,8 +13,13 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, cast
 
+from cinnabar.extraction.documents.content.limits import (
+    MAX_7Z_DICTIONARY,
+    MAX_7Z_ENTRIES,
+    MAX_7Z_KEY_POWER,
+    MAX_7Z_LIST,
+)
 from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
-from cinnabar.extraction.documents.limits import MAX_7Z_DICTIONARY, MAX_7Z_ENTRIES, MAX_7Z_KEY_POWER, MAX_7Z_LIST
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.extras import EXTRAS, install_line
 

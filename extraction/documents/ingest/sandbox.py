@@ -19,10 +19,10 @@ import orjson
 
 from cinnabar.extraction.documents.content.document import Document, Fact, moment
 from cinnabar.extraction.documents.content.inputs import Content, content_of
+from cinnabar.extraction.documents.content.limits import MAX_FILE, PARSER_DOCUMENTS, PARSER_MEMORY, PARSER_SECONDS
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.dispatch import PARSE
 from cinnabar.extraction.documents.ingest.page_drawing import DRAW
-from cinnabar.extraction.documents.limits import MAX_FILE, PARSER_DOCUMENTS, PARSER_MEMORY, PARSER_SECONDS
 from cinnabar.extraction.documents.ocr.page_store import PageKeeper
 from cinnabar.extraction.documents.ocr.pool import OcrPool
 from cinnabar.extraction.documents.processes.frames import HEADER, BadFrame, lengths, unpack

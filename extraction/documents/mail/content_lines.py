@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cinnabar.extraction.documents.content.limits import MAX_COMPONENT_DEPTH, MAX_COMPONENTS
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.limits import MAX_COMPONENT_DEPTH, MAX_COMPONENTS
 from cinnabar.extraction.documents.plain.charsets import decode, known_charset
 from cinnabar.schemas.errors import DocumentError
 

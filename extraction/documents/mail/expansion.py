@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from cinnabar.extraction.documents.limits import MAX_EXPANSIONS, MAX_MAIL_PARTS
+from cinnabar.extraction.documents.content.limits import MAX_EXPANSIONS, MAX_MAIL_PARTS
 from cinnabar.extraction.documents.mail.mime import Entity, made, parameters, split, uudecode
 from cinnabar.extraction.documents.mail.tnef import tnef_entity
 from cinnabar.extraction.documents.plain.charsets import decode

@@ -9,7 +9,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 
 from cinnabar.extraction.documents.content.document import Fact, moment
-from cinnabar.extraction.documents.limits import MAX_ADDRESS_BYTES
+from cinnabar.extraction.documents.content.limits import MAX_ADDRESS_BYTES
 from cinnabar.extraction.documents.mail.mime import Entity, decode_header
 
 # Characters of a date, and of a header with ids, that are read.

@@ -10,7 +10,7 @@ from email.message import Message
 from email.utils import format_datetime
 
 from cinnabar.extraction.documents.content.builder import clean
-from cinnabar.extraction.documents.limits import MAX_MAIL_DEPTH, MAX_MAIL_PARTS
+from cinnabar.extraction.documents.content.limits import MAX_MAIL_DEPTH, MAX_MAIL_PARTS
 from cinnabar.extraction.documents.mail.mime import Entity, headers_of, made, split
 from cinnabar.extraction.documents.mail.rtf import rtf_body, unpacked_rtf
 from cinnabar.extraction.documents.plain.charsets import decode, known_charset

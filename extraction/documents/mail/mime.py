@@ -20,7 +20,7 @@ from email.parser import BytesHeaderParser
 from email.policy import compat32
 from urllib.parse import unquote_to_bytes
 
-from cinnabar.extraction.documents.limits import (
+from cinnabar.extraction.documents.content.limits import (
     MAX_HEADER_BYTES,
     MAX_HEADER_LINES,
     MAX_HEADER_VALUE,

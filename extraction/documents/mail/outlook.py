@@ -10,8 +10,8 @@ from typing import Any
 
 import olefile
 
+from cinnabar.extraction.documents.content.limits import MAX_MAIL_DEPTH, MAX_MAIL_PARTS
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.limits import MAX_MAIL_DEPTH, MAX_MAIL_PARTS
 from cinnabar.extraction.documents.mail.mapi import (
     MapiAttachment,
     MapiItem,

@@ -14,7 +14,12 @@ from lxml import etree  # type: ignore[import-untyped]
 from lxml import html as lxml_html
 
 from cinnabar.extraction.documents.content.builder import word_bounds
-from cinnabar.extraction.documents.limits import MAX_QUOTE_ELEMENTS, MAX_QUOTED_LINES, MAX_QUOTED_MARKUP, MAX_QUOTES
+from cinnabar.extraction.documents.content.limits import (
+    MAX_QUOTE_ELEMENTS,
+    MAX_QUOTED_LINES,
+    MAX_QUOTED_MARKUP,
+    MAX_QUOTES,
+)
 from cinnabar.extraction.documents.plain.html import html_to_text
 
 MarkKind = Literal["quote", "signature"]

@@ -13,8 +13,8 @@ import orjson
 
 from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean
 from cinnabar.extraction.documents.content.formats import SUFFIXES, Format, add_content
+from cinnabar.extraction.documents.content.limits import MAX_DATA_IMAGES, MAX_MAIL_PARTS
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.limits import MAX_DATA_IMAGES, MAX_MAIL_PARTS
 from cinnabar.extraction.documents.mail.expansion import SEALS, expand_content, sealing_of, sealings_in
 from cinnabar.extraction.documents.mail.facts import mail_facts
 from cinnabar.extraction.documents.mail.mime import MESSAGES, Entity, made, split, unbase64, walk_flags

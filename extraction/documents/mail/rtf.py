@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from cinnabar.extraction.documents.content.limits import MAX_MAIL_RTF, MAX_RTF_GROUPS
 from cinnabar.extraction.documents.content.marked_text import join_runs
-from cinnabar.extraction.documents.limits import MAX_MAIL_RTF, MAX_RTF_GROUPS
 from cinnabar.extraction.documents.plain.charsets import known_charset
 
 _FILLED = (

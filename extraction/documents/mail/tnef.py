@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from cinnabar.extraction.documents.limits import MAX_MAIL_DEPTH, MAX_MAIL_PARTS, MAX_TNEF_PROPERTIES
+from cinnabar.extraction.documents.content.limits import MAX_MAIL_DEPTH, MAX_MAIL_PARTS, MAX_TNEF_PROPERTIES
 from cinnabar.extraction.documents.mail.mapi import (
     MapiAttachment,
     MapiItem,

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from cinnabar.extraction.documents.content.inputs import Content
-from cinnabar.extraction.documents.limits import MAX_FILE
+from cinnabar.extraction.documents.content.limits import MAX_FILE
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress
 from cinnabar.extraction.documents.mailboxes.credential import Credential, credential_of
 from cinnabar.schemas.errors import CinnabarError, DocumentError, NoMailbox, RunError, UsageError

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.extraction.documents.limits import MAX_BOXES, MAX_RULES
+from cinnabar.extraction.documents.content.limits import MAX_BOXES, MAX_RULES
 
 Pixels = npt.NDArray[np.uint8]
 _Floats = npt.NDArray[np.float64]

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.extraction.documents.limits import MAX_BOXES
+from cinnabar.extraction.documents.content.limits import MAX_BOXES
 from cinnabar.extraction.documents.marks.boxes_and_lines import (
     ASPECT,
     LEAST,

@@ -23,7 +23,7 @@ import numpy.typing as npt
 import orjson
 
 from cinnabar.extraction.documents.content.builder import clean
-from cinnabar.extraction.documents.limits import MAX_KEPT_PAGES, MAX_PAGE_WORDS, MAX_WORD
+from cinnabar.extraction.documents.content.limits import MAX_KEPT_PAGES, MAX_PAGE_WORDS, MAX_WORD
 from cinnabar.schemas.kept_files import KeptFiles, mark_used
 
 #: The folder within an output folder.

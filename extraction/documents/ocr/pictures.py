@@ -18,8 +18,8 @@ from PIL import Image, ImageFile
 
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import Fact
+from cinnabar.extraction.documents.content.limits import FRAMES_SECONDS, MAX_DECODED, MAX_FRAMES, MAX_PICTURE_BYTES
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.limits import FRAMES_SECONDS, MAX_DECODED, MAX_FRAMES, MAX_PICTURE_BYTES
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.extras import install_line
 

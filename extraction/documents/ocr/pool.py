@@ -16,8 +16,7 @@ import orjson
 
 from cinnabar.extraction.documents.content.document import Document, Fact, Picture
 from cinnabar.extraction.documents.content.language import language_of
-from cinnabar.extraction.documents.content.settings import ParserSettings
-from cinnabar.extraction.documents.limits import (
+from cinnabar.extraction.documents.content.limits import (
     DOCUMENT_SECONDS,
     MAX_OCR_ANSWER,
     MAX_READ_PICTURES,
@@ -27,6 +26,7 @@ from cinnabar.extraction.documents.limits import (
     PICTURE_SECONDS,
     PROCESSOR_SECONDS,
 )
+from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ocr.engines import OcrEngine
 from cinnabar.extraction.documents.ocr.merging import merge_pages
 from cinnabar.extraction.documents.ocr.page_store import PageKeeper, PageText, unpack_page

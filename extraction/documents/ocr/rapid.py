@@ -19,7 +19,7 @@ import numpy.typing as npt
 import onnxruntime
 
 from cinnabar.extraction.documents.content.builder import clean
-from cinnabar.extraction.documents.limits import MAX_LINE_LENGTH, MAX_PAGE_WORDS, MAX_PICTURE_LINES, MAX_TILES
+from cinnabar.extraction.documents.content.limits import MAX_LINE_LENGTH, MAX_PAGE_WORDS, MAX_PICTURE_LINES, MAX_TILES
 from cinnabar.extraction.documents.ocr.page_store import NO_TEXT, PageText, page_text
 from cinnabar.extraction.documents.ocr.pictures import Pixels, decode_picture
 from cinnabar.extraction.documents.ocr.tesseract import TesseractReader

@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 
 from cinnabar.extraction.documents.content.builder import clean
-from cinnabar.extraction.documents.limits import MAX_PAGE_WORDS
+from cinnabar.extraction.documents.content.limits import MAX_PAGE_WORDS
 from cinnabar.extraction.documents.ocr.page_store import PageText, page_text
 from cinnabar.extraction.documents.ocr.pictures import Pixels, decode_picture
 from cinnabar.extraction.documents.ocr.text_lines import marked_page, rotate_points

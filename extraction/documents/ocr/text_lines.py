@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.extraction.documents.limits import MAX_PAGE_WORDS
+from cinnabar.extraction.documents.content.limits import MAX_PAGE_WORDS
 from cinnabar.extraction.documents.marks.scanned import scanned_marks
 from cinnabar.extraction.documents.ocr.pictures import Pixels
 from cinnabar.extraction.documents.pdf.drawn_marks import with_marks

@@ -11,9 +11,14 @@ from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
 
+from cinnabar.extraction.documents.content.limits import (
+    MAX_NUMBER_FORMATS,
+    MAX_SHARED_TEXTS,
+    MAX_SHEET_COLUMNS,
+    MAX_SHEETS,
+)
 from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, join_runs
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.limits import MAX_NUMBER_FORMATS, MAX_SHARED_TEXTS, MAX_SHEET_COLUMNS, MAX_SHEETS
 from cinnabar.extraction.documents.office.package import (
     InnerFiles,
     Package,

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
-from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, join_runs, part_text
-from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.limits import (
+from cinnabar.extraction.documents.content.limits import (
     MAX_OPEN_DOCUMENT_PARTS,
     MAX_PARENT_STYLES,
     MAX_REPEATED,
     MAX_SPACES,
     MAX_TABLE_ROWS,
 )
+from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, join_runs, part_text
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.office.package import InnerFiles, Package, below, child, local, value_of
 from cinnabar.extraction.documents.office.sheet_text import CellCount, column_name, sheet_rows
 from cinnabar.extraction.documents.plain.rows import table_lines

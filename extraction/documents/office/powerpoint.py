@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
+from cinnabar.extraction.documents.content.limits import MAX_SLIDE_ROWS, MAX_SLIDES
 from cinnabar.extraction.documents.content.marked_text import add_notes, join_runs, part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.limits import MAX_SLIDE_ROWS, MAX_SLIDES
 from cinnabar.extraction.documents.office.package import (
     InnerFiles,
     Package,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from cinnabar.extraction.documents.content.limits import MAX_RTF
 from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.limits import MAX_RTF
 from cinnabar.extraction.documents.mail.rtf import rtf_body
 from cinnabar.extraction.documents.plain.html import html_to_text
 from cinnabar.extraction.documents.plain.rows import table_lines

@@ -18,15 +18,15 @@ from operator import eq, ge, gt, le, lt, ne
 from unicodedata import category
 
 from cinnabar.extraction.documents.content.builder import clean
-from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
-from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.limits import (
+from cinnabar.extraction.documents.content.limits import (
     MAX_ADDRESSES,
     MAX_CELL_CHARACTERS,
     MAX_CELLS,
     MAX_NUMBER_FORMAT,
     MAX_SHEET_COLUMNS,
 )
+from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.plain.rows import marked_row, widths
 
 # Rows that are aligned with each other.

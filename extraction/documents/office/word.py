@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from cinnabar.extraction.documents.content.limits import MAX_LISTS, MAX_TABLE_ROWS, MAX_WORD_STYLES
 from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, join_runs, part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.limits import MAX_LISTS, MAX_TABLE_ROWS, MAX_WORD_STYLES
 from cinnabar.extraction.documents.office.package import (
     InnerFiles,
     Package,

@@ -19,8 +19,7 @@ from typing import Any
 import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.content.formats import add_content
-from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.limits import (
+from cinnabar.extraction.documents.content.limits import (
     MAX_ANNOTATIONS,
     MAX_EMBEDDED_FILES,
     MAX_FIELD_BYTES,
@@ -31,6 +30,7 @@ from cinnabar.extraction.documents.limits import (
     MAX_XFA_PACKETS,
     MAX_XFA_VALUES,
 )
+from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.marks.boxes_and_lines import WRITTEN
 from cinnabar.extraction.documents.office.package import local, xml_tree
 from cinnabar.schemas.errors import DocumentError

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pypdfium2.raw as pdfium
 from pypdfium2 import PdfMatrix
 
-from cinnabar.extraction.documents.limits import MAX_BOXES, MAX_SHAPE_DEPTH, MAX_SHAPES
+from cinnabar.extraction.documents.content.limits import MAX_BOXES, MAX_SHAPE_DEPTH, MAX_SHAPES
 from cinnabar.extraction.documents.marks.boxes_and_lines import (
     ASPECT,
     BLANK,

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pypdfium2.raw as pdfium
 
+from cinnabar.extraction.documents.content.limits import MAX_HYPHEN_OBJECTS, MAX_HYPHENS
 from cinnabar.extraction.documents.content.marked_text import raised_text
-from cinnabar.extraction.documents.limits import MAX_HYPHEN_OBJECTS, MAX_HYPHENS
 from cinnabar.extraction.documents.pdf.glyphs import PageWords, raised_pairs
 
 SOFT_HYPHEN = "\u00ad"

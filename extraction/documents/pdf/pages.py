@@ -17,8 +17,8 @@ import numpy as np
 
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.document import PartKind
+from cinnabar.extraction.documents.content.limits import MAX_PAGE_ANSWER, MAX_PDF_PAGES
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.limits import MAX_PAGE_ANSWER, MAX_PDF_PAGES
 from cinnabar.extraction.documents.pdf.annotations import Entry
 from cinnabar.extraction.documents.pdf.page_content import (
     Lines,

@@ -19,14 +19,14 @@ import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean
 from cinnabar.extraction.documents.content.document import Fact, moment
-from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
-from cinnabar.extraction.documents.limits import (
+from cinnabar.extraction.documents.content.limits import (
     MAX_PDF_PAGES,
     MAX_SECOND_OPINION,
     MAX_UNPLACED_BYTES,
     MAX_UNPLACED_FIELDS,
 )
+from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
 from cinnabar.extraction.documents.pdf.annotations import (
     Entry,
     add_files,

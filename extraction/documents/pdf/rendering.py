@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pypdfium2.raw as pdfium
 
-from cinnabar.extraction.documents.limits import MAX_PIXELS
+from cinnabar.extraction.documents.content.limits import MAX_PIXELS
 from cinnabar.extraction.documents.pdf.glyphs import Frame
 
 # Less contrast on a whole page is an empty one.

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pypdfium2.raw as pdfium
 
-from cinnabar.extraction.documents.limits import MAX_SEARCHED_OBJECTS, MAX_SEARCHED_PAIRS, MAX_SEARCHED_WORDS
+from cinnabar.extraction.documents.content.limits import MAX_SEARCHED_OBJECTS, MAX_SEARCHED_PAIRS, MAX_SEARCHED_WORDS
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords
 from cinnabar.extraction.documents.pdf.rendering import grey_pixels
 

@@ -18,8 +18,8 @@ from lxml import etree  # type: ignore[import-untyped]
 from lxml import html as lxml_html
 
 from cinnabar.extraction.documents.content.builder import clean
+from cinnabar.extraction.documents.content.limits import MAX_HTML, MAX_SPAN
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.limits import MAX_HTML, MAX_SPAN
 from cinnabar.extraction.documents.plain.charsets import decode, known_charset, markup_charset
 from cinnabar.extraction.documents.plain.html_layout import CSS, HIDING, HtmlLayout, data_of, hide
 from cinnabar.extraction.documents.plain.rows import row_lines, widths

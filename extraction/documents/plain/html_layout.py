@@ -24,8 +24,8 @@ from inscriptis.model.html_element import HtmlElement
 from lxml import html as lxml_html  # type: ignore[import-untyped]
 from lxml.html.defs import table_tags  # type: ignore[import-untyped]
 
+from cinnabar.extraction.documents.content.limits import MAX_DATA_DEPTH
 from cinnabar.extraction.documents.content.marked_text import BEFORE, raised_text
-from cinnabar.extraction.documents.limits import MAX_DATA_DEPTH
 
 # Elements that begin a line of their own, beside those that the renderer knows as such.
 _BLOCKS = (

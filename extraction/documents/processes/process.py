@@ -17,7 +17,7 @@ from typing import IO, Any, Generic, ParamSpec, TypeVar
 import orjson
 
 from cinnabar.engine.child_environment import child_environment
-from cinnabar.extraction.documents.limits import MAX_STARTS, START_SECONDS
+from cinnabar.extraction.documents.content.limits import MAX_STARTS, START_SECONDS
 from cinnabar.extraction.documents.processes.frames import MAGIC
 from cinnabar.schemas.errors import RunError
 

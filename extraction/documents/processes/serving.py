@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from cinnabar.extraction.documents.limits import PARSER_OPEN_FILES
+from cinnabar.extraction.documents.content.limits import PARSER_OPEN_FILES
 from cinnabar.extraction.documents.processes.frames import MAGIC
 
 _PR_SET_PDEATHSIG = 1

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from cinnabar.extraction.documents.limits import MAX_FILE
+from cinnabar.extraction.documents.content.limits import MAX_FILE
 from cinnabar.schemas.errors import DocumentError, RunError, UsageError
 
 # Seconds before each further try, about: half of it to one and a half times as much.

@@ -6,9 +6,9 @@ import csv
 from collections.abc import Iterable
 from pathlib import PurePath
 
+from cinnabar.extraction.documents.content.limits import MAX_CSV_CELL, MAX_ROW_CELLS
 from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.limits import MAX_CSV_CELL, MAX_ROW_CELLS
 from cinnabar.extraction.documents.plain.charsets import add_text, decode
 from cinnabar.extraction.documents.plain.rows import table_lines
 

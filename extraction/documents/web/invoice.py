@@ -16,9 +16,9 @@ from typing import Any, Literal
 
 from lxml import etree  # type: ignore[import-untyped]
 
+from cinnabar.extraction.documents.content.limits import MAX_INVOICE_LINES, MAX_TERM_VALUES, MAX_TREE
 from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.limits import MAX_INVOICE_LINES, MAX_TERM_VALUES, MAX_TREE
 from cinnabar.extraction.documents.office.package import local, xml_tree
 from cinnabar.extraction.documents.plain.rows import table_lines
 

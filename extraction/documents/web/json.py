@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from cinnabar.extraction.documents.content.limits import MAX_JSON, MAX_JSON_DEPTH, MAX_JSON_VALUES
 from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.limits import MAX_JSON, MAX_JSON_DEPTH, MAX_JSON_VALUES
 from cinnabar.extraction.documents.plain.charsets import add_text, decode
 from cinnabar.extraction.documents.plain.rows import table_lines
 

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from cinnabar.extraction.documents.content.limits import MAX_TREE, MAX_XML_DEPTH
 from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.limits import MAX_TREE, MAX_XML_DEPTH
 from cinnabar.extraction.documents.office.package import local, xml_tree
 from cinnabar.extraction.documents.office.sheet_text import CellCount, sheet_rows
 from cinnabar.extraction.documents.plain.charsets import add_text

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from cinnabar.extraction.documents.content.document import Box, Document, Evidence, Span
-from cinnabar.extraction.reading.thresholds import SAME_LINE
+from cinnabar.extraction.reading.records.thresholds import SAME_LINE
 
 
 def evidence_of(document: Document, spans: Sequence[tuple[int, int]]) -> Evidence | None:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from cinnabar.engine.models.reader.calibration import NEAR, STEM
 from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
 from cinnabar.engine.request import Leaf
-from cinnabar.extraction.reading.thresholds import FARTHEST, LONGEST_SEARCHED, WORDS_CLOSE
+from cinnabar.extraction.reading.records.thresholds import FARTHEST, LONGEST_SEARCHED, WORDS_CLOSE
 from cinnabar.schemas.form.form import Form
 
 _Spans = tuple[tuple[int, int], ...]

@@ -21,7 +21,7 @@ import duckdb
 
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.reading.records.facts import put_value
-from cinnabar.extraction.reading.thresholds import (
+from cinnabar.extraction.reading.records.thresholds import (
     KEY_DIFFERENCE,
     LOOKUP_MARGIN,
     RARE_WORD_POWER,

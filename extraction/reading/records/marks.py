@@ -21,7 +21,7 @@ from cinnabar.engine.readings.marks import Interval, MarkRead, marks_in, words_o
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.records.facts import put_value
-from cinnabar.extraction.reading.thresholds import (
+from cinnabar.extraction.reading.records.thresholds import (
     ANSWERED_FIELDS,
     ANSWERED_SHARE,
     BOX_CONFIDENCE,

@@ -43,7 +43,7 @@ from cinnabar.extraction.reading.records.repeats import (
     spans_of,
     without_repeats,
 )
-from cinnabar.extraction.reading.thresholds import AGREED
+from cinnabar.extraction.reading.records.thresholds import AGREED
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.compiling.bindings import bound_places
 from cinnabar.schemas.form.fitting import accept, walk_lists

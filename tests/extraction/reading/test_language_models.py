@@ -288,7 +288,7 @@ def test_auto_is_the_reader_with_a_fetched_model_behind_it(
     source, escalation = sources_of(RunPlan.of(), "auto")
     assert isinstance(source, ModelSource) and escalation is not None and escalation.surer
     assert escalation.source.fingerprint == source_of(folder).fingerprint
-    assert escalation.below == planned_models.AUTO_BELOW
+    assert escalation.below == planned_models.ESCALATE_AUTO_BELOW
     _, other = sources_of(RunPlan.of(escalate_to=str(folder)), str(checkpoint))
     assert other is not None and not other.surer
     shutil.rmtree(folder)

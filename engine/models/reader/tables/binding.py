@@ -14,20 +14,16 @@ import numpy.typing as npt
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.priors.name_matching import most_of_others
 from cinnabar.engine.models.reader.tables.columns import Floats, Signs
-
-#: The rounds of balancing; the shares change by less than a thousandth after them.
-_ROUNDS = 60
-#: How often the order of the columns found so far is looked at again.
-_REORDERED = 4
-#: What keeps a column, or a field, with hardly any vote from being claimed by one.
-_EVEN = 0.05
-#: The share of its cells that are values, of those of a field's column, from which on another column is its rival.
-_RIVAL = 0.5
-#: The least probability of a column that is no rival of others; the least share of its head's words that tell a column.
-_CLAIMED, _TOLD = 0.5, 0.6
-#: How sure a column is at most that only the words of its head tell; how sure a language model's reading is of cells
-#: that are all the same.
-_NAMED, _ONE_READING = 0.95, 0.75
+from cinnabar.engine.models.reader.tables.thresholds import (
+    BINDING_CLAIMED,
+    BINDING_EVEN,
+    BINDING_NAMED,
+    BINDING_ONE_READING,
+    BINDING_REORDERED,
+    BINDING_RIVAL,
+    BINDING_ROUNDS,
+    BINDING_TOLD,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +58,11 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Co
     pointed = voted[:, :count]
     apart = alike - alike.mean(1, keepdims=True) - alike.mean(0, keepdims=True) + alike.mean()
     # "Min. stock" has a word that "quantity in stock" has not, and names another thing.
-    told = np.where(signs.named >= _TOLD, signs.named, 0.0)
+    told = np.where(signs.named >= BINDING_TOLD, signs.named, 0.0)
     own = told - _others(told, readable)
     scores[:, :count] = (
         config.votes * np.log(pointed + config.doubt)
-        + config.claimed * pointed / (pointed.sum(0) + _EVEN)
+        + config.claimed * pointed / (pointed.sum(0) + BINDING_EVEN)
         + config.readable * np.log(readable + config.doubt)
         + config.alike * alike
         + config.apart * apart
@@ -79,7 +75,7 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Co
     )
     scores[:, count] += config.read_none * signs.read[:, count]
     shares = _shares(scores)
-    for _ in range(_REORDERED):
+    for _ in range(BINDING_REORDERED):
         shares = _shares(scores + config.order * _in_order(shares))
     absences = shares[:, count].tolist()
     columns, chances = [-1] * len(shares), [*absences]
@@ -90,13 +86,13 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Co
         if column in free and columns[field] < 0 and shares[field, column] > chances[field]:
             columns[field], chances[field] = column, float(shares[field, column])
             free.remove(column)
-    claims = np.where(chosen[:, None], 1.0, pointed / (pointed.sum(1, keepdims=True) + _EVEN))
+    claims = np.where(chosen[:, None], 1.0, pointed / (pointed.sum(1, keepdims=True) + BINDING_EVEN))
     # What a language model reads is less sure where the network points elsewhere; of cells that are all the same it is
     # one reading.
     elsewhere = most_of_others(pointed.T.astype(np.float32)).T
-    trusted = (1.0 - elsewhere / 2) * np.where(signs.constant, _ONE_READING, 1.0)
+    trusted = (1.0 - elsewhere / 2) * np.where(signs.constant, BINDING_ONE_READING, 1.0)
     claims = np.maximum(claims, signs.read[:, :count] * trusted)
-    bound = {column for column, chance in zip(columns, chances, strict=True) if chance >= _CLAIMED}
+    bound = {column for column, chance in zip(columns, chances, strict=True) if chance >= BINDING_CLAIMED}
     matches, named, doubtful = [1.0] * len(shares), [False] * len(shares), [False] * len(shares)
     for field, column in enumerate(columns):
         if column < 0:
@@ -105,7 +101,7 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Co
         if not signs.counts[field]:
             matches[field] = round(float(np.sqrt(chances[field] * claims[field, column])), 4)
             continue
-        rivals = (readable[field] >= _RIVAL * readable[field, column]) & ~signs.runs
+        rivals = (readable[field] >= BINDING_RIVAL * readable[field, column]) & ~signs.runs
         rivals[column] = False
         lead = float(own[field, column] - max(own[field, rivals], default=0.0))
         is_told = lead >= config.lead and told[field, column] > 0
@@ -115,7 +111,7 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Co
         # Each other number that has no sure column yet takes one of them.
         others = sum(signs.counts[at] and columns[at] not in bound for at in range(len(columns)) if at != field)
         doubtful[field] = bool(rivals.sum() > others) and not is_told and liker < config.liker
-        match = float(np.sqrt(chances[field] * max(claims[field, column], _NAMED * lead if is_told else 0.0)))
+        match = float(np.sqrt(chances[field] * max(claims[field, column], BINDING_NAMED * lead if is_told else 0.0)))
         matches[field] = round(min(match, config.doubtful if doubtful[field] else 1.0), 4)
     return ColumnBinding(tuple(columns), tuple(chances), tuple(absences), tuple(matches), tuple(named), tuple(doubtful))
 
@@ -150,7 +146,7 @@ def _in_order(shares: Floats) -> Floats:
 def balance(shares: Floats) -> Floats:
     """Returns shares [F, C + 1] whose rows sum to one, and whose first C columns to one at most."""
     shares = shares.copy()
-    for _ in range(_ROUNDS):
+    for _ in range(BINDING_ROUNDS):
         shares[:, :-1] /= np.maximum(1.0, shares[:, :-1].sum(0))
         shares /= shares.sum(1, keepdims=True)
     return shares

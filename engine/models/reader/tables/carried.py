@@ -19,7 +19,6 @@ from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.answering import answer
 from cinnabar.engine.models.reader.scoring.spans import Answers
 from cinnabar.engine.models.reader.tables.columns import (
-    READ,
     Floats,
     ListFields,
     cards_of,
@@ -28,14 +27,18 @@ from cinnabar.engine.models.reader.tables.columns import (
     is_merged,
     spread,
 )
+from cinnabar.engine.models.reader.tables.thresholds import (
+    CARRIED_LAYOUTS,
+    CARRIED_REACH,
+    CARRIED_ROWS,
+    CARRIED_SURELY,
+    COLUMN_READ_ROWS,
+)
 from cinnabar.engine.request import Passage, text_passage
 from cinnabar.engine.tables.heads import Span
 from cinnabar.engine.tables.table import Table
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import Form, ObjectNode, Property, Slot
-
-#: The characters above a table that are looked at.
-_ABOVE = 1500
 
 #: The spans of a value, with its probability.
 Value = tuple[tuple[Span, ...], float]
@@ -52,7 +55,7 @@ def filled_down(table: Table, column: int, nullable: bool, text: str, config: Ta
         return cells
     filled = [bool(cell) for cell in cells]
     share = sum(filled) / len(filled)
-    rows = spread(table.rows, READ)
+    rows = spread(table.rows, COLUMN_READ_ROWS)
     if nullable and any(sum(is_filled(row.cells[c], text) for row in rows) > share * len(rows) for c in range(column)):
         return cells
     standing = cells[0]
@@ -71,7 +74,7 @@ def values_above(
     above: the first character of the lines that may tell one, which is behind another table of the list if not 0.
     """
     is_later = above > 0
-    above = max(above, table.start - _ABOVE)
+    above = max(above, table.start - CARRIED_REACH)
     slots = [slot for slot in slots if not slot.options]
     if not slots or not memory.passage.text[above : table.start].strip():
         return {}
@@ -116,14 +119,6 @@ def _part(passage: Passage, start: int, end: int) -> Passage:
     return Passage(digest, passage.text[start:end], 0, begins, ends, passage.word_box[first:last], passage.locale)
 
 
-#: The rows of a table that are read.
-ROWS = 3
-#: The most layouts of tables in a document of which rows are read.
-LAYOUTS = 6
-#: What keeps columns of which the model holds hardly any from all of the share.
-_SURELY = 0.1
-
-
 def read_rows(asked: ListFields, beside: Callable[[], Model | None], table: Table, memory: Memory) -> Floats:
     """Returns the mean share of each field's value that a language model reads in each column, and in none: [F, C + 1].
 
@@ -136,9 +131,9 @@ def read_rows(asked: ListFields, beside: Callable[[], Model | None], table: Tabl
     key: tuple[str | int, ...] = (asked.form.fingerprint, asked.array, *heads)
     known = memory.columns_read
     all_chosen = all(slot.options for slot in asked.slots)
-    if all_chosen or key in known or len(known) == LAYOUTS or (model := beside()) is None:
+    if all_chosen or key in known or len(known) == CARRIED_LAYOUTS or (model := beside()) is None:
         return known.get(key, shares)
-    cards = [cards_of(table, [row], memory.passage.text) for row in spread(table.rows, ROWS)]
+    cards = [cards_of(table, [row], memory.passage.text) for row in spread(table.rows, CARRIED_ROWS)]
     said = ask(model, form_of_row(asked.form, asked.slots), [text for text, _ in cards])
     for (_, (row,)), answers in zip(cards, said, strict=False):
         for slot, one in answers.items():
@@ -148,7 +143,7 @@ def read_rows(asked: ListFields, beside: Callable[[], Model | None], table: Tabl
                 if len(columns) == 1 and (column := columns.pop()) >= 0:
                     shares[slot, column] += share / len(cards)
     # Shares are products over a value's tokens: how they lie to each other tells more than how high they are.
-    shares[:, :-1] /= shares[:, :-1].sum(1, keepdims=True) + _SURELY
+    shares[:, :-1] /= shares[:, :-1].sum(1, keepdims=True) + CARRIED_SURELY
     return known.setdefault(key, shares)
 
 

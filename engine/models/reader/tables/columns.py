@@ -32,6 +32,18 @@ from cinnabar.engine.models.reader.scoring.choices import printed_options
 from cinnabar.engine.models.reader.scoring.spans import WindowScores
 from cinnabar.engine.models.reader.tables.namesakes import distinct_heads, field_words, lowest_words, name_shares
 from cinnabar.engine.models.reader.tables.sums import counts_up, number_of, total_columns
+from cinnabar.engine.models.reader.tables.thresholds import (
+    CODE_LETTERS,
+    CODE_REACH,
+    CODE_WORDS,
+    CODES_MOST,
+    CODES_TOLD,
+    COLUMN_ASKED_ROWS,
+    COLUMN_DOUBT,
+    COLUMN_FEW_ROWS,
+    COLUMN_READ_ROWS,
+    COLUMN_READABLE,
+)
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.request import Passage
 from cinnabar.engine.tables.heads import Span, words_of
@@ -44,17 +56,8 @@ Score = Callable[[Sequence[FormRequest]], list[dict[int, WindowScores]]]
 #: Reads passages.
 Encode = Callable[[Sequence[Passage]], list[Memory]]
 
-#: The rows of a long table that the network is asked about, and of a short one; those whose cells are read as values of
-#: each field.
-ASKED, FEW, READ = 10, 6, 60
-#: The share of a column's cells that are a value of a field that may be bound to it.
-_READABLE = 0.3
-#: The characters before and behind a table in which its codes may be explained.
-_AROUND = 3000
 #: What a field is like that holds a sum of others, and how sharply that tells fields apart.
 _SUM, _APART = ("total of all amounts", "sum of the parts", "total"), 0.1
-#: What is added to a field's share of being the sum.
-_DOUBT = 0.02
 _WORD = re.compile(r"\S+")
 
 
@@ -105,11 +108,11 @@ def signs_of(asked: ListFields, table: Table, memory: Memory, is_short: bool = F
 
     is_short: the network reads the table itself, and has no votes for its columns.
     """
-    rows = spread(table.rows, READ)
+    rows = spread(table.rows, COLUMN_READ_ROWS)
     columns = range(len(table.heads))
     codes = [[codes_in(slot, asked.questions, table, rows, c, memory) for c in columns] for slot in asked.slots]
     readable = _readable(asked.slots, table, rows, codes, memory)
-    if (readable.max(1) > _READABLE).sum() < asked.config.fewest(len(table.rows), len(asked.slots)):
+    if (readable.max(1) > COLUMN_READABLE).sum() < asked.config.fewest(len(table.rows), len(asked.slots)):
         return None
     heads = distinct_heads(table, memory.passage.text)
     alike, total = _meanings(asked, heads, table, rows, readable, memory)
@@ -124,7 +127,7 @@ def signs_of(asked: ListFields, table: Table, memory: Memory, is_short: bool = F
     bare = np.array([_without_value([row.cells[c] for row in rows], text, asked.config) for c in columns])
     counts = np.array([slot.kind in ("integer", "number") for slot in asked.slots])
     needed = counts & ~np.array([slot.nullable for slot in asked.slots])
-    numbers = [[number_of(row.cells[c], memory.reader) for row in table.rows[:READ]] for c in columns]
+    numbers = [[number_of(row.cells[c], memory.reader) for row in table.rows[:COLUMN_READ_ROWS]] for c in columns]
     runs = np.array([len(own) > 2 and counts_up(own) for own in numbers])
     even = np.full((len(asked.slots), len(table.heads) + 1), 1.0 / (len(table.heads) + 1))
     votes = even if is_short else _votes(asked, table, memory)
@@ -173,7 +176,7 @@ def _votes(asked: ListFields, table: Table, memory: Memory) -> Floats:
 
     A choice points at nothing: its shares are 0.
     """
-    asked_of = ASKED if len(table.rows) >= asked.config.long else FEW
+    asked_of = COLUMN_ASKED_ROWS if len(table.rows) >= asked.config.long else COLUMN_FEW_ROWS
     text, rows = cards_of(table, spread(table.rows, asked_of), memory.passage.text)
     words = [match.span() for match in _WORD.finditer(text)]
     begins, ends = np.array(words, np.int32).reshape(-1, 2).T
@@ -223,7 +226,7 @@ def codes_in(
     text = memory.passage.text
     cells = [words_of(row.cells[column], text) for row in rows if is_filled(row.cells[column], text)]
     lines = [(one.start, one.end) for one in table.between]
-    spans = [(max(0, table.start - _AROUND), table.start), *lines, (table.end, table.end + _AROUND)]
+    spans = [(max(0, table.start - CODE_REACH), table.start), *lines, (table.end, table.end + CODE_REACH)]
     around = "\n".join(text[start:end] for start, end in spans)
     return options_of_cells(slot, questions, cells, around)
 
@@ -271,16 +274,10 @@ def _meanings(
         may = np.array([not slot.options for slot in asked.slots]) & (readable[:, column] > 0.5)
         if may.sum() > 1:
             odds = np.exp((like_sum[may] - like_sum[may].max()) / _APART)
-            total[may, column] = np.log((odds / odds.sum() + _DOUBT) * may.sum())
+            total[may, column] = np.log((odds / odds.sum() + COLUMN_DOUBT) * may.sum())
     return alike, total
 
 
-#: The longest code, in letters, and the words behind it that a legend may have for its option.
-_CODE, _WORDS = 5, 4
-#: The most codes of a column.
-_CODES = 40
-#: The share of a column's cells whose codes stand for an option, for short forms to count at all.
-_TOLD = 0.95
 #: Marks of yes and no in a column, in the languages of the reader's documents.
 _YES_NO = ({"yes", "y", "true", "x", "ja", "j", "oui", "o", "si", "sí", "s"}, {"no", "n", "false", "nein", "non"})
 _TOKEN = re.compile(r"\w+")
@@ -301,8 +298,8 @@ def options_of_cells(slot: Slot, questions: FormMemory, cells: Sequence[str], ar
         if sum(printed) == 1:
             told[text] = printed.index(True)
     left = [text for text in counts if text not in told]
-    short = [text for text in left if len(_TOKEN.findall(text)) == 1 and len(text) <= _CODE]
-    if short and len(short) == len(left) <= min(len(slot.options), _CODES):
+    short = [text for text in left if len(_TOKEN.findall(text)) == 1 and len(text) <= CODE_LETTERS]
+    if short and len(short) == len(left) <= min(len(slot.options), CODES_MOST):
         told |= _told_by_codes(slot, questions, short, counts, around, told)
     return {text: slot.options[at] for text, at in told.items()}
 
@@ -332,7 +329,7 @@ def _told_by_codes(
         free.discard(found[code])
         left.remove(code)
     share = sum(counts[code] for code in (*found, *told)) / sum(counts.values())
-    return found if share >= _TOLD else {}
+    return found if share >= CODES_TOLD else {}
 
 
 def _names(slot: Slot, at: int) -> list[str]:
@@ -353,7 +350,7 @@ def _in_legend(slot: Slot, questions: FormMemory, code: str, around: str) -> int
     """Returns the option that stands right behind a code in the text around a table."""
     for match in re.finditer(rf"(?<!\w){re.escape(code)}(?!\w)[ \t=:.–-]+", around):
         behind = around[match.end() : match.end() + 80].partition("\n")[0]
-        ends = [word.end() for word in _TOKEN.finditer(behind)][:_WORDS]
+        ends = [word.end() for word in _TOKEN.finditer(behind)][:CODE_WORDS]
         for end in ends:
             printed = printed_options(questions, slot, plain_words(behind[:end]))
             if sum(printed) == 1:

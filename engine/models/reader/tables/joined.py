@@ -13,12 +13,9 @@ from itertools import groupby
 
 from cinnabar.engine.models.reader.memory.passage import BoundRow, Memory
 from cinnabar.engine.models.reader.tables.sums import number_of
+from cinnabar.engine.models.reader.tables.thresholds import JOINED_DISTINCT, JOINED_KNOWN, JOINED_LINE_SURE, JOINED_SAME
 from cinnabar.engine.tables.heads import Span, form_of, words_of
 from cinnabar.schemas.form.form import ArrayNode, Slot
-
-#: The share of the values of a key that are distinct in both tables, and of those of the second that the first has; the
-#: share of other values that are the same where both tables have one.
-_DISTINCT, _KNOWN, _SAME = 0.95, 0.7, 0.6
 
 
 def join_tables(
@@ -63,10 +60,10 @@ def join_tables(
 def _is_key(index: int, first: Mapping[int, BoundRow], second: Mapping[int, BoundRow], text: str) -> bool:
     """Returns whether a field's values tell the rows of both tables apart, and the second has mostly known ones."""
     values = [[_value(row, index, text) for row in rows.values()] for rows in (first, second)]
-    if not all(own and all(own) and len(set(own)) >= _DISTINCT * len(own) for own in values):
+    if not all(own and all(own) and len(set(own)) >= JOINED_DISTINCT * len(own) for own in values):
         return False
     known = set(values[0])
-    return sum(value in known for value in values[1]) >= _KNOWN * len(values[1])
+    return sum(value in known for value in values[1]) >= JOINED_KNOWN * len(values[1])
 
 
 def _adds(key: int, first: Mapping[int, BoundRow], second: Mapping[int, BoundRow], text: str) -> bool:
@@ -81,7 +78,7 @@ def _adds(key: int, first: Mapping[int, BoundRow], second: Mapping[int, BoundRow
                 added += not before
                 same += value == before
                 other += before not in ("", value)
-    return added > 0 and same >= _SAME * (same + other)
+    return added > 0 and same >= JOINED_SAME * (same + other)
 
 
 def _denies(
@@ -93,7 +90,7 @@ def _denies(
         return False
     pairs = [(row, known[name]) for row in second.values() if (name := _value(row, key, text)) in known]
     return any(
-        sum(_value(row, index, text) != _value(own, index, text) for row, own in pairs) > _SAME * len(pairs)
+        sum(_value(row, index, text) != _value(own, index, text) for row, own in pairs) > JOINED_SAME * len(pairs)
         for index in renamed
     )
 
@@ -119,8 +116,6 @@ def group_rows(rows: Mapping[int, BoundRow], outer: Sequence[Slot], text: str) -
 
 #: A name, and behind a sign, dots, a tab or a wide gap its value.
 _PAIR = re.compile(r"[ \t]*(?:[-–—•*·] )?(\S.*?)(?:\s*[:=→]\s*|\s*(?:\t|[ .]{2,})\s*| [–—-] )(\S.*?)\s*$")
-#: How surely the name and the value of such a line are those of its property.
-_SURE = 0.95
 
 
 def named_rows(array: ArrayNode, begun: Mapping[int, float], memory: Memory) -> dict[int, BoundRow]:
@@ -149,6 +144,6 @@ def named_rows(array: ArrayNode, begun: Mapping[int, float], memory: Memory) -> 
         if len(run) > 2 and math.isclose(sum(numbers[:-1]), numbers[-1], abs_tol=0.006):
             run.popitem()
         for start, (name, value) in run.items() if chance else ():
-            cells = {key.index: ((name,), _SURE), item.index: ((value,), _SURE)}
+            cells = {key.index: ((name,), JOINED_LINE_SURE), item.index: ((value,), JOINED_LINE_SURE)}
             found[start] = BoundRow(cells, {}, {}, (name, value), False, chance)
     return found

@@ -22,17 +22,11 @@ from cinnabar.engine.models.reader.tables.carried import filled_down, read_rows,
 from cinnabar.engine.models.reader.tables.columns import ListFields, codes_in, is_filled, signs_of
 from cinnabar.engine.models.reader.tables.joined import join_tables
 from cinnabar.engine.models.reader.tables.sums import sum_rows
+from cinnabar.engine.models.reader.tables.thresholds import LIST_COLUMNS, LIST_LEAST_SHARE, LIST_SHORT_CELL
 from cinnabar.engine.tables.headings import with_headings
 from cinnabar.engine.tables.heads import Span, words_of
 from cinnabar.engine.tables.table import Table, has_labels, tables_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing_arrays
-
-#: The log probability that is left to what a bound cell does not say.
-_LEAST = 1e-4
-#: The characters of a short cell.
-_SHORT = 80
-#: The most columns of a table that is bound.
-_COLUMNS = 200
 
 
 def list_fields(form: Form, array: ArrayNode) -> tuple[list[Slot], int]:
@@ -165,7 +159,7 @@ def _try_table(asked: ListFields, table: Table, whole: Table, memory: Memory) ->
 
     whole: the table with what its headings tell.
     """
-    if len(asked.slots) < 2 or len(whole.heads) > _COLUMNS:
+    if len(asked.slots) < 2 or len(whole.heads) > LIST_COLUMNS:
         return None
     if _is_running_text(table, memory.passage.text, asked.config):
         return None
@@ -189,7 +183,7 @@ def _is_running_text(table: Table, text: str, config: TableConfig) -> bool:
     if any(table.heads):
         return len(often) < 2
     lengths = [median(len(words_of(row.cells[c], text)) for row in table.rows if row.cells[c]) for c in often]
-    return len(table.rows) < config.headless or sum(length <= _SHORT for length in lengths) < 2
+    return len(table.rows) < config.headless or sum(length <= LIST_SHORT_CELL for length in lengths) < 2
 
 
 def _all_rows(asked: ListFields, tables: Sequence[BoundTable], memory: Memory) -> dict[int, BoundRow]:
@@ -250,16 +244,17 @@ def write_cell(k: int, slot: Slot, row: BoundRow, memory: Memory, out: Answers) 
     cell, chance = row.cells.get(slot.index, ((), row.chance))
     if slot.index not in row.cells and not row.is_closed:
         return False
-    sure, doubt = math.log(max(chance - _LEAST, _LEAST)), math.log(max(1.0 - chance, _LEAST))
+    sure = math.log(max(chance - LIST_LEAST_SHARE, LIST_LEAST_SHARE))
+    doubt = math.log(max(1.0 - chance, LIST_LEAST_SHARE))
     # What a doubtful column leaves belongs to other columns, not to the absence of the value.
-    none = math.log(max(min(row.absences.get(slot.index, 1.0), 1.0 - chance), _LEAST))
+    none = math.log(max(min(row.absences.get(slot.index, 1.0), 1.0 - chance), LIST_LEAST_SHARE))
     if not is_filled(cell, text):
         return _write_absent(k, sure, out)
     if slot.options:
         option = row.codes.get(slot.index, {}).get(words_of(cell, text))
         if option is None:
             return row.is_closed and _write_absent(k, doubt, out)
-        rest = math.log(_LEAST / len(slot.options))
+        rest = math.log(LIST_LEAST_SHARE / len(slot.options))
         others = [Candidate(other.encode(), (), "chosen") for other in slot.options if other != option]
         out.candidates[k] = [Candidate(option.encode(), cell, "chosen"), *others]
         out.logits[k], out.absent[k] = [sure, *[rest] * len(others)], none

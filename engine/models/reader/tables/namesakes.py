@@ -16,11 +16,10 @@ import numpy.typing as npt
 
 from cinnabar.engine.models.reader.inputs.questions import Question
 from cinnabar.engine.models.reader.priors.name_matching import FieldNames, Words, asked_of, words_in
+from cinnabar.engine.models.reader.tables.thresholds import NAMESAKE_SHORT, NAMESAKE_STEM
 from cinnabar.engine.tables.heads import Span, form_of, words_of
 from cinnabar.engine.tables.table import Table
 
-#: The letters in which two words agree; one may be longer by fewer letters than this. The fewest of a short form.
-_STEM, _SHORT = 4, 3
 #: What a description says a value is not, up to the end of the clause.
 _NOT = re.compile(
     r"\b(?:not|no|without|except|excluding|than|ohne|nicht|keine?|außer|sans|hors|sauf|pas|sin|excepto)\b[^,.;:()]*",
@@ -104,6 +103,6 @@ def _share(words: Words, known: set[str]) -> float:
 def _same(word: str, known: str) -> bool:
     """Returns whether a word of a head is a known one, has its stem, or is short for it."""
     short, long = sorted((word, known), key=len)
-    stem = max(_STEM, len(short) - 2)
-    is_stem = len(short) >= _STEM and len(long) < len(short) + _STEM and long[:stem] == short[:stem]
-    return word == known or is_stem or (len(word) >= _SHORT and known.startswith(word))
+    stem = max(NAMESAKE_STEM, len(short) - 2)
+    is_stem = len(short) >= NAMESAKE_STEM and len(long) < len(short) + NAMESAKE_STEM and long[:stem] == short[:stem]
+    return word == known or is_stem or (len(word) >= NAMESAKE_SHORT and known.startswith(word))

@@ -16,23 +16,23 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
+from cinnabar.engine.models.reader.tables.thresholds import (
+    SUM_CALLED_ROWS,
+    SUM_COLUMN_SHARE,
+    SUM_COLUMNS,
+    SUM_FEWEST_ROWS,
+    SUM_NAMED_ROWS,
+    SUM_NUMBERS,
+    SUM_OTHER_SIGN,
+    SUM_ROUNDED,
+    SUM_ROW_SHARE,
+    SUM_SUMMED,
+    SUM_TOGETHER,
+)
 from cinnabar.engine.readings.readings import is_amount
 from cinnabar.engine.tables.heads import Span, is_figure, words_of
 from cinnabar.engine.tables.table import Table, TableRow
 
-#: The share of a row's numbers that are sums of those above, for the row to be a sum; the fewest rows that it sums.
-_SUMS, _FEWEST = 0.6, 2
-#: The share of the rows with a first cell that are sums, for all of them to be such; and of those that begin with a
-#: word, for those of few cells.
-_NAMED, _CALLED = 0.5, 0.4
-#: The share of the rows in which a column is the sum of others, and in which at least two of these have a number; the
-#: most columns of numbers that are tried, and the most that are summed.
-_HOLDS, _TOGETHER, _COLUMNS, _SUMMED = 0.9, 0.3, 12, 4
-#: The share of the rows in which a column has a number, for it to be one of numbers; the share in which what is summed
-#: may have another sign than usual.
-_NUMBERS, _OTHER_SIGN = 0.2, 0.2
-#: How far a sum may be from what is printed, for numbers rounded to two places.
-_ROUNDED = 0.011
 _WIDE = re.compile(r"\t[ \t]*| {2,}\t?")
 
 
@@ -52,9 +52,9 @@ class _Sum:
         """Returns whether the numbers of a row are these sums. fewer: it fills fewer cells than the row above."""
         known = [(number, one) for number, one in zip(row, self._sums, strict=True) if number]
         # One number may be the sum of those above by chance.
-        if not self._rows or not known or not (fewer or (len(known) > 1 and self._rows >= _FEWEST)):
+        if not self._rows or not known or not (fewer or (len(known) > 1 and self._rows >= SUM_FEWEST_ROWS)):
             return False
-        return sum(_is(number, one) for number, one in known) >= max(1.0, _SUMS * len(known))
+        return sum(_is(number, one) for number, one in known) >= max(1.0, SUM_ROW_SHARE * len(known))
 
     def ends(self, row: Sequence[float]) -> bool:
         """Returns whether the last number of a row is its sum."""
@@ -113,7 +113,7 @@ def _called_sums(table: Table, sums: Collection[int], filled: Sequence[int], tex
     labels = [next((words_of(cell, text) for cell in row.cells if cell), "") for row in table.rows]
     first = [label.partition(" ")[0] for label in labels]
     usual = median(many for at, many in enumerate(filled) if at not in sums) if len(sums) < len(filled) else 0
-    named, begun = _names_of_sums(labels, sums, _NAMED), _names_of_sums(first, sums, _CALLED)
+    named, begun = _names_of_sums(labels, sums, SUM_NAMED_ROWS), _names_of_sums(first, sums, SUM_CALLED_ROWS)
     return {at for at in range(len(first)) if labels[at] in named or (first[at] in begun and filled[at] < usual)}
 
 
@@ -135,31 +135,31 @@ def total_columns(table: Table, rows: Sequence[TableRow], reader: MentionReader)
         return found
     every = np.array([[number_of(row.cells[c], reader) for row in rows] for c in range(len(table.heads))])
     # Where most cells have a dash, a column of figures is none by its forms.
-    columns = np.flatnonzero((every != 0).mean(1) >= _NUMBERS)[:_COLUMNS].tolist()
+    columns = np.flatnonzero((every != 0).mean(1) >= SUM_NUMBERS)[:SUM_COLUMNS].tolist()
     numbers = every[columns]
     mixed = np.minimum((numbers > 0).mean(1), (numbers < 0).mean(1))
     for at, column in enumerate(columns):
-        most = _OTHER_SIGN if mixed[at] else 0.0
+        most = SUM_OTHER_SIGN if mixed[at] else 0.0
         others = [k for k in range(len(columns)) if k != at and mixed[k] <= most]
-        for count in range(2, _SUMMED + 1):
+        for count in range(2, SUM_SUMMED + 1):
             for some in combinations(others, count):
                 parts = numbers[list(some)]
-                holds = np.abs(parts.sum(0) - numbers[at]) < _ROUNDED
+                holds = np.abs(parts.sum(0) - numbers[at]) < SUM_ROUNDED
                 together = (parts != 0).sum(0) > 1
-                if holds.mean() >= _HOLDS and together.mean() >= _TOGETHER:
+                if holds.mean() >= SUM_COLUMN_SHARE and together.mean() >= SUM_TOGETHER:
                     found[column] = True
         for one, two in combinations(others, 2):
-            holds = np.abs(numbers[one] * numbers[two] - numbers[at]) < _ROUNDED
+            holds = np.abs(numbers[one] * numbers[two] - numbers[at]) < SUM_ROUNDED
             # Once a price is no product.
             several = (numbers[one] > 1) & (numbers[two] > 1)
-            if holds.mean() >= _HOLDS and several.mean() >= _TOGETHER:
+            if holds.mean() >= SUM_COLUMN_SHARE and several.mean() >= SUM_TOGETHER:
                 found[column] = True
     return found
 
 
 def counts_up(numbers: Sequence[float]) -> bool:
     """Returns whether numbers number their rows: nearly all are one more than the one before."""
-    return sum(two == one + 1 for one, two in pairwise(numbers)) >= _HOLDS * (len(numbers) - 1)
+    return sum(two == one + 1 for one, two in pairwise(numbers)) >= SUM_COLUMN_SHARE * (len(numbers) - 1)
 
 
 def _says_again(row: Sequence[float], above: Sequence[float]) -> bool:

@@ -24,9 +24,9 @@ from cinnabar.extraction.documents.archives.members import Member, UnpackedBytes
 from cinnabar.extraction.documents.content import seven_zip
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import DistinctNames, member_name
+from cinnabar.extraction.documents.content.limits import MAX_MEMBERS
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.documents.limits import MAX_MEMBERS
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.extras import Extra
 

@@ -12,9 +12,9 @@ import pytest
 from PIL import Image
 
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.limits import DRAWN_PIXELS
 from cinnabar.extraction.documents.ingest.page_pictures import page_pictures
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.documents.limits import DRAWN_PIXELS
 
 SAMPLES = Path(__file__).resolve().parents[4] / "data" / "samples"
 INVOICE = SAMPLES / "invoice" / "docs" / "bill_24-0032.pdf"

@@ -14,8 +14,8 @@ import pytest
 from PIL import Image
 
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.limits import MAX_DECODED
 from cinnabar.extraction.documents.ingest import ParserSettings, parse
-from cinnabar.extraction.documents.limits import MAX_DECODED
 from cinnabar.extraction.documents.ocr import pictures
 from cinnabar.extraction.documents.ocr.pictures import decode_picture
 from cinnabar.schemas.errors import DocumentError

@@ -6,7 +6,7 @@ import numpy as np
 import orjson
 import pytest
 
-from cinnabar.extraction.documents.limits import MAX_PAGE_WORDS
+from cinnabar.extraction.documents.content.limits import MAX_PAGE_WORDS
 from cinnabar.extraction.documents.ocr.page_store import page_text, unpack_page
 
 GOOD: dict[str, Any] = {"text": ["a"], "gap": [""], "box": [[0, 0, 1, 1]], "sure": [0.5], "damaged": False}

@@ -4,8 +4,8 @@ import codecs
 
 import pytest
 
+from cinnabar.extraction.documents.content.limits import MAX_TEXT_PAGES
 from cinnabar.extraction.documents.ingest import SUFFIXES, parse
-from cinnabar.extraction.documents.limits import MAX_TEXT_PAGES
 from cinnabar.extraction.documents.plain.charsets import known_charset
 from cinnabar.extraction.documents.plain.guessing import sample_of
 from cinnabar.extraction.documents.plain.html import html_to_text, tidy

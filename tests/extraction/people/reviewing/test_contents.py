@@ -12,8 +12,8 @@ from PIL import Image
 from reportlab.pdfgen.canvas import Canvas
 
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.limits import MAX_DRAWN
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.documents.limits import MAX_DRAWN
 from cinnabar.extraction.people.reviewing import contents as module
 from cinnabar.extraction.people.reviewing.contents import Contents, Wanted
 

@@ -6,7 +6,7 @@ import pytest
 
 from cinnabar.engine.request import Leaf, Origin
 from cinnabar.extraction.reading.records.indirect_evidence import row_region, words_behind
-from cinnabar.extraction.reading.thresholds import FARTHEST
+from cinnabar.extraction.reading.records.thresholds import FARTHEST
 from cinnabar.schemas import compile_schema
 
 FORM = compile_schema(

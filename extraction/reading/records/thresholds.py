@@ -5,7 +5,7 @@ Confidence and likeness are from 0 to 1. A changed threshold changes values: `ma
 
 from __future__ import annotations
 
-# Documents and their two models (`filling.py`, `pipeline.py`, `tiers.py`).
+# Documents and their two models (`reading/filling.py`, `reading/pipeline.py`, `reading/tiers.py`).
 
 #: A document of more tokens is long: other documents of its batch overtake it.
 LONG_DOCUMENT = 16_384
@@ -18,7 +18,7 @@ READER_WEIGHT = 0.6
 #: The fewest rows of a record whose values name the columns of tables that they stand in.
 COLUMN_ROWS = 4
 
-# Passages and rows (`records/merging.py`, `records/repeats.py`).
+# Passages and rows (`merging.py`, `repeats.py`).
 
 #: The most confidence that comes of two readings that agree.
 AGREED = 0.98
@@ -29,7 +29,7 @@ OWN_PLACE_ROWS = 2
 #: A list of more rows than this is a table: its rows need not complete each other.
 COMPLETED_ROWS = 4
 
-# Evidence (`records/evidence.py`, `records/indirect_evidence.py`).
+# Evidence (`evidence.py`, `indirect_evidence.py`).
 
 #: Two words stand on one line if they share this part of the lower one's height.
 SAME_LINE = 0.5
@@ -38,12 +38,12 @@ WORDS_CLOSE, FARTHEST = 80, 400_000
 #: A value with more letters than this is not searched as a whole.
 LONGEST_SEARCHED = 120
 
-# Doubts (`records/doubts.py`).
+# Doubts (`doubts.py`).
 
 #: The most confidence of an amount that means two numbers: the likelier reading is right in about half of them.
 AMBIGUOUS_CONFIDENCE = 0.5
 
-# Boxes and lines of a form (`records/marks.py`).
+# Boxes and lines of a form (`marks.py`).
 
 #: The confidence of a value from a box, and of a null from one in doubt: their shares of right ones in `bench.marks`.
 BOX_CONFIDENCE, DOUBTFUL_BOX_CONFIDENCE = 0.98, 0.8
@@ -58,7 +58,7 @@ ANSWERED_FIELDS, ANSWERED_SHARE = 2, 0.5
 #: Words are of one family if they begin alike, by so many letters and this share of the shorter one.
 FAMILY_LETTERS, FAMILY_SHARE = 4, 0.66
 
-# Reference tables (`records/lookups.py`); a lookup has a least likeness of its own.
+# Reference tables (`lookups.py`); a lookup has a least likeness of its own.
 
 #: How much less alike another value must be.
 LOOKUP_MARGIN = 0.05

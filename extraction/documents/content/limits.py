@@ -2,7 +2,7 @@
 
 "Refused" means that the document goes to quarantine with the reason in brackets, or that a file within it is left out
 with the flag `attachment_` and that reason. "Flagged" means that what is within the limit is read and the document has
-the flag (`content/parse_context.py` explains flags), "quietly" that the rest is left out without a flag. Pages in
+the flag (`parse_context.py` explains flags), "quietly" that the rest is left out without a flag. Pages in
 `docs/` state the limits that users meet: `formats.md` and `privacy-and-security.md`. A changed limit counts as a change
 of all formats, so documents that were read are read again.
 """
