@@ -126,8 +126,8 @@ MAX_UNPLACED_FIELDS = 5_000
 MAX_DECODED = 100_000_000
 #: Frames of an image, and seconds of processor time for them: flagged `truncated`.
 MAX_FRAMES, FRAMES_SECONDS = 1_000, 15.0
-#: Seconds of wall clock and of processor time for a picture: it stays unread. A dense page takes 2.5 s of one core; on
-#: a machine with eight busy processes to a core one took more than 90 s of wall clock.
+#: Seconds of wall clock and of processor time for a picture: flagged `ocr_failed`. A dense page takes 2.5 s of one
+#: core; on a machine with eight busy processes to a core one took more than 90 s of wall clock.
 PAGE_SECONDS, PROCESSOR_SECONDS = 300.0, 60.0
 #: Seconds of processor time for a document, and for each of its pictures beside: flagged `ocr_limit`. A page takes 1.3
 #: to 2.5 s.
