@@ -13,17 +13,14 @@ from functools import lru_cache
 
 from cinnabar.engine.readings.codes import code_kinds, codes_of
 from cinnabar.engine.request import Filled, Leaf, Origin
+from cinnabar.engine.thresholds import CODE_NAME_LETTERS, COMPARED_OPTIONS, LEAST_ABSENCE, LEAST_CHOICE
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.facts import LANGUAGE
 from cinnabar.schemas.form.form import Form, Slot
 from cinnabar.schemas.pointers import unescape
 from cinnabar.schemas.reading.schema_object import BINDING
 
-#: The fewest options whose meanings are compared with the document.
-FEWEST = 3
-# The letters of the longest name that is always a code.
-_CODE_LETTERS = 3
-_CODE = re.compile(rf"[A-Z]{{2,{_CODE_LETTERS}}}|[a-z]{{2,{_CODE_LETTERS}}}")
+_CODE = re.compile(rf"[A-Z]{{2,{CODE_NAME_LETTERS}}}|[a-z]{{2,{CODE_NAME_LETTERS}}}")
 _ANSWERS = {"true", "false"}
 # Codes in small letters are also units and words ("kg", "ml", "no", "ja"). A choice of languages has two of these.
 # They are a list because no order of languages leaves words out: by speakers "hi", "id" and "ja" come before "nl".
@@ -69,7 +66,7 @@ def _code_choice(options: tuple[str, ...], nullable: bool) -> CodeChoice | None:
         return None
     words = tuple(option for option, name in zip(options, names, strict=True) if _is_other(name, kinds))
     # Two letters may be something else ("HR", "IT", "Sales"), and then the document need not print them.
-    sure = min(map(len, known)) == _CODE_LETTERS
+    sure = min(map(len, known)) == CODE_NAME_LETTERS
     judged = (() if nullable else words or options) if sure else options
     return CodeChoice(words, judged, tuple(sorted(kinds)), len(known) == len(names), sure)
 
@@ -91,7 +88,7 @@ def is_compared(slot: Slot) -> bool:
     These are choices among three or more outside of rows, and the items of lists of options. Numbers and codes without
     a description have no meaning for the sentence encoder.
     """
-    if len(slot.options) < FEWEST or "/*" in slot.path.removesuffix("/*"):
+    if len(slot.options) < COMPARED_OPTIONS or "/*" in slot.path.removesuffix("/*"):
         return False
     codes = code_choice(slot)
     if codes is not None and (codes.only_codes or codes.sure):
@@ -115,7 +112,7 @@ def _advice(slot: Slot) -> str:
     """Returns advice for a choice of languages: few documents print their own language."""
     names = [name for name in map(json.loads, slot.options) if isinstance(name, str)]
     # "DE" is a country; names of languages are longer than their codes.
-    meant = ((name, *codes_of(name)) if len(name) > _CODE_LETTERS else (name,) for name in names)
+    meant = ((name, *codes_of(name)) if len(name) > CODE_NAME_LETTERS else (name,) for name in names)
     languages = [codes for codes in meant if not _COMMON_LANGUAGES.isdisjoint(codes)]
     if slot.binding is not None or "/*" in slot.path or len(languages) < 2 or 3 * len(languages) < len(names):
         return ""
@@ -151,12 +148,9 @@ def _explain_comparison(slot: Slot) -> str:
 
 def _is_word(option: str) -> bool:
     """Returns whether the name of an option (JSON) is no code: longer than three letters, some of them small."""
-    return len(option) > _CODE_LETTERS + 2 and any(map(str.islower, option)) and option.startswith('"')
+    return len(option) > CODE_NAME_LETTERS + 2 and any(map(str.islower, option)) and option.startswith('"')
 
 
-# A choice that is less probable than this is rather wrong than right. Where it may be left out it is, if absence has
-# this probability: with less the document states a value, and the reader does not know which.
-_LEAST_CHOICE, _ABSENCE = 0.5, 0.1
 _CHOICES: tuple[Origin, ...] = ("chosen",)
 
 
@@ -169,7 +163,7 @@ def drop_unsupported_choices(form: Form, filled: Filled, origins: Collection[Ori
     """
     doubtful: dict[int, list[str]] = {}
     for pointer, leaf in filled.leaves.items():
-        if leaf.origin in origins and not leaf.missing and leaf.confidence < _LEAST_CHOICE:
+        if leaf.origin in origins and not leaf.missing and leaf.confidence < LEAST_CHOICE:
             doubtful.setdefault(leaf.slot, []).append(pointer)
     leaves, record = dict(filled.leaves), filled.record
     for slot, pointers in doubtful.items():
@@ -182,7 +176,7 @@ def drop_unsupported_choices(form: Form, filled: Filled, origins: Collection[Ori
             demanded, others = pointers, []
         leaves |= {pointer: replace(leaves[pointer], missing=True) for pointer in demanded}
         closed = len(form.slots[slot].options) > 1
-        absent = [p for p in others if closed and p not in filled.rows and leaves[p].absence >= _ABSENCE]
+        absent = [p for p in others if closed and p not in filled.rows and leaves[p].absence >= LEAST_ABSENCE]
         if absent and (text := _without(form, record, absent, nullable)) is not None:
             record = text
             leaves |= {pointer: _absent(leaves[pointer], nullable) for pointer in absent}

@@ -16,24 +16,24 @@ from heapq import heappop, heappush, nsmallest
 from itertools import count
 
 from cinnabar.engine.layout import Layout, LeafPlace, Place, State
+from cinnabar.engine.thresholds import (
+    FEW_SLOTS,
+    FURTHER_COST,
+    INVENTED_COST,
+    LEAST_COST,
+    MOST_COST,
+    REPAIR_RECORDS,
+    REPAIR_SLOTS,
+    TRIED_CHANGES,
+)
 from cinnabar.engine.writing import Value, Writer
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.form.instances import texts_of
 from cinnabar.schemas.judging.judge import Judge
 from cinnabar.schemas.pointers import lies_within
 
-#: The most records that the search judges, and the most times slots; large forms get fewer records.
-BUDGET, WORK = 200, 60_000
-#: The least and the greatest cost of a change, in nats: a few unlikely changes come before many likely ones.
-LEAST, MOST = 0.05, 12.0
-#: The cost of writing a place for which nothing was found, or one item more of it.
-INVENTED = 6.0
 #: The gain of meeting a rule: as much as the costliest change, so that several faults are repaired one after the other.
-MET = MOST
-#: The cost of each further value if several are left out at once.
-EACH = 0.5
-#: The most changes that are tried from one record; with at most FEW slots near a fault, unlikely texts are tried too.
-WIDTH, FEW = 96, 100
+MET = MOST_COST
 
 #: Gives the other values of a slot, each with its posterior.
 Alternatives = Callable[[int], Sequence[tuple[float, Value]]]
@@ -71,7 +71,7 @@ def repair_record(
     waiting: list[tuple[float, int, RepairChange, frozenset[str]]] = [(0.0, next(order), RepairChange(), frozenset())]
     seen: set[frozenset[object]] = set()
     search = _Search(layout, values, alternatives)
-    for _ in range(max(BUDGET // 10, min(BUDGET, WORK // max(len(values), 1)))):
+    for _ in range(max(REPAIR_RECORDS // 10, min(REPAIR_RECORDS, REPAIR_SLOTS // max(len(values), 1)))):
         if not waiting:
             return None
         cost, _, change, met = heappop(waiting)
@@ -87,7 +87,7 @@ def repair_record(
         further_changes = (
             (c, more) for c, more in search.changes(writer, violation.pointer) if not change.touches(more)
         )
-        for more, further in nsmallest(WIDTH, further_changes, key=lambda pair: pair[0]):
+        for more, further in nsmallest(TRIED_CHANGES, further_changes, key=lambda pair: pair[0]):
             mark = change.mark | further.mark
             if mark not in seen:
                 seen.add(mark)
@@ -115,7 +115,7 @@ class _Search:
         for at, far in slots:
             value = self.values[at]
             now = value.absent_confidence if value.absent else value.confidence
-            for chance, other in self._others(at, len(slots) <= FEW):
+            for chance, other in self._others(at, len(slots) <= FEW_SLOTS):
                 if (other.text, other.absent) != (value.text, value.absent):
                     # Leaving a value out is cheaper than inventing one.
                     cost = _cost(now, chance) + 0.01 * far + (chance <= 0.0)
@@ -152,7 +152,7 @@ class _Search:
             at for p, own in writer.instances.items() if p == pointer or p.startswith(below) for at in own
         ]
         sure = [self.values[at].confidence for at in slots if not self.values[at].absent]
-        gone = _without(sure) if state == "there" else LEAST
+        gone = _without(sure) if state == "there" else LEAST_COST
         if place.optional and state != "out":
             yield gone + far, RepairChange(decided={id(place): "out"})
         if isinstance(place, LeafPlace):
@@ -160,7 +160,7 @@ class _Search:
         if place.node.nullable and state != "null":
             yield gone + far, RepairChange(decided={id(place): "null"})
         if state != "there":
-            yield INVENTED + far, RepairChange(decided={id(place): "there"})
+            yield INVENTED_COST + far, RepairChange(decided={id(place): "there"})
 
     def _others(self, at: int, every: bool) -> list[tuple[float, Value]]:
         """Returns the alternatives of a slot; with `every` also a few texts that it allows at all."""
@@ -190,8 +190,8 @@ def _far(place: str, pointer: str) -> int:
 def _without(sure: list[float]) -> float:
     """Returns the cost of leaving out values with these confidences."""
     most = max(sure, default=0.0)
-    return _cost(most, 1.0 - most) + EACH * max(0, len(sure) - 1)
+    return _cost(most, 1.0 - most) + FURTHER_COST * max(0, len(sure) - 1)
 
 
 def _cost(now: float, then: float) -> float:
-    return min(MOST, max(LEAST, math.log(max(now, 1e-6)) - math.log(max(then, 1e-6))))
+    return min(MOST_COST, max(LEAST_COST, math.log(max(now, 1e-6)) - math.log(max(then, 1e-6))))

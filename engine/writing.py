@@ -25,12 +25,10 @@ from cinnabar.engine.layout import (
     State,
 )
 from cinnabar.engine.request import Leaf, Origin
+from cinnabar.engine.thresholds import LEAST_BRANCH
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.form.instances import texts_of
 from cinnabar.schemas.pointers import escape, lies_within
-
-# The least probability of a branch that its selector alone tells.
-_TOLD = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +136,7 @@ def _with_marks(layout: Layout, values: Sequence[Value]) -> Sequence[Value]:
     marked = list(values)
     for at, mark in layout.marks.items():
         selector, slot = values[mark.selector], layout.slots[mark.selector]
-        named = selector.text == slot.options[mark.branch].encode() and selector.confidence >= _TOLD
+        named = selector.text == slot.options[mark.branch].encode() and selector.confidence >= LEAST_BRANCH
         named &= not selector.missing
         found = [values[i].confidence for i in mark.own if values[i].spans and not values[i].absent]
         sure = max([selector.confidence] * named + found, default=0.0)

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from cinnabar.engine.choices import FEWEST, is_compared, selectors
+from cinnabar.engine.choices import is_compared, selectors
 from cinnabar.engine.model import Canvas, SlotInstance
 from cinnabar.engine.models.reader.inputs.mentions import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import plain_words
@@ -39,6 +39,7 @@ from cinnabar.engine.models.reader.scoring.choices import printed_options
 from cinnabar.engine.models.reader.scoring.described_options import OptionComparer
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.engine.request import text_passage
+from cinnabar.engine.thresholds import COMPARED_OPTIONS
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets, read_set
 from cinnabar.schemas import compile_schema, load_schema
@@ -150,7 +151,7 @@ def kind_schema(titles: dict[str, tuple[str, str]], own: str, rng: random.Random
     Two of three times the options have the own set's title; four of five times they have descriptions.
     """
     others = sorted(titles.keys() - {own})
-    shown = rng.sample(others, rng.randint(FEWEST, min(_KINDS, len(others))))
+    shown = rng.sample(others, rng.randint(COMPARED_OPTIONS, min(_KINDS, len(others))))
     belongs = rng.random() < 2 / 3
     if belongs:
         shown[rng.randrange(len(shown))] = own
@@ -190,7 +191,8 @@ def examples(sets: Sequence[LabelledSet], asker: Asker) -> list[Asked]:
         for example in islice(generate(77, [family]), _FAMILY):
             if len(example.text) <= _LONGEST and (fields := Fields.of(example.schema)).slots:
                 found += asker.ask(fields, asker.memory(example.text), family, "own", example.truth)
-    return found + [one.without_truth() for one in found if one.truth and len(one.reader) - len(one.truth) >= FEWEST]
+    left = [one for one in found if one.truth and len(one.reader) - len(one.truth) >= COMPARED_OPTIONS]
+    return found + [one.without_truth() for one in left]
 
 
 def _title(schema: Any, name: str) -> tuple[str, str]:

@@ -230,7 +230,7 @@ def test_a_branch_is_exchanged_for_a_rule_at_any_level_above_it(
     within: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As in a large form, in which not every text of a slot is tried.
-    monkeypatch.setattr("cinnabar.engine.repair.FEW", 0)
+    monkeypatch.setattr("cinnabar.engine.repair.FEW_SLOTS", 0)
     part: dict[str, Any] = {"oneOf": [obj(["k", "n"], {}, k={"const": k}, n=TEXT) for k in ("one", "two")]}
     rule: dict[str, Any] = {"properties": {"k": {"const": "one"}}}
     wanted: Any = {"k": "two", "n": ""}
@@ -257,8 +257,8 @@ def test_known_values_and_other_places_never_change() -> None:
 def test_a_search_ends_sooner_the_larger_the_form_is(
     slots: int, judged: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cinnabar.engine.repair.BUDGET", 20)
-    monkeypatch.setattr("cinnabar.engine.repair.WORK", 120)
+    monkeypatch.setattr("cinnabar.engine.repair.REPAIR_RECORDS", 20)
+    monkeypatch.setattr("cinnabar.engine.repair.REPAIR_SLOTS", 120)
     names = [f"p{at}" for at in range(slots)]
     layout = lay_out(compile_schema(obj([], {}, **dict.fromkeys(names, TEXT))).form, [], {})
     judge = Counting(compile_schema({"type": "object", "minProperties": slots + 1}).judge)

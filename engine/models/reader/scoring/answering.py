@@ -31,11 +31,9 @@ from cinnabar.engine.models.reader.scoring.spans import (
     candidates_of,
     spans_in_window,
 )
+from cinnabar.engine.models.reader.scoring.thresholds import READ_WINDOWS, SIGN_KEPT, SIGN_STATED
 from cinnabar.engine.readings.numerals import asks_unsigned
 from cinnabar.schemas.form.form import Slot
-
-#: The most windows whose spans are read, those that most likely hold the value.
-_WINDOWS = 4
 
 
 def answer(k: int, d: WindowScores, memory: Memory, canvas: Canvas, out: Answers) -> None:
@@ -61,7 +59,7 @@ def answer(k: int, d: WindowScores, memory: Memory, canvas: Canvas, out: Answers
         return
     typed = kind_of(slot) in TYPED
     pointed = []
-    for w in sorted(range(len(present)), key=lambda at: -present[at])[:_WINDOWS]:
+    for w in sorted(range(len(present)), key=lambda at: -present[at])[:READ_WINDOWS]:
         window = memory.windows[d.windows[w]]
         starts, ends = d.places[w]
         logs = [[x + weight[w] for x in row] for row in d.pointed[w]]
@@ -95,16 +93,11 @@ def _log_sigmoid(logit: float) -> float:
 
 
 _NUMBER = KINDS.index("number")
-#: Added to the network's log odds. Without it descriptions of all kinds had probabilities of .4 to .86 on the shipped
-#: weights, and half of the negative numbers lost their sign.
-_KEPT = -4.0
-#: The log odds where the description says it.
-_STATED = 6.0
 
 
 def unsigned_odds(network: Network, states: torch.Tensor) -> torch.Tensor:
     """Returns the log odds that a printed minus is not part of the value, [N] float32, from slot states [N, H]."""
-    odds: torch.Tensor = network.unsigned(states)[..., 0].float() + _KEPT
+    odds: torch.Tensor = network.unsigned(states)[..., 0].float() + SIGN_KEPT
     return odds
 
 
@@ -122,7 +115,7 @@ def settle_signs(
         return
     stated = [asks_unsigned(canvas.instances[k].slot.description) for k in signed]
     odds = unsigned_odds(network, torch.stack([scores[k].likeliest_state() for k in signed]))
-    odds = odds.masked_fill(torch.tensor(stated, device=odds.device), _STATED)
+    odds = odds.masked_fill(torch.tensor(stated, device=odds.device), SIGN_STATED)
     for k, unsigned, negative in zip(
         signed, F.logsigmoid(odds).tolist(), F.logsigmoid(-odds).tolist(), strict=True
     ):

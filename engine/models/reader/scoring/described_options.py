@@ -21,18 +21,20 @@ from cinnabar.engine.models.reader.inputs.wordpieces import UNKNOWN_ID
 from cinnabar.engine.models.reader.memory.passage import Compared, ListedOption, Memory
 from cinnabar.engine.models.reader.priors.config import DescribedOptionsConfig
 from cinnabar.engine.models.reader.scoring.spans import Answers
+from cinnabar.engine.models.reader.scoring.thresholds import (
+    ENGLISH_WORDS,
+    FAMILIAR_WORDS,
+    FEW_WORDS,
+    FOREIGN_WORDS,
+    LISTED_ABSENCE,
+    LISTED_OPTION,
+    SUREST_OPTION,
+)
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder, Vectors
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing_arrays
 
 #: Choices whose vectors of options are kept.
 _CHOICES_KEPT = 256
-#: The share of words of one piece in texts that the encoder does not know, and in those that it does; the words of a
-#: text that are looked at, and how many must be in small letters.
-_FOREIGN, _ENGLISH, _FAMILIAR_WORDS, _FEW_WORDS = 0.6, 0.8, 400, 8
-#: The logits of an item's absence once its option is listed, and what is added to that of its option.
-_ABSENT, _FIRST = -20.0, 1e-3
-#: The greatest probability of a listed option: rows that were known before have probability one.
-_SUREST = 0.9999
 
 
 def option_texts(options: Sequence[Question]) -> list[tuple[str, str]]:
@@ -87,7 +89,7 @@ class OptionComparer:
             least = config.list_first if alike == first else config.list_least
             chance = 1.0 / (1.0 + math.exp(-odds))
             if chance >= least:
-                chance = min(round(chance, 4), _SUREST)
+                chance = min(round(chance, 4), SUREST_OPTION)
                 options.append(ListedOption(array.item.options[at], chance, stretches[int(own[at])]))
         return sorted(options, key=lambda one: (one.stretch, -one.chance))
 
@@ -141,7 +143,7 @@ def familiarity(memory: Memory) -> float:
     of such texts says little. A text of few such words counts as known.
     """
     pieces, text = memory.pieces, memory.passage.text
-    starts = np.flatnonzero(pieces.case != 0)[:_FAMILIAR_WORDS]
+    starts = np.flatnonzero(pieces.case != 0)[:FAMILIAR_WORDS]
     ends = np.append(starts[1:], len(pieces.case))[: len(starts)]
     known = spelled = 0
     for first, last in zip(starts.tolist(), ends.tolist(), strict=True):
@@ -149,10 +151,10 @@ def familiarity(memory: Memory) -> float:
         if len(word) > 2 and word.isalpha() and word == word.lower():
             whole = last - first == 1 and pieces.ids[first] != UNKNOWN_ID
             known, spelled = known + whole, spelled + (not whole)
-    if known + spelled < _FEW_WORDS:
+    if known + spelled < FEW_WORDS:
         return 1.0
     share = known / (known + spelled)
-    return min(1.0, max(0.0, (share - _FOREIGN) / (_ENGLISH - _FOREIGN)))
+    return min(1.0, max(0.0, (share - FOREIGN_WORDS) / (ENGLISH_WORDS - FOREIGN_WORDS)))
 
 
 def _likest(cosines: Vectors, slot: Slot) -> Vectors:
@@ -229,5 +231,5 @@ def write_listed(k: int, slot: Slot, one: ListedOption, out: Answers) -> None:
     others = [Candidate(text.encode(), (), "chosen") for text in slot.options if text != one.text]
     out.candidates[k] = [Candidate(one.text.encode(), (one.stretch,), "chosen"), *others]
     # Two options of probability one half must not be as likely as each other.
-    out.logits[k] = [math.log(one.chance) + _FIRST, *[rest] * len(others)]
-    out.absent[k] = _ABSENT
+    out.logits[k] = [math.log(one.chance) + LISTED_OPTION, *[rest] * len(others)]
+    out.absent[k] = LISTED_ABSENCE
