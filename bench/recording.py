@@ -27,6 +27,8 @@ class Row:
     got: str
     #: Whether the figure misses what was wanted.
     missed: bool = False
+    #: The commit, where it is not that of the result.
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True)

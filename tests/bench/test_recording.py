@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from bench.recording import RESULTS, Result, Row, record, recorded
-from bench.results_page import PAGE, main, page
+from bench.results_page import OLDER, PAGE, main, pages
 from tests.support import ROOT
 from tests.support.documentation import check_cinnabar, check_make, check_module, words_of
 
@@ -18,13 +18,30 @@ def check_pytest(words: list[str]) -> None:
     assert [test for test in tests if not (ROOT / test).exists()] == []
 
 
-def test_the_page_of_results_is_what_make_results_writes(tmp_path: Path) -> None:
-    main(tmp_path / "results.md")
+PAGES = (PAGE, OLDER)
+
+
+def test_the_pages_of_results_are_what_make_results_writes(tmp_path: Path) -> None:
+    main(tmp_path / "results.md", tmp_path / "older.md")
     assert (tmp_path / "results.md").read_text("utf-8") == PAGE.read_text("utf-8"), "run `make results`"
+    assert (tmp_path / "older.md").read_text("utf-8") == OLDER.read_text("utf-8"), "run `make results`"
 
 
-def test_the_page_of_results_is_one_page() -> None:
-    assert len(PAGE.read_text("utf-8").splitlines()) <= 140
+def test_the_page_of_results_ends_before_a_reader_does() -> None:
+    assert len(PAGE.read_text("utf-8").splitlines()) <= 250
+
+
+def test_a_cell_holds_one_figure() -> None:
+    """A cell of 80 characters at most, without the semicolon by which figures were once matched to their names."""
+    rows = [line for page in PAGES for line in page.read_text("utf-8").splitlines() if line.startswith("| ")]
+    cells = [cell.strip() for row in rows for cell in row.strip("| ").split(" | ")]
+    assert [cell for cell in cells if len(cell) > 80 or ";" in cell] == []
+
+
+def test_a_figure_that_misses_is_bold() -> None:
+    text = "".join(page.read_text("utf-8") for page in PAGES)
+    missed = [row for result in recorded().values() for row in result.rows if row.missed]
+    assert text.count("| **") == len(missed)
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in RESULTS.glob("*.json")))
@@ -49,7 +66,8 @@ def test_a_recorded_result_replaces_the_last_one(tmp_path: Path) -> None:
     record("one", "a bench", "make bench", [Row("old", "1", "2")], precision="int8", folder=tmp_path)
     path = record("one", "a bench", "make bench", [Row("é", "1", "0", missed=True)], precision="int8", folder=tmp_path)
     assert path == tmp_path / "one.json"
-    assert json.loads(path.read_text("utf-8"))["rows"] == [{"what": "é", "wanted": "1", "got": "0", "missed": True}]
+    [row] = json.loads(path.read_text("utf-8"))["rows"]
+    assert row == {"what": "é", "wanted": "1", "got": "0", "missed": True, "commit": ""}
     found = recorded(tmp_path)["one"]
     assert found.rows == (Row("é", "1", "0", missed=True),)
     assert "cores" in found.machine
@@ -59,7 +77,7 @@ def test_a_recorded_result_replaces_the_last_one(tmp_path: Path) -> None:
 def test_a_result_without_a_section_is_refused_by_its_name() -> None:
     stray = Result("stray", "make bench", "2026-01-01", "m", "", "c", ())
     with pytest.raises(ValueError, match="stray"):
-        page(recorded() | {"stray": stray})
+        pages(recorded() | {"stray": stray})
 
 
 def test_benches_record_their_rows() -> None:
