@@ -28,7 +28,7 @@ from bench.timing import read_alone, throughput
 # Torch comes with the engine, which must set up its environment before (engine/__init__.py).
 from cinnabar.engine.model import Model
 from cinnabar.engine.models.reader.loading import load_model
-from cinnabar.schemas.errors import UsageError
+from cinnabar.errors import UsageError
 
 #: The parts that are measured only if the command line names them.
 APART = ("cold", "long", "rows")

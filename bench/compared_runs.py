@@ -15,6 +15,7 @@ from typing import Any
 
 from tests.support.reading_model import ReadingModel
 
+from cinnabar.errors import CinnabarError, DocumentError
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.documents.ingest.sandbox import file_facts
@@ -26,7 +27,6 @@ from cinnabar.extraction.run import stored_run as run
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import connect
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import CinnabarError, DocumentError
 
 SCHEMA = {
     "title": "note",

@@ -24,11 +24,11 @@ from typing import Any
 
 from bench.recording import Row, record
 from bench.reporting import table
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.schemas.errors import DocumentError
 
 # The outcomes of the collection, by our codes; every other code is an error.
 _OUTCOMES = {"empty": "empty", "image_only": "empty", "password": "password"}

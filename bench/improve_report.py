@@ -24,6 +24,7 @@ from typing import Any
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.loading import load_model
+from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.learning.evaluation import predict, score_set
@@ -32,7 +33,6 @@ from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.run.work.assignment import kept_model
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.pointers import escape
 
 KEPT = Path("runs/improve")

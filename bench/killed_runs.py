@@ -17,8 +17,8 @@ from pathlib import Path
 
 from bench.compared_runs import differences, in_child, make_documents, rows_of, run_once
 from bench.processes import children
+from cinnabar.errors import UsageError
 from cinnabar.extraction.store.reading import connect
-from cinnabar.schemas.errors import UsageError
 
 
 def start_run(docs: Path, out: Path, batch: int) -> subprocess.Popen[bytes]:

@@ -24,6 +24,7 @@ from statistics import median
 
 from bench.mixture import mixed_documents
 from bench.reporting import machine, peak_memory, start_peak, table
+from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.content.document import check_length
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -35,7 +36,6 @@ from cinnabar.extraction.run.extract import Extraction
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas import SchemaSource, load_schema
-from cinnabar.schemas.errors import DocumentError, UsageError
 
 from bench.timing import read_alone  # isort: skip
 import torch  # isort: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 from training.generator.family import family_names, load_family
 from training.generator.generator import generate
 
-from cinnabar.schemas.errors import UsageError
+from cinnabar.errors import UsageError
 from cinnabar.schemas.library import LIBRARY
 
 

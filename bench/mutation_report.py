@@ -28,13 +28,13 @@ from pathlib import Path, PurePath
 from bench.mutation_seeds import KINDS, PASSWORD, seeds_of
 from bench.mutations import mutated
 from bench.reporting import table
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.content.parse_context import FLAGS
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.plan.outcomes import UNREADABLE
-from cinnabar.schemas.errors import DocumentError
 
 #: Codes that tell of a parser that was ended, or that failed: they name the files to look at.
 NOTED = ("worker_died", "timeout", "memory", "parser_error")

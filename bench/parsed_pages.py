@@ -33,9 +33,9 @@ class Tree:
 def main(root: str, folders: Sequence[str]) -> None:
     """Prints a line of JSON for each folder: pages, seconds."""
     sys.meta_path.insert(0, Tree(root))
+    from cinnabar.errors import DocumentError
     from cinnabar.extraction.documents.content.settings import ParserSettings
     from cinnabar.extraction.documents.ingest import parse
-    from cinnabar.schemas.errors import DocumentError
 
     settings = ParserSettings(ocr="never")
     for number, folder in enumerate([folders[0], *folders]):

@@ -19,6 +19,7 @@ from statistics import median
 
 from bench.mixture import mixed_documents
 from bench.reporting import machine, table
+from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource, model_source
 from cinnabar.extraction.run.cluster.connection import Cluster, join_cluster
@@ -28,7 +29,6 @@ from cinnabar.extraction.run.extract import Extraction
 # The engine must set up its environment before torch is loaded (engine/__init__.py).
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.schemas import SchemaSource, load_schema
-from cinnabar.schemas.errors import UsageError
 
 import torch  # isort: skip
 

@@ -31,8 +31,8 @@ from bench.schema_suites import real, spread
 from cinnabar.engine.diffusion.record_graph import graph_of
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.identity import SHIPPED
+from cinnabar.errors import CinnabarError, TooLarge
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.errors import CinnabarError, TooLarge
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import left_to_judge, record_language
 from cinnabar.schemas.library import LIBRARY

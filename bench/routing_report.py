@@ -22,12 +22,12 @@ from pathlib import Path
 import torch
 
 from bench.reporting import machine_line
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.reading.routing.likeness import routing_fit
 from cinnabar.extraction.reading.routing.router import Router
 from cinnabar.extraction.reading.routing.routing import Routing
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import DocumentError
 
 _SAMPLES = Path(__file__).resolve().parents[1] / "data" / "samples"
 #: The sets with the sample schema that their documents belong to, if any.

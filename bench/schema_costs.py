@@ -20,9 +20,9 @@ from cinnabar.engine.diffusion.lookahead import Constraint, ScanSpan
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.identity import model_folder
+from cinnabar.errors import CinnabarError
 from cinnabar.kernels.bounds import FLOOR
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.errors import CinnabarError
 from cinnabar.schemas.form.record_language import record_language
 
 TOKENS = 32_768

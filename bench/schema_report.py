@@ -27,9 +27,9 @@ from bench.schema_suites import Case, groups, real, references, spread, traps
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Filled
+from cinnabar.errors import CinnabarError, NotAccepted, NoValue, TooLarge
 from cinnabar.schemas import CompiledSchema, compile_schema
 from cinnabar.schemas.automata.canonical import json_text, parse
-from cinnabar.schemas.errors import CinnabarError, NotAccepted, NoValue, TooLarge
 from cinnabar.schemas.form.fitting import fit
 
 GIB = 1 << 30

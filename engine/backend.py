@@ -11,7 +11,7 @@ from typing import Literal, cast, get_args
 
 import torch
 
-from cinnabar.schemas.errors import UsageError
+from cinnabar.errors import UsageError
 
 #: Which implementation runs: numpy and plain PyTorch, or the Triton kernels.
 Backend = Literal["plain", "triton"]

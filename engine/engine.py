@@ -26,7 +26,7 @@ from cinnabar.engine.step import commit
 from cinnabar.engine.version import engine_fingerprint
 from cinnabar.engine.work_time import TOO_SLOW, check_time, part, start_clock, time_stage
 from cinnabar.engine.writing import Writer
-from cinnabar.schemas.errors import EngineFailure, RunError, UsageError
+from cinnabar.errors import EngineFailure, RunError, UsageError
 from cinnabar.schemas.form.form import Form
 
 #: Receives the number of steps taken and the record of each request of the batch, in their order.

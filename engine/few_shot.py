@@ -22,8 +22,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from cinnabar.errors import UsageError
 from cinnabar.schemas.automata.canonical import json_text, parse
-from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode
 from cinnabar.schemas.form.record_language import one_line
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from cinnabar.engine.model import Row
-from cinnabar.schemas.errors import EngineFailure
+from cinnabar.errors import EngineFailure
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot
 from cinnabar.schemas.pointers import above, escape
 

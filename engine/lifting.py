@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cinnabar.errors import ModelError
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.errors import ModelError
 
 Ints = npt.NDArray[np.int64]
 

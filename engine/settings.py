@@ -20,7 +20,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import Literal, cast, get_args
 
-from cinnabar.schemas.errors import UsageError
+from cinnabar.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from cinnabar.engine.model import Candidate, Scores
 from cinnabar.engine.repair import Alternatives
 from cinnabar.engine.settings import Effort
 from cinnabar.engine.writing import Value
+from cinnabar.errors import EngineFailure
 from cinnabar.kernels.bounds import FLOOR, POSSIBLE
-from cinnabar.schemas.errors import EngineFailure
 
 #: Scores are clamped to this range, so that they stay apart from FLOOR.
 WIDEST = 1.0e6

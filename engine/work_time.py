@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from cinnabar.schemas.errors import EngineFailure
+from cinnabar.errors import EngineFailure
 
 #: The code of a request whose model worked longer than the limit.
 TOO_SLOW = "too_slow"

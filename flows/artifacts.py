@@ -21,6 +21,7 @@ from prefect.artifacts import (
 )
 from prefect.events import emit_event
 
+from cinnabar.errors import CinnabarError, InUse
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.progress import OutcomeTally, Progress
 from cinnabar.extraction.run.batched_run import BatchedRun
@@ -29,8 +30,7 @@ from cinnabar.extraction.run.events.telling import notify_run
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.extraction.store.records import Outcome
-from cinnabar.schemas.errors import CinnabarError, InUse
-from cinnabar.schemas.wording import harmless, with_noun
+from cinnabar.wording import harmless, with_noun
 
 from prefect import get_run_logger  # isort: skip
 

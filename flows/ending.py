@@ -7,12 +7,12 @@ from dataclasses import asdict
 from functools import wraps
 from typing import Any, ParamSpec, cast
 
+from cinnabar.errors import CinnabarError, RunError
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.flows.artifacts import Artifacts
 from cinnabar.flows.parameters import broken_limits
-from cinnabar.schemas.errors import CinnabarError, RunError
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 from prefect import get_run_logger  # isort: skip
 from prefect.states import Completed, Failed  # isort: skip

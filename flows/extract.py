@@ -55,7 +55,7 @@ def extract_folder(
     """Extracts records from all documents of these files, folders, mailboxes and stores into the folder `out`.
 
     Documents that an earlier run read are skipped. A batch that fails on all attempts fails the run
-    (`extraction/run/retries.py`). Committed records stay, and the next run continues from there. Returns the fields of
+    (`run/work/retries.py`). Committed records stay, and the next run continues from there. Returns the fields of
     `extraction.batched_run.Summary`.
 
     Args:

@@ -15,8 +15,8 @@ from uuid import UUID
 
 # First, because it sets the environment that Prefect reads on import.
 import cinnabar.flows.tasks  # noqa: F401
+from cinnabar.errors import UsageError
 from cinnabar.extraction.store.files import is_locked
-from cinnabar.schemas.errors import UsageError
 
 from prefect.automations import AutomationCore, EventTrigger, Posture  # isort: skip
 from prefect.blocks.notifications import SlackWebhook  # isort: skip

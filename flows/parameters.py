@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.run_options import FailOn, RunPlan
 from cinnabar.extraction.store.records import EMPTY_RECORD
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 if TYPE_CHECKING:
     from cinnabar.extraction.reading.progress import ReasonCount

@@ -18,10 +18,10 @@ from contextlib import contextmanager
 
 from pydantic import SecretStr
 
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.mailboxes.credential import KeptSecret
 from cinnabar.extraction.documents.parser_settings import passwords_in
 from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.schemas.errors import RunError, UsageError
 
 # The most seconds for a server to start, and to answer.
 _START, _ANSWER = 240.0, 5.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from zoneinfo import available_timezones
 
+from cinnabar.errors import UsageError
 from cinnabar.flows.extract import extract_folder
-from cinnabar.schemas.errors import UsageError
 
 # After the flow's import, because that sets the environment that Prefect reads.
 from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy  # isort: skip

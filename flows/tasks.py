@@ -21,7 +21,7 @@ from prefect.concurrency.sync import concurrency
 
 from cinnabar.extraction.run.batched_run import BatchedRun, Driver, driver_of
 from cinnabar.extraction.run.cluster.connection import Cluster
-from cinnabar.extraction.run.retries import ATTEMPTS, DELAYS, FINAL_ERRORS, batch_failure
+from cinnabar.extraction.run.work.retries import ATTEMPTS, DELAYS, FINAL_ERRORS, batch_failure
 
 # Documents of a task, unless one batch has more. A task costs client and server 30 ms: over 10,000 documents of fifty
 # words the flow took 9% more CPU seconds with one task for every 16 documents.
@@ -65,7 +65,7 @@ def drive(run: BatchedRun, driver: Driver, gpu_limit: str | None) -> None:
 
 
 def work_on(run: BatchedRun, cluster: Cluster | None, gpu_limit: str | None = None) -> None:
-    """Works on all batches, here, in engine processes or on a cluster, as `extraction/run/retries.py` says.
+    """Works on all batches, here, in engine processes or on a cluster, as `extraction/run/work/retries.py` says.
 
     The batches may grow meanwhile. Raises RunError with the names of a batch's documents if the batch still fails after
     all retries.

@@ -10,9 +10,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cinnabar.errors import SchemaError, UnsupportedSchema
     from cinnabar.schemas.compiling.compile import CompiledSchema, compile_schema
     from cinnabar.schemas.compiling.loading import SchemaSource, load_schema
-    from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
 
 __all__ = [
     "CompiledSchema",
@@ -25,9 +25,9 @@ __all__ = [
 
 _HOME_OF = {
     "CompiledSchema": "cinnabar.schemas.compiling.compile",
-    "SchemaError": "cinnabar.schemas.errors",
+    "SchemaError": "cinnabar.errors",
     "SchemaSource": "cinnabar.schemas.compiling.loading",
-    "UnsupportedSchema": "cinnabar.schemas.errors",
+    "UnsupportedSchema": "cinnabar.errors",
     "compile_schema": "cinnabar.schemas.compiling.compile",
     "load_schema": "cinnabar.schemas.compiling.loading",
 }

@@ -23,7 +23,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from cinnabar.schemas.errors import SchemaError
+from cinnabar.errors import SchemaError
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.refusals import Refusal, refused
 

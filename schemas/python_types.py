@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema
 
-from cinnabar.schemas.errors import SchemaError
+from cinnabar.errors import SchemaError
 
 # Characters that a backslash may precede in a pattern of ECMA-262 with the flag u, beside letters and digits.
 _ESCAPABLE = frozenset("^$\\.*+?()[]{}|/")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, unique
 
-from cinnabar.schemas.errors import NoValue, UnsupportedSchema
+from cinnabar.errors import NoValue, UnsupportedSchema
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _CHOICES = ("enum", "const")

@@ -28,7 +28,7 @@ from torch import nn
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from cinnabar.engine.models.language.adapter import ADAPTER, WEIGHTS
-from cinnabar.schemas.errors import CinnabarError
+from cinnabar.errors import CinnabarError
 from cinnabar.schemas.reading.texts import read_schema
 from training.branch_examples import BranchExample, branch_example
 from training.labelled import labelled_documents

@@ -32,12 +32,12 @@ from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.engine.request import Filler
 from cinnabar.engine.settings import reading_precision
 from cinnabar.engine.version import values_version
+from cinnabar.errors import ModelError, UsageError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.learning.scoring import area_under_curve, calibration_error, coverage
 from cinnabar.extraction.reading.model_sources import local_folder
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
-from cinnabar.schemas.errors import ModelError, UsageError
 from training.calibration_data import (
     ALL,
     Family,

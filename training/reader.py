@@ -31,7 +31,7 @@ from cinnabar.engine.training.examples import LabelledPassage
 from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.engine.training.targets import SlotTarget
 from cinnabar.engine.training.trainer import CHECKPOINT, TrainingConfig, train
-from cinnabar.schemas.errors import UsageError
+from cinnabar.errors import UsageError
 from training.generator.generator import FAMILIES
 from training.labelled import set_source
 from training.lexicon import fit_letters

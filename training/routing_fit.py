@@ -25,6 +25,7 @@ import torch
 from safetensors.numpy import save_file
 
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.reading.routing.likeness import (
     FEATURES,
@@ -46,7 +47,6 @@ from cinnabar.extraction.reading.routing.likeness import (
 )
 from cinnabar.extraction.reading.routing.vectors import common, kinds_of, outline, page_vectors
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import DocumentError
 
 _DOCUMENTS, _DRAWS, _MOST, _EXAMPLES = 10, 3, 8, 6
 # Shares of draws with a document's own schema: of documents, and of lines. A single line rarely is a document of a

@@ -17,6 +17,7 @@ from cinnabar.apps.cli.console import Bar
 from cinnabar.apps.cli.options import AsJson, FromOption, takes_options
 from cinnabar.apps.cli.plans import limit_status, print_notice
 from cinnabar.engine.models.remote.serving import is_remote
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
@@ -29,9 +30,8 @@ from cinnabar.extraction.run.events.telling import notify_run
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.stored_records import CHANGED, GONE, Selection, latest_source, names
-from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.library import LIBRARY
-from cinnabar.schemas.wording import harmless, with_noun
+from cinnabar.wording import harmless, with_noun
 
 #: The most lost documents that the report names.
 NAMED = 20

@@ -19,11 +19,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from cinnabar.errors import ModelError, UsageError
 from cinnabar.extraction.reading.cost_estimate import CostEstimate
 from cinnabar.extraction.reading.progress import NoProgress, OutcomeTally, ReasonCount
 from cinnabar.extraction.store.records import Outcome
-from cinnabar.schemas.errors import ModelError, UsageError
-from cinnabar.schemas.wording import harmless, with_noun
+from cinnabar.wording import harmless, with_noun
 
 #: Seconds between two lines of progress without a terminal.
 LINE_SECONDS = 30.0

@@ -15,13 +15,13 @@ from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import short, standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out, warn_of_unread
+from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Reviewed
 from cinnabar.extraction.corrections.corrector import place_digest
 from cinnabar.extraction.corrections.journal import waiting_corrections
 from cinnabar.extraction.store.reading import record_named
 from cinnabar.schemas.automata.canonical import json_text, parse
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import harmless, with_noun
+from cinnabar.wording import harmless, with_noun
 
 _Pages = list[int] | None
 _OfPages = list[str] | None

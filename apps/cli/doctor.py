@@ -14,6 +14,7 @@ import typer
 
 from cinnabar.apps.cli.console import PAGE_WIDTH, standard_output, table
 from cinnabar.apps.cli.options import AsJson
+from cinnabar.errors import UsageError
 from cinnabar.extraction.people.diagnosis import machine as installation
 from cinnabar.extraction.people.diagnosis.machine import (
     CheckState,
@@ -25,10 +26,9 @@ from cinnabar.extraction.people.diagnosis.machine import (
     ok,
     results_folder,
 )
+from cinnabar.extras import EXTRAS, install_line
 from cinnabar.flows.prefect_server import check_server
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.extras import EXTRAS, install_line
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 
 def doctor(

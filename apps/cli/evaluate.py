@@ -18,6 +18,7 @@ import typer
 from cinnabar.apps.cli.console import Bar, standard_output, table
 from cinnabar.apps.cli.options import AsJson, ModelOption, takes_options
 from cinnabar.engine.request import Filler, Metered, Prompted
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
@@ -27,10 +28,9 @@ from cinnabar.extraction.reading.records.validation import RecordViolation, Vali
 from cinnabar.extraction.reading.routing.routing import routing_of
 from cinnabar.extraction.run.work.prompt_examples import prompt_examples
 from cinnabar.extraction.store.tables import OTHER_KIND
+from cinnabar.extras import check_extra
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.extras import check_extra
-from cinnabar.schemas.wording import harmless, with_noun
+from cinnabar.wording import harmless, with_noun
 
 if TYPE_CHECKING:
     from cinnabar.extraction.reading.routing.router import SetRoutes

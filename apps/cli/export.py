@@ -12,13 +12,13 @@ import typer
 
 from cinnabar.apps.cli import options
 from cinnabar.apps.cli.results import Out
+from cinnabar.errors import UsageError
 from cinnabar.extraction.store.exporting import export as write
 from cinnabar.extraction.store.exporting import format_of
 from cinnabar.extraction.store.names import check_local
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.sinks.sink import is_sink, sink_of
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import harmless, with_noun
+from cinnabar.wording import harmless, with_noun
 
 
 def export(

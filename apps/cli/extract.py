@@ -33,10 +33,10 @@ from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import AMBIGUOUS_DATE, EMPTY, EMPTY_RECORD
 from cinnabar.extraction.store.tables import OTHER_KIND
+from cinnabar.extras import check_extra
 from cinnabar.flows.prefect_server import check_server
 from cinnabar.schemas import SchemaSource
-from cinnabar.schemas.extras import check_extra
-from cinnabar.schemas.wording import harmless, with_noun
+from cinnabar.wording import harmless, with_noun
 
 
 @takes_options(

@@ -13,13 +13,13 @@ import typer
 
 from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
 from cinnabar.apps.cli.plans import check_plan, flow_parameters, print_notice
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import gather, parse_locations
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extras import check_extra
 from cinnabar.flows.prefect_server import at_server, check_limit, secret, server, with_environment
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.extras import check_extra
-from cinnabar.schemas.wording import harmless
+from cinnabar.wording import harmless
 
 flows_app = typer.Typer()
 

@@ -13,12 +13,12 @@ import typer
 
 from cinnabar.apps.cli import options
 from cinnabar.apps.cli.options import AsJson
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.inputs import file_of
 from cinnabar.extraction.learning.forgetting import ForgottenInSet, forget_in_set
 from cinnabar.extraction.people.forgetting import Forgotten
 from cinnabar.extraction.people.forgetting import forget as remove
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import harmless, with_noun
+from cinnabar.wording import harmless, with_noun
 
 # The words for a row of each table.
 _ROWS = {

@@ -21,7 +21,7 @@ from cinnabar.extraction.run.report.reports import write_report
 from cinnabar.extraction.store.housekeeping import compact as merge
 from cinnabar.extraction.store.housekeeping import runs as stored
 from cinnabar.extraction.store.housekeeping import status as look
-from cinnabar.schemas.wording import harmless, with_noun
+from cinnabar.wording import harmless, with_noun
 
 # Seconds of tries to send events.
 _TRIES = 60.0

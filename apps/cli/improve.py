@@ -20,6 +20,7 @@ import typer
 from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import LINE_SECONDS, Bar, standard_output, table
 from cinnabar.apps.cli.options import AsJson, OutOption
+from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.run_options import Device, RunPlan
 from cinnabar.extraction.plan.thresholds import READ_AGAIN_BELOW
 from cinnabar.extraction.reading.planned_models import sources_of
@@ -29,9 +30,8 @@ from cinnabar.extraction.run.work import assignment as kept_models
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.stored_records import Selection, name_in, select, source_of
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.extras import check_extra
-from cinnabar.schemas.wording import harmless
+from cinnabar.extras import check_extra
+from cinnabar.wording import harmless
 
 if TYPE_CHECKING:
     from cinnabar.extraction.learning.improving import Improvement, Stage

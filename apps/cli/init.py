@@ -13,7 +13,7 @@ import typer
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.extraction.people.drafting.draft import DRAFTED, make_project, parsed_documents
 from cinnabar.extraction.reading.planned_models import largest_model
-from cinnabar.schemas.wording import harmless
+from cinnabar.wording import harmless
 
 
 def init(

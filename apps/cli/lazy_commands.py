@@ -16,9 +16,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.store.names import check_local
 from cinnabar.extraction.store.path_safety import check_links
-from cinnabar.schemas.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)

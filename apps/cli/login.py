@@ -12,6 +12,7 @@ import typer
 
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.plans import print_notice
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.mailboxes.address import is_address, parse_address
 from cinnabar.extraction.documents.mailboxes.credential import (
     Login,
@@ -22,8 +23,7 @@ from cinnabar.extraction.documents.mailboxes.credential import (
     provider_of,
 )
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import harmless, with_noun
+from cinnabar.wording import harmless, with_noun
 
 
 def log_in_to_mailbox(

@@ -29,8 +29,8 @@ import typer
 from typer.exceptions import TyperException
 
 from cinnabar.apps.cli.lazy_commands import CommandEntry, LazyGroup
-from cinnabar.schemas.errors import CinnabarError, ModelError, UsageError
-from cinnabar.schemas.wording import harmless
+from cinnabar.errors import CinnabarError, ModelError, UsageError
+from cinnabar.wording import harmless
 
 #: Typer returns this status, without a message, if a command was interrupted.
 _INTERRUPTED = 130

@@ -16,11 +16,11 @@ from cinnabar.apps.cli.options import takes_options
 from cinnabar.apps.cli.schema import report_of_schema
 from cinnabar.apps.cli.serve import key_in, model_of
 from cinnabar.apps.server.settings import ServerSettings, start_log
+from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.planned_models import sources_of
+from cinnabar.extras import check_extra
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.extras import check_extra
 
 
 @takes_options(

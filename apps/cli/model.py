@@ -16,11 +16,11 @@ from cinnabar.apps.cli.options import AsJson, DeviceOption, takes_options
 from cinnabar.apps.cli.plans import print_notice
 from cinnabar.engine.models.language.released import fetch_checkpoint, fetch_released
 from cinnabar.engine.models.releases import RELEASED
+from cinnabar.errors import ModelError, UsageError
 from cinnabar.extraction.plan.run_options import Device, RunOptions
 from cinnabar.extraction.reading.model_sources import model_source
-from cinnabar.schemas.errors import ModelError, UsageError
-from cinnabar.schemas.extras import check_extra
-from cinnabar.schemas.wording import harmless, with_noun
+from cinnabar.extras import check_extra
+from cinnabar.wording import harmless, with_noun
 
 if TYPE_CHECKING:
     from cinnabar.extraction.run.work.labelled_sets import LabelledSet

@@ -17,7 +17,7 @@ from cinnabar.extraction.run.events.receivers import check_addresses
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.sinks.sink import check_apart
 from cinnabar.flows.parameters import broken_limits
-from cinnabar.schemas.wording import harmless
+from cinnabar.wording import harmless
 
 
 def print_notice(note: str) -> None:

@@ -13,14 +13,14 @@ from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import Bar, standard_output, table
 from cinnabar.apps.cli.options import AsJson, DeviceOption, FromOption
 from cinnabar.apps.cli.results import Out
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.reading.model_sources import model_source
 from cinnabar.extraction.run.backfill.document_lookup import ELSEWHERE
 from cinnabar.extraction.run.backfill.retrying import retry as again
 from cinnabar.extraction.run.quarantine import held
 from cinnabar.extraction.run.quarantine import release as let_through
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import harmless
+from cinnabar.wording import harmless
 
 quarantine_app = typer.Typer()
 

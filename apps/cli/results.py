@@ -16,6 +16,7 @@ from rich.text import Text
 from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import DeviceOption
+from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.plan.thresholds import SURE_NULL
 from cinnabar.extraction.reading.planning import matched_columns
@@ -23,8 +24,7 @@ from cinnabar.extraction.store.reading import Shown, as_objects
 from cinnabar.extraction.store.reading import query as ask
 from cinnabar.extraction.store.reading import show as find
 from cinnabar.extraction.store.tables import LENGTH
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import harmless, with_noun
+from cinnabar.wording import harmless, with_noun
 
 Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results of extract.")]
 

@@ -11,7 +11,7 @@ import typer
 
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.review.server import Team, serve_review
-from cinnabar.schemas.errors import UsageError
+from cinnabar.errors import UsageError
 
 
 def review(

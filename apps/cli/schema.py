@@ -25,7 +25,7 @@ from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.describe import FieldInWords, describe, fields_in_words
 from cinnabar.schemas.keywords import inexact_multiples
 from cinnabar.schemas.library import LIBRARY
-from cinnabar.schemas.wording import harmless
+from cinnabar.wording import harmless
 
 schema_app = typer.Typer()
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from cinnabar.apps.cli.console import standard_output
 from cinnabar.extraction.people.steps import WatchedStep, watch
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.wording import harmless, with_noun
+from cinnabar.wording import harmless, with_noun
 
 # A longer record is shown by the lines that changed.
 _LINES = 60

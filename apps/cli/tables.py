@@ -14,6 +14,7 @@ import typer
 
 from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import AsJson, takes_options
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import examine, gather, parse_locations
@@ -21,8 +22,7 @@ from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.people.table_files import DocumentTable, document_tables, write_tables
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.store.exporting import export_table
-from cinnabar.schemas.errors import DocumentError
-from cinnabar.schemas.wording import harmless, with_noun
+from cinnabar.wording import harmless, with_noun
 
 
 @takes_options("password_file", "hidden", "ocr", "ocr_engine", "workers")

@@ -12,6 +12,7 @@ import typer
 from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.engine.tables.heads import words_of
 from cinnabar.engine.tables.table import tables_of
+from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
@@ -20,8 +21,7 @@ from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.bounds import OcrChoice
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.planning import passage_of
-from cinnabar.schemas.errors import DocumentError, UsageError
-from cinnabar.schemas.wording import harmless
+from cinnabar.wording import harmless
 
 _PARTS = ("part", "kind", "name", "page", "start", "end", "width", "height", "parent", "media_type")
 _FACTS = ("fact", "value", "spans")

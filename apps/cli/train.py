@@ -23,11 +23,11 @@ from cinnabar.apps.cli.options import AsJson
 from cinnabar.engine.models.identity import fingerprint_of
 from cinnabar.engine.models.language.configuration import is_checkpoint
 from cinnabar.engine.models.language.gguf_folder import checkpoint_folder
+from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.run_options import Device
 from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extras import check_extra
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.extras import check_extra
 
 if TYPE_CHECKING:
     from cinnabar.extraction.learning.tuning_sets import FineTuned

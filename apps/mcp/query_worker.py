@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
+from cinnabar.errors import CinnabarError
 from cinnabar.extraction.documents.processes.serving import answer_json_requests
 from cinnabar.extraction.store.reading import as_objects, query
-from cinnabar.schemas.errors import CinnabarError
 
 _MEMORY = "sql: the query takes too much memory; ask for less"
 

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cinnabar.apps.mcp.tools import LONGEST, Tools
 from cinnabar.apps.server.errors import ApiError
-from cinnabar.schemas.errors import CinnabarError
+from cinnabar.errors import CinnabarError
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

@@ -23,15 +23,15 @@ import orjson
 from cinnabar.apps.server.bodies import check_parameters
 from cinnabar.apps.server.documents import FILES, FileReading
 from cinnabar.apps.server.parameters import ExtractBody
+from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.store.reading import plain, record_named, show
 from cinnabar.extraction.store.stored_records import latest_source, names
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.reading.texts import schema_text
-from cinnabar.schemas.wording import harmless
+from cinnabar.wording import harmless
 
 #: The rows that are read of a query, the seconds that it may take, and the bytes of address space.
 ROWS, SECONDS, MEMORY = 10_000, 20.0, 3 << 30

@@ -22,13 +22,13 @@ from starlette.responses import FileResponse, Response
 
 from cinnabar.apps.review.access import person_of
 from cinnabar.apps.review.improving import Improving
+from cinnabar.errors import CinnabarError, InUse, Overtaken, UsageError
 from cinnabar.extraction.corrections import Refused
 from cinnabar.extraction.people.packets import amend, packet_around
 from cinnabar.extraction.people.reviewing.auditing import Auditing, Claims, Judged
 from cinnabar.extraction.people.reviewing.listing import MOST_LISTED, ListGone, ListSelection
 from cinnabar.extraction.people.reviewing.review import AskedChange, Review
 from cinnabar.extraction.store.packets import Packet, Said
-from cinnabar.schemas.errors import CinnabarError, InUse, Overtaken, UsageError
 
 #: The files of the page, by their path in the address; no other file is served.
 PAGE = Path(__file__).parent / "page"

@@ -13,8 +13,8 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.run.work.assignment import waiting_models
-from cinnabar.schemas.errors import UsageError
 
 #: The command line of this installation.
 COMMAND = (sys.executable, "-m", "cinnabar.apps.cli.main")

@@ -33,9 +33,9 @@ from cinnabar.apps.review.access import HOST, PERSON, READS, Access, Guard, Pers
 from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving
 from cinnabar.apps.server.serving import Connection
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.people.reviewing.review import Review
-from cinnabar.schemas.errors import UsageError
 
 #: The header that has the proxy's secret.
 SECRET = "x-cinnabar-proxy"

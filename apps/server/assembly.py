@@ -24,6 +24,7 @@ from cinnabar.engine.models.language.identity import checkpoint_fingerprint
 from cinnabar.engine.models.reader.calibration import load_calibration
 from cinnabar.engine.request import Passage, Request
 from cinnabar.engine.settings import EFFORTS
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
@@ -39,7 +40,6 @@ from cinnabar.extraction.reading.model_sources import (
 from cinnabar.extraction.reading.planned_models import Escalation
 from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
-from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.library import LIBRARY
 
 #: Seconds that the model's threads may take to leave what they work on, at the end.

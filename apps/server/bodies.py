@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect
 from cinnabar.apps.server.errors import ApiError, invalid, of_failure
 from cinnabar.apps.server.gate import Gate
 from cinnabar.engine.chat.requests import FailedRequest
-from cinnabar.schemas.errors import UnsupportedSchema, shorten
+from cinnabar.errors import UnsupportedSchema, shorten
 from cinnabar.schemas.reading.texts import read_schema
 
 #: Bytes of JSON above which a thread parses it, so that the loop serves others.

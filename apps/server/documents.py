@@ -28,6 +28,7 @@ from cinnabar.apps.server.request_events import first_of, wait_for_disconnect
 from cinnabar.apps.server.schema_cache import Prepared, SchemaCache
 from cinnabar.apps.server.two_tiers import TwoTiers
 from cinnabar.engine.chat.shared_engine import SharedEngine
+from cinnabar.errors import CinnabarError, DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
@@ -35,7 +36,6 @@ from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.pipeline import Job, Read, run_batch
 from cinnabar.extraction.store.records import LeafRow, Outcome
 from cinnabar.schemas import SchemaSource
-from cinnabar.schemas.errors import CinnabarError, DocumentError
 
 #: Threads that plan documents, wait for the model and judge records: so many documents share batches.
 _THREADS = 64

@@ -10,7 +10,7 @@ import orjson
 from fastapi import Response
 
 from cinnabar.engine.chat.requests import FailedRequest
-from cinnabar.schemas.errors import CinnabarError, UnsupportedSchema
+from cinnabar.errors import CinnabarError, UnsupportedSchema
 
 #: The status of each failure of a model. 499: the client is gone.
 _STATUS = {

@@ -15,12 +15,12 @@ from typing import Any
 
 from cinnabar.apps.server.errors import ApiError, of_schema
 from cinnabar.apps.server.gate import Metrics
+from cinnabar.errors import CinnabarError, SchemaError
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.errors import CinnabarError, SchemaError
 from cinnabar.schemas.keywords import LOOKUP
 from cinnabar.schemas.reading.texts import schema_text
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from cinnabar.errors import CinnabarError
 from cinnabar.extraction.documents.processes.serving import answer_json_requests
 from cinnabar.schemas.compiling.compile import compile_schema
-from cinnabar.schemas.errors import CinnabarError
 from cinnabar.schemas.reading.texts import read_schema
 
 

@@ -20,7 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from cinnabar.apps.server.errors import ApiError
 from cinnabar.apps.server.gate import Gate
 from cinnabar.apps.server.settings import ServerSettings
-from cinnabar.schemas.errors import UsageError
+from cinnabar.errors import UsageError
 
 #: Connections that wait until the loop takes them.
 _BACKLOG = 1024

@@ -15,8 +15,8 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import harmless
+from cinnabar.errors import UsageError
+from cinnabar.wording import harmless
 
 #: The names under which a client on the same machine reaches the server.
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")

@@ -17,9 +17,9 @@ from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.request import Filled, Request, text_passage
+from cinnabar.errors import CinnabarError
 from cinnabar.extraction.reading.model_sources import local_folder
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.errors import CinnabarError
 
 #: Characters of a text, and fields of a schema: larger ones take minutes of a processor.
 CHARACTERS, FIELDS = 1200, 40

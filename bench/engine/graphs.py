@@ -9,8 +9,8 @@ import numpy as np
 from bench.engine.figures import Figure, Settings
 from bench.record_graphs import TRAINED, Made, timed, trained, vocabulary_of
 from bench.schema_suites import real, spread
+from cinnabar.errors import CinnabarError, TooLarge
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.errors import CinnabarError, TooLarge
 from cinnabar.schemas.library import LIBRARY
 
 SCHEMAS = 400

@@ -24,7 +24,7 @@ from cinnabar.engine.models.language.memory import position_bytes
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.models.language.weights_file import StoredTensor
 from cinnabar.engine.settings import Precision
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 HEAD = ("release", "parameters", "bfloat16", "8 bits", "4 bits", "keys and values of 1,000 tokens", "block", "window")
 

@@ -19,10 +19,10 @@ from cinnabar.engine.chat.requests import ChatRequest, Done, Event, FailedReques
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.settings import EFFORTS
+from cinnabar.errors import CinnabarError
 from cinnabar.extraction.reading.records.validation import exact
 from cinnabar.schemas import CompiledSchema, compile_schema
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.errors import CinnabarError
 
 #: Clients at once, tokens of the model's window, tokens of an answer beyond a smallest record, seconds for one answer.
 CLIENTS, WINDOW, BUDGET, PATIENCE = 32, 65_536, 100, 600

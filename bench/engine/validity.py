@@ -20,10 +20,10 @@ from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.tokenizer import Tokenizer
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.settings import EFFORTS
+from cinnabar.errors import CinnabarError, TooLarge
 from cinnabar.extraction.reading.records.validation import ECMA_PATTERN, EcmaPattern, exact, translate
 from cinnabar.schemas import CompiledSchema, compile_schema, load_schema
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.errors import CinnabarError, TooLarge
 from cinnabar.schemas.library import LIBRARY
 
 SCHEMAS = 200

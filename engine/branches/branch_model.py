@@ -40,8 +40,8 @@ from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.request import Origin, Passage
 from cinnabar.engine.work_time import part
+from cinnabar.errors import UsageError
 from cinnabar.schemas.automata.canonical import scalar_text
-from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
 from cinnabar.schemas.pointers import lies_within
 

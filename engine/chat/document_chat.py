@@ -36,8 +36,8 @@ from cinnabar.engine.chat.shared_engine import CLOSED, SharedFiller, Watch
 from cinnabar.engine.request import Filled, Passage, Prompted, Request, Result
 from cinnabar.engine.settings import Effort
 from cinnabar.engine.work_time import GIVEN_UP, TOO_SLOW
+from cinnabar.errors import CinnabarError
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.errors import CinnabarError
 
 #: Characters of a token in the longest of texts.
 _CHARACTERS = 32

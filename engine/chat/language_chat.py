@@ -24,7 +24,7 @@ from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.request import Passage, text_passage
 from cinnabar.engine.work_time import limit_batches
-from cinnabar.schemas.errors import NotAccepted
+from cinnabar.errors import NotAccepted
 
 
 class LanguageChat(DocumentChat):

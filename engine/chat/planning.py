@@ -33,8 +33,8 @@ from cinnabar.engine.diffusion.settings import answer_budget, settings_for
 from cinnabar.engine.models.language.chat import Message as Rendered
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.language.tokenizer import middle_marks
+from cinnabar.errors import ModelError, TooLarge, UsageError
 from cinnabar.schemas.compiling.compile import CompiledSchema, compile_schema
-from cinnabar.schemas.errors import ModelError, TooLarge, UsageError
 from cinnabar.schemas.form.form import Form
 
 #: The most tokens of an answer without `max_tokens`: of a text, of a middle by the model's own marks, and of a record,

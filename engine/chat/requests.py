@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from cinnabar.engine.settings import EFFORTS, Effort
+from cinnabar.errors import UsageError
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import ObjectNode
 
 Role = Literal["system", "user", "assistant", "tool"]

@@ -19,7 +19,7 @@ from cinnabar.engine.engine import Observer, cost_of
 from cinnabar.engine.request import Failed, Filler, OverEngine, OverPromptedEngine, Preparing, Prompted, Request, Result
 from cinnabar.engine.settings import Effort
 from cinnabar.engine.work_time import GIVEN_UP, limit_batches, start_clock, until
-from cinnabar.schemas.errors import EngineFailure, TooLarge
+from cinnabar.errors import EngineFailure, TooLarge
 from cinnabar.schemas.form.form import Form
 
 #: The code of what was waiting when the engine was closed.

@@ -30,8 +30,8 @@ from cinnabar.engine.replies.reading import Taken
 from cinnabar.engine.replies.record import Answered, find_unstated, record_of
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.engine.writing import Value
+from cinnabar.errors import EngineFailure
 from cinnabar.schemas.automata.canonical import json_text, parse, scalar_text
-from cinnabar.schemas.errors import EngineFailure
 from cinnabar.schemas.form.fitting import RecordRow, accept, branch_of, walk_record
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within

@@ -17,7 +17,7 @@ from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import OpenSequence
 from cinnabar.engine.engine import failure_of, out_of_memory
 from cinnabar.engine.work_time import check, deadline
-from cinnabar.schemas.errors import RunError
+from cinnabar.errors import RunError
 
 #: How many times an answer goes back although no beginning of it is accepted.
 BLIND = 4

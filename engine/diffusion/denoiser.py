@@ -29,7 +29,7 @@ from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.step import GRAIN
 from cinnabar.engine.work_time import check_time
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 #: How often an answer that the judge refuses goes back to the block in which it left the accepted states; in the second
 #: half one choice more, so that a list whose next item would repeat another one ends.

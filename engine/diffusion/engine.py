@@ -31,8 +31,8 @@ from cinnabar.engine.request import Failed, Passage, Request, Result
 from cinnabar.engine.settings import Effort, effort_of
 from cinnabar.engine.version import engine_fingerprint
 from cinnabar.engine.work_time import time_stage
+from cinnabar.errors import NotAccepted, RunError, UsageError
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.errors import NotAccepted, RunError, UsageError
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.settings import EFFORTS
-from cinnabar.schemas.errors import UsageError
+from cinnabar.errors import UsageError
 from cinnabar.schemas.form.form import Form, walk
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from cinnabar.engine.models.releases import RELEASED
 from cinnabar.engine.version import values_version
-from cinnabar.schemas.errors import ModelError, UsageError
+from cinnabar.errors import ModelError, UsageError
 
 #: Where the model that ships with the project lies.
 SHIPPED = Path(__file__).parents[1] / "weights" / "reader"

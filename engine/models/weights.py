@@ -29,7 +29,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from cinnabar.engine.models.identity import about, base_name, base_of, model_folder, weights_fingerprint
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 SHARD_BYTES = 15_000_000
 #: Matrices with at least this many values are kept in int8, with one float16 scale a row.

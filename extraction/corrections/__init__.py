@@ -3,8 +3,8 @@
 `Corrector` corrects and takes back. `corrections` lists what is in force. `docs/corrections.md` tells how it works.
 """
 
+from cinnabar.errors import Refused
 from cinnabar.extraction.corrections.changes import Action, Change, Correction, Reviewed
 from cinnabar.extraction.corrections.corrector import Corrector, corrections
-from cinnabar.schemas.errors import Refused
 
 __all__ = ["Action", "Change", "Correction", "Corrector", "Refused", "Reviewed", "corrections"]

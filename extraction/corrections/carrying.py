@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.corrections.changes import counting_of, in_force
 from cinnabar.extraction.corrections.renaming import renamed_correction, renames_since
 from cinnabar.extraction.corrections.stored import correction_rows
@@ -24,7 +25,6 @@ from cinnabar.schemas.automata.canonical import json_text, parse, scalar_text
 from cinnabar.schemas.compiling.changes import Renames
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource
-from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.form.fitting import branch_of, group_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within, unescape

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
+from cinnabar.errors import NotAccepted
 from cinnabar.extraction.corrections.changes import EXCLUDING, counting_units, in_force
 from cinnabar.extraction.corrections.renaming import renamed_corrections, renamed_record, renames_between
 from cinnabar.extraction.corrections.revising import Rules, judged_again, spelled_record, with_corrections
@@ -19,7 +20,6 @@ from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import Key
 from cinnabar.schemas.compiling.changes import Renames
-from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.pointers import lies_within
 
 

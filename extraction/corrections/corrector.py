@@ -19,6 +19,17 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from cinnabar.errors import (
+    CinnabarError,
+    InUse,
+    NotAccepted,
+    NotStored,
+    Overtaken,
+    OvertakenPlace,
+    Refused,
+    RunError,
+    UsageError,
+)
 from cinnabar.extraction.corrections import journal
 from cinnabar.extraction.corrections.changes import EXCLUDING, Action, Change, Correction, Reviewed, in_force
 from cinnabar.extraction.corrections.editing import entry_of_changes, entry_of_undo
@@ -36,17 +47,6 @@ from cinnabar.extraction.corrections.waiting_commits import (
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import is_locked
-from cinnabar.schemas.errors import (
-    CinnabarError,
-    InUse,
-    NotAccepted,
-    NotStored,
-    Overtaken,
-    OvertakenPlace,
-    Refused,
-    RunError,
-    UsageError,
-)
 from cinnabar.schemas.pointers import escape, lies_within
 
 # How often a commit is followed by a look for what others left to it.

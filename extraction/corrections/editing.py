@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from cinnabar.errors import NotAccepted, Refused, UsageError
 from cinnabar.extraction.corrections.changes import EXCLUDING, Action, Change, Correction, Undo
 from cinnabar.extraction.corrections.journal import WaitingCorrection, new_identity
 from cinnabar.extraction.corrections.revising import Rules, guesses_of, rules_of, spelled_record
@@ -29,7 +30,6 @@ from cinnabar.extraction.reading.records.evidence import evidence_of, page_of
 from cinnabar.extraction.store.manifest import now
 from cinnabar.extraction.store.records import LeafRow
 from cinnabar.schemas.automata.canonical import json_text, parse
-from cinnabar.schemas.errors import NotAccepted, Refused, UsageError
 from cinnabar.schemas.pointers import above, index_of, lies_within, unescape
 
 

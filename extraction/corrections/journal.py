@@ -17,6 +17,7 @@ from typing import Any
 
 import orjson
 
+from cinnabar.errors import RunError
 from cinnabar.extraction.corrections.changes import Action, Correction, Undo
 from cinnabar.extraction.corrections.units import evidence_from, evidence_json, units_from, units_json
 from cinnabar.extraction.store import manifest as manifests
@@ -32,7 +33,6 @@ from cinnabar.extraction.store.files import (
 )
 from cinnabar.extraction.store.path_safety import check_links, own_name
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.errors import RunError
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from cinnabar.errors import RunError
 from cinnabar.extraction.corrections.changes import Correction
 from cinnabar.extraction.corrections.units import CorrectedPlace
 from cinnabar.extraction.store.records import Record
@@ -19,7 +20,6 @@ from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.compiling.changes import Renames, changes
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.errors import RunError
 
 
 def renamed_corrections(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from cinnabar.errors import NotAccepted, RunError
 from cinnabar.extraction.corrections.carrying import Carried, carry_over
 from cinnabar.extraction.corrections.changes import Correction, counting_of, find_concerned
 from cinnabar.extraction.corrections.stored import CorrectedState, ModelResult
@@ -24,7 +25,6 @@ from cinnabar.extraction.store.tables import UNSTORABLE
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.automata.canonical import json_text
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.errors import NotAccepted, RunError
 from cinnabar.schemas.pointers import lies_within
 
 #: The codes of documents whose record is in quarantine for its values.

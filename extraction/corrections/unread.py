@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
+from cinnabar.errors import shorten
 from cinnabar.extraction.corrections import journal
 from cinnabar.extraction.store.files import files_aside
-from cinnabar.schemas.errors import shorten
 
 
 def unread_corrections(out: Path) -> dict[Path, str]:

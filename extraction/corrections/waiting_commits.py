@@ -18,6 +18,7 @@ from typing import Literal
 import orjson
 import pyarrow as pa
 
+from cinnabar.errors import NotAccepted, NotStored, RunError
 from cinnabar.extraction.corrections import journal
 from cinnabar.extraction.corrections.changes import Correction, in_force, taken_back
 from cinnabar.extraction.corrections.journal import WaitingCorrection
@@ -42,7 +43,6 @@ from cinnabar.extraction.store.records import DocumentInfo, Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import COMMAND, CORRECT, OTHER_KIND, Key, RecordColumns
 from cinnabar.schemas.columns.arrow import arrow_schema
-from cinnabar.schemas.errors import NotAccepted, NotStored, RunError
 
 
 def open_folder(out: Path, step: Transition | None = None) -> Store:

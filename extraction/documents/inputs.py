@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.archives.archive_process import ArchiveMember, Unpacker, may_be_archive
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES, SUFFIXES
@@ -31,7 +32,6 @@ from cinnabar.extraction.documents.mailboxes.files import (
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
 from cinnabar.extraction.documents.stores.backend import StoreAddress
 from cinnabar.extraction.documents.stores.store import ObjectStore
-from cinnabar.schemas.errors import DocumentError, UsageError
 
 # A commit of an output folder, below the folder.
 _COMMIT = re.compile(r"(?s)\A(.*/|)manifest/batch-\d{10}\.json\Z")

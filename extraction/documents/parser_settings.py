@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.limits import MAX_PASSWORDS
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ocr.engines import OcrEngine
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
-from cinnabar.schemas.errors import UsageError
 
 #: The environment variable with passwords of encrypted documents, one a line.
 PASSWORDS = "CINNABAR_PASSWORDS"

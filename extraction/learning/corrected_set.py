@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cinnabar.engine.few_shot import Example, Examples
+from cinnabar.errors import NotAccepted, UsageError
 from cinnabar.extraction.corrections import Action, Correction, corrections
 from cinnabar.extraction.corrections.changes import EXCLUDING
 from cinnabar.extraction.corrections.units import HUMAN
@@ -35,7 +36,6 @@ from cinnabar.extraction.store.stored_records import (
     source_of,
 )
 from cinnabar.schemas import SchemaSource, compile_schema
-from cinnabar.schemas.errors import NotAccepted, UsageError
 from cinnabar.schemas.pointers import above
 
 #: Processes that parse documents.

@@ -22,12 +22,12 @@ from cinnabar.engine.models.language.language_model import LanguageModel, fresh_
 from cinnabar.engine.training.diffusion.examples import TokenExample, answer_example
 from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, add_low_rank, merge_low_rank, train_diffusion
 from cinnabar.engine.training.trainer import CHECKPOINT
+from cinnabar.errors import NotAccepted, UsageError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.learning.tuning_sets import WORKERS, FineTuned, TuningSet, measure_sets, overall_f1, run_key
-from cinnabar.schemas.errors import NotAccepted, UsageError
 from cinnabar.schemas.form.record_language import one_line
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 #: Files of a checkpoint that the training does not change.
 _TEXTS = ("*.json", "*.jinja", "*.model", "*.txt", "LICENSE*", "NOTICE*", "README*")

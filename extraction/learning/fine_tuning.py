@@ -24,6 +24,7 @@ from cinnabar.engine.models.weights import add_difference, difference, load_weig
 from cinnabar.engine.settings import reading_precision
 from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.engine.training.trainer import CHECKPOINT, Patience, Stopping, TrainingConfig, train
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.learning.tuning_sets import (
@@ -38,7 +39,6 @@ from cinnabar.extraction.learning.tuning_sets import (
 from cinnabar.extraction.reading.routing.examples import LabelledVectors, load_examples, save_examples
 from cinnabar.extraction.reading.routing.vectors import examples_of
 from cinnabar.extraction.run.work.labelled_sets import mark_of
-from cinnabar.schemas.errors import UsageError
 
 # The number of held-back values whose reading may change by chance.
 _CHANCE = 1.5

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.store.files import failures, write_bytes
-from cinnabar.schemas.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from cinnabar.engine.models.weights import difference, load_weights, save_differ
 from cinnabar.engine.settings import reading_precision
 from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.engine.training.trainer import train
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.learning.corrected_set import CorrectedSet
 from cinnabar.extraction.learning.evaluation import answers, score_set
@@ -56,7 +57,6 @@ from cinnabar.extraction.run.work.assignment import FIGURES, candidate, models_o
 from cinnabar.extraction.store.files import write_bytes
 from cinnabar.extraction.store.spelling import began_with
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.errors import UsageError
 
 #: The fewest corrected documents that training starts with.
 FEWEST_CORRECTED = 10

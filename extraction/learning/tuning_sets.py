@@ -17,6 +17,7 @@ from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.request import Filler, Passage
 from cinnabar.engine.training.examples import LabelledPassage, labelled_passage
 from cinnabar.engine.training.labels import label_by_search
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.learning.evaluation import answers, score_set
@@ -26,7 +27,6 @@ from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set, mark_of, read_set
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import Form
 
 # The fewest labelled documents of a set.

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import corrections
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
@@ -27,8 +28,7 @@ from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, Truth, load_set
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 #: The shares of the sample that may be kept, the surest records first.
 SHARES = (1.0, 0.75, 0.5, 0.25)

@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cinnabar.engine.models.remote.journal import Journal
+from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.unread import aside_of
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES
@@ -43,7 +44,6 @@ from cinnabar.extraction.store.packets import PACKETS, packets_of, stored_packet
 from cinnabar.extraction.store.path_safety import check_links, is_own
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.spelling import Spelling
-from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.kept_files import cache_folder
 
 #: Stands in a run's arguments for the path of a forgotten document.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cinnabar.errors import Overtaken, OvertakenPlace, UsageError
 from cinnabar.extraction.corrections.outside_rows import settle_packets
 from cinnabar.extraction.people.forgetting import find_documents
 from cinnabar.extraction.store.packets import (
@@ -14,7 +15,6 @@ from cinnabar.extraction.store.packets import (
     store_packet,
     stored_packet,
 )
-from cinnabar.schemas.errors import Overtaken, OvertakenPlace, UsageError
 
 
 def packet_around(out: Path, document: str) -> Packet:

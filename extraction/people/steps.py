@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.request import OverEngine, OverPromptedEngine
+from cinnabar.errors import CinnabarError, UsageError
 from cinnabar.extraction.documents.content.inputs import Content
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
@@ -23,7 +24,6 @@ from cinnabar.extraction.store.reading import connect, show
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.schemas import SchemaSource
-from cinnabar.schemas.errors import CinnabarError, UsageError
 
 # Torch takes seconds to import; a document that is gone is told before.
 if TYPE_CHECKING:

@@ -23,13 +23,13 @@ from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.readings import is_amount, numbers_of, readings
 from cinnabar.engine.tables.heads import words_of
 from cinnabar.engine.tables.table import Table, tables_of
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.reading.records.evidence import evidence_of, page_of
 from cinnabar.extraction.store.files import write_whole
 from cinnabar.extraction.store.names import literal, quote_name
 from cinnabar.extraction.store.reading import distinct
-from cinnabar.schemas.errors import UsageError
 
 #: The file that lists the tables, and the database with their views.
 LISTED, DATABASE = "tables.parquet", "tables.duckdb"

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.corrections.waiting_commits import open_folder, renew_corrected
 from cinnabar.extraction.reading.records.validation import Validator
@@ -25,10 +26,9 @@ from cinnabar.extraction.store.held_snapshots import hold
 from cinnabar.extraction.store.manifest import BrokenManifest, Manifest, StoredFile
 from cinnabar.extraction.store.tables import COMMAND, CORRECT
 from cinnabar.schemas import SchemaSource
-from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.reading.metaschema import fingerprint
 from cinnabar.schemas.reading.texts import read_schema
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 
 @dataclass(frozen=True, slots=True)

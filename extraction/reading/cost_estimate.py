@@ -19,7 +19,7 @@ from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.reading.records.facts import FactValues
 from cinnabar.schemas.compiling.bindings import bound_places
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 if TYPE_CHECKING:
     from cinnabar.extraction.documents.content.inputs import Content

@@ -32,9 +32,9 @@ from cinnabar.engine.models.remote.serving import (
     is_remote,
 )
 from cinnabar.engine.settings import DEFAULT, Precision, in_precision, reading_precision
+from cinnabar.errors import ModelError, UsageError
 from cinnabar.extraction.plan.run_options import Device
-from cinnabar.schemas.errors import ModelError, UsageError
-from cinnabar.schemas.extras import check_extra
+from cinnabar.extras import check_extra
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:

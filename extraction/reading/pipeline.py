@@ -9,6 +9,7 @@ from typing import Protocol
 
 from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Metered, Request, Result
 from cinnabar.engine.work_time import limit_batches, time_stage
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.chunking import Chunk, on_pages
 from cinnabar.extraction.documents.content.document import Document, Evidence, Span
 from cinnabar.extraction.documents.content.parse_context import problem_message
@@ -41,7 +42,6 @@ from cinnabar.extraction.reading.tiers import ALONE, Escalated, MergedRecord, Ti
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.schemas.compiling.bindings import bound_places
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.form.form import Form
 
 #: The stages of a batch.

@@ -19,6 +19,7 @@ from cinnabar.engine.models.language.memory import free_memory
 from cinnabar.engine.models.releases import RELEASED
 from cinnabar.engine.models.remote.ledger import Prices
 from cinnabar.engine.models.remote.serving import RemoteSettings, is_remote
+from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.run_options import Device, RunPlan
 from cinnabar.extraction.plan.thresholds import ESCALATE_AUTO_BELOW, ESCALATE_BELOW, MAX_ESCALATED_ROWS
 from cinnabar.extraction.reading.model_sources import (
@@ -35,7 +36,6 @@ from cinnabar.extraction.reading.model_sources import (
 )
 from cinnabar.extraction.store.files import write_bytes
 from cinnabar.extraction.store.spelling import began_with
-from cinnabar.schemas.errors import UsageError
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:

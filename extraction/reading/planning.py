@@ -24,7 +24,7 @@ from cinnabar.extraction.documents.invoice_copies import copies_in
 from cinnabar.extraction.plan.bounds import LEAST_LIMIT
 from cinnabar.schemas.facts import LANGUAGE
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.wording import harmless
+from cinnabar.wording import harmless
 
 # A text is counted in stretches of about so many characters, which end with a line or a word.
 _STRETCH = 1 << 16

@@ -20,13 +20,13 @@ from typing import Any, TypeVar
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Model
 from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Request, Result
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.planning import chunks_for, passage_of
 from cinnabar.extraction.reading.records.facts import NO_FACTS, FactValues, with_facts
 from cinnabar.extraction.reading.records.merging import merge, prefer_confident_record
 from cinnabar.extraction.reading.records.thresholds import ANY_CONFIDENCE, KNOWN_KIND, READER_WEIGHT
-from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.fitting import branch_of, walk_lists
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import above, escape, lies_within

@@ -8,7 +8,7 @@ from cinnabar.engine.branches.branch_model import BranchModel
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Filler
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 #: Below so many seconds a run tells nothing beforehand.
 _SHORT = 10.0

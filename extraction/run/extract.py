@@ -38,7 +38,7 @@ from cinnabar.extraction.store.spelling import Spelling, begin_with, remember
 from cinnabar.extraction.store.store import PASSWORD_COUNT, UNAVAILABLE
 from cinnabar.extraction.store.tables import printable
 from cinnabar.schemas import SchemaSource
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:

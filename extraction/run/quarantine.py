@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.checks.judgement import with_checks
@@ -22,7 +23,6 @@ from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.canonical import json_text
-from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.pointers import escape, lies_within_template
 
 # The flag of a record that a person released.

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from cinnabar.errors import DocumentError, RunError
 from cinnabar.extraction.corrections.stored import StoredCorrections
 from cinnabar.extraction.run.stored_run import Run, RunSummary
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import PASSWORD_COUNT, ROUTING, Store, is_done
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource
-from cinnabar.schemas.errors import DocumentError, RunError
 
 
 class RunGroup:

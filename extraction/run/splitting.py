@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from cinnabar.errors import CinnabarError, DocumentError
 from cinnabar.extraction.corrections.outside_rows import settle_packets
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.documents.content.document import Document
@@ -27,7 +28,6 @@ from cinnabar.extraction.store.packets import Packet, changing_packets, store_pa
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import OTHER_KIND
-from cinnabar.schemas.errors import CinnabarError, DocumentError
 
 #: Pages that a parser reads at a time: its time and memory are bounded for any length of a packet.
 WINDOW = 40

@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cinnabar.engine.version import read_by
+from cinnabar.errors import CinnabarError, DocumentError, NotStored, RunError, UsageError
 from cinnabar.extraction.corrections.corrected_run import Revision
 from cinnabar.extraction.corrections.revising import Rules, rules_of
 from cinnabar.extraction.corrections.stored import StoredCorrections
@@ -42,7 +43,6 @@ from cinnabar.extraction.store.tables import Key, RecordColumns
 from cinnabar.schemas.columns.arrow import arrow_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource
-from cinnabar.schemas.errors import CinnabarError, DocumentError, NotStored, RunError, UsageError
 from cinnabar.schemas.reading.texts import schema_text
 
 #: Seconds after which commits appear in the snapshot while a run goes on. A snapshot takes 0.1 s.

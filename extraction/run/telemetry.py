@@ -20,7 +20,7 @@ from typing import Any
 
 from cinnabar.extraction.reading.progress import NoProgress, Progress
 from cinnabar.extraction.store.records import Outcome
-from cinnabar.schemas.extras import check_extra
+from cinnabar.extras import check_extra
 
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 # Seconds that a run waits at its end for a collector.

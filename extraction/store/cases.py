@@ -15,9 +15,9 @@ from typing import Any
 
 import duckdb
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.store.files import failures, write_bytes
 from cinnabar.extraction.store.names import literal, quote_name
-from cinnabar.schemas.errors import UsageError
 
 CASES = "cases.json"
 #: The view of the documents that a failed check between them is about; every folder has it.

@@ -15,13 +15,13 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.store.files import failures, write_whole
 from cinnabar.extraction.store.names import meant, quote_name
 from cinnabar.extraction.store.queries import question
 from cinnabar.extraction.store.reading import connect, distinct, views_in
 from cinnabar.extraction.store.snapshot import VIEWS
 from cinnabar.extraction.store.spreadsheet import defuse, write_workbook
-from cinnabar.schemas.errors import UsageError
 
 FORMATS = ("csv", "json", "jsonl", "parquet", "xlsx")
 # The file suffixes that imply a format.

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from cinnabar.schemas.errors import InUse, RunError
+from cinnabar.errors import InUse, RunError
 
 #: Prefix of a file that is being written; such files are never read.
 TEMPORARY = ".part-"

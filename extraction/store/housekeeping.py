@@ -15,6 +15,7 @@ from typing import Any
 
 import duckdb
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.compaction import merge_batches
 from cinnabar.extraction.store.files import failures, is_locked, waiting_files
@@ -24,7 +25,6 @@ from cinnabar.extraction.store.queries import MODEL_RUN
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.snapshot import files_as_table, published_number
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas.errors import UsageError
 
 #: A batch whose files have this many bytes together is large and is not rewritten.
 LARGE = 128 << 20

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import orjson
 
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.store.files import TEMPORARY, make_folder, sync_folder, write_bytes
 from cinnabar.extraction.store.path_safety import check_batch_path, check_links, own_name
-from cinnabar.schemas.errors import RunError, UsageError
 
 _FORMAT = 1
 # A file's bytes and a batch's number are below this.

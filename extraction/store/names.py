@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable
 from pathlib import PurePath
 
-from cinnabar.schemas.errors import UsageError
+from cinnabar.errors import UsageError
 
 
 def identifier(name: str) -> str:

@@ -16,10 +16,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, StringConstraints
 
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.packets.part import PageRange, named_part
 from cinnabar.extraction.store.files import failures, make_folder, waited_lock, write_bytes
 from cinnabar.extraction.store.path_safety import is_own
-from cinnabar.schemas.errors import RunError, UsageError
 
 #: The folder within an output folder.
 PACKETS = "packets"

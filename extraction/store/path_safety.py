@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from cinnabar.schemas.errors import RunError
+from cinnabar.errors import RunError
 
 #: The kinds of names.
 NameKind = Literal["digest", "run", "correction", "step of a correction"]

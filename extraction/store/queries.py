@@ -20,10 +20,10 @@ from typing import Any
 
 import duckdb
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.snapshot import DATABASE
 from cinnabar.extraction.store.tables import COMMAND, CORRECT
-from cinnabar.schemas.errors import UsageError
 
 #: The parts of a query that read: nodes, sources of rows, and what orders or bounds them.
 _PARTS = {

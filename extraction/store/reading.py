@@ -21,6 +21,7 @@ from uuid import uuid4
 
 import duckdb
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.inputs import own_path
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
@@ -29,7 +30,6 @@ from cinnabar.extraction.store.names import check_local, literal, meant
 from cinnabar.extraction.store.queries import close_off, question, views_named
 from cinnabar.extraction.store.snapshot import OFFLINE, define_views
 from cinnabar.extraction.store.spelling import Spelling
-from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.pointers import escape
 
 # What DuckDB appends to an error: the line of the query, and a mark below it.

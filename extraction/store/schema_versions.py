@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cinnabar.errors import NotUnited
 from cinnabar.extraction.store.files import explain_broken_file
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.names import quote_name
 from cinnabar.schemas.columns.arrow import united_columns
-from cinnabar.schemas.errors import NotUnited
 
 
 def united_source(out: Path, versions: Mapping[str, tuple[str, Sequence[Manifest]]]) -> str | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import duckdb
 
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.cases import (
     CASES,
@@ -31,7 +32,6 @@ from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.names import identifier, literal, quote_name
 from cinnabar.extraction.store.schema_versions import sql_type, united_source
 from cinnabar.extraction.store.tables import COMMAND, DOCUMENTS, TABLE_COLUMNS
-from cinnabar.schemas.errors import RunError, UsageError
 
 DATABASE = "cinnabar.duckdb"
 #: DuckDB must never fetch an extension from the network.

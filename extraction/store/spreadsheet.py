@@ -25,8 +25,8 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.store.names import identifier
-from cinnabar.schemas.errors import UsageError
 
 ROWS, COLUMNS, CHARACTERS, DIGITS = 1_048_576, 16_384, 32_767, 15
 # Earlier days have another number in Excel than in every other program, because it has a 29th of February 1900.

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from pyarrow.dataset import dataset
 
 from cinnabar.engine.version import read_by
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.content.formats import format_named
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.store import manifest as manifests
@@ -37,7 +38,6 @@ from cinnabar.extraction.store.tables import OTHER_KIND, TABLE_COLUMNS, RecordCo
 from cinnabar.schemas.columns.arrow import arrow_schema, united_columns
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource
-from cinnabar.schemas.errors import RunError, UsageError
 
 #: How long the files of a replaced batch stay at most, for readers that hold an older snapshot: a day.
 KEEP_REPLACED = timedelta(days=1)

@@ -17,6 +17,7 @@ from typing import Any
 
 import duckdb
 
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.mailboxes.address import parse_mail_path
 from cinnabar.extraction.store import manifest as manifests
@@ -31,7 +32,6 @@ from cinnabar.extraction.store.store import ROUTING
 from cinnabar.extraction.store.tables import LENGTH, LIST, OTHER_KIND, THOUGHTS, evidence_in, length_note
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.pointers import unescape
 from cinnabar.schemas.reading.texts import read_schema

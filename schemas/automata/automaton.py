@@ -15,6 +15,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from cinnabar.errors import TooLarge
 from cinnabar.schemas.automata.minimise import (
     Bools,
     Ints,
@@ -25,7 +26,6 @@ from cinnabar.schemas.automata.minimise import (
     refine,
     reverse_edges,
 )
-from cinnabar.schemas.errors import TooLarge
 
 # Larger automata are slow on every denoising step: a bounded string of 3,000 states takes 280 ms a canvas.
 MAX_STATES = 20_000

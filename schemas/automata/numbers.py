@@ -14,9 +14,9 @@ from itertools import product
 
 import numpy as np
 
+from cinnabar.errors import UnsupportedNumber
 from cinnabar.schemas.automata.automaton import Automaton, empty, from_dfa
 from cinnabar.schemas.automata.operations import concat, difference, intersect, literal, literals, union
-from cinnabar.schemas.errors import UnsupportedNumber
 
 MAX_DIGITS = 400
 # 65,536 remainders take a second or two to compile; they may need far fewer states, as those of 2 ** 16 do.

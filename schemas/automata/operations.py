@@ -14,9 +14,9 @@ from functools import reduce
 
 import numpy as np
 
+from cinnabar.errors import TooLarge
 from cinnabar.schemas.automata.automaton import MAX_STATES, Automaton, empty, from_dfa
 from cinnabar.schemas.automata.minimise import MAX_RAW_STATES, Bools, Ints, join_classes
-from cinnabar.schemas.errors import TooLarge
 
 
 def _product(a: Automaton, b: Automaton, left: bool, right: bool, both: bool) -> Automaton:

@@ -13,9 +13,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from cinnabar.errors import TooLarge
 from cinnabar.schemas.automata.automaton import Automaton, from_dfa
 from cinnabar.schemas.automata.minimise import MAX_RAW_STATES, merge_columns, nearest, reverse_edges
-from cinnabar.schemas.errors import TooLarge
 
 LAST = 0x10FFFF
 # The most cells of a table before it is minimised, which takes some 60 bytes for each.

@@ -7,10 +7,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from cinnabar.errors import TooLarge
 from cinnabar.schemas.automata.automaton import MAX_STATES, Automaton, from_dfa
 from cinnabar.schemas.automata.operations import concat, literal
 from cinnabar.schemas.automata.spelling import lift
-from cinnabar.schemas.errors import TooLarge
 
 # The states for the spelling of one code point: between two, within UTF-8 and within escapes.
 _STATES_EACH = 14

@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
-from cinnabar.schemas.errors import SchemaError
+from cinnabar.errors import SchemaError
 from cinnabar.schemas.facts import FACTS, LANGUAGE, FactKind
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot, children
 from cinnabar.schemas.judging.resources import Documents

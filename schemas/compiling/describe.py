@@ -19,7 +19,7 @@ from cinnabar.schemas.pointers import unescape
 from cinnabar.schemas.reading.language import language
 from cinnabar.schemas.reading.schema_object import BINDING
 from cinnabar.schemas.reading.shape import Boolean, Number
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 #: The names of alternatives that a row shows, at most.
 MAX_NAMES = 8

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
-from cinnabar.schemas.errors import SchemaError
+from cinnabar.errors import SchemaError
 from cinnabar.schemas.keywords import DECIMALS, with_tables
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.python_types import is_type, name_of, schema_of

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+from cinnabar.errors import NotAccepted
 from cinnabar.schemas.automata.canonical import parse, scalar_text
-from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from cinnabar.errors import TooMuchWork
 from cinnabar.schemas.automata.operations import difference
-from cinnabar.schemas.errors import TooMuchWork
 from cinnabar.schemas.reading.algebra import intersect
 from cinnabar.schemas.reading.language import NO_AUTOMATON, language, smallest
 from cinnabar.schemas.reading.shape import Anything, Object, Shape, String

@@ -23,12 +23,12 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from cinnabar.errors import TooLarge
 from cinnabar.schemas.automata import numbers
 from cinnabar.schemas.automata.automaton import MAX_STATES, Automaton
 from cinnabar.schemas.automata.minimise import MAX_RAW_STATES, Ints, join_classes
 from cinnabar.schemas.automata.operations import determinise, difference, intersect, literal, literals, union
 from cinnabar.schemas.automata.strings import any_escaped_string, any_string, canonical_string, string
-from cinnabar.schemas.errors import TooLarge
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot, walk
 from cinnabar.schemas.form.member_rules import MemberRules, Seen
 from cinnabar.schemas.formats.formats import format_content

@@ -14,8 +14,8 @@ from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Any
 
+from cinnabar.errors import RegexError, SchemaError
 from cinnabar.schemas.automata.canonical import decimal, parse
-from cinnabar.schemas.errors import RegexError, SchemaError
 from cinnabar.schemas.formats.formats import FORMATS, is_format
 from cinnabar.schemas.judging.checks import (
     ARRAY,

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
-from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
+from cinnabar.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.judging.dialects import DEFAULT, Dialect, dialect_named
 from cinnabar.schemas.pointers import escape, unescape
 from cinnabar.schemas.refusals import Refusal, refused

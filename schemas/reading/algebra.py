@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
-from cinnabar.schemas.errors import RegexError
+from cinnabar.errors import RegexError
 from cinnabar.schemas.reading.language import holds, smallest
 from cinnabar.schemas.reading.shape import (
     NO_NOTES,

@@ -7,11 +7,11 @@ from decimal import Decimal
 from functools import lru_cache, reduce
 from weakref import WeakValueDictionary
 
+from cinnabar.errors import RegexError, TooLarge, UnsupportedNumber
 from cinnabar.schemas.automata import numbers, strings
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.cache import load_or_build
 from cinnabar.schemas.automata.operations import difference, intersect, literals, union
-from cinnabar.schemas.errors import RegexError, TooLarge, UnsupportedNumber
 from cinnabar.schemas.formats.formats import format_content
 from cinnabar.schemas.reading.shape import (
     Anything,

@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from cinnabar.schemas.errors import SchemaError
+from cinnabar.errors import SchemaError
 from cinnabar.schemas.judging.dialects import Dialect, dialect_named
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.texts import check_limits, schema_text

@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
-from cinnabar.schemas.automata.automaton import MAX_STATES
-from cinnabar.schemas.automata.canonical import decimal, scalar_text
-from cinnabar.schemas.automata.minimise import MAX_RAW_STATES
-from cinnabar.schemas.errors import (
+from cinnabar.errors import (
     RegexError,
     TooLarge,
     TooMuchWork,
     UnsupportedNumber,
 )
+from cinnabar.schemas.automata.automaton import MAX_STATES
+from cinnabar.schemas.automata.canonical import decimal, scalar_text
+from cinnabar.schemas.automata.minimise import MAX_RAW_STATES
 from cinnabar.schemas.formats.formats import format_content
 from cinnabar.schemas.keywords import DECIMALS, MOST, step_of
 from cinnabar.schemas.reading.algebra import union

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from cinnabar.errors import UnsupportedSchema
 from cinnabar.schemas.automata.canonical import json_text
-from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging.checks import TYPES as KINDS_OF
 from cinnabar.schemas.judging.dialects import Entry, modern
 from cinnabar.schemas.judging.resources import Documents, Place

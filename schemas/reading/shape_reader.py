@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cinnabar.schemas.errors import NoValue, UnsupportedSchema
+from cinnabar.errors import NoValue, UnsupportedSchema
 from cinnabar.schemas.formats.formats import format_content
 from cinnabar.schemas.judging.dialects import Dialect, modern
 from cinnabar.schemas.judging.resources import LISTS, MAPS, RECURSIVE, Documents, Place, Resource

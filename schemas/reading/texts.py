@@ -18,8 +18,8 @@ from decimal import Decimal, InvalidOperation
 from itertools import count
 from typing import Any
 
+from cinnabar.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.automata.canonical import most_repeated
-from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.judging.resources import MAPS
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.refusals import Refusal, refused

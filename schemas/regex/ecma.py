@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, NoReturn
 
-from cinnabar.schemas.errors import RegexError
+from cinnabar.errors import RegexError
 from cinnabar.schemas.regex.codepoints import (
     DIGITS,
     LINE_ENDS,

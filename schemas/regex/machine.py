@@ -12,8 +12,8 @@ from functools import cache
 from itertools import product
 from math import prod
 
+from cinnabar.errors import TooLarge
 from cinnabar.schemas.automata.automaton import MAX_STATES
-from cinnabar.schemas.errors import TooLarge
 from cinnabar.schemas.regex.codepoints import ANY, WORD, Ranges
 from cinnabar.schemas.regex.ecma import Chars, Choice, Edge, Look, Repeat, Sequence, Tree
 

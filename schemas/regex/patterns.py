@@ -18,10 +18,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from cinnabar.errors import TooLarge, TooMuchWork
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.operations import intersect
 from cinnabar.schemas.automata.spelling import lift
-from cinnabar.schemas.errors import TooLarge, TooMuchWork
 from cinnabar.schemas.regex.ecma import Chars, Choice, Edge, Look, Repeat, Sequence, Tree, parse
 from cinnabar.schemas.regex.machine import Machine
 from cinnabar.schemas.regex.matcher import matches_somewhere

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cinnabar import outlines
+    from cinnabar.errors import CinnabarError, SchemaError, UsageError
     from cinnabar.extracting import Extracting, Progress, aextract, extract
     from cinnabar.results import Failure, Found, Table, Value, read
-    from cinnabar.schemas.errors import CinnabarError, SchemaError, UsageError
 
 __all__ = [
     "CinnabarError",
@@ -44,7 +44,7 @@ if not Path(__file__).with_name("engine").exists():
 _HOMES = {
     "cinnabar.extracting": ("Extracting", "Progress", "aextract", "extract"),
     "cinnabar.results": ("Failure", "Found", "Table", "Value", "read"),
-    "cinnabar.schemas.errors": ("CinnabarError", "SchemaError", "UsageError"),
+    "cinnabar.errors": ("CinnabarError", "SchemaError", "UsageError"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

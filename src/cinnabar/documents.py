@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.formats import is_plain_text
 from cinnabar.extraction.documents.content.inputs import DistinctNames
 from cinnabar.extraction.documents.inputs import Input, Location, input_of, parse_locations
-from cinnabar.schemas.errors import UsageError
 
 _Bytes = bytes | bytearray | memoryview
 #: A path or an address; bytes; a file that is open for bytes, such as a BytesIO; or a name with one of the latter two.

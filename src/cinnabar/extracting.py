@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack, cast, overload
 from pydantic import BaseModel
 
 from cinnabar.documents import Documents, locations_of
+from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.run_options import Device, RunOptions, RunPlan
 from cinnabar.extraction.plan.run_options import Server as ServerOptions
 from cinnabar.extraction.reading.progress import NoProgress
@@ -28,7 +29,6 @@ from cinnabar.extraction.store.names import check_local
 from cinnabar.extraction.store.records import LeafRow, Outcome
 from cinnabar.keywords import Options, Server
 from cinnabar.results import TOLD_SKIPS, Failure, Found, Reader, Table, Value
-from cinnabar.schemas.errors import UsageError
 
 _R = TypeVar("_R")
 _M = TypeVar("_M", bound=BaseModel)

@@ -28,6 +28,7 @@ from outlines.types import CFG, JsonSchema
 from outlines.types.dsl import python_types_to_terms, to_regex
 
 from cinnabar.engine.settings import effort_of
+from cinnabar.errors import DocumentError, SchemaError, UsageError
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.plan.run_options import Device, EffortName, RunPlan
@@ -37,7 +38,6 @@ from cinnabar.extraction.reading.planned_models import sources_of
 from cinnabar.extraction.reading.records.validation import Validator, exact
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
-from cinnabar.schemas.errors import DocumentError, SchemaError, UsageError
 
 __all__ = ["AsyncCinnabar", "Cinnabar", "OnMissing", "from_cinnabar"]
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.store.manifest import read_live
 from cinnabar.extraction.store.names import quote_name
 from cinnabar.extraction.store.reading import connect, distinct
@@ -23,7 +24,6 @@ from cinnabar.extraction.store.reading import query as ask
 from cinnabar.extraction.store.records import EMPTY_RECORD
 from cinnabar.extraction.store.snapshot import view_of, view_of_version
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.python_types import is_type
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 import cinnabar
+from cinnabar.errors import SchemaError, UsageError
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.plan.run_options import Server as ServerParameters
 from cinnabar.keywords import Options, Server
 from cinnabar.results import Reader, in_pandas
-from cinnabar.schemas.errors import SchemaError, UsageError
 
 MAIL = """From: Nordkurier <noreply@nordkurier.example>
 Subject: Your parcel has arrived

@@ -17,8 +17,8 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 import cinnabar
+from cinnabar.errors import DocumentError, SchemaError, UnsupportedSchema, UsageError
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.errors import DocumentError, SchemaError, UnsupportedSchema, UsageError
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 outlines = pytest.importorskip("outlines")

@@ -14,9 +14,9 @@ from bench.timing import throughput
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.models.reader.loading import load_model
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.schemas.errors import UsageError
 
 SAMPLES = Path(__file__).resolve().parents[2] / "data" / "samples"
 

@@ -10,8 +10,8 @@ from bench.mutation_report import Mutations, main, run
 from bench.mutation_seeds import KINDS, built, seeds_of
 from bench.mutations import mutated
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.ingest import ParserSettings, parse
-from cinnabar.schemas.errors import DocumentError
 
 SETTINGS = ParserSettings(passwords=("secret",), ocr="never", hidden=True)
 

@@ -7,7 +7,7 @@ import torch
 
 from cinnabar.engine import backend
 from cinnabar.engine.backend import KERNELS_VARIABLE, backend_of
-from cinnabar.schemas.errors import UsageError
+from cinnabar.errors import UsageError
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 

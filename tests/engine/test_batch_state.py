@@ -11,8 +11,8 @@ from tests.support.random_model import request
 from cinnabar.engine.batch_state import BatchState, Reopenings
 from cinnabar.engine.model import Row
 from cinnabar.engine.writing import Value
+from cinnabar.errors import EngineFailure
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.errors import EngineFailure
 
 CPU = torch.device("cpu")
 TEXT = {"type": "string"}

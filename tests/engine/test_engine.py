@@ -15,7 +15,7 @@ from tests.support.scripted_model import Scripted, filled, form_of, many
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Canvas, Row, Scores
 from cinnabar.engine.request import Failed
-from cinnabar.schemas.errors import RunError, UsageError
+from cinnabar.errors import RunError, UsageError
 
 
 @pytest.mark.parametrize("effort", ["instant", "medium"])

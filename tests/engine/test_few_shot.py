@@ -18,7 +18,7 @@ from cinnabar.engine.diffusion.planning import Plan, Planner, Remaining
 from cinnabar.engine.few_shot import Example, Examples, FewShot, record_line
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Filled, Request
-from cinnabar.schemas.errors import UsageError
+from cinnabar.errors import UsageError
 
 LINE = {
     "type": "object",

@@ -9,8 +9,8 @@ from tests.support.steps_of_a_fill import EFFORTS, independent
 
 from cinnabar.engine.engine import Engine, FormState
 from cinnabar.engine.request import Filled
+from cinnabar.errors import RunError
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.errors import RunError
 
 SCHEMA = {
     "type": "object",

@@ -10,8 +10,8 @@ import pytest
 from cinnabar.engine.layout import Layout, choose_rows, lay_out
 from cinnabar.engine.model import Row
 from cinnabar.engine.writing import Value, Writer
+from cinnabar.errors import EngineFailure
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.errors import EngineFailure
 
 TEXT = {"type": "string"}
 MAYBE_TEXT = {"type": ["string", "null"]}

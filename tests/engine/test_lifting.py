@@ -12,9 +12,9 @@ from tests.support.effort import examples
 
 from cinnabar.engine import lifting
 from cinnabar.engine.lifting import Lifted, Vocabulary, lift
+from cinnabar.errors import ModelError
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.automaton import Automaton, empty
-from cinnabar.schemas.errors import ModelError
 
 SCHEMAS = (
     {"type": "string", "pattern": "^[a-c]{1,3}-\\d+$"},

@@ -18,9 +18,9 @@ from cinnabar.engine.settings import (
     precision_asked,
     reading_precision,
 )
+from cinnabar.errors import UsageError
 from cinnabar.extraction.reading.model_sources import ModelByName, ModelSource, model_source
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.errors import UsageError
 
 
 def test_the_reader_has_int8_unless_another_precision_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from tests.support.remote_forms import form_of, request
 from cinnabar.engine.engine import NO_NUMBERS, pack, run_stream
 from cinnabar.engine.request import Failed, Request, Result
 from cinnabar.engine.work_time import TOO_SLOW
-from cinnabar.schemas.errors import EngineFailure, RunError
+from cinnabar.errors import EngineFailure, RunError
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from cinnabar.engine.repair import Alternatives
 from cinnabar.engine.settings import effort_of
 from cinnabar.engine.step import commit
 from cinnabar.engine.writing import Value
+from cinnabar.errors import EngineFailure
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.errors import EngineFailure
 
 CPU, INF = torch.device("cpu"), float("inf")
 TEXT = {"type": "string"}

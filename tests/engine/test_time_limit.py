@@ -13,8 +13,8 @@ from tests.support.tiny_network import tiny_model
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Failed, Filled, Passage, Request
 from cinnabar.engine.work_time import check_time, limit_batches, start_clock
+from cinnabar.errors import EngineFailure
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.errors import EngineFailure
 
 import numpy as np  # isort: skip
 

@@ -6,9 +6,9 @@ import os
 
 import pytest
 
+from cinnabar.errors import UsageError
 from cinnabar.flows import prefect_server
 from cinnabar.flows.prefect_server import with_environment
-from cinnabar.schemas.errors import UsageError
 
 
 @pytest.fixture(autouse=True)

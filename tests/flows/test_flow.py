@@ -16,13 +16,13 @@ from tests.support import mercury_server as mercury
 from tests.support.event_receivers import hook
 
 from cinnabar.apps.cli.main import run
+from cinnabar.errors import InUse, RunError, UsageError
 from cinnabar.extraction.documents.mailboxes.credential import Login
 from cinnabar.extraction.run.extract import Extraction
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import Store
 from cinnabar.flows.prefect_server import secret
-from cinnabar.schemas.errors import InUse, RunError, UsageError
 
 
 @pytest.mark.usefixtures("prefect_server")

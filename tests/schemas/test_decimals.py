@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from cinnabar.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.compiling.describe import describe
-from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.keywords import inexact_multiples
 from cinnabar.schemas.library import LIBRARY
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from tests.support import import_graph
 
-from cinnabar.schemas import extras
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.extras import EXTRAS, check_extra, install_line
+from cinnabar import extras
+from cinnabar.errors import UsageError
+from cinnabar.extras import EXTRAS, check_extra, install_line
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

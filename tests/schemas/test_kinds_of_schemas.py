@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from cinnabar.errors import NotAccepted
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.compiling.loading import SchemaSource
-from cinnabar.schemas.errors import NotAccepted
 
 
 @dataclass(frozen=True)

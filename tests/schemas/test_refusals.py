@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cinnabar.schemas.errors import NoValue, UnsupportedSchema
+from cinnabar.errors import NoValue, UnsupportedSchema
 from cinnabar.schemas.refusals import Refusal, refused
 
 ROOT = Path(__file__).parents[2]

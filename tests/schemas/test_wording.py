@@ -12,7 +12,7 @@ import pytest
 from cinnabar.apps.cli.console import Bar, cell, standard_output, table
 from cinnabar.apps.cli.main import run
 from cinnabar.apps.server.settings import WithoutTexts
-from cinnabar.schemas.wording import harmless
+from cinnabar.wording import harmless
 
 #: A name that shows as `invoice_fdp.exe`, a move of the cursor, a tag and a hidden blank.
 TRICK = "invoice_\u202eexe.pdf\x1b[2J\x9b2J\u2066\U000e0041\u200b"

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.support.reading_model import ReadingModel
 
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 
 class DyingModel(ReadingModel):

@@ -12,6 +12,8 @@ from tests.support import ROOT
 #: The folder that is `cinnabar` itself; setup.py links the others into it, which stand at the top of the repository.
 TOP = ROOT / "src" / "cinnabar"
 FOLDERS = ("apps", "flows", "extraction", "engine", "kernels", "schemas")
+#: The modules of `cinnabar` itself that stand below all folders: they import nothing but each other.
+GROUND = frozenset({"cinnabar.errors", "cinnabar.extras", "cinnabar.wording"})
 #: Folders at the top that no wheel holds, with modules of their own.
 OUTSIDE = ("training", "bench")
 
@@ -34,8 +36,11 @@ def modules(outside: bool = False) -> Mapping[str, Path]:
 def folder_of(module: str) -> str:
     """Returns the package that a module stands in.
 
-    A package whose `__init__` only hands on names of the folders in it stands above them, and is a folder of its own.
+    A module of `GROUND` is a folder of its own. So is a package whose `__init__` only hands on names of the folders in
+    it: it stands above them.
     """
+    if module in GROUND:
+        return module
     path = modules(outside=True)[module]
     if path.name == "__init__.py" and "__getattr__" in path.read_text("utf-8"):
         return f"{module} (its names)"

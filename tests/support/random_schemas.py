@@ -7,8 +7,8 @@ import random
 from functools import cache
 from typing import Any
 
+from cinnabar.errors import UnsupportedSchema
 from cinnabar.schemas import CompiledSchema, compile_schema
-from cinnabar.schemas.errors import UnsupportedSchema
 
 STRINGS: list[dict[str, Any]] = [
     {"type": "string"},

@@ -13,10 +13,10 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from cinnabar.engine.child_environment import child_environment
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest import sandbox
-from cinnabar.schemas.errors import DocumentError
 
 _Fresh = sandbox._Parser
 _FATAL = sandbox._FATAL

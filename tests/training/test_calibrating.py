@@ -31,8 +31,8 @@ from cinnabar.engine.models.reader.confidence_features import log_odds
 from cinnabar.engine.models.reader.loading import load_model, save_network
 from cinnabar.engine.models.reader.network.network import Network, Size
 from cinnabar.engine.request import Filled, Leaf
+from cinnabar.errors import CinnabarError, UsageError
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set, mark_of
-from cinnabar.schemas.errors import CinnabarError, UsageError
 
 
 def observed(name: str, count: int, seed: int, honest: float) -> list[Observation]:

@@ -11,8 +11,8 @@ from training.calibrate import sets_of_recipe
 from training.labelled import held_back_part, set_source, truths_of
 from training.recipe import MadeRecipe, Recipe, SetRecipe, is_held_back
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
-from cinnabar.schemas.errors import UsageError
 
 FILES = [f"{number}.txt" for number in range(60)]
 RECIPE = Recipe({"trained": SetRecipe()}, ("left",), {}, MadeRecipe())

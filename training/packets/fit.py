@@ -21,9 +21,9 @@ import numpy as np
 import torch
 
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.reading.packets.boundaries import FITTED, EdgedLine, PageFeatures, ends, features, page_signs
-from cinnabar.schemas.errors import DocumentError
 from training.generator.generator import FAMILIES, make_example
 from training.packets.sheets import divided, draw_style, kinds_in, printed, sheet
 

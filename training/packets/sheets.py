@@ -14,8 +14,8 @@ from reportlab.lib.pagesizes import A4, LETTER
 from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.pdfgen.canvas import Canvas
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.ingest.dispatch import parse
-from cinnabar.schemas.errors import DocumentError
 
 #: The share of the kinds of documents that no fit sees, and the seed that draws them.
 HELD_BACK, DIVISION = 0.4, 39

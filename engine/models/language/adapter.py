@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from cinnabar.engine.models.language.configuration import ConfigSettings, read_settings
 from cinnabar.engine.models.language.gguf_folder import checkpoint_folder
 from cinnabar.engine.models.language.weights_file import stored_tensors, weight_files
-from cinnabar.schemas.errors import ModelError, UsageError
+from cinnabar.errors import ModelError, UsageError
 
 ADAPTER, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 #: The LoRA folder within a checkpoint's own that teaches it to fill fields; chats go without it.

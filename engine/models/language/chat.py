@@ -15,7 +15,7 @@ from typing import Any
 
 from cinnabar.engine.models.language.rendering import RenderingError, render_template
 from cinnabar.engine.models.language.tokenizer import AddedToken, Tokenizer, tokenizer_settings
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 #: A message has `role` and `content`. A content in several parts is encoded part by part, so that the tokens of its
 #: first parts do not depend on the others.

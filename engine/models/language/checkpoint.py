@@ -52,7 +52,7 @@ from cinnabar.engine.models.language.weights_file import (
 )
 from cinnabar.engine.models.mapped_weights import WithoutDrawing, digest_of, mapped_tensors
 from cinnabar.engine.settings import VARIABLE, Precision
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 #: Ends of names of tensors that are computed, and that old releases stored all the same.
 _COMPUTED = ("rotary_emb.inv_freq",)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from cinnabar.engine.settings import Precision, precision_asked
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 #: The file that makes a folder a checkpoint.
 CONFIG = "config.json"

@@ -33,7 +33,7 @@ from cinnabar.engine.models.language.traits import (
     read_sdar_moe,
 )
 from cinnabar.engine.models.language.weights_file import Parts
-from cinnabar.schemas.errors import CinnabarError, ModelError
+from cinnabar.errors import CinnabarError, ModelError
 
 #: The families that always have biases of queries, keys and values.
 _BIASED = ("qwen2", "Fast_dLLM_Qwen")

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from cinnabar.engine.models.identity import model_name_hint
 from cinnabar.engine.models.language.configuration import CONFIG, PRECISION, models_folder
 from cinnabar.engine.models.language.weights_file import GGUF_INDEX, StoredTensor
-from cinnabar.schemas.errors import ModelError, UsageError
-from cinnabar.schemas.extras import check_extra
+from cinnabar.errors import ModelError, UsageError
+from cinnabar.extras import check_extra
 
 if TYPE_CHECKING:
     import torch

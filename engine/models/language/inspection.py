@@ -25,7 +25,7 @@ from cinnabar.engine.models.language.memory import (
 )
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.settings import Precision
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 _T = TypeVar("_T")
 #: The keys by which config.json tells the length of a block.

@@ -33,8 +33,8 @@ from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.gguf_folder import write_texts
 from cinnabar.engine.models.language.weights_file import GGUF_INDEX
 from cinnabar.engine.models.releases import RELEASED, Released
-from cinnabar.schemas.errors import CinnabarError, RunError, UsageError
-from cinnabar.schemas.extras import check_extra
+from cinnabar.errors import CinnabarError, RunError, UsageError
+from cinnabar.extras import check_extra
 
 _FILE = "model.gguf"
 #: What the project ships for releases, a folder for each, whose name is one that a wheel packs.

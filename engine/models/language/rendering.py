@@ -21,7 +21,7 @@ from jinja2.ext import loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from cinnabar.engine.child_environment import child_environment
-from cinnabar.schemas.errors import RunError
+from cinnabar.errors import RunError
 
 #: The limits of the process: seconds of processor time, seconds by the clock, bytes of memory.
 SECONDS, WAIT, MEMORY = 5, 60, 1 << 30

@@ -29,7 +29,7 @@ from cinnabar.engine.models.language.configuration import (
     read_settings,
     tokenizer_content,
 )
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 #: SentencePiece writes a space so.

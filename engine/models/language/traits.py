@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from cinnabar.engine.models.language.configuration import ConfigSettings
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 #: The mask tokens of releases whose config.json names none.
 LLADA2_MASK, FAST_MASK, NEMOTRON_MASK = 156_895, 151_665, 100

@@ -18,7 +18,7 @@ from pathlib import Path
 from cinnabar.engine.models.identity import model_name_hint
 from cinnabar.engine.models.language.configuration import read_settings
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 #: The bytes of a value, by the dtypes that can be loaded.
 SIZES = {"F32": 4, "BF16": 2, "F16": 2}

@@ -24,7 +24,7 @@ from cinnabar.engine.models.reader.inputs.questions import form_questions, kind_
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.engine.version import values_version
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 from cinnabar.schemas.form.form import Form
 
 # The most confidence of a list below the last level of a recursive schema, of which nothing is read.

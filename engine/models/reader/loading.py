@@ -27,7 +27,7 @@ from cinnabar.engine.models.reader.network.network import Network, Size
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.engine.settings import Precision, reading_precision
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 
 def load_model(

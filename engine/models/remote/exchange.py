@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from cinnabar.engine.models.remote.ledger import Tokens
 from cinnabar.engine.models.remote.serving import RemoteSettings, Served
-from cinnabar.schemas.errors import EngineFailure, RunError
+from cinnabar.errors import EngineFailure, RunError
 
 if TYPE_CHECKING:
     import httpx2

@@ -38,7 +38,7 @@ from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
 from cinnabar.engine.settings import effort_of
-from cinnabar.schemas.errors import EngineFailure, RunError
+from cinnabar.errors import EngineFailure, RunError
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

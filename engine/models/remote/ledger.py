@@ -20,7 +20,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from decimal import Context, Decimal, InvalidOperation
 
-from cinnabar.schemas.errors import EngineFailure, UsageError
+from cinnabar.errors import EngineFailure, UsageError
 
 #: Enough digits for every product of a price and a number of tokens to be exact.
 _EXACT = Context(prec=60)

@@ -12,8 +12,8 @@ from decimal import Decimal
 from urllib.parse import urlsplit
 
 from cinnabar.engine.models.remote.ledger import Prices
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.extras import check_extra
+from cinnabar.errors import UsageError
+from cinnabar.extras import check_extra
 
 _OTHER = "openai:"
 #: The assumed context of a model with an unknown one, in tokens.

@@ -27,7 +27,7 @@ from cinnabar.engine.models.reader.network.encoder import Encoder
 from cinnabar.engine.models.weights import check_files, checked_tensors, restore
 from cinnabar.engine.settings import Precision, reading_precision
 from cinnabar.engine.work_time import check_time
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 Vectors = npt.NDArray[np.float32]
 

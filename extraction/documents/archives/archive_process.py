@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.inputs import Content, modified_at, own_path
 from cinnabar.extraction.documents.content.limits import (
     MAX_FILE,
@@ -25,7 +26,6 @@ from cinnabar.extraction.documents.content.limits import (
 from cinnabar.extraction.documents.content.zipped import packed_kind
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.plan.outcomes import UNREADABLE
-from cinnabar.schemas.errors import DocumentError
 
 _SHA256 = 64
 # So much of a file tells whether it may be an archive.

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath, PurePosixPath
 from typing import Protocol
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.formats import add_content
 from cinnabar.extraction.documents.content.inputs import DistinctNames, is_hidden, member_name
 from cinnabar.extraction.documents.content.limits import (
@@ -30,7 +31,6 @@ from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
 from cinnabar.extraction.documents.content.seven_zip import seven_zip_members
 from cinnabar.extraction.documents.content.zipped import archive_kind, open_zip, packed_kind, read_member
-from cinnabar.schemas.errors import DocumentError
 
 _PIECE = 1 << 16
 _DOUBLE_SUFFIXES = {".tgz": ".tar", ".tbz2": ".tar", ".tbz": ".tar", ".txz": ".tar"}

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.schemas.errors import DocumentError
+from cinnabar.errors import DocumentError
 from cinnabar.schemas.facts import FactValue
 
 #: `notes` are comments and annotations, `fields` the values of form fields that no page shows, `hidden` is text that no

@@ -12,10 +12,10 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import cast
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.limits import MAX_FILE_DEPTH
 from cinnabar.extraction.documents.content.parse_context import ParseContext, Reader
 from cinnabar.extraction.documents.content.zipped import packed_kind, zip_format
-from cinnabar.schemas.errors import DocumentError
 
 _ROOM = "cinnabar.extraction.documents"
 _OPEN = "application/vnd.oasis.opendocument"

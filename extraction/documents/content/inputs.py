@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, ClassVar
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.limits import MAX_FILE
-from cinnabar.schemas.errors import DocumentError
 
 _PIECE = 1 << 20
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cinnabar.engine.version import part_with
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import PartKind
 from cinnabar.extraction.documents.content.limits import MAX_MAILS, MAX_UNPACKED
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.plan.outcomes import UNREADABLE
-from cinnabar.schemas.errors import DocumentError
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, cast
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.limits import (
     MAX_7Z_DICTIONARY,
     MAX_7Z_ENTRIES,
@@ -20,8 +21,7 @@ from cinnabar.extraction.documents.content.limits import (
     MAX_7Z_LIST,
 )
 from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
-from cinnabar.schemas.errors import DocumentError
-from cinnabar.schemas.extras import EXTRAS, install_line
+from cinnabar.extras import EXTRAS, install_line
 
 #: The first bytes of such an archive.
 SEVEN_ZIP = b"7z\xbc\xaf\x27\x1c"

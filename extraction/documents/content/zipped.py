@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.limits import MAX_ZIP_ENTRIES
 from cinnabar.extraction.documents.content.seven_zip import SEVEN_ZIP
-from cinnabar.schemas.errors import DocumentError
 
 _ENTRY = b"PK\x01\x02"
 _PIECE = 1 << 16

@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, Fact
 from cinnabar.extraction.documents.content.formats import content_format
 from cinnabar.extraction.documents.content.language import language_of
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
-from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.facts import LANGUAGE
 
 # The worker's name for `parse`.

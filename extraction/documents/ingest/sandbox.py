@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import orjson
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, Fact, moment
 from cinnabar.extraction.documents.content.inputs import Content, content_of
 from cinnabar.extraction.documents.content.limits import MAX_FILE, PARSER_DOCUMENTS, PARSER_MEMORY, PARSER_SECONDS
@@ -27,7 +28,6 @@ from cinnabar.extraction.documents.ocr.page_store import PageKeeper
 from cinnabar.extraction.documents.ocr.pool import OcrPool
 from cinnabar.extraction.documents.processes.frames import HEADER, BadFrame, lengths, unpack
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
-from cinnabar.schemas.errors import DocumentError
 
 # Documents for each worker that are in progress or wait for their turn.
 LOOK_AHEAD = 4

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.limits import MAX_COMPONENT_DEPTH, MAX_COMPONENTS
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.plain.charsets import decode, known_charset
-from cinnabar.schemas.errors import DocumentError
 
 _LINE = re.compile(r'(?:[\w-]+\.)?([\w-]{1,60})((?:;(?:"[^"]*"|[^":;])*)*):(.*)', re.DOTALL)
 _PARAMETER = re.compile(r';([\w-]+)(?:=("[^"]*"|[^;]*))?')

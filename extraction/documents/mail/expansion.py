@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Literal
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.limits import MAX_EXPANSIONS, MAX_MAIL_PARTS
 from cinnabar.extraction.documents.mail.mime import Entity, made, parameters, split, uudecode
 from cinnabar.extraction.documents.mail.tnef import tnef_entity
 from cinnabar.extraction.documents.plain.charsets import decode
-from cinnabar.schemas.errors import DocumentError
 
 _TNEF = ("application/ms-tnef", "application/vnd.ms-tnef")
 # A uuencoded file: the first letter of a line tells its length, "M" for a whole one.

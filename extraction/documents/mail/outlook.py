@@ -10,6 +10,7 @@ from typing import Any
 
 import olefile
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.limits import MAX_MAIL_DEPTH, MAX_MAIL_PARTS
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.mail.mapi import (
@@ -24,7 +25,6 @@ from cinnabar.extraction.documents.mail.mapi import (
 )
 from cinnabar.extraction.documents.mail.reader import add_message
 from cinnabar.extraction.documents.plain.charsets import decode
-from cinnabar.schemas.errors import DocumentError
 
 _PROPERTIES, _NAMES = "__properties_version1.0", "__nameid_version1.0"
 _STREAM = re.compile(r"__substg1\.0_([0-9A-Fa-f]{4})([0-9A-Fa-f]{4})")

@@ -11,6 +11,7 @@ from pathlib import PurePath
 
 import orjson
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean
 from cinnabar.extraction.documents.content.formats import SUFFIXES, Format, add_content
 from cinnabar.extraction.documents.content.limits import MAX_DATA_IMAGES, MAX_MAIL_PARTS
@@ -23,7 +24,6 @@ from cinnabar.extraction.documents.mail.rtf import rtf_body
 from cinnabar.extraction.documents.mail.tnef import tnef_entity
 from cinnabar.extraction.documents.plain.charsets import decode
 from cinnabar.extraction.documents.plain.html import html_to_text, tidy
-from cinnabar.schemas.errors import DocumentError
 
 # First the headers that a mail program shows, then those that tell the mail's identity and origin.
 _HEADERS = (

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.limits import MAX_MAIL_DEPTH, MAX_MAIL_PARTS, MAX_TNEF_PROPERTIES
 from cinnabar.extraction.documents.mail.mapi import (
     MapiAttachment,
@@ -19,7 +20,6 @@ from cinnabar.extraction.documents.mail.mapi import (
 )
 from cinnabar.extraction.documents.mail.mime import Entity
 from cinnabar.extraction.documents.plain.charsets import decode
-from cinnabar.schemas.errors import DocumentError
 
 SIGNATURE = b"\x78\x9f\x3e\x22"
 _MESSAGE = bytes.fromhex("0703020000000000c000000000000046")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import quote, unquote, urlsplit
 
-from cinnabar.schemas.errors import UsageError
+from cinnabar.errors import UsageError
 
 #: The environment variable with the password or login.
 PASSWORD_VARIABLE = "CINNABAR_IMAP_PASSWORD"

@@ -26,9 +26,9 @@ from time import sleep
 from typing import Any, Self
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.mailboxes.address import PASSWORD_VARIABLE, ImapAddress, password_of_environment
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import harmless
+from cinnabar.wording import harmless
 
 _FILE_VARIABLE = "CINNABAR_IMAP_PASSWORD_FILE"
 _SERVICE = "cinnabar"

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.inputs import Content, own_path, size_at
 from cinnabar.extraction.documents.content.limits import MAX_FILE
-from cinnabar.schemas.errors import DocumentError
 
 #: The folders that make a folder a Maildir. Files in `tmp` are still being delivered.
 _PARTS = ("cur", "new", "tmp")

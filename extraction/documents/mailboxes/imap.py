@@ -16,11 +16,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
+from cinnabar.errors import CinnabarError, DocumentError, NoMailbox, RunError, UsageError
 from cinnabar.extraction.documents.content.inputs import Content
 from cinnabar.extraction.documents.content.limits import MAX_FILE
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress
 from cinnabar.extraction.documents.mailboxes.credential import Credential, credential_of
-from cinnabar.schemas.errors import CinnabarError, DocumentError, NoMailbox, RunError, UsageError
 
 # Seconds that the server may take for an answer.
 _TIMEOUT = 60.0

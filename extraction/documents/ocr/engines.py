@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from cinnabar.engine.child_environment import child_environment
-from cinnabar.schemas.extras import EXTRAS, install_line
+from cinnabar.extras import EXTRAS, install_line
 
 #: The command that installs the default engine.
 INSTALL = install_line("ocr")

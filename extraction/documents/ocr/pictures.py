@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageFile
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import Fact
 from cinnabar.extraction.documents.content.limits import FRAMES_SECONDS, MAX_DECODED, MAX_FRAMES, MAX_PICTURE_BYTES
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.schemas.errors import DocumentError
-from cinnabar.schemas.extras import install_line
+from cinnabar.extras import install_line
 
 Pixels = npt.NDArray[np.uint8]
 

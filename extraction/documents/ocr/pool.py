@@ -14,6 +14,7 @@ from enum import Enum
 
 import orjson
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, Fact, Picture
 from cinnabar.extraction.documents.content.language import language_of
 from cinnabar.extraction.documents.content.limits import (
@@ -32,9 +33,8 @@ from cinnabar.extraction.documents.ocr.merging import merge_pages
 from cinnabar.extraction.documents.ocr.page_store import PageKeeper, PageText, unpack_page
 from cinnabar.extraction.documents.ocr.worker import ANSWER, TEXT
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
-from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.facts import LANGUAGE
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 
 class Unread(Enum):

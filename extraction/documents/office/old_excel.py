@@ -13,13 +13,13 @@ from typing import Any
 import olefile
 import python_calamine
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.formats import content_format
 from cinnabar.extraction.documents.content.limits import MAX_RECTANGLE, MAX_SHEETS
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
 from cinnabar.extraction.documents.content.zipped import open_zip, read_member
 from cinnabar.extraction.documents.office.sheet_text import GENERAL, CellCount, sheet_rows
-from cinnabar.schemas.errors import DocumentError
 
 # Records of BIFF that place a cell: each begins with its row and column. Two of them end with their last column.
 _CELLS = frozenset((0x0001, 0x0002, 0x0003, 0x0004, 0x0005, 0x0006, 0x0201, 0x0203, 0x0204, 0x0205, 0x00D6, 0x00FD))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.limits import (
     MAX_OPEN_DOCUMENT_PARTS,
     MAX_PARENT_STYLES,
@@ -18,7 +19,6 @@ from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.office.package import InnerFiles, Package, below, child, local, value_of
 from cinnabar.extraction.documents.office.sheet_text import CellCount, column_name, sheet_rows
 from cinnabar.extraction.documents.plain.rows import table_lines
-from cinnabar.schemas.errors import DocumentError
 
 # Deleted text, declarations, and what stands elsewhere.
 _SILENT_NAMES = """

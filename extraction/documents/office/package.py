@@ -15,11 +15,11 @@ from urllib.parse import unquote
 
 from lxml import etree  # type: ignore[import-untyped]
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.formats import add_content
 from cinnabar.extraction.documents.content.limits import MAX_ATTRIBUTES, MAX_PACKAGE_FILES, MAX_RELATIONS, MAX_TREE
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.content.zipped import open_zip, read_member
-from cinnabar.schemas.errors import DocumentError
 
 
 @dataclass(frozen=True, slots=True)

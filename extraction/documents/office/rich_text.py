@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.limits import MAX_RTF
 from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.mail.rtf import rtf_body
 from cinnabar.extraction.documents.plain.html import html_to_text
 from cinnabar.extraction.documents.plain.rows import table_lines
-from cinnabar.schemas.errors import DocumentError
 
 
 def add_rich_text(reading: ParseContext, data: bytes) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote, unquote
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, Fact
 from cinnabar.extraction.documents.content.inputs import Content, content_of
-from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.facts import LANGUAGE
 
 #: The fact with the schema that a person chose for a part.

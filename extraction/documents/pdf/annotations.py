@@ -18,6 +18,7 @@ from typing import Any
 
 import pypdfium2.raw as pdfium
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.formats import add_content
 from cinnabar.extraction.documents.content.limits import (
     MAX_ANNOTATIONS,
@@ -33,7 +34,6 @@ from cinnabar.extraction.documents.content.limits import (
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.marks.boxes_and_lines import WRITTEN
 from cinnabar.extraction.documents.office.package import local, xml_tree
-from cinnabar.schemas.errors import DocumentError
 
 # A password that was typed into a field is shown to nobody.
 _PASSWORD_FIELD = 1 << 13

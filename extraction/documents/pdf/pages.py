@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.document import PartKind
 from cinnabar.extraction.documents.content.limits import MAX_PAGE_ANSWER, MAX_PDF_PAGES
@@ -29,7 +30,6 @@ from cinnabar.extraction.documents.pdf.page_content import (
     plain_content,
 )
 from cinnabar.extraction.documents.processes.serving import end_with
-from cinnabar.schemas.errors import DocumentError
 
 # Shares of a document's time: after the first, pages are read as plain text; after the second, none. In a second try
 # a page may take the third.

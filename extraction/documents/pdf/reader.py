@@ -17,6 +17,7 @@ import orjson
 import pypdfium2 as pdfium2
 import pypdfium2.raw as pdfium
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean
 from cinnabar.extraction.documents.content.document import Fact, moment
 from cinnabar.extraction.documents.content.limits import (
@@ -38,8 +39,7 @@ from cinnabar.extraction.documents.pdf.annotations import (
 from cinnabar.extraction.documents.pdf.page_content import squeeze
 from cinnabar.extraction.documents.pdf.pages import PagesRead, add_entries, read_pages
 from cinnabar.extraction.documents.pdf.rendering import has_layers
-from cinnabar.schemas.errors import DocumentError
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 #: The key of the metadata with the number of pages of a file of which some were read.
 FILE_PAGES = "file_pages"

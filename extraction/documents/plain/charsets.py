@@ -8,10 +8,10 @@ from __future__ import annotations
 import codecs
 import re
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Fact
 from cinnabar.extraction.documents.content.limits import MAX_TEXT_PAGES
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.schemas.errors import DocumentError
 
 # Charsets that a file may name. The standard library also has codecs that are not charsets (hex, zlib, punycode) and
 # would run them on the content.

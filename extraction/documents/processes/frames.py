@@ -15,10 +15,10 @@ from typing import Any, get_args
 import numpy as np
 import orjson
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, Fact, Part, PartKind, Picture, Places, Words
 from cinnabar.extraction.documents.content.limits import MAX_CHARACTERS, MAX_PICTURE_BYTES
 from cinnabar.extraction.plan.outcomes import UNREADABLE
-from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.facts import FACTS, FactValue
 from cinnabar.schemas.formats.formats import is_date_time
 

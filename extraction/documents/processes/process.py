@@ -17,9 +17,9 @@ from typing import IO, Any, Generic, ParamSpec, TypeVar
 import orjson
 
 from cinnabar.engine.child_environment import child_environment
+from cinnabar.errors import RunError
 from cinnabar.extraction.documents.content.limits import MAX_STARTS, START_SECONDS
 from cinnabar.extraction.documents.processes.frames import MAGIC
-from cinnabar.schemas.errors import RunError
 
 
 class WorkerDied(Exception):

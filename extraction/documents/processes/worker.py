@@ -20,12 +20,12 @@ from dataclasses import replace
 
 import orjson
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, check_length
 from cinnabar.extraction.documents.content.inputs import read_file
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.processes.frames import MAGIC, pack
 from cinnabar.extraction.documents.processes.serving import ParentPipes, allow_processor_time, limit, parent_pipes
-from cinnabar.schemas.errors import DocumentError
 
 #: Turns bytes under a name into a document, as the settings say.
 Parser = Callable[[bytes, str, ParserSettings], Document]

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 from urllib.parse import urlsplit
 
+from cinnabar.errors import DocumentError, RunError, UsageError
 from cinnabar.extraction.documents.content.limits import MAX_FILE
-from cinnabar.schemas.errors import DocumentError, RunError, UsageError
 
 # Seconds before each further try, about: half of it to one and a half times as much.
 _WAITS = (0.2, 0.8, 3.2, 12.8)

@@ -13,6 +13,7 @@ from datetime import timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.stores.backend import (
     LOGIN,
     Denied,
@@ -24,7 +25,6 @@ from cinnabar.extraction.documents.stores.backend import (
     check_size,
     endpoint,
 )
-from cinnabar.schemas.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

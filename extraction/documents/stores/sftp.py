@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.stores.backend import (
     Denied,
     Fault,
@@ -23,7 +24,6 @@ from cinnabar.extraction.documents.stores.backend import (
     StoreRefused,
     check_size,
 )
-from cinnabar.schemas.errors import DocumentError
 
 if TYPE_CHECKING:
     import paramiko

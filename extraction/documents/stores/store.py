@@ -26,6 +26,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints, TypeAdapter
 
+from cinnabar.errors import DocumentError, RunError, UsageError
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES, SUFFIXES
 from cinnabar.extraction.documents.content.inputs import Content, content_of, file_path, own_path
 from cinnabar.extraction.documents.stores.backend import (
@@ -42,8 +43,7 @@ from cinnabar.extraction.documents.stores.backend import (
 from cinnabar.extraction.documents.stores.object_backend import ObjectBackend
 from cinnabar.extraction.documents.stores.sftp import SftpBackend
 from cinnabar.extraction.documents.stores.sharepoint import SharePointBackend
-from cinnabar.schemas.errors import DocumentError, RunError, UsageError
-from cinnabar.schemas.extras import check_extra
+from cinnabar.extras import check_extra
 
 _BACKENDS: dict[str, Callable[[StoreAddress], Backend]] = {
     **dict.fromkeys(("s3", "gs", "az"), ObjectBackend),

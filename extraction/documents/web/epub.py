@@ -5,13 +5,13 @@ from __future__ import annotations
 import posixpath
 from urllib.parse import unquote
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.limits import MAX_CHAPTERS
 from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.office.package import Package, below, child, local, value_of
 from cinnabar.extraction.documents.plain.charsets import decode
 from cinnabar.extraction.documents.plain.html import html_to_text
-from cinnabar.schemas.errors import DocumentError
 
 
 def add_epub(reading: ParseContext, data: bytes) -> None:

@@ -26,13 +26,13 @@ from packaging.requirements import Requirement
 
 from cinnabar.engine.models.identity import SHIPPED
 from cinnabar.engine.version import PARTS, values_version
+from cinnabar.errors import CinnabarError, DocumentError, ModelError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.ocr.engines import OcrEngine, tesseract_languages
-from cinnabar.schemas.errors import CinnabarError, DocumentError, ModelError
-from cinnabar.schemas.extras import EXTRAS, PACKAGE, install_line
+from cinnabar.extras import EXTRAS, PACKAGE, install_line
 from cinnabar.schemas.kept_files import cache_folder
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 GIB = 1 << 30
 #: Memory below which a run may be killed, and below which it will be: over one short mail the engine's process takes

@@ -23,6 +23,7 @@ from typing import Any
 from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.request import Failed, Request
+from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
@@ -32,10 +33,9 @@ from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.reading.routing.router import Router
 from cinnabar.extraction.reading.routing.routing import Routing
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.errors import DocumentError, UsageError
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.reading.yaml_texts import yaml_text
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 # The keywords that say what a record is, before its properties.
 _HEAD = ("$schema", "title", "description", "type")

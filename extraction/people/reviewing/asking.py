@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.models.language.gguf_folder import named_model
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.people.steps import options_of
 from cinnabar.extraction.plan.outcomes import REASONS, Reason
@@ -23,8 +24,7 @@ from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.extraction.store.spelling import began_with
 from cinnabar.extraction.store.stored_records import source_of
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 # Torch takes seconds to import; most reviews ask no model.
 if TYPE_CHECKING:

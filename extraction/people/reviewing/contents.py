@@ -24,6 +24,7 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 
 from cinnabar.engine.tables.table import tables_of
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.addresses import is_address
 from cinnabar.extraction.documents.content.document import Document, Part
 from cinnabar.extraction.documents.content.inputs import Content
@@ -34,7 +35,6 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
-from cinnabar.schemas.errors import DocumentError
 
 _T = TypeVar("_T")
 # Documents that are kept, bytes of pictures that are kept, and the threads that read documents.

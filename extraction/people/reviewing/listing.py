@@ -18,12 +18,12 @@ from typing import Any
 
 import duckdb
 
+from cinnabar.errors import CinnabarError, UsageError
 from cinnabar.extraction.plan.thresholds import DOUBTFUL_BELOW
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.names import quote_name
 from cinnabar.extraction.store.queries import READ_BY
 from cinnabar.extraction.store.reading import connect
-from cinnabar.schemas.errors import CinnabarError, UsageError
 
 #: Orders of the list, by name: what most needs a look, the paths, the newest run, the surest.
 ORDERS = {

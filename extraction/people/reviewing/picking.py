@@ -11,12 +11,12 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from cinnabar.engine.readings.readings import around, readings
+from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.changes import Action, Change
 from cinnabar.extraction.documents.content.document import Document, Span
 from cinnabar.extraction.reading.planning import TableColumns, locale_of
 from cinnabar.extraction.store.records import Record
 from cinnabar.schemas.automata.canonical import json_text
-from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.pointers import escape
 
 _MOST = 8

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from cinnabar.errors import Overtaken, RunError, UsageError
 from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed, corrections
 from cinnabar.extraction.corrections.changes import EXCLUDING
 from cinnabar.extraction.documents.content.document import Document, Span
@@ -40,7 +41,6 @@ from cinnabar.extraction.people.steps import WatchedStep, steps_of
 from cinnabar.extraction.store.records import Record
 from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.schemas.automata.canonical import json_text, parse
-from cinnabar.schemas.errors import Overtaken, RunError, UsageError
 
 # Seconds between two looks for new commits, and states that are kept.
 _REFRESH, _KEPT = 1.0, 64

@@ -33,7 +33,7 @@ from cinnabar.extraction.store.records import (
 )
 from cinnabar.schemas.form.fitting import RecordLeaf, walk_lists, walk_record
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 #: The fewest rows of a list of which anything is told, and the most gaps and numbers that a sentence names.
 _FEWEST, _NAMED = 4, 8

@@ -20,6 +20,7 @@ from hashlib import sha256
 import duckdb
 
 from cinnabar.engine.request import Filled, Leaf
+from cinnabar.errors import NotAccepted, UsageError
 from cinnabar.extraction.reading.records.facts import put_value
 from cinnabar.extraction.reading.records.thresholds import (
     KEY_DIFFERENCE,
@@ -30,7 +31,6 @@ from cinnabar.extraction.reading.records.thresholds import (
 )
 from cinnabar.extraction.store.names import literal, quote_name
 from cinnabar.schemas.automata.canonical import json_text, parse
-from cinnabar.schemas.errors import NotAccepted, UsageError
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form, Slot
 from cinnabar.schemas.keywords import Lookup

@@ -26,8 +26,8 @@ from typing import Any
 import jsonschema_rs
 from pydantic import TypeAdapter, ValidationError
 
+from cinnabar.errors import RegexError, SchemaError
 from cinnabar.schemas.compiling.loading import SchemaSource
-from cinnabar.schemas.errors import RegexError, SchemaError
 from cinnabar.schemas.judging.resources import Documents, Place
 from cinnabar.schemas.keywords import DECIMALS
 from cinnabar.schemas.pointers import escape

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from cinnabar.errors import ModelError
 from cinnabar.extraction.reading.routing.thresholds import FEWEST_EXAMPLES, MOST_EXAMPLES
-from cinnabar.schemas.errors import ModelError
 
 Vectors = npt.NDArray[np.float32]
 

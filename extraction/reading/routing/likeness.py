@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.version import values_version
+from cinnabar.errors import SchemaError
 from cinnabar.extraction.reading.routing.thresholds import (
     COMPARED_FIELDS,
     DIFFERENT_KIND,
@@ -32,7 +33,6 @@ from cinnabar.extraction.reading.routing.thresholds import (
     SHORT_TEXT,
 )
 from cinnabar.schemas import SchemaSource, compile_schema
-from cinnabar.schemas.errors import SchemaError
 
 Floats = npt.NDArray[np.float32]
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.packets.part import KIND
@@ -24,7 +25,6 @@ from cinnabar.extraction.store.records import DocumentInfo, Outcome
 from cinnabar.extraction.store.store import ROUTING
 from cinnabar.extraction.store.tables import OTHER_KIND
 from cinnabar.schemas import SchemaSource
-from cinnabar.schemas.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:
     from cinnabar.extraction.reading.pipeline import Job, Read

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from cinnabar.errors import NoMailbox, UsageError
 from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.content.inputs import Content, content_of, file_path, without_number
 from cinnabar.extraction.documents.inputs import (
@@ -43,7 +44,6 @@ from cinnabar.extraction.documents.stores.backend import StoreAddress, is_store_
 from cinnabar.extraction.documents.stores.store import StoreItem
 from cinnabar.extraction.store.packets import packets_of
 from cinnabar.extraction.store.spelling import known_folders
-from cinnabar.schemas.errors import NoMailbox, UsageError
 
 #: Advice for a document that is not found.
 ELSEWHERE = "if it has moved, or lies behind IMAP, name its place with --from"

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from cinnabar.errors import ClusterGone, UsageError
 from cinnabar.extraction.reading.model_sources import RemoteSource
 from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.schemas.errors import ClusterGone, UsageError
-from cinnabar.schemas.extras import check_extra
+from cinnabar.extras import check_extra
 
 #: Seconds that a cluster may take to answer.
 JOIN_LIMIT = 20.0

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from cinnabar.engine.models.identity import CarriedModel, pack_model, unpack_model
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.settings import DEFAULT, Precision
+from cinnabar.errors import DocumentError, ModelError
 from cinnabar.extraction.documents.content.inputs import Content, content_of
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PackedPages
 from cinnabar.extraction.reading.model_sources import LanguageSource, ModelByName, ModelSource
 from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.schemas.errors import DocumentError, ModelError
 
 if TYPE_CHECKING:
     from cinnabar.engine.model import Model

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
@@ -17,9 +18,8 @@ from cinnabar.extraction.reading.model_sources import RunPlace
 from cinnabar.extraction.run.cluster.connection import Cluster, Heartbeat
 from cinnabar.extraction.run.cluster.packing import letters, needs, packed_assignment, size_of
 from cinnabar.extraction.run.cluster.workers import Filling, Parsing
-from cinnabar.extraction.run.retries import ATTEMPTS, DELAYS, FINAL_ERRORS, batch_failure
 from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.schemas.errors import RunError, UsageError
+from cinnabar.extraction.run.work.retries import ATTEMPTS, DELAYS, FINAL_ERRORS, batch_failure
 
 if TYPE_CHECKING:
     from cinnabar.extraction.reading.pipeline import Batch

@@ -11,13 +11,13 @@ import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.ocr.page_store import CarriedPages, PackedPages
 from cinnabar.extraction.run.cluster.packing import Shipment, sent_of
 from cinnabar.extraction.run.work.batch_filling import fill_batch
-from cinnabar.schemas.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:
     from cinnabar.extraction.reading.model_sources import RunPlace

@@ -11,14 +11,14 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess
 from cinnabar.extraction.reading.model_sources import ModelByName, ModelSource, RemoteSource, RunPlace
 from cinnabar.extraction.run.engines.worker import LENGTH, frame
-from cinnabar.extraction.run.retries import WHOLE_ATTEMPTS
 from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.run.work.retries import WHOLE_ATTEMPTS
 from cinnabar.extraction.store.records import DocumentInfo, Outcome
-from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
     from cinnabar.extraction.reading.pipeline import Batch, Read

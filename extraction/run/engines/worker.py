@@ -14,9 +14,9 @@ import struct
 import sys
 from typing import Any
 
+from cinnabar.errors import RunError
 from cinnabar.extraction.documents.processes.frames import MAGIC
 from cinnabar.extraction.documents.processes.serving import ParentPipes, parent_pipes
-from cinnabar.schemas.errors import RunError
 
 #: The length of a pickle.
 LENGTH = struct.Struct("<Q")

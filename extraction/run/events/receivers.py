@@ -31,10 +31,10 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import orjson
 
+from cinnabar.errors import InUse, UsageError
 from cinnabar.extraction.run.events.run_events import KINDS, Event, kind_of
 from cinnabar.extraction.store.files import FolderLock, write_bytes
 from cinnabar.extraction.store.path_safety import check_links
-from cinnabar.schemas.errors import InUse, UsageError
 
 #: The variable with the secrets of webhooks; with several, a blank between them, events are signed by each.
 SECRETS = "CINNABAR_WEBHOOK_SECRET"

@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 import orjson
 
+from cinnabar.errors import CinnabarError, InUse, UsageError
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.progress import NoProgress, Progress, ProgressGroup
 from cinnabar.extraction.run.events.receivers import check_addresses, deliver, outbox_of, put
@@ -25,7 +26,6 @@ from cinnabar.extraction.run.events.run_events import Event, run_events
 from cinnabar.extraction.run.telemetry import trace_run
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import FolderLock, failures, make_folder, write_bytes
-from cinnabar.schemas.errors import CinnabarError, InUse, UsageError
 
 #: What gets the events of a run beside the addresses of its plan.
 Carrier = Callable[[Sequence[Event]], object]

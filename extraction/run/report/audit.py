@@ -18,7 +18,7 @@ import duckdb
 
 from cinnabar.extraction.corrections import Action, Correction, corrections
 from cinnabar.extraction.corrections.changes import EXCLUDING
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 # SQL on `outcomes` and `runs`: whether a written document is drawn, null for a run without an audit.
 _DRAWN = "md5_number_lower(run_id || document) / 2.0 ** 64 < rtrim(arguments ->> 'audit', '%')::DOUBLE / 100"

@@ -27,6 +27,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.outcomes import REASONS
 from cinnabar.extraction.plan.thresholds import DRIFT_LEVEL
 from cinnabar.extraction.run.report.run_data import BINS, MOST_FIELDS, RunData, gather_run
@@ -35,8 +36,7 @@ from cinnabar.extraction.store.manifest import REPORTS
 from cinnabar.extraction.store.path_safety import is_own
 from cinnabar.extraction.store.records import EMPTY
 from cinnabar.extraction.store.spelling import known_folders
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 
 def report_path(out: Path, run_id: str) -> Path:

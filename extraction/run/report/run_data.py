@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.thresholds import DRIFT_LEVEL, DRIFT_SHARE
 from cinnabar.extraction.run.report.audit import AuditFigure, audit_figure
 from cinnabar.extraction.run.report.drift import Share, chi_squared, holm, is_large_shift
@@ -18,7 +19,6 @@ from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import EMPTY
 from cinnabar.extraction.store.snapshot import files_as_table
-from cinnabar.schemas.errors import UsageError
 
 #: Intervals of the confidence.
 BINS = 10

@@ -18,6 +18,7 @@ import duckdb
 from cinnabar.engine.few_shot import shown_with
 from cinnabar.engine.models.remote.serving import is_plain
 from cinnabar.engine.request import Filler, Prompted
+from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions, RunPlan
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.model_sources import (
@@ -41,7 +42,6 @@ from cinnabar.extraction.store.sinks.sink import Sink, sink_of
 from cinnabar.extraction.store.spelling import began_with, is_new
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.keywords import PAGES, Learned, with_learned
 from cinnabar.schemas.reading.schema_object import DAY_FIRST
 

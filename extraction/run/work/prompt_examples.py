@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.few_shot import Example, Examples
+from cinnabar.errors import NotAccepted, UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
@@ -18,7 +19,6 @@ from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import LanguageSource, RemoteSource, Source
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
-from cinnabar.schemas.errors import NotAccepted, UsageError
 
 # Scores need SciPy, which takes a fifth of a second to import; most runs show no examples.
 if TYPE_CHECKING:

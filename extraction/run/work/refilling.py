@@ -10,6 +10,7 @@ from functools import cached_property
 
 from cinnabar.engine.request import Failed, Filled, Request, Result
 from cinnabar.engine.work_time import time_stage
+from cinnabar.errors import DocumentError, NotAccepted
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.checks.judgement import with_checks
@@ -46,7 +47,6 @@ from cinnabar.extraction.store.tables import field_of
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.compiling.bindings import bound_places
 from cinnabar.schemas.compiling.changes import Changes
-from cinnabar.schemas.errors import DocumentError, NotAccepted
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.pointers import above
 

@@ -18,9 +18,9 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import ObjectStore, from_url
 
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.stores.object_backend import NO_STORE, open_object_store
 from cinnabar.extraction.store.sinks.sink import DIGEST, GONE, Delivered, Position, View, Views, check_follows, views_of
-from cinnabar.schemas.errors import RunError, UsageError
 
 # The name of our transactions in the logs of our tables; their version is the folder's newest commit.
 _APP = "cinnabar"

@@ -17,10 +17,10 @@ from adbc_driver_manager import Error
 from adbc_driver_manager.dbapi import Connection, Cursor
 from adbc_driver_postgresql import dbapi
 
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.store.exporting import json_line
 from cinnabar.extraction.store.names import literal, quote_name
 from cinnabar.extraction.store.sinks.sink import DIGEST, GONE, Delivered, Position, View, Views, check_follows, views_of
-from cinnabar.schemas.errors import RunError, UsageError
 
 # An address without a password: no colon but that of a port, and no @ in a parameter.
 _ADDRESS = re.compile(

@@ -23,13 +23,13 @@ from urllib.parse import unquote
 import duckdb
 import pyarrow as pa
 
+from cinnabar.errors import CinnabarError, RunError, UsageError
 from cinnabar.extraction.documents.inputs import Location, source_of
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.names import columns_of, quote_name
 from cinnabar.extraction.store.reading import connect, views_in
-from cinnabar.schemas.errors import CinnabarError, RunError, UsageError
-from cinnabar.schemas.extras import check_extra
-from cinnabar.schemas.wording import with_noun
+from cinnabar.extras import check_extra
+from cinnabar.wording import with_noun
 
 
 @dataclass(frozen=True, slots=True)

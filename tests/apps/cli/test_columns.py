@@ -10,12 +10,12 @@ import pytest
 import xlsxwriter
 
 from cinnabar.apps.cli.main import run
+from cinnabar.errors import Refused, UsageError
 from cinnabar.extraction.corrections import Corrector
 from cinnabar.extraction.people.reviewing.review import AskedChange, Review
 from cinnabar.extraction.run.report.reports import report_page
 from cinnabar.extraction.run.report.run_data import gather_run
 from cinnabar.extraction.store.reading import query
-from cinnabar.schemas.errors import Refused, UsageError
 
 FIELDS = {
     "part": {"type": "string", "description": "Number of the part."},

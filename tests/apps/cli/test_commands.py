@@ -212,7 +212,7 @@ def test_a_quiet_command_prints_nothing_but_errors(done: Path, tmp_path: Path, c
 
 def test_a_refusal_is_not_told_as_a_run_that_broke_off(tmp_path: Path, capsys: CaptureResult) -> None:
     from cinnabar.apps.cli.console import Bar
-    from cinnabar.schemas.errors import UsageError
+    from cinnabar.errors import UsageError
 
     with pytest.raises(UsageError), Bar(out=tmp_path) as bar:
         bar.on_inputs(7)

@@ -14,7 +14,7 @@ from rich.console import Console
 from cinnabar.apps.cli import console
 from cinnabar.apps.cli.console import CELL_WIDTH, Bar, cell, short, speed, table
 from cinnabar.extraction.store.records import Outcome
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 
 @pytest.mark.parametrize(

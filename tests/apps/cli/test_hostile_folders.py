@@ -11,8 +11,8 @@ from tests.support.corrected_folder import run as extracted
 from tests.support.hostile_folders import CORPUS, QUICK, correct, prepared, tree
 
 from cinnabar.apps.cli.main import run
+from cinnabar.errors import CinnabarError
 from cinnabar.extraction.people.reviewing.listing import Listing, ListSelection
-from cinnabar.schemas.errors import CinnabarError
 
 # What lies where the snapshot or a report would be written is one way out of the folder.
 CaptureResult = pytest.CaptureFixture[str]

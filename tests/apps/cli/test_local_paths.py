@@ -8,8 +8,8 @@ import pytest
 
 import cinnabar
 from cinnabar.apps.cli.main import run
+from cinnabar.errors import UsageError
 from cinnabar.extraction.store.names import check_local
-from cinnabar.schemas.errors import UsageError
 
 ADDRESSES = ["s3://bucket/x", "S3://bucket", "gs://b/x", "gs:b/x", "az://c/x", "abfss://c@a.example/x", "http://x/y"]
 

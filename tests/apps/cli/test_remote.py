@@ -187,7 +187,7 @@ def test_an_address_without_a_server_ends_the_command(
 def test_a_missing_package_is_named(
     letters: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cinnabar.schemas.extras.find_spec", lambda _name: None)
+    monkeypatch.setattr("cinnabar.extras.find_spec", lambda _name: None)
     assert run(arguments(letters, "out", *MERCURY)) == 2
     assert "cinnabar-extract[mercury]" in capsys.readouterr().err
 

@@ -12,11 +12,11 @@ from tests.support.object_stores import s3_server
 import cinnabar
 from cinnabar.apps.cli.main import run
 from cinnabar.apps.cli.plans import check_plan, flow_parameters
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.sinks.delta import DeltaSink
-from cinnabar.schemas.errors import RunError, UsageError
 
 
 @pytest.fixture

@@ -21,10 +21,10 @@ from cinnabar.apps.mcp.tools import Folders, Tools
 from cinnabar.apps.server.assembly import Assembled, assemble
 from cinnabar.apps.server.documents import FileReading
 from cinnabar.apps.server.settings import ServerSettings
+from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.planned_models import sources_of
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import UsageError
 
 SECRET = "the secret of another folder"
 MOST = 8 << 10

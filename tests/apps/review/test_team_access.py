@@ -18,8 +18,8 @@ from cinnabar.apps.review.access import _LEAST, Role, least_role
 from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving
 from cinnabar.apps.review.server import Team
+from cinnabar.errors import UsageError
 from cinnabar.extraction.people.reviewing.review import Review
-from cinnabar.schemas.errors import UsageError
 
 Served = tuple[Review, TestClient]
 _NAME = "x-forwarded-user"

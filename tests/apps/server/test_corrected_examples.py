@@ -14,11 +14,11 @@ from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.apps.cli.main import run
 from cinnabar.apps.cli.serve import model_of
+from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.learning.corrected_set import corrected_examples
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.errors import UsageError
 
 NOTE: dict[str, Any] = {
     "title": "note",

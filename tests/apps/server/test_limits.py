@@ -19,7 +19,7 @@ from cinnabar.apps.cli.main import run
 from cinnabar.apps.server.bodies import values_of
 from cinnabar.apps.server.errors import ApiError
 from cinnabar.apps.server.settings import ServerSettings
-from cinnabar.schemas.errors import UsageError
+from cinnabar.errors import UsageError
 
 
 def error(answer: httpx.Response, status: int) -> dict[str, Any]:

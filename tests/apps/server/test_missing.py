@@ -17,7 +17,7 @@ from tests.support.tiny_checkpoint import write_checkpoint
 
 import cinnabar
 from cinnabar.apps.cli.main import run
-from cinnabar.schemas.errors import DocumentError
+from cinnabar.errors import DocumentError
 
 
 def demanding(**properties: Any) -> dict[str, Any]:

@@ -25,8 +25,8 @@ from cinnabar.engine.models.language.attention import self_attention
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Filled, Request, text_passage
+from cinnabar.errors import ModelError
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.errors import ModelError
 from cinnabar.schemas.form.form import Form, Slot
 
 #: Families whose logits are for the next position, whose text is read token by token, and others.

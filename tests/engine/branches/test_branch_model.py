@@ -28,8 +28,8 @@ from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Filled, Request, Result, text_passage
 from cinnabar.engine.work_time import told_to
+from cinnabar.errors import UnsupportedSchema, UsageError
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.errors import UnsupportedSchema, UsageError
 
 CAUSAL = replace(TRAITS, visibility="causal", noise="none", block=1, shift=True, window=8192)
 TEXT = """ACME Ltd., "Works"

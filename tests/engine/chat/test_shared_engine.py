@@ -16,8 +16,8 @@ from cinnabar.engine.chat.shared_engine import CLOSED, Awaited, SharedEngine
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
 from cinnabar.engine.settings import EFFORTS
 from cinnabar.engine.work_time import GIVEN_UP, check_time
+from cinnabar.errors import EngineFailure
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.errors import EngineFailure
 from cinnabar.schemas.form.form import Form
 
 FORM = compile_schema({"type": "object", "properties": {"a": {"type": "null"}}}).form

@@ -12,7 +12,7 @@ from tests.support.remote_forms import form_of, request
 from cinnabar.engine.diffusion.answer import AnswerText, read_written
 from cinnabar.engine.diffusion.planning import Remaining
 from cinnabar.engine.request import Filled, Request
-from cinnabar.schemas.errors import EngineFailure
+from cinnabar.errors import EngineFailure
 
 TEXT = "Invoice no. R-77\nDate: 14 March 2026\napples 2,00\npears 3,00\n"
 NOTE: dict[str, Any] = {

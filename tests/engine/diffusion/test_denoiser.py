@@ -28,8 +28,8 @@ from cinnabar.engine.diffusion.settings import SETTINGS, settings_of
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.traits import Traits
+from cinnabar.errors import ModelError, TooLarge, UsageError
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.errors import ModelError, TooLarge, UsageError
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import one_line
 

@@ -19,7 +19,7 @@ from cinnabar.engine.models.language.language_model import LanguageModel, load_l
 from cinnabar.engine.request import Failed, Filled, Request
 from cinnabar.engine.settings import effort_of
 from cinnabar.engine.version import engine_fingerprint
-from cinnabar.schemas.errors import RunError, UsageError
+from cinnabar.errors import RunError, UsageError
 from cinnabar.schemas.form.form import Form
 
 TEXT = "No. R-77, 14 March 2026\napples 2,00\n"

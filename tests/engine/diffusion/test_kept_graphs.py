@@ -18,9 +18,9 @@ from cinnabar.engine.diffusion import kept_graphs as module
 from cinnabar.engine.diffusion.forced import spelled_graph
 from cinnabar.engine.diffusion.kept_graphs import fresh_graph, kept_graph
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
+from cinnabar.errors import TooLarge
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata import cache
-from cinnabar.schemas.errors import TooLarge
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import record_language
 

@@ -22,8 +22,8 @@ from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.kept_graphs import kept_graph
 from cinnabar.engine.diffusion.lookahead import Constraint, ScanSpan
 from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.errors import TooLarge
 from cinnabar.schemas import CompiledSchema, compile_schema
-from cinnabar.schemas.errors import TooLarge
 
 CHUNKS, SEEDS, BATCH = 80, 5, 5
 

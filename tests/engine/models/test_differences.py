@@ -16,7 +16,7 @@ from cinnabar.engine.models import identity
 from cinnabar.engine.models.identity import base_of, fingerprint_of
 from cinnabar.engine.models.reader.loading import load_model, load_network, save_network
 from cinnabar.engine.models.weights import add_difference, difference, load_weights, save_difference
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 
 @pytest.fixture

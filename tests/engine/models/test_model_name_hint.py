@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cinnabar.apps.cli.main import run
+from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.planned_models import sources_of
-from cinnabar.schemas.errors import UsageError
 
 
 @pytest.fixture

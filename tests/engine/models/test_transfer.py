@@ -13,7 +13,7 @@ from tests.support.tiny_network import VOCABULARY, tiny_network
 from cinnabar.engine.models.identity import fingerprint_of, pack_model, unpack_model
 from cinnabar.engine.models.reader.loading import load_network, save_network
 from cinnabar.engine.models.weights import difference, load_weights, save_difference
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 
 @pytest.fixture

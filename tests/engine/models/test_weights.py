@@ -11,7 +11,7 @@ import torch
 from tests.support.tiny_network import VOCABULARY
 
 from cinnabar.engine.models.weights import load_weights, quantise, restore, save_weights
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 LIMIT = 16_000_000
 

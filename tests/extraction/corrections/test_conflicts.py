@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.support.corrected_folder import digest_of, outcome_of, run
 
+from cinnabar.errors import Overtaken
 from cinnabar.extraction.corrections import Action, Change, Corrector, Reviewed
 from cinnabar.extraction.corrections.journal import waiting_corrections
-from cinnabar.schemas.errors import Overtaken
 
 DOCUMENT = digest_of("a.txt")
 ROW = '{"item":"new","price":1}'

@@ -12,6 +12,7 @@ import pytest
 from tests.support.corrected_folder import LATER, SCHEMA, digest_of, outcome_of, run, value_of
 from tests.support.effort import first
 
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections, journal, units
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.content.document import Span
@@ -21,7 +22,6 @@ from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.housekeeping import compact
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas.errors import RunError, UsageError
 
 A = digest_of("a.txt")
 

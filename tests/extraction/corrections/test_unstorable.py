@@ -8,6 +8,7 @@ import orjson
 import pytest
 from tests.support.corrected_folder import digest_of, outcome_of, run
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
 from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.corrections.waiting_commits import open_folder
@@ -17,7 +18,6 @@ from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.store.housekeeping import compact
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas.errors import UsageError
 
 A, B = digest_of("a.txt"), digest_of("b.txt")
 WIDE = {

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.support.corrected_folder import digest_of, outcome_of, run
 from tests.support.effort import QUICK
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.people.verification import verify
@@ -22,7 +23,6 @@ from cinnabar.extraction.store.housekeeping import compact
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.errors import UsageError
 
 A, B = digest_of("a.txt"), digest_of("b.txt")
 # Values at and beyond the edges of columns, as JSON texts.

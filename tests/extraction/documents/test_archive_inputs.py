@@ -15,6 +15,7 @@ from msoffcrypto.format.ooxml import OOXMLFile
 from tests.support.encrypted_archive import encrypted_zip
 from tests.support.reading_model import ReadingModel
 
+from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.archives.archive_process import ArchiveMember, Unpacker
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import Sent
@@ -30,7 +31,6 @@ from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.quarantine import held
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import DocumentError, UsageError
 
 
 def zipped(**files: bytes) -> bytes:

@@ -15,6 +15,7 @@ from tests.support.drawn_pages import drawn
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
+from cinnabar.errors import DocumentError, UnsupportedSchema
 from cinnabar.extraction.documents.chunking import on_pages
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
@@ -24,7 +25,6 @@ from cinnabar.extraction.reading.planning import stretches_of
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.compiling.changes import changes
-from cinnabar.schemas.errors import DocumentError, UnsupportedSchema
 from cinnabar.schemas.keywords import PAGES, PageRanges
 
 NAME: dict[str, Any] = {

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.parser_settings import PASSWORDS, parser_settings
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.schemas.errors import UsageError
 
 
 def test_passwords_come_from_the_options_the_environment_and_a_file(

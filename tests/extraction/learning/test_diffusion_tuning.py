@@ -14,8 +14,8 @@ from tests.support.family_traits import FAMILY_TRAITS
 from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.models.language.language_model import load_language_model
+from cinnabar.errors import UsageError
 from cinnabar.extraction.learning.diffusion_tuning import DiffusionTuning, tune_diffusion
-from cinnabar.schemas.errors import UsageError
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.learning.evaluation import (
     best_constant,
     best_constant_of,
@@ -22,7 +23,6 @@ from cinnabar.extraction.learning.scoring import area_under_curve, means_of_list
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.run.work.labelled_sets import find_sets, load_set
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import UsageError
 
 SHARED = Path(__file__).parents[4] / "shared"
 

@@ -20,12 +20,12 @@ from cinnabar.engine.models.reader.loading import load_model, save_network
 from cinnabar.engine.models.weights import save_difference
 from cinnabar.engine.request import Filled, Request
 from cinnabar.engine.training.trainer import Patience, TrainingConfig
+from cinnabar.errors import UsageError
 from cinnabar.extraction.learning.fine_tuning import FineTuning, fine_tune, minutes_for
 from cinnabar.extraction.learning.tuning_sets import APART, MEASURED, STOPPING, FineTuned, parts_of
 from cinnabar.extraction.reading.routing.examples import load_examples
 from cinnabar.extraction.run.work.labelled_sets import mark_of
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.errors import UsageError
 
 KINDS = ("letter", "notice")
 SCHEMA = {"type": "object", "required": ["kind"], "properties": {"kind": {"enum": [*KINDS]}}}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.learning.forgetting import forget_in_set
-from cinnabar.schemas.errors import UsageError
 
 
 @pytest.fixture

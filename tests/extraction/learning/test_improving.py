@@ -16,6 +16,7 @@ from tests.support.tiny_network import VOCABULARY, tiny_network
 
 from cinnabar.engine.models.reader.loading import save_network
 from cinnabar.engine.training import trainer
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.learning import improving
 from cinnabar.extraction.learning.corrected_set import CorrectedSet
@@ -34,7 +35,6 @@ from cinnabar.extraction.run.work.assignment import candidate, discard, keep, ke
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 from cinnabar.extraction.store.spelling import begin_with
 from cinnabar.schemas import SchemaSource, load_schema
-from cinnabar.schemas.errors import UsageError
 
 KINDS = ("letter", "notice")
 SCHEMA = {"title": "post", "type": "object", "required": ["kind"], "properties": {"kind": {"enum": [*KINDS]}}}

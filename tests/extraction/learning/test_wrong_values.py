@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.apps.cli.main import run
+from cinnabar.errors import UsageError
 from cinnabar.extraction.learning.wrong_values import (
     JudgedDocument,
     documents_needed,
@@ -22,7 +23,6 @@ from cinnabar.extraction.learning.wrong_values import (
 )
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.store.reading import query
-from cinnabar.schemas.errors import UsageError
 
 
 def documents(right: int, wrong: int, sure: float = 0.9, values: int = 5) -> list[JudgedDocument]:

@@ -10,6 +10,7 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
+from cinnabar.errors import InUse, UsageError
 from cinnabar.extraction.people.forgetting import FORGOTTEN, forget
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.store import compaction
@@ -19,7 +20,6 @@ from cinnabar.extraction.store.housekeeping import compact
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas.errors import InUse, UsageError
 
 OTHERS = [
     f"SELECT * FROM {view} WHERE document IS DISTINCT FROM ? ORDER BY ALL"

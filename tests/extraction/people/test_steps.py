@@ -14,6 +14,7 @@ from tests.support.steps_of_a_fill import independent
 from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.apps.cli.main import run
+from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.people import steps
 from cinnabar.extraction.people.steps import WatchedStep, steps_of
@@ -22,7 +23,6 @@ from cinnabar.extraction.reading.model_sources import ModelSource, model_source
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import SchemaSource, load_schema
-from cinnabar.schemas.errors import UsageError
 
 SAMPLES = Path(__file__).resolve().parents[3] / "data" / "samples"
 NOTE = load_schema(

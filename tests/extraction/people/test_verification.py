@@ -8,12 +8,12 @@ import random
 import pytest
 from tests.support.effort import first
 
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.people.verification import check, verify
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.snapshot import DATABASE, published_number
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas.errors import RunError, UsageError
 
 ROWS = "SELECT path, name, size, confidence, record_json FROM note ORDER BY path"
 

@@ -10,8 +10,8 @@ from typing import Any, get_args
 import pytest
 
 from cinnabar.engine.settings import EFFORTS, effort_of
+from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.run_options import OPTIONS, EffortName, RunOptions, RunPlan, Server
-from cinnabar.schemas.errors import UsageError
 
 
 @pytest.mark.parametrize(

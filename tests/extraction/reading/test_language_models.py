@@ -29,6 +29,7 @@ from cinnabar.engine.models.language.identity import checkpoint_fingerprint
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration
 from cinnabar.engine.models.releases import RELEASED
 from cinnabar.engine.request import Request
+from cinnabar.errors import CinnabarError, ModelError, UsageError
 from cinnabar.extraction.corrections.units import record_from, record_json
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.ingest import parse
@@ -47,7 +48,6 @@ from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
-from cinnabar.schemas.errors import CinnabarError, ModelError, UsageError
 
 NAME = {"type": "string", "maxLength": 6}
 TOTAL = {"type": ["integer", "null"], "minimum": 0, "maximum": 99}

@@ -12,12 +12,12 @@ from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Filled, Leaf, Passage
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.reading.pipeline import Job, OnMissing, Read, record_of, run_batch
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.form.form import Form
 
 SCHEMA: dict[str, Any] = {

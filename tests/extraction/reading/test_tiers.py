@@ -18,6 +18,7 @@ from tests.support.remote_forms import NOTE, form_of, request
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.remote.serving import RemoteSettings
 from cinnabar.engine.request import Filled, Leaf
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource, RemoteSource, model_source
@@ -27,7 +28,6 @@ from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import UsageError
 
 SOURCE = load_schema(
     {

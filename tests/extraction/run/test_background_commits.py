@@ -7,8 +7,8 @@ from contextvars import ContextVar
 
 import pytest
 
+from cinnabar.errors import RunError
 from cinnabar.extraction.run.stored_run import BackgroundCommits
-from cinnabar.schemas.errors import RunError
 
 SECONDS = 10
 

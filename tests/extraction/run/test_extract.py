@@ -11,6 +11,7 @@ import pytest
 from tests.support.begun_runs import begun_extraction
 from tests.support.reading_model import ReadingModel
 
+from cinnabar.errors import NotUnited, RunError, UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import examine, expand
@@ -20,7 +21,6 @@ from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query, show
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import NotUnited, RunError, UsageError
 
 SOURCE = load_schema(
     {

@@ -13,6 +13,7 @@ from tests.support.effort import examples
 from tests.support.reading_model import ReadingModel
 from tests.support.split_packet import SOURCE, run
 
+from cinnabar.errors import Overtaken, UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
@@ -30,7 +31,6 @@ from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.packets import PACKETS, Packet, Said, stored_packet
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import Overtaken, UsageError
 
 PARTS = ["1-2", "3-5", "6-6"]
 OF_PAGES = ModelSource("reading", ReadingModel)

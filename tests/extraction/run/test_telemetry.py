@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from tests.support.event_receivers import told_run, write
 
+from cinnabar import extras
+from cinnabar.errors import UsageError
 from cinnabar.extraction.run import telemetry
-from cinnabar.schemas import extras
-from cinnabar.schemas.errors import UsageError
 
 pytest.importorskip("opentelemetry.sdk")
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest

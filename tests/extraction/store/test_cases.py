@@ -10,6 +10,7 @@ import pytest
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.apps.cli.main import run as command
+from cinnabar.errors import UnsupportedSchema, UsageError
 from cinnabar.extraction.people.reviewing.listing import Listing, ListSelection
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.checks.checks import KEYWORD, Checks
@@ -20,7 +21,6 @@ from cinnabar.extraction.store.cases import CASES, case_key
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.compiling.loading import SchemaSource
-from cinnabar.schemas.errors import UnsupportedSchema, UsageError
 
 NUMBER, TEXT = {"type": ["number", "null"]}, {"type": ["string", "null"]}
 

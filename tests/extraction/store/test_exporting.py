@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 from tests.support.effort import some
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.store import exporting, spreadsheet
 from cinnabar.extraction.store.exporting import export, format_of
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.spreadsheet import restore, write_workbook
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas.errors import UsageError
 
 SCHEMA = {
     "title": "rich",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import duckdb
 import pytest
 
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.store import housekeeping
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.extraction.store.housekeeping import compact, runs, status
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas.errors import RunError, UsageError
 
 EVERYTHING = [
     f"SELECT * FROM {view} ORDER BY ALL" for view in ("note", "fields", "outcomes", "documents", "runs")

@@ -11,11 +11,11 @@ import pytest
 from tests.support.effort import first
 
 import cinnabar
+from cinnabar.errors import UsageError
 from cinnabar.extraction.store.exporting import export
 from cinnabar.extraction.store.queries import TABLE_FUNCTIONS, question
 from cinnabar.extraction.store.reading import connect, query
 from cinnabar.extraction.store.stored_records import Selection, select
-from cinnabar.schemas.errors import UsageError
 
 # {out} is the folder, {data} a committed Parquet file, {secret} a file elsewhere, {new} one that is not there.
 HOSTILE = [

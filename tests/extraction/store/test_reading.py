@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.store.housekeeping import status
 from cinnabar.extraction.store.reading import connect, query, show
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas.errors import RunError, UsageError
 
 
 def test_a_document_is_shown_with_its_evidence(out, workload):

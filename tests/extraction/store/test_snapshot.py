@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from tests.support.effort import first
 
+from cinnabar.errors import NotUnited
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.names import identifier
@@ -22,7 +23,6 @@ from cinnabar.extraction.store.snapshot import DATABASE, published_number
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.stored_records import Selection, load_records, select
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.errors import NotUnited
 
 RICH = {
     "title": "rich",

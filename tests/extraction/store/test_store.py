@@ -16,13 +16,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import store as store_module
 from cinnabar.extraction.store.files import write_whole
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas.errors import RunError, UsageError
 
 
 def test_a_run_counts_every_input_once(out, workload):

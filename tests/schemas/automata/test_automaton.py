@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.support.effort import examples
 from tests.support.small_automata import ANYTHING, CLASSES, OTHERS, WORDS, automata, simulate, tables
 
+from cinnabar.errors import CinnabarError, TooLarge
 from cinnabar.schemas.automata.automaton import MAX_STATES, Automaton, empty, from_dfa
 from cinnabar.schemas.automata.operations import concat, difference, intersect, literal, literals, union
-from cinnabar.schemas.errors import CinnabarError, TooLarge
 from cinnabar.schemas.regex.patterns import fullmatch
 
 

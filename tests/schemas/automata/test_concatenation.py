@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.support.effort import examples
 from tests.support.small_automata import WORDS, automata, finite
 
+from cinnabar.errors import TooLarge
 from cinnabar.schemas.automata.automaton import Automaton, empty, from_dfa
 from cinnabar.schemas.automata.operations import concat, literal, literals
-from cinnabar.schemas.errors import TooLarge
 from cinnabar.schemas.regex.patterns import fullmatch
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.support.effort import examples
 from tests.support.small_automata import CLASSES, OTHERS, WORDS, tables
 
+from cinnabar.errors import TooLarge
 from cinnabar.schemas.automata import operations as module
 from cinnabar.schemas.automata.operations import determinise
-from cinnabar.schemas.errors import TooLarge
 
 Silent = dict[int, list[int]]
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.effort import examples
 
+from cinnabar.errors import UnsupportedNumber
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.numbers import canonical_number, number, spelled_numbers
-from cinnabar.schemas.errors import UnsupportedNumber
 
 integer = partial(number, whole=True)
 SHAPE = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?")

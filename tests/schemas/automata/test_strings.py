@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cinnabar.errors import TooLarge
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.automata.strings import (
     any_escaped_string,
@@ -18,7 +19,6 @@ from cinnabar.schemas.automata.strings import (
     content_of,
     string,
 )
-from cinnabar.schemas.errors import TooLarge
 from cinnabar.schemas.regex.patterns import fullmatch
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from tests.support.effort import examples
 from tests.support.schema_strategies import hard_schemas, near, schemas
 
+from cinnabar.errors import NotAccepted
 from cinnabar.schemas import UnsupportedSchema, compile_schema, load_schema
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.columns.arrow import arrow_schema, arrow_type, arrow_value
-from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.reading.shape_reader import normalise
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from cinnabar.errors import NotUnited
 from cinnabar.schemas.columns.arrow import unite, united_columns
-from cinnabar.schemas.errors import NotUnited
 
 CENTS, NANOS, WHOLE = pa.decimal128(38, 2), pa.decimal128(38, 9), pa.int64()
 UNITED = [

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from cinnabar.errors import SchemaError, UsageError
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.compiling.bindings import bound_places, proposals
 from cinnabar.schemas.compiling.changes import changes
 from cinnabar.schemas.compiling.describe import describe
-from cinnabar.schemas.errors import SchemaError, UsageError
 from cinnabar.schemas.facts import FACTS, column_of
 
 FACTS_PAGE = Path(__file__).resolve().parents[3] / "docs" / "facts.md"

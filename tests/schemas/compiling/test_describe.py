@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from cinnabar.errors import NoValue
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.compiling.describe import FormRow, describe
-from cinnabar.schemas.errors import NoValue
 
 SCHEMA = {
     "title": "Order",

@@ -11,9 +11,9 @@ from hypothesis import given
 from tests.support.effort import examples
 from tests.support.schema_strategies import hard_schemas
 
+from cinnabar.errors import NoValue
 from cinnabar.schemas import UnsupportedSchema, compile_schema
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.errors import NoValue
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.instances import Decision, Sketch, near, smallest_instance, texts_of

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.support.effort import examples
 from tests.support.schema_strategies import hard_schemas, hard_values, near, schemas
 
+from cinnabar.errors import NotAccepted
 from cinnabar.schemas import UnsupportedSchema, compile_schema
 from cinnabar.schemas.automata.canonical import scalar_text
-from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.form.fitting import RecordLeaf, RecordRow, fit, walk_record
 from cinnabar.schemas.form.form import Form
 

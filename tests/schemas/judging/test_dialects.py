@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cinnabar.schemas.errors import UnsupportedSchema
+from cinnabar.errors import UnsupportedSchema
 from cinnabar.schemas.judging import judge_of
 from cinnabar.schemas.judging.dialects import Dialect, dialect_named, modern
 

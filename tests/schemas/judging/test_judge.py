@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.effort import examples
 
+from cinnabar.errors import UnsupportedSchema
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging import Judge, judge_of
 from cinnabar.schemas.judging.judge import MAX_BESIDE
 

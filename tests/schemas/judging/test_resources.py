@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
+from cinnabar.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.judging import judge_of
 from cinnabar.schemas.judging.resources import Documents, resolve_uri
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from cinnabar.errors import UnsupportedSchema
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging import judge_of
 
 pytestmark = pytest.mark.shared

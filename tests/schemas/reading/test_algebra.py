@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tests.support.shapes_of_schemas import CLOSED, OPEN, TEXT, chain, fields, one, shape
 
+from cinnabar.errors import NoValue
 from cinnabar.schemas import UnsupportedSchema
 from cinnabar.schemas.automata.automaton import MAX_STATES
-from cinnabar.schemas.errors import NoValue
 from cinnabar.schemas.form.instances import BUDGET
 from cinnabar.schemas.form.layout import lay_out
 from cinnabar.schemas.formats.formats import FORMATS

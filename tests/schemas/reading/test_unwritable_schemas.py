@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.support.shapes_of_schemas import CLOSED, OPEN, TEXT
 
+from cinnabar.errors import NoValue
 from cinnabar.schemas import UnsupportedSchema, compile_schema
-from cinnabar.schemas.errors import NoValue
 from cinnabar.schemas.reading.containers import MAX_MIN_ITEMS
 from cinnabar.schemas.reading.language import MAX_UNROLLED_LENGTH
 from cinnabar.schemas.reading.shape_reader import normalise

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cinnabar.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.reading.yaml_texts import YamlError, read_yaml, yaml_text
 
 TRAPS = ["1e5", "0o17", "0x1F", "no", "", "<<", "~", "012", ".5", "1.", "a: b", "2024-01-31"]

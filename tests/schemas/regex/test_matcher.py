@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.effort import examples
 
+from cinnabar.errors import RegexError, TooLarge
 from cinnabar.schemas.automata.strings import content_of
-from cinnabar.schemas.errors import RegexError, TooLarge
 from cinnabar.schemas.regex.ecma import parse
 from cinnabar.schemas.regex.matcher import matches_somewhere
 from cinnabar.schemas.regex.patterns import pattern_matches, written

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.effort import examples
 
+from cinnabar.errors import RegexError, SchemaError, TooLarge
 from cinnabar.schemas.automata.operations import literal
 from cinnabar.schemas.automata.strings import content_of
-from cinnabar.schemas.errors import RegexError, SchemaError, TooLarge
 from cinnabar.schemas.regex.patterns import fullmatch, pattern_matches, written
 
 SUITE = Path(__file__).parents[3].parent / "shared/suites/json-schema-test-suite/tests/draft2020-12"

@@ -11,7 +11,7 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from cinnabar.schemas.errors import UsageError
+from cinnabar.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from cinnabar.engine.models.reader.tables.thresholds import (
 from cinnabar.engine.request import Passage, text_passage
 from cinnabar.engine.tables.heads import Span
 from cinnabar.engine.tables.table import Table
-from cinnabar.schemas.errors import UsageError
+from cinnabar.errors import UsageError
 from cinnabar.schemas.form.form import Form, ObjectNode, Property, Slot
 
 #: The spans of a value, with its probability.

@@ -14,7 +14,7 @@ from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.models.language.adapter import merge_adapter
 from cinnabar.engine.models.language.language_model import load_language_model
-from cinnabar.schemas.errors import ModelError, UsageError
+from cinnabar.errors import ModelError, UsageError
 
 QUERY, UP = "model.layers.0.self_attn.q_proj", "model.layers.1.mlp.up_proj"
 

@@ -16,7 +16,7 @@ from cinnabar.engine.models.language.chat import ChatTemplate, Template, load_te
 from cinnabar.engine.models.language.families import config_of
 from cinnabar.engine.models.language.language_model import load_texts
 from cinnabar.engine.models.language.tokenizer import Tokenizer
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 MESSAGES = [
     {"role": "system", "content": "Answer with one line of JSON."},

@@ -22,7 +22,7 @@ from cinnabar.engine.models.language.checkpoint import (
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.models.language.weights_file import stored_tensors
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 CPU = torch.device("cpu")
 

@@ -18,7 +18,7 @@ from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Pass
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.inspection import inspect_checkpoint
 from cinnabar.engine.settings import Precision
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 
 def loaded(folder: Path, precision: Precision = "float32") -> DiffusionGemma:

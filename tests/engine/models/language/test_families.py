@@ -13,7 +13,7 @@ from tests.support.tiny_checkpoint import TRAITS
 
 from cinnabar.engine.models.language.families import FAMILIES, config_of, read_family
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.schemas.errors import ModelError, UsageError
+from cinnabar.errors import ModelError, UsageError
 
 #: As SDAR-4B-Chat has them, without keys that say nothing of the network.
 SDAR_4B = {

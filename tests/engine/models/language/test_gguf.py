@@ -17,8 +17,8 @@ from cinnabar.engine.models.language.configuration import language_precision
 from cinnabar.engine.models.language.gguf_folder import SPLITS, checkpoint_folder, gguf_folder
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.models.language.weights_file import GGUF_TYPES
+from cinnabar.errors import ModelError
 from cinnabar.extraction.store.reading import query
-from cinnabar.schemas.errors import ModelError
 
 #: The types that the package writes; it reads more of them.
 WRITTEN = ("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0")

@@ -16,7 +16,7 @@ from tests.support.tiny_checkpoint import write_checkpoint
 from cinnabar.engine.models.language import released as fetching
 from cinnabar.engine.models.language.inspection import inspect_checkpoint
 from cinnabar.engine.models.language.released import fetch_checkpoint
-from cinnabar.schemas.errors import ModelError, RunError, UsageError
+from cinnabar.errors import ModelError, RunError, UsageError
 
 OTHERS = {
     "LICENSE": b"MIT",

@@ -18,7 +18,7 @@ from cinnabar.engine.models.language.inspection import inspect_checkpoint, licen
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.models.language.quantised import RoundedLinear
 from cinnabar.engine.settings import Precision
-from cinnabar.schemas.errors import ModelError, UsageError
+from cinnabar.errors import ModelError, UsageError
 
 CPU = torch.device("cpu")
 

@@ -14,7 +14,7 @@ from tests.support.tiny_checkpoint import CHATML, SPECIAL, write_texts
 from tokenizers import decoders, models, normalizers
 
 from cinnabar.engine.models.language.tokenizer import Tokenizer, TokenizerFile
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 #: Texts that tokenizers change or take for something else.
 HARD = [

@@ -132,7 +132,7 @@ def test_a_calibration_is_part_of_its_models_fingerprint(tmp_path: Path) -> None
 
 
 def test_a_calibration_of_other_weights_or_of_nothing_is_refused(tmp_path: Path) -> None:
-    from cinnabar.schemas.errors import ModelError
+    from cinnabar.errors import ModelError
 
     save_calibration(tmp_path, HALF)
     with pytest.raises(ModelError, match="fitted for the weights w, found the weights v; run `python -m training"):

@@ -14,7 +14,7 @@ from cinnabar.engine.backend import device_of
 from cinnabar.engine.models.identity import fingerprint_of, model_folder
 from cinnabar.engine.models.reader.loading import load_model, load_network, save_network
 from cinnabar.engine.models.weights import save_weights
-from cinnabar.schemas.errors import ModelError, UsageError
+from cinnabar.errors import ModelError, UsageError
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from cinnabar.engine.models.remote.journal import Journal
 from cinnabar.engine.models.remote.ledger import Budget, Ledger, Pace, Prices, Tokens
 from cinnabar.engine.models.remote.serving import RemoteSettings, Served, find_served
 from cinnabar.engine.request import Failed, Filled, Request, Result
-from cinnabar.schemas.errors import EngineFailure, RunError, UsageError
+from cinnabar.errors import EngineFailure, RunError, UsageError
 
 FORM = form_of(NOTE)
 

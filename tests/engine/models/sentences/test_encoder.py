@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cinnabar.engine.models.sentences import encoder as encoding
 from cinnabar.engine.models.sentences.encoder import WIDTH, load_sentence_encoder
-from cinnabar.schemas.errors import ModelError
+from cinnabar.errors import ModelError
 
 TEXTS = [
     "A man is eating food.",

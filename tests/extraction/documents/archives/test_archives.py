@@ -20,6 +20,7 @@ import pytest
 from tests.support.encrypted_archive import encrypted_zip
 from tests.support.other_archives import AES_ZIP, SEVEN_ZIPS, packed_by_hand
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.archives.members import Member, UnpackedBytes, all_members
 from cinnabar.extraction.documents.content import seven_zip
 from cinnabar.extraction.documents.content.document import Document
@@ -27,8 +28,7 @@ from cinnabar.extraction.documents.content.inputs import DistinctNames, member_n
 from cinnabar.extraction.documents.content.limits import MAX_MEMBERS
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.schemas.errors import DocumentError
-from cinnabar.schemas.extras import Extra
+from cinnabar.extras import Extra
 
 SMALL = 100 << 20
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content import builder as building
 from cinnabar.extraction.documents.content import formats as contents
 from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean, word_bounds
@@ -14,7 +15,6 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.processes.frames import HEADER, BadFrame, lengths, pack, unpack
-from cinnabar.schemas.errors import DocumentError
 
 
 def words_of(document: Document) -> list[str]:

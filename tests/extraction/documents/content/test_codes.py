@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from cinnabar.apps.cli.main import run
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.run.splitting import split_inputs
-from cinnabar.schemas.errors import DocumentError
 
 
 class Nothing:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.formats import INPUT_FORMATS
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.schemas.errors import DocumentError
 
 PAGE = Path(__file__).parents[4] / "docs" / "formats.md"
 

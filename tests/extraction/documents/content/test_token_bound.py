@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.support.tiny_network import tiny_model, wordpieces
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, check_length
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.reading import planning
 from cinnabar.extraction.reading.planning import chunks_for, tokens_of
-from cinnabar.schemas.errors import DocumentError
 
 
 class Counting:

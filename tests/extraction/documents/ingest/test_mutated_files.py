@@ -8,9 +8,9 @@ import pytest
 from bench.mutation_report import NOTED, Mutations, run
 from bench.mutation_seeds import KINDS, seeds_of
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.ingest import FLAGS, ParserSettings, parse
 from cinnabar.extraction.plan.outcomes import UNREADABLE
-from cinnabar.schemas.errors import DocumentError
 
 SETTINGS = ParserSettings(passwords=("secret",), ocr="never", hidden=True)
 

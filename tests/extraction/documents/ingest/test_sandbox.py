@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from tests.support.worker_modules import importable
 
+from cinnabar.errors import DocumentError, RunError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import LOOK_AHEAD, ParserPool
 from cinnabar.extraction.documents.processes.process import WorkerPool
-from cinnabar.schemas.errors import DocumentError, RunError
 
 # A parser that follows the instructions in its file, in a real worker.
 PARSER = '''
 import ctypes, os, sys, time
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
-from cinnabar.schemas.errors import DocumentError
+from cinnabar.errors import DocumentError
 
 served = 0
 dying = os.path.join(os.path.dirname(__file__), "dies_as_it_starts")

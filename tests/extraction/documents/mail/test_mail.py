@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from reportlab.pdfgen import canvas
 from tests.support.effort import examples
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, Part
 from cinnabar.extraction.documents.content.parse_context import FLAGS
 from cinnabar.extraction.documents.ingest import ParserSettings, parse
 from cinnabar.extraction.documents.mail.mime import decode_header
 from cinnabar.extraction.plan.outcomes import UNREADABLE
-from cinnabar.schemas.errors import DocumentError
 
 TOP = b"From: a@example.org\r\nTo: b@example.org\r\nSubject: Hello\r\nDate: Mon, 2 Jan 2023 10:00:00 +01\r\n"
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tests.support.effort import examples
 from tests.support.outlook_files import Item, Tree, attribute, msg, ole, packed_rtf, tnef
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import FLAGS
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.mail.rtf import rtf_body, unpacked_rtf
 from cinnabar.extraction.plan.outcomes import UNREADABLE
-from cinnabar.schemas.errors import DocumentError
 
 MORNING = datetime(2024, 5, 6, 7, 8, tzinfo=UTC)
 APPOINTMENT = bytes.fromhex("0220060000000000c000000000000046")

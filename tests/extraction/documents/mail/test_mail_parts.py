@@ -7,12 +7,12 @@ from email.message import EmailMessage
 
 import pytest
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.mail.expansion import signed_content
 from cinnabar.extraction.documents.mail.mime import parameters
 from cinnabar.extraction.documents.mail.quoting import joined_lines
-from cinnabar.schemas.errors import DocumentError
 
 HEAD = b"From: a@example.org\nSubject: Hello\n"
 PIXEL = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")

@@ -14,6 +14,7 @@ from tests.support.imap_server import PASSWORD, Server, mail
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.apps.cli.main import run
+from cinnabar.errors import DocumentError, RunError, UsageError
 from cinnabar.extraction.documents.inputs import gather, parse_locations
 from cinnabar.extraction.documents.mailboxes.address import parse_address
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
@@ -23,7 +24,6 @@ from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import Extraction
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import DocumentError, RunError, UsageError
 
 SOURCE = load_schema(
     {

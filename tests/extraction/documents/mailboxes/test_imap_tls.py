@@ -12,10 +12,10 @@ from tests.support import certificates, imap_server
 from tests.support.imap_server import PASSWORD, Encryption, Server, mail
 
 from cinnabar.apps.cli.main import run
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import gather, parse_locations
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress, parse_address
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
-from cinnabar.schemas.errors import UsageError
 
 BOTH: list[Encryption] = ["TLS", "STARTTLS"]
 

@@ -21,6 +21,7 @@ from tests.support.oauth_server import CLIENT, CODE, SCOPE, Authority
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.apps.cli.main import run
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.inputs import gather, parse_locations
 from cinnabar.extraction.documents.mailboxes import credential
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress, parse_address
@@ -36,7 +37,6 @@ from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import RunError, UsageError
 
 SCHEMA = {
     "title": "note",

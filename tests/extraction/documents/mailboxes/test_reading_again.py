@@ -18,6 +18,7 @@ from tests.support.imap_server import mail as sent
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.request import Passage
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import Location, parse_locations
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
 from cinnabar.extraction.people.verification import verify
@@ -31,7 +32,6 @@ from cinnabar.extraction.run.quarantine import held
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.stored_records import Selection
 from cinnabar.schemas import SchemaSource, load_schema
-from cinnabar.schemas.errors import UsageError
 
 TEXT = {"type": "string"}
 

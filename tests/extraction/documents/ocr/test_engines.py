@@ -2,12 +2,12 @@
 
 import pytest
 
+from cinnabar import extras
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ocr import engines
 from cinnabar.extraction.documents.ocr.engines import OcrEngine
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.schemas import extras
-from cinnabar.schemas.errors import UsageError
 
 
 @pytest.mark.parametrize(

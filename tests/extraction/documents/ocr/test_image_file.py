@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.limits import MAX_DECODED
 from cinnabar.extraction.documents.ingest import ParserSettings, parse
 from cinnabar.extraction.documents.ocr import pictures
 from cinnabar.extraction.documents.ocr.pictures import decode_picture
-from cinnabar.schemas.errors import DocumentError
 
 # 64 x 48 white pixels.
 HEIC = base64.b64decode(

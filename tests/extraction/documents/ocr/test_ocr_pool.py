@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.support.worker_modules import importable
 
+from cinnabar.errors import DocumentError, RunError
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
@@ -16,7 +17,6 @@ from cinnabar.extraction.documents.ocr import pool as pools
 from cinnabar.extraction.documents.ocr.engines import OcrEngine
 from cinnabar.extraction.documents.ocr.page_store import PageStore
 from cinnabar.extraction.documents.ocr.pool import OcrPool
-from cinnabar.schemas.errors import DocumentError, RunError
 
 # A reader that follows the instructions in its picture, in a real process.
 READER = '''
@@ -186,7 +186,7 @@ def test_never_leaves_pages_empty(made: Made) -> None:
 
 
 def test_without_the_extra_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.schemas.extras.find_spec", lambda _: None)
+    monkeypatch.setattr("cinnabar.extras.find_spec", lambda _: None)
     pool = OcrPool(1, ParserSettings())
     found = pool.fill(scan("say one"))
     assert isinstance(found, DocumentError) and found.code == "image_only"

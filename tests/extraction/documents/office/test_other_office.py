@@ -20,11 +20,11 @@ from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 from tests.support.compound_file import compound_file
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.office.sheet_text import SheetText
-from cinnabar.schemas.errors import DocumentError
 
 
 def parts(document: Document) -> list[tuple[str, str, str]]:

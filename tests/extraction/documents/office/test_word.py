@@ -10,10 +10,10 @@ import docx
 import pytest
 from docx.shared import Inches
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.schemas.errors import DocumentError
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 RELATION = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"

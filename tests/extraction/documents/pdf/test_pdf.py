@@ -11,12 +11,12 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 from tests.support.drawn_pages import Draw, drawn
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import FLAGS
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.plan.outcomes import UNREADABLE
-from cinnabar.schemas.errors import DocumentError
 
 SENTENCE = (
     "the quick brown fox jumps over lazy dogs while seven wizards make toxic brew for an evil queen and her "

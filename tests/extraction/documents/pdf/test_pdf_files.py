@@ -12,6 +12,7 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 from tests.extraction.documents.web.test_invoice import CII
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import Sent
@@ -19,7 +20,6 @@ from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.reading.planning import stretches_of
-from cinnabar.schemas.errors import DocumentError
 
 HIDDEN = ParserSettings(hidden=True)
 

@@ -18,11 +18,11 @@ from pypdf.generic import (
 )
 from reportlab.pdfgen import canvas
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.pdf.annotations import leaves
-from cinnabar.schemas.errors import DocumentError
 
 
 def form(bare: bool = False, **values: str) -> bytes:

@@ -15,12 +15,12 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 from tests.support.drawn_pages import drawn
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.pdf.pages import copied_answers
-from cinnabar.schemas.errors import DocumentError
 
 CAREFUL = ParserSettings(careful=True)
 

@@ -10,9 +10,9 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 from tests.support.drawn_pages import Draw, drawn
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.schemas.errors import DocumentError
 
 
 def scan(sheet: canvas.Canvas) -> None:

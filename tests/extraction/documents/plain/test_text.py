@@ -4,13 +4,13 @@ import codecs
 
 import pytest
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.limits import MAX_TEXT_PAGES
 from cinnabar.extraction.documents.ingest import SUFFIXES, parse
 from cinnabar.extraction.documents.plain.charsets import known_charset
 from cinnabar.extraction.documents.plain.guessing import sample_of
 from cinnabar.extraction.documents.plain.html import html_to_text, tidy
 from cinnabar.extraction.plan.outcomes import UNREADABLE
-from cinnabar.schemas.errors import DocumentError
 
 TEXT = "Größe: 5 €\n漢字 und Ελληνικά"
 

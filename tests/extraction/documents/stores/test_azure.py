@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import Input, examine, gather, parse_locations
-from cinnabar.schemas.errors import UsageError
 
 #: AZURITE names the program `azurite-blob` if it is not on the path.
 PROGRAM = os.environ.get("AZURITE") or shutil.which("azurite-blob")

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from cinnabar.errors import RunError
 from cinnabar.extraction.documents.stores import backend
 from cinnabar.extraction.documents.stores import store as ahead
 from cinnabar.extraction.documents.stores.backend import Fault, Folder, StoredObject, list_objects
 from cinnabar.extraction.documents.stores.store import FetchAhead, KeptBytes
-from cinnabar.schemas.errors import RunError
 
 
 def stored(key: str, size: int = 1) -> StoredObject:

@@ -19,6 +19,7 @@ from tests.support.reading_model import ReadingModel
 from tests.support.store_servers import SECRET, Bucket
 
 from cinnabar.apps.cli.main import run
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.content.inputs import content_of
 from cinnabar.extraction.documents.ingest import sandbox
 from cinnabar.extraction.documents.inputs import Input, examine, gather, parse_locations
@@ -30,7 +31,6 @@ from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import RunError, UsageError
 
 SOURCE = load_schema(
     {
@@ -366,7 +366,7 @@ def test_a_damaged_archive_is_read_once(bucket: Bucket, tmp_path: Path, code: st
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.schemas.extras.find_spec", lambda name: None if name == "obstore" else object())
+    monkeypatch.setattr("cinnabar.extras.find_spec", lambda name: None if name == "obstore" else object())
     with pytest.raises(UsageError, match=r"obstore, not installed here: pip install .*\[stores\]"):
         found("s3://bucket/x")
 

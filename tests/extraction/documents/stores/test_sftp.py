@@ -14,6 +14,7 @@ from tests.support.begun_runs import backfill, begun_extraction
 from tests.support.reading_model import ReadingModel
 from tests.support.store_servers import SECRET, Sftp
 
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.inputs import Input, examine, gather, parse_locations
 from cinnabar.extraction.documents.stores import backend
 from cinnabar.extraction.reading.model_sources import ModelSource
@@ -21,7 +22,6 @@ from cinnabar.extraction.run.backfill.retrying import retry
 from cinnabar.extraction.run.quarantine import held
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import RunError, UsageError
 
 OLD = 1_700_000_000
 

@@ -10,9 +10,9 @@ import pytest
 from tests.support import store_servers
 from tests.support.store_servers import SECRET, Graph
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import Input, examine, gather, parse_locations
 from cinnabar.extraction.documents.stores.backend import LOGIN, endpoint
-from cinnabar.schemas.errors import UsageError
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ import zipfile
 
 import pytest
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.limits import MAX_ROW_CELLS
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.plain.rows import table_lines
 from cinnabar.extraction.documents.web.delimited import delimiter_of
-from cinnabar.schemas.errors import DocumentError
 
 
 def place(document: Document, text: str) -> str:

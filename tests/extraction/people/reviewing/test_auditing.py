@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from tests.support.reviewed_folder import written
 
+from cinnabar.errors import Overtaken, UsageError
 from cinnabar.extraction.corrections import Action, Change
 from cinnabar.extraction.people.reviewing.auditing import Auditing, Judged
 from cinnabar.extraction.people.reviewing.review import AskedChange, Review
 from cinnabar.extraction.run.report.audit import audit_figure, drawn_documents
 from cinnabar.extraction.run.report.reports import write_report
 from cinnabar.extraction.store.reading import connect, query
-from cinnabar.schemas.errors import Overtaken, UsageError
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cinnabar.errors import UnsupportedSchema
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.automata.canonical import json_text
-from cinnabar.schemas.errors import UnsupportedSchema
 
 NUMBER = {"type": ["number", "null"]}
 SCHEMA: dict[str, Any] = {

@@ -12,6 +12,7 @@ from tests.support.begun_runs import backfill
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.apps.cli.main import run
+from cinnabar.errors import UsageError
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.checks.judgement import check_results
@@ -23,7 +24,6 @@ from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import DocumentInfo, Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.errors import UsageError
 
 NUMBER = {"type": ["number", "null"]}
 SCHEMA: dict[str, Any] = {

@@ -9,11 +9,11 @@ import pytest
 
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.request import Leaf
+from cinnabar.errors import UnsupportedSchema
 from cinnabar.extraction.documents.content.document import Document, Evidence, Fact, Part, Span, Words
 from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.reading.records.doubts import ambiguities
 from cinnabar.schemas.compiling.compile import compile_schema
-from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.facts import LANGUAGE
 from cinnabar.schemas.reading.schema_object import DAY_FIRST
 

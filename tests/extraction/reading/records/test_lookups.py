@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.apps.cli.main import run
+from cinnabar.errors import SchemaError, UnsupportedSchema, UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.reading.records.lookups import ReferenceTable, plain_words, reference_table
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.errors import SchemaError, UnsupportedSchema, UsageError
 from cinnabar.schemas.keywords import LOOKUP, Lookup
 
 ROWS = [

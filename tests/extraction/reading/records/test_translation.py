@@ -8,9 +8,9 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from cinnabar.errors import SchemaError
 from cinnabar.extraction.reading.records.validation import ECMA_PATTERN, Validator, rewritten, rust_pattern, translate
 from cinnabar.schemas.compiling.loading import SchemaSource
-from cinnabar.schemas.errors import SchemaError
 from cinnabar.schemas.regex.patterns import pattern_matches
 
 

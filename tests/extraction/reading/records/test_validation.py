@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, model_validator
 
+from cinnabar.errors import UnsupportedSchema
 from cinnabar.extraction.reading.records.validation import RecordViolation, Validator, exact
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.compiling.loading import SchemaSource
-from cinnabar.schemas.errors import UnsupportedSchema
 
 
 def check(schema, text):

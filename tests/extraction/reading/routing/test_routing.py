@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from cinnabar.engine.version import VERSIONS
+from cinnabar.errors import ModelError, SchemaError, UsageError
 from cinnabar.extraction.reading.routing import likeness
 from cinnabar.extraction.reading.routing.examples import EXAMPLES_FILE, LabelledVectors, load_examples, save_examples
 from cinnabar.extraction.reading.routing.likeness import (
@@ -27,7 +28,6 @@ from cinnabar.extraction.reading.routing.router import Router
 from cinnabar.extraction.reading.routing.routing import Route, Routing, routing_of
 from cinnabar.extraction.reading.routing.vectors import page_vectors
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import ModelError, SchemaError, UsageError
 
 
 def source(title: str = "bill", description: Any = "A bill for goods.") -> Any:

@@ -18,6 +18,7 @@ from tests.support.begun_runs import backfill, begun_backfill
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.model import Canvas, Row, Scores
+from cinnabar.errors import NotUnited, UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -28,7 +29,6 @@ from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.stored_records import Selection, select
 from cinnabar.schemas import SchemaSource, load_schema
-from cinnabar.schemas.errors import NotUnited, UsageError
 
 # Some documents hold none of the fields that a test asks for.
 OPTIONS = RunOptions(workers=1, on_empty="write")

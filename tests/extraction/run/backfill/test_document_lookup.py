@@ -12,6 +12,7 @@ import pytest
 from tests.support.begun_runs import backfill
 from tests.support.reading_model import ReadingModel
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents import inputs
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
@@ -23,7 +24,6 @@ from cinnabar.extraction.run.quarantine import held
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.spelling import FILE, KEPT, known_folders, remember
 from cinnabar.schemas import SchemaSource, load_schema
-from cinnabar.schemas.errors import UsageError
 
 ONE = RunOptions(workers=1)
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.support.reading_model import ReadingModel
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
@@ -16,7 +17,6 @@ from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.quarantine import held, release
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import UsageError
 
 SOURCE = load_schema(
     {

@@ -11,6 +11,7 @@ import pytest
 from tests.support.begun_runs import begun_backfill
 from tests.support.dying_model import DyingModel, missing
 
+from cinnabar.errors import ModelError, UsageError
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelByName, ModelSource, model_source
 from cinnabar.extraction.reading.progress import NoProgress
@@ -19,7 +20,6 @@ from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import ModelError, UsageError
 
 # Each process imports PyTorch when it starts, which takes long on a machine busy with other work.
 pytestmark = pytest.mark.timeout(600)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests.support.event_receivers import Hook, hook
 from tests.support.message_receivers import receiving
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.run.events import receivers
 from cinnabar.extraction.run.events.receivers import (
     OUTBOX,
@@ -30,7 +31,6 @@ from cinnabar.extraction.run.events.receivers import (
 )
 from cinnabar.extraction.run.events.run_events import Event
 from cinnabar.extraction.store.files import FolderLock
-from cinnabar.schemas.errors import UsageError
 
 RUN = "20260301T120000000Z-1a2b3c4d"
 DATA = {"title": "Cinnabar: finished: note", "text": "2 documents: 2 written.", "counts": {}}

@@ -15,11 +15,11 @@ from tests.support.event_receivers import Hook, hook, told_run, write
 
 from cinnabar.apps.cli import housekeeping
 from cinnabar.apps.cli.main import run as command
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.run.events import telling
 from cinnabar.extraction.run.events.receivers import OUTBOX
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas.errors import RunError, UsageError
 
 #: A run in a process of its own that kills itself at the call of this function.
 KILLED = """

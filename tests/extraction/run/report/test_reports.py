@@ -18,6 +18,7 @@ from tests.support.page_in_chromium import opened
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.apps.cli.main import run
+from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.content.document import Evidence, Span
 from cinnabar.extraction.people.forgetting import forget
@@ -34,7 +35,6 @@ from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.errors import UsageError
 
 PROPERTIES: dict[str, Any] = {
     "name": {"type": "string", "maxLength": 40},

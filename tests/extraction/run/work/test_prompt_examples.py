@@ -17,6 +17,7 @@ from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.models.remote.serving import RemoteSettings
+from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import LanguageSource, ModelSource, model_source
 from cinnabar.extraction.reading.planned_models import Escalation
@@ -27,7 +28,6 @@ from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.prompt_examples import PromptExamples, prompt_examples
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
-from cinnabar.schemas.errors import UsageError
 
 NAME = {"type": "string", "maxLength": 6}
 TOTAL = {"type": ["integer", "null"], "minimum": 0, "maximum": 99}

@@ -8,10 +8,10 @@ from pathlib import Path
 import obstore
 import pytest
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.store.sinks import delta
 from cinnabar.extraction.store.sinks.sink import check_apart, sink_of
-from cinnabar.schemas.errors import UsageError
 
 
 def test_a_store_without_create_if_absent_is_refused(out: Path, tables: str, monkeypatch: pytest.MonkeyPatch) -> None:

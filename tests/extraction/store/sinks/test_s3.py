@@ -9,8 +9,8 @@ import pytest
 from tests.support.held_by_sinks import CHANGES, bring, differing
 from tests.support.object_stores import s3_server
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.store.sinks.sink import sink_of
-from cinnabar.schemas.errors import UsageError
 
 pytestmark = pytest.mark.slow
 

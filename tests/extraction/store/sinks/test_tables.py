@@ -13,13 +13,13 @@ import pytest
 from tests.support.corrected_folder import LATER, digest_of, run
 from tests.support.held_by_sinks import CHANGES, bring, correct, differing, held_by, held_by_folder
 
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.stores import object_backend
 from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.store.sinks import delta, postgresql
 from cinnabar.extraction.store.sinks import sink as tables_module
 from cinnabar.extraction.store.sinks.sink import sink_of
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas.errors import RunError, UsageError
 
 ODD = {
     "title": "odd",

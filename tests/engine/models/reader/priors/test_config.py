@@ -9,7 +9,7 @@ import pytest
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, RULES, PriorConfig
 from cinnabar.engine.models.reader.priors.priors import PRIORS
 from cinnabar.engine.models.reader.scoring.reranking import RERANKERS
-from cinnabar.schemas.errors import UsageError
+from cinnabar.errors import UsageError
 
 
 def test_every_rule_of_the_registries_can_be_switched_off_and_has_weights() -> None:

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cinnabar.errors import ModelError, RunError, UsageError
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.store.tables import printable
-from cinnabar.schemas.errors import ModelError, RunError, UsageError
-from cinnabar.schemas.wording import with_noun
+from cinnabar.wording import with_noun
 
 #: Attempts for a batch, and for a start of a process; the seconds before each further attempt after an error.
 ATTEMPTS, DELAYS = 3, (1.0, 10.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from cinnabar.schemas.errors import UsageError
+from cinnabar.errors import UsageError
 
 PACKAGE = "cinnabar-extract"
 
