@@ -135,9 +135,9 @@ class Supervisor:
         """Yields the number and the outcomes of each batch, as they arrive; `batches` may grow meanwhile.
 
         In a backfill `known` returns the stored records of the batch with this number. A batch is tried again if its
-        parser or engine died or it raised an error. Raises RunError, with its documents' names, if it fails three
-        times; the other batches are finished first. Raises RunError if no engine starts or the cluster is gone,
-        UsageError or ModelError if a machine lacks something that the run needs.
+        parser or engine died or it raised an error. Raises RunError, with its documents' names, if it fails on
+        every attempt; the other batches are finished first, unless three have failed. Raises RunError if no engine
+        starts or the cluster is gone, UsageError or ModelError if a machine lacks something that the run needs.
         """
         if not batches:
             return

@@ -292,7 +292,7 @@ def test_a_batch_that_keeps_killing_its_engine_is_named_and_the_rest_is_stored(
         (tmp_path / f"{name}.txt").write_text("DIE\n" if name == "poison" else f"name={name}\n")
     paths, out = [*tmp_path.glob("*.txt")], tmp_path / "out"
     options = RunOptions(workers=1, batch=1)
-    said = r"batch 2 of 1 document \(.*poison\.txt\) failed 3 times: .*Died"
+    said = r"batch 2 of 1 document \(.*poison\.txt\) failed on every attempt: .*Died"
     with pytest.raises(RunError, match=said):
         extract(paths, SOURCE, out, source(), options, cluster=cluster)
     assert sorted(row[0] for row in query(out, "select name from note").rows) == ["a", "b"]
