@@ -24,6 +24,7 @@ from tests.support import reading_model
 from tests.support.begun_runs import begun_backfill
 from tests.support.reading_model import ReadingModel
 
+from cinnabar import extras
 from cinnabar.errors import DocumentError, ModelError, RunError, UsageError
 from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.inputs import Input
@@ -42,7 +43,7 @@ from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome
-from cinnabar.schemas import extras, load_schema
+from cinnabar.schemas import load_schema
 
 # Each process imports PyTorch when it starts, which takes long on a machine busy with other work.
 pytestmark = pytest.mark.timeout(900)
