@@ -48,7 +48,7 @@ class RecordGraph:
     tokens: [T] int64, the allowed tokens by class. token_class: [V] int64, -1 for a token that is never allowed.
         The end token's class is `end_class`; other tokens may be of it, too (`ended_by`).
     left_to_judge: the bounds that the automaton leaves out, each as a pointer and words. free: its texts are free, so
-        that their tokens are chosen one by one (greedy_lookahead.py).
+        that their tokens are chosen one by one (lookahead.py).
     """
 
     automaton: Automaton

@@ -43,7 +43,9 @@ def explain_broken_file(path: Path) -> Iterator[None]:
     """Turns Arrow's error on a broken file into a RunError that advises what to do."""
     try:
         yield
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError) as error:
+        if getattr(error, "errno", None) is not None:  # the system's error; Arrow's own about damaged pages have none
+            raise
         raise RunError(
             f"{path}: cannot be read ({error}); `cinnabar verify` finds broken files and sets their batches aside"
         ) from error

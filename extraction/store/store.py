@@ -308,7 +308,7 @@ class Store:
             rows = dataset(files, schema=pa.schema(TABLE_COLUMNS[table]), format="parquet")
             for batch in rows.to_batches(columns=list(columns), filter=where):
                 yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
-        except pa.ArrowException:
+        except (pa.ArrowException, OSError):
             for path in files:
                 with explain_broken_file(Path(path)):
                     pq.read_table(path)

@@ -40,7 +40,7 @@ class Pieces:
     ids: [T] int32. start, end: [T] int32, characters. case, gap: [T] int8 into CASES, GAPS. line: [T] int32, the line
     that a piece stands on. x, y: [T] int8, buckets of the place on the page. left, right: [T] int16, the edges of the
     piece's cell; over: [T] int32, the line of the next cell above it, -1 if there is none. extents: [T, 4] int32, the
-    edges of its word, then of its cell's room (cells.py).
+    edges of its word, then of its cell's room.
     """
 
     ids: npt.NDArray[np.int32]

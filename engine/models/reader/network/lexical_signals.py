@@ -27,7 +27,7 @@ from cinnabar.engine.models.reader.inputs.wordpieces import UNDER, WordPieces
 from cinnabar.engine.tables.lines import ACROSS
 
 #: Channels of a piece: similar to a word of the label, equal to one, similar to a word of the description, in a phrase
-#: similar to the label (phrase_vectors.py).
+#: similar to the label.
 BESIDE = 4
 #: Channels of the pieces above a piece: those four for cells that overlap it across the page, for words that do, for
 #: cells with a room that does, and for the next overlapping cell above.

@@ -79,7 +79,7 @@ class Network(nn.Module):
         self.match_above = nn.Parameter(torch.zeros(8, ABOVE))
         self.match_pointer = nn.Conv1d(8, 1, 1)
         self.match_attention = nn.Parameter(torch.zeros(size.decoder_layers, size.heads))
-        # Vectors of letter n-grams in several languages (phrase_vectors.py). Until they are learned every similarity is
+        # Vectors of letter n-grams in languages (lexical_signals.py). Until they are learned every similarity is
         # 0.
         self.letters = nn.Embedding(BUCKETS, VALUES)
         self.letters.weight.requires_grad_(False).zero_()

@@ -135,7 +135,7 @@ class HeadingPriorConfig:
 
 @dataclass(frozen=True, slots=True)
 class ExamplePriorConfig:
-    """A value looks like the schema's examples (example_prior.py).
+    """A value looks like the schema's examples (priors.py).
 
     F1 of a list of drugs without heads was .38 without, .71 with it.
     """
@@ -146,7 +146,7 @@ class ExamplePriorConfig:
 
 @dataclass(frozen=True, slots=True)
 class AbsencePriorConfig:
-    """The other priors' scores at the likeliest place tell whether there is a value (absence_prior.py)."""
+    """The other priors' scores at the likeliest place tell whether there is a value (priors.py)."""
 
     #: How much less likely absence is if a value stands below its field's head, at most.
     present: float = 3.0
