@@ -32,7 +32,7 @@ from starlette.types import ASGIApp, Scope
 from cinnabar.apps.review.access import HOST, PERSON, READS, Access, Guard, Person, Role, is_page, least_role
 from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving
-from cinnabar.apps.server.serving import Connection
+from cinnabar.apps.server.connections import Connection
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.people.reviewing.review import Review

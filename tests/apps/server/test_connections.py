@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from cinnabar.apps.server import serving
+from cinnabar.apps.server import connections
 
 
 class Endless:
@@ -37,14 +37,14 @@ class Endless:
 @pytest.fixture
 def app(monkeypatch: pytest.MonkeyPatch) -> Endless:
     for name in ("_HEAD", "_BODY", "_READ"):
-        monkeypatch.setattr(serving, name, 0.3)
+        monkeypatch.setattr(connections, name, 0.3)
     return Endless()
 
 
 @pytest.fixture
 def port(app: Endless) -> Iterator[int]:
     listener = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(app, http=serving.Connection, lifespan="off", ws="none", log_config=None)
+    config = uvicorn.Config(app, http=connections.Connection, lifespan="off", ws="none", log_config=None)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
@@ -72,8 +72,8 @@ def test_a_body_that_comes_too_slowly_ends_its_connection(port: int) -> None:
 
 @pytest.mark.slow
 def test_half_sent_heads_keep_no_other_client_out(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "_HEAD", 60.0)
-    monkeypatch.setattr(serving, "_MOST", 4)
+    monkeypatch.setattr(connections, "_HEAD", 60.0)
+    monkeypatch.setattr(connections, "_MOST", 4)
     held = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(6)]
     try:
         for one in held[4:]:
@@ -90,8 +90,8 @@ def test_half_sent_heads_keep_no_other_client_out(port: int, monkeypatch: pytest
 def test_answered_requests_whose_body_never_comes_keep_no_other_client_out(
     port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving, "_BODY", 60.0)
-    monkeypatch.setattr(serving, "_MOST", 4)
+    monkeypatch.setattr(connections, "_BODY", 60.0)
+    monkeypatch.setattr(connections, "_MOST", 4)
     held = []
     try:
         for _ in range(6):
