@@ -21,7 +21,7 @@ from cinnabar.engine.settings import Effort
 FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
-    "schemas": (15, "15947044d481b308"),
+    "schemas": (15, "a6dad07c361ba393"),
     "engine": (31, "ce7227091eb9233e"),
     "reader": (30, "7766ff16f55ec6ac"),
     "replies": (13, "0d621f31437e97c9"),

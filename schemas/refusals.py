@@ -320,4 +320,6 @@ def refused(refusal: Refusal, pointer: str, keyword: str = "", /, **told: object
     """
     text = refusal.value
     error = NoValue if text.no_value else UnsupportedSchema
-    return error(pointer, keyword or text.keywords[0], text.reason.format(**told), text.advice.format(**told))
+    # A schema as a whole, at the pointer "", has no keyword.
+    named = keyword or next(iter(text.keywords), "")
+    return error(pointer, named, text.reason.format(**told), text.advice.format(**told))

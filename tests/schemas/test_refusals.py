@@ -61,3 +61,8 @@ def test_a_refusal_fills_its_reason_and_names_its_keyword() -> None:
     error = refused(Refusal.MIN_ITEMS, "/minItems", most=512, got=600)
     assert str(error) == "/minItems: minItems: expected at most 512, got 600 (lower the bound)"
     assert isinstance(refused(Refusal.NOTHING, "/type", "type"), NoValue)
+
+
+def test_a_schema_as_a_whole_is_refused_without_a_keyword() -> None:
+    error = refused(Refusal.DEMANDS, "", most=4000)
+    assert "more than 4,000 parts" in str(error)
