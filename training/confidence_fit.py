@@ -238,7 +238,6 @@ class Calibrated:
             [float(crossed[at]) for at in kept],
         )
 
-
     def lists(self, names: frozenset[str] | None = None) -> Mapping[str, list[tuple[float, bool]]]:
         """Returns by set the lists of these sets (default all): the confidence of each, and whether it is complete."""
         by_set: dict[str, list[tuple[float, bool]]] = defaultdict(list)

@@ -348,6 +348,7 @@ def _outcomes(
         record = _held(row["record_json"], pointers) if held else _written(out, entry, document, row["run_id"])
         yield CorrectedState(document, name, **said, status=row["outcome"], pointers=pointers, record=record)
 
+
 def _held(text: str | None, pointers: Sequence[str]) -> Record | None:
     """Returns the record of a document in quarantine; nothing is stored of its values.
 

@@ -1,7 +1,4 @@
-"""The inputs of a run: files and mails of folders, mailboxes and stores, each with the hash of its bytes.
-
-The files that operating systems and office programs leave beside documents; nobody means them as input.
-"""
+"""The inputs of a run: files and mails of folders, mailboxes and stores, each with the hash of its bytes."""
 
 from __future__ import annotations
 
@@ -384,7 +381,10 @@ _FOLDERS = frozenset(("__macosx", "$recycle.bin", "system volume information", "
 
 
 def is_system_file(path: str) -> bool:
-    """Returns whether a path names such a file, or lies in a folder of such files."""
+    """Returns whether a path names a file that an operating system or an office program leaves beside documents.
+
+    A path in a folder of such files counts, too.
+    """
     *folders, name = [part.casefold() for part in PurePath(path).parts] or [""]
     return (
         name in _NAMES

@@ -1,7 +1,6 @@
 """The choice of a value, step by step: committed when sure, reopened when doubted, guessed last."""
 
 
-
 from __future__ import annotations
 
 import json

@@ -456,7 +456,6 @@ def test_an_accepted_record_leaves_quarantine_also_if_an_unsure_value_is_left_ou
     assert Corrector(out).undo(A, "bill", None, "eva").pointers == ("/note", "/total")
 
 
-
 def test_a_correction_reads_no_places_of_earlier_ones(out, monkeypatch):
     run(out)
     for price in range(4):

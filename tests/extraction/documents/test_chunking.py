@@ -107,7 +107,6 @@ def test_a_document_of_400_000_tokens_is_counted_three_times_at_most() -> None:
     assert counted <= 3 * len(text)
 
 
-
 @examples(40)
 @given(st.lists(st.sampled_from(["a", "of", "Total", "\n", "\n\n", "12.50"]), min_size=500, max_size=2500))
 def test_chunks_of_a_models_windows_have_the_windows_that_the_whole_text_has(words: list[str]) -> None:

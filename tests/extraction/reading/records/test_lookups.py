@@ -116,7 +116,6 @@ def test_what_a_person_said_of_printed_words_holds_for_the_next_document(place: 
     assert rows == [(None,)]
 
 
-
 def test_a_run_writes_the_row_with_what_is_printed_as_evidence_and_flags_the_others(place: Path) -> None:
     assert run(["extract", "bills", "--schema", "bill.json", "--out", "out", "--quiet"]) == 0
     sql = (
