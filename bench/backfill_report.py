@@ -29,7 +29,7 @@ from cinnabar.engine.model import Canvas, Model, Row, Scores
 from cinnabar.engine.models.encodings import CachingModel
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ENCODINGS, ModelSource, RunPlace, model_source
-from cinnabar.extraction.run.backfill.backfill import Backfill
+from cinnabar.extraction.run.backfill.backfill import begin_backfill
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.schemas import SchemaSource, load_schema
@@ -140,7 +140,7 @@ def measure(kind: str, model: ModelSource, root: Path, documents: int) -> dict[s
         ("backfill", "out", keeping),
         ("backfill, no encodings stored", "bare", reading),
     ):
-        with Backfill(Assignment(new, by, options), root / out) as begun:
+        with begin_backfill(Assignment(new, by, options), root / out).run as begun:
             found[what] = by.work(begun.work_through().written)
     return found
 

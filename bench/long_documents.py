@@ -30,7 +30,7 @@ from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource, model_source
 from cinnabar.extraction.reading.progress import NoProgress
-from cinnabar.extraction.run.extract import Extraction
+from cinnabar.extraction.run.extract import begin_extraction
 
 # The engine must set up its environment before torch is loaded (engine/__init__.py).
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -119,7 +119,7 @@ def _seconds(
     begin, processor = time.perf_counter(), time.process_time()
     try:
         assignment = Assignment(source, model, RunOptions(on_missing="guess"))
-        with Extraction(assignment, docs, out, _Until(until)) as run:
+        with begin_extraction(assignment, docs, out, _Until(until)) as run:
             run.work_through()
     except _Enough:
         pass

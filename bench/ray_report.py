@@ -24,7 +24,7 @@ from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource, model_source
 from cinnabar.extraction.run.cluster.connection import Cluster, join_cluster
 from cinnabar.extraction.run.cluster.supervisor import Supervisor
-from cinnabar.extraction.run.extract import Extraction
+from cinnabar.extraction.run.extract import begin_extraction
 
 # The engine must set up its environment before torch is loaded (engine/__init__.py).
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -43,7 +43,7 @@ def seconds(
 ) -> float:
     """The seconds of all batches except the first `warm` ones, which find parsers and engines cold."""
     options = RunOptions(workers=2, batch=BATCH, on_missing="guess")
-    with Extraction(Assignment(source, model, options), [docs], out) as extraction:
+    with begin_extraction(Assignment(source, model, options), [docs], out) as extraction:
         if cluster is None:
             for number in range(warm):
                 extraction.work(number)

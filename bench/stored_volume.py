@@ -35,7 +35,7 @@ from cinnabar.engine.model import Model
 from cinnabar.extraction.documents.inputs import Input, examine, gather
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS
 from cinnabar.extraction.reading.model_sources import ModelSource
-from cinnabar.extraction.run.extract import Extraction
+from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store import tables
@@ -183,7 +183,7 @@ def again(out: Path, count: int) -> dict[str, Any]:
     """Runs over the same inputs, all of them done: names them, skips them, and ends the run."""
     inputs = [Input(path_of(n), Path(path_of(n)), digest_of(n)) for n in range(count)]
     begin = time.perf_counter()
-    with Extraction(ASSIGNMENT, inputs, out) as extraction:
+    with begin_extraction(ASSIGNMENT, inputs, out) as extraction:
         ready = time.perf_counter()
         summary = extraction.work_through()
     if summary.skipped != count:
@@ -211,7 +211,7 @@ def over_files(out: Path, docs: Path, count: int) -> dict[str, Any]:
         for item in items:
             examine(item, [docs])
         hashed = time.perf_counter()
-    with Extraction(ASSIGNMENT, [docs], out) as extraction:
+    with begin_extraction(ASSIGNMENT, [docs], out) as extraction:
         summary = extraction.work_through()
     if summary.skipped != count:
         raise SystemExit(f"expected {count} skipped documents, got {summary}")

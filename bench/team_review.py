@@ -30,10 +30,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from tests.support.corrected_folder import commit_waiting_of
 
 from bench.reporting import table
 from bench.stored_volume import fill
-from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.store.reading import query
 
@@ -179,7 +179,7 @@ def measure(out: Path, people: int, corrections: int, kills: int, pause: float) 
 
 def check(out: Path, clients: Sequence[Client]) -> tuple[int, int, int]:
     """Returns how many acknowledged corrections are lost, how many are there twice, and the problems of the folder."""
-    open_folder(out).close()
+    commit_waiting_of(out)
     asked = "SELECT after, count(*) FROM corrections WHERE pointer = '/carrier' AND action = 'value' GROUP BY 1"
     stored = Counter(dict(query(out, asked).rows))
     kept = [text for one in clients for text in one.kept]

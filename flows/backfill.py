@@ -15,7 +15,7 @@ from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.documents.mailboxes.address import password_of_environment
 from cinnabar.extraction.plan.parameters import takes
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
-from cinnabar.extraction.run.backfill.backfill import Backfill
+from cinnabar.extraction.run.backfill.backfill import begin_backfill
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.names import check_local
@@ -91,7 +91,7 @@ def backfill_folder(
             plan,
             assignment,
             wait,
-            lambda progress: Backfill(assignment, Path(out), chosen, progress, lying, password),
+            lambda progress: begin_backfill(assignment, Path(out), chosen, progress, lying, password).run,
         ) as (run, cluster, artifacts),
     ):
         if run.empty:

@@ -16,7 +16,7 @@ from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.plan.parameters import takes
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, Server
 from cinnabar.extraction.run.batched_run import Summary
-from cinnabar.extraction.run.extract import Extraction
+from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.names import check_local
 from cinnabar.flows.artifacts import begun_run
@@ -87,7 +87,7 @@ def extract_folder(
     with (
         with_environment(environment_block),
         begun_run(
-            title, plan, assignment, wait, lambda progress: Extraction(assignment, locations, Path(out), progress)
+            title, plan, assignment, wait, lambda progress: begin_extraction(assignment, locations, Path(out), progress)
         ) as (run, cluster, artifacts),
     ):
         work_on(run, cluster, plan.gpu_limit)

@@ -22,7 +22,7 @@ from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.reading.model_sources import is_named, local_fingerprint
-from cinnabar.extraction.run.backfill.backfill import Backfill
+from cinnabar.extraction.run.backfill.backfill import begin_backfill
 from cinnabar.extraction.run.backfill.estimate import BackfillEstimate
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.cluster.connection import join_cluster
@@ -154,9 +154,9 @@ def _work(
         Bar(out=out) as bar,
         notify_run(telling, bar) as progress,
         join_cluster(plan.ray, assignment) as cluster,
-        Backfill(assignment, out, chosen, progress, lying) as run,
+        (backfill := begin_backfill(assignment, out, chosen, progress, lying)).run as run,
     ):
-        estimate = run.estimate()
+        estimate = backfill.estimate()
         if not as_json:
             _print_estimate(estimate, assignment.source.name, names(out))
         if not (dry_run or run.empty):

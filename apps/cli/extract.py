@@ -20,7 +20,7 @@ import typer
 from cinnabar.apps.cli.console import Bar, short, speed, standard_output, table
 from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
 from cinnabar.apps.cli.plans import check_plan, flow_parameters, limit_status, print_notice
-from cinnabar.extraction.corrections.waiting_commits import open_folder
+from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.documents.inputs import SYSTEM_FILE, parse_locations
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, Server
@@ -28,10 +28,11 @@ from cinnabar.extraction.reading.progress import ReasonCount
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.cluster.connection import join_cluster
 from cinnabar.extraction.run.events.telling import notify_run
-from cinnabar.extraction.run.extract import Extraction
+from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import AMBIGUOUS_DATE, EMPTY, EMPTY_RECORD
+from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import OTHER_KIND
 from cinnabar.extras import check_extra
 from cinnabar.flows.prefect_server import check_server
@@ -111,7 +112,7 @@ def _run(paths: list[str], plan: RunPlan, assignment: Assignment) -> tuple[Summa
         Bar(out=plan.out) as bar,
         notify_run(plan, bar) as progress,
         join_cluster(plan.ray, assignment) as cluster,
-        Extraction(assignment, locations, plan.out, progress) as run,
+        begin_extraction(assignment, locations, plan.out, progress) as run,
     ):
         return run.work_through(cluster), bar.reasons()
 
@@ -123,7 +124,8 @@ def _through_prefect(paths: list[str], plan: RunPlan, assignment: Assignment) ->
     """
     assert plan.out is not None
     check_plan(paths, plan, assignment)
-    with open_folder(plan.out) as store:
+    with Store.open(plan.out) as store:
+        commit_waiting(store)
         for part in assignment.parts:
             store.check_united(part.source, part.compiled_schema)
     check_server()
@@ -212,10 +214,7 @@ def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
     if "cost" not in usage:
         return _escalation_rows(usage)
     cost = "not known" if usage["cost"] is None else f"${usage['cost']}"
-    tokens = (
-        f"{usage['input_tokens']:,} tokens in ({usage['cached_tokens']:,} cached),"
-        f" {usage['output_tokens']:,} out"
-    )
+    tokens = f"{usage['input_tokens']:,} tokens in ({usage['cached_tokens']:,} cached), {usage['output_tokens']:,} out"
     again = f"{usage['retries']} sent again, {usage['asked_again']} asked again"
     rows: list[tuple[str, Any, str]] = [
         ("cost", cost, tokens),

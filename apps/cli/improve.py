@@ -25,7 +25,7 @@ from cinnabar.extraction.plan.run_options import Device, RunPlan
 from cinnabar.extraction.plan.thresholds import READ_AGAIN_BELOW
 from cinnabar.extraction.reading.planned_models import sources_of
 from cinnabar.extraction.reading.progress import NoProgress
-from cinnabar.extraction.run.backfill.backfill import Backfill
+from cinnabar.extraction.run.backfill.backfill import begin_backfill
 from cinnabar.extraction.run.work import assignment as kept_models
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.records import Outcome
@@ -110,7 +110,7 @@ def _keep(out: Path, schema: str, again: bool, as_json: bool, events: bool) -> N
         assignment = Assignment(schema_source, source, escalation=escalation)
         with (
             nullcontext(_EventsOfReading()) if events else Bar(out=out) as progress,
-            Backfill(assignment, out, Selection(below=READ_AGAIN_BELOW), progress) as begun,
+            begin_backfill(assignment, out, Selection(below=READ_AGAIN_BELOW), progress).run as begun,
         ):
             summary = None if begun.empty else begun.work_through()
     if as_json or events:

@@ -42,11 +42,12 @@ from cinnabar.extraction.corrections.waiting_commits import (
     after_entry,
     after_waiting_entry,
     check_stored,
-    open_folder,
+    commit_waiting,
 )
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import is_locked
+from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.pointers import escape, lies_within
 
 # How often a commit is followed by a look for what others left to it.
@@ -69,7 +70,8 @@ class Corrector:
         """Commits what waits, unless a run holds the folder; what cannot be committed now waits on."""
         with contextlib.suppress(CinnabarError, OSError):
             if journal.waiting_corrections(self._out) and not is_locked(self._out):
-                open_folder(self._out).close()
+                with Store.open(self._out) as store:
+                    commit_waiting(store)
 
     def state(self, document: str, schema_name: str) -> Reviewed:
         """Returns the present record of this document (its digest), with corrections that still wait for their commit.
@@ -178,7 +180,8 @@ class Corrector:
             if not journal.waiting_corrections(self._out, step.entry) or is_locked(self._out):
                 break
             try:
-                open_folder(self._out, step).close()
+                with Store.open(self._out) as store:
+                    commit_waiting(store, step)
             except (InUse, RunError):
                 break
         return _review_of(step.after, step.before)

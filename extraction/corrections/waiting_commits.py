@@ -45,28 +45,18 @@ from cinnabar.extraction.store.tables import COMMAND, CORRECT, OTHER_KIND, Key, 
 from cinnabar.schemas.columns.arrow import arrow_schema
 
 
-def open_folder(out: Path, step: Transition | None = None) -> Store:
-    """Opens an output folder for writing, and commits the corrections that wait there.
-
-    `step` is that of a waiting entry which this process has judged. Raises what `Store.open` raises.
-    """
-    store = Store.open(out)
-    try:
-        if commit_waiting(store, step):
-            store.publish()
-    except BaseException:
-        store.close()
-        raise
-    return store
-
-
 def commit_waiting(store: Store, step: Transition | None = None) -> int:
-    """Commits the corrections that people made while the folder was locked; returns the number of documents.
+    """Commits and publishes the corrections that people made while the folder was locked; returns their documents.
 
-    Raises RunError if the disk fails; then they wait on.
+    `step` is that of a waiting entry which this process has judged. Raises RunError if the disk fails; then they wait
+    on.
     """
-    with store.mutex, failures(f"{store.out}: could not commit corrections"):
-        return _commit_waiting(store, step)
+    with store.mutex:
+        with failures(f"{store.out}: could not commit corrections"):
+            count = _commit_waiting(store, step)
+        if count:
+            store.publish()
+        return count
 
 
 def _commit_waiting(store: Store, step: Transition | None) -> int:

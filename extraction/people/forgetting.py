@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from cinnabar.engine.models.remote.journal import Journal
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.unread import aside_of
-from cinnabar.extraction.corrections.waiting_commits import open_folder
+from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES
 from cinnabar.extraction.documents.content.inputs import FRAGMENT, own_path
 from cinnabar.extraction.documents.mailboxes.files import is_maildir
@@ -44,6 +44,7 @@ from cinnabar.extraction.store.packets import PACKETS, packets_of, stored_packet
 from cinnabar.extraction.store.path_safety import check_links, is_own
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.spelling import Spelling
+from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.kept_files import cache_folder
 
 #: Stands in a run's arguments for the path of a forgotten document.
@@ -109,7 +110,8 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
     check_links(out, everything=True)
     if dry_run:
         return _found(out, find_documents(out, document), manifests.read_live(out))
-    with open_folder(out) as store:
+    with Store.open(out) as store:
+        commit_waiting(store)
         forgotten = _found(store.out, find_documents(store.out, document), store.commits())
         with failures(f"{out}: could not forget {document}"):
             _remove_caches(store.out, forgotten)

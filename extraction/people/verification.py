@@ -17,13 +17,14 @@ import pyarrow.parquet as pq
 
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.corrections.unread import unread_corrections
-from cinnabar.extraction.corrections.waiting_commits import open_folder, renew_corrected
+from cinnabar.extraction.corrections.waiting_commits import commit_waiting, renew_corrected
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.broken_files import FileProblem, content_problem, set_aside, within
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.extraction.store.held_snapshots import hold
 from cinnabar.extraction.store.manifest import BrokenManifest, Manifest, StoredFile
+from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import COMMAND, CORRECT
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.reading.metaschema import fingerprint
@@ -70,7 +71,8 @@ def verify(out: Path, clean: bool = False) -> Verified:
         problems += [problem for problem in wrong.problems if problem not in problems]
     removed: list[str] = []
     if aside or clean:
-        with open_folder(out) as store:
+        with Store.open(out) as store:
+            commit_waiting(store)
             if aside and renew_corrected(store):
                 store.publish()
     if clean:

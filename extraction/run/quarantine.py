@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.errors import UsageError
-from cinnabar.extraction.corrections.waiting_commits import open_folder
+from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.checks.judgement import with_checks
 from cinnabar.extraction.reading.records.validation import Validator, exact
@@ -20,6 +20,7 @@ from cinnabar.extraction.store.queries import READ_BY
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.store.spelling import Spelling
+from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.canonical import json_text
@@ -134,7 +135,8 @@ def release(out: Path, chosen: Sequence[Held], allowed: Sequence[str] = ()) -> R
         compiled = compile_schema(source.schema)
         outcomes = with_checks(outcomes, Checks(source, compiled), "flag")
         paths = [outcome.path for outcome in outcomes]
-        with open_folder(out) as store:
+        with Store.open(out) as store:
+            commit_waiting(store)
             arguments = {"release": paths, "fields": list(allowed)}
             run = Run(store, source, compiled, engine, arguments, inputs=paths, retry_quarantined=True)
             run.commit_batch(outcomes)

@@ -23,7 +23,7 @@ from cinnabar.extraction.plan.run_options import Device, RunOptions, RunPlan
 from cinnabar.extraction.plan.run_options import Server as ServerOptions
 from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.events.telling import notify_run
-from cinnabar.extraction.run.extract import Extraction
+from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.names import check_local
 from cinnabar.extraction.store.records import LeafRow, Outcome
@@ -177,7 +177,7 @@ class _Run:
         try:
             with (
                 notify_run(self._plan, progress) as told,
-                Extraction(self._assignment, self._locations, folder, told) as extraction,
+                begin_extraction(self._assignment, self._locations, folder, told) as extraction,
             ):
                 summary = extraction.work_through()
         except BaseException:

@@ -11,10 +11,10 @@ from cinnabar.extraction.reading.model_sources import Source
 from cinnabar.extraction.reading.planned_models import Escalation
 from cinnabar.extraction.reading.progress import Progress
 from cinnabar.extraction.reading.routing.routing import Routing
-from cinnabar.extraction.run.backfill.backfill import Backfill
-from cinnabar.extraction.run.batched_run import Summary
+from cinnabar.extraction.run.backfill.backfill import Backfill, begin_backfill
+from cinnabar.extraction.run.batched_run import BatchedRun, Summary
 from cinnabar.extraction.run.cluster.connection import Cluster
-from cinnabar.extraction.run.extract import Extraction
+from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.stored_records import Selection
 from cinnabar.schemas import SchemaSource
@@ -29,9 +29,10 @@ def begun_extraction(
     progress: Progress | None = None,
     escalation: Escalation | None = None,
     routing: Routing | None = None,
-) -> Extraction:
+) -> BatchedRun:
     """Returns an extraction that has begun."""
-    return Extraction(Assignment(source, model, options, escalation, routing).with_examples(), paths, out, progress)
+    assignment = Assignment(source, model, options, escalation, routing).with_examples()
+    return begin_extraction(assignment, paths, out, progress)
 
 
 def begun_backfill(
@@ -45,7 +46,8 @@ def begun_backfill(
     routing: Routing | None = None,
 ) -> Backfill:
     """Returns a backfill that has begun."""
-    return Backfill(Assignment(source, model, options, routing=routing).with_examples(), out, chosen, progress, others)
+    assignment = Assignment(source, model, options, routing=routing).with_examples()
+    return begin_backfill(assignment, out, chosen, progress, others)
 
 
 def backfill(
@@ -60,5 +62,5 @@ def backfill(
     routing: Routing | None = None,
 ) -> Summary | None:
     """Fills the values that a new version of a schema adds to the stored records; None if there is nothing to do."""
-    with begun_backfill(source, out, model, chosen, options, progress, others, routing) as begun:
+    with begun_backfill(source, out, model, chosen, options, progress, others, routing).run as begun:
         return None if begun.empty else begun.work_through(cluster)

@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
+from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.documents.content.document import Evidence, Span
 from cinnabar.extraction.run.stored_run import Run, RunSummary
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
@@ -54,6 +55,12 @@ LATER = copy.deepcopy(SCHEMA)
 del LATER["properties"]["seller"]["properties"]["city"]
 LATER["properties"]["due"] = {"type": ["string", "null"]}
 DOCUMENTS = ("a.txt", "b.txt", "c.txt")
+
+
+def commit_waiting_of(out: Path) -> None:
+    """Opens a folder as a run does, which commits the corrections that wait there."""
+    with Store.open(out) as store:
+        commit_waiting(store)
 
 
 def digest_of(path: str) -> str:

@@ -17,7 +17,7 @@ from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.reading.progress import OutcomeTally
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.events.telling import notify_run
-from cinnabar.extraction.run.extract import Extraction
+from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.schemas import load_schema
 
@@ -116,6 +116,6 @@ def told_run(docs: Path, out: Path, *tell: str, **options: Any) -> tuple[Summary
     plan = RunPlan(out=out, model="reading", tell=[*tell], max_error_rate=bound, options=chosen)
     assignment = Assignment(SOURCE, ModelSource("reading", ReadingModel), plan.options)
     progress = Noted()
-    with notify_run(plan, progress) as told, Extraction(assignment, [docs], out, told) as run:
+    with notify_run(plan, progress) as told, begin_extraction(assignment, [docs], out, told) as run:
         summary = run.work_through()
     return summary, progress.notes

@@ -2,8 +2,6 @@
 
 It goes over the records of an output folder, not over the files of a folder. Each record is committed once, like those
 of `extraction/run/extract.py`; a later run skips the documents that an interrupted run has done.
-
-The stored records of the documents that a backfill reads again.
 """
 
 from __future__ import annotations
@@ -12,24 +10,23 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinnabar.extraction.corrections.carrying import check_corrections_kept
-from cinnabar.extraction.corrections.outside_rows import learned_rows
 from cinnabar.extraction.corrections.renaming import renamed_record
-from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.inputs import Input, Location
 from cinnabar.extraction.documents.mailboxes.address import password_of_environment
 from cinnabar.extraction.documents.parser_settings import parser_settings
-from cinnabar.extraction.reading.progress import Progress
+from cinnabar.extraction.reading.progress import NoProgress, Progress
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.backfill.estimate import BackfillEstimate, Cost, Item, Outstanding, measure
-from cinnabar.extraction.run.batched_run import BatchedRun, Opening
+from cinnabar.extraction.run.batched_run import BatchedRun
+from cinnabar.extraction.run.batches import Batches
+from cinnabar.extraction.run.commits import Commits, Opening, open_output
+from cinnabar.extraction.run.loaded_models import LoadedModels
 from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.store.cases import remember_cases
 from cinnabar.extraction.store.store import PASSWORD_COUNT
 from cinnabar.extraction.store.stored_records import (
     LatestRecord,
@@ -50,12 +47,17 @@ from cinnabar.schemas.compiling.changes import Changes, changes
 # Torch takes seconds to import; a backfill that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.run.work.refilling import Known
-if TYPE_CHECKING:
-    from cinnabar.extraction.run.work.refilling import Known
 
 
-class Backfill(BatchedRun):
-    """A backfill that has begun: its records are chosen, done ones are skipped, and `batches` holds the rest.
+def begin_backfill(
+    assignment: Assignment,
+    out: Path,
+    chosen: Selection | None = None,
+    progress: Progress | None = None,
+    others: Sequence[Location] = (),
+    password: Callable[[], str] = password_of_environment,
+) -> Backfill:
+    """Returns a backfill that has begun: its records are chosen, done ones are skipped, its batches hold the rest.
 
     `--below` (in `chosen`) asks less sure leaves and rows again. `others` are files, folders and mailboxes to search
     for documents that are not at their old path. A record stays out if a later run chose another schema for its
@@ -64,105 +66,67 @@ class Backfill(BatchedRun):
     do, nor before the first batch is worked on. Raises UsageError before any work if the new version conflicts with the
     stored one (NotUnited), a mailbox cannot be opened, or another process is writing.
     """
+    assignment.check_parts()
+    progress, chosen = progress or NoProgress(), chosen or Selection()
+    source, options, parsers = assignment.source, assignment.options, parser_settings(assignment.options)
+    latest, elsewhere = _choose_records(assignment, out, chosen)
+    versions = {one.schema_fingerprint for one in latest} - {""}
+    changes_since = {one: _compare(assignment, out, one) for one in versions}
+    with ExitStack() as stack:
+        store, assignment = open_output(assignment, out, stack)
+        fingerprint = _fingerprint(assignment.fingerprint, chosen.below)
+        passwords = len(parsers.passwords)
+        done = store.done_keys(
+            source.fingerprint, fingerprint, quarantined=not options.retry_quarantined, passwords=passwords
+        )
+        document_lookup = stack.enter_context(DocumentLookup(store.out, others, password, chosen.source))
+        outstanding = Outstanding.of(latest, done, document_lookup)
+        about = {
+            "backfill": {name: getattr(chosen, name) for name in chosen.__slots__},
+            "from": [printable(str(one)) for one in others],
+            "out": printable(str(out)),
+            # With another number, documents that no password opened are tried again.
+            **({PASSWORD_COUNT: passwords} if passwords else {}),
+        }
+        settled = [*outstanding.done, *outstanding.lost]
+        commits = Commits(assignment, Opening(store, outstanding.names, fingerprint, about, settled), progress)
+        models = LoadedModels(assignment, commits, lambda text: progress.note(text))
+        stack.callback(models.close)
+        items = outstanding.items
+        batches = stack.enter_context(Batches([one.input for one in items], assignment, parsers, store.out))
+        found = {one.name: one.found for one in items}
+        records = StoredRecords(store.out, found, changes_since, chosen.below or 0.0)
+        run = BatchedRun(
+            commits, batches, models, known=lambda items, number: records.known(items, batches[number + 1 :])
+        )
+        return Backfill(run.closing(stack), batches, models, records, outstanding, elsewhere)
 
-    def __init__(
-        self,
-        assignment: Assignment,
-        out: Path,
-        chosen: Selection | None = None,
-        progress: Progress | None = None,
-        others: Sequence[Location] = (),
-        password: Callable[[], str] = password_of_environment,
-    ) -> None:
-        super().__init__(assignment, progress)
-        source, options = assignment.source, assignment.options
-        parsers = parser_settings(options)
-        chosen = chosen or Selection()
-        self._below = chosen.below or 0.0
-        asking = chosen.below is not None
-        older = select(out, source.name, chosen)
-        older = [one for one in older if asking or one.schema_fingerprint != source.fingerprint]
-        choices = last_choices(out, source.name)
-        latest, self._elsewhere = self._split_placed(older, choices)
-        latest = [*latest, *self._find_unplaced(out, chosen, choices)][: options.limit]
-        versions = {one.schema_fingerprint for one in latest} - {""}
-        self._changes = {one: self._compare(out, one) for one in versions}
-        with ExitStack() as stack:
-            store = stack.enter_context(open_folder(out))
-            if not options.drop_corrections:
-                check_corrections_kept(store, source, assignment.compiled_schema)
-            forms = {part.source.name: part.compiled_schema.form for part in self.assignment.parts}
-            if learned := learned_rows(store.out, forms):
-                self.assignment = replace(self.assignment, learned=learned)
-            remember_cases(store.out, options.case, {source.name: assignment.checks.between})
-            fingerprint = _fingerprint(self.assignment.fingerprint, chosen.below)
-            passwords = len(parsers.passwords)
-            done = store.done_keys(
-                source.fingerprint, fingerprint, quarantined=not options.retry_quarantined, passwords=passwords
-            )
-            document_lookup = stack.enter_context(DocumentLookup(store.out, others, password, chosen.source))
-            self._outstanding = Outstanding.of(latest, done, document_lookup)
-            about = {
-                "backfill": {name: getattr(chosen, name) for name in chosen.__slots__},
-                "from": [printable(str(one)) for one in others],
-                "out": printable(str(out)),
-                # With another number, documents that no password opened are tried again.
-                **({PASSWORD_COUNT: passwords} if passwords else {}),
-            }
-            settled = [*self._outstanding.done, *self._outstanding.lost]
-            self._opening = Opening(store, self._outstanding.names, fingerprint, about, settled)
-            items = self._outstanding.items
-            self._records = StoredRecords(store.out, {one.name: one.found for one in items}, self._changes, self._below)
-            self._take([one.input for one in items], parsers, stack)
-            self._stack = stack.pop_all()
 
-    def _split_placed(
-        self, latest: Sequence[LatestRecord], choices: Mapping[str, RoutingChoice]
-    ) -> tuple[list[LatestRecord], int]:
-        """Returns the records that no later choice sent elsewhere, and the number of the others.
+@dataclass(frozen=True, slots=True)
+class Backfill:
+    """A backfill that has begun, and what its estimate comes from; `elsewhere` counts records of other schemas."""
 
-        With a routing a document that another choice sent nowhere is asked again.
-        """
-        name, routing = self.assignment.source.name, self.assignment.routing
-        kept = []
-        for one in latest:
-            choice = choices.get(one.document)
-            later = choice is not None and choice.run_id > one.run_id and choice.schema != name
-            again = choice is not None and not choice.schema and routing and choice.routing != routing.fingerprint
-            if not later or again:
-                kept.append(one)
-        return kept, len(latest) - len(kept)
-
-    def _find_unplaced(self, out: Path, chosen: Selection, choices: Mapping[str, RoutingChoice]) -> list[LatestRecord]:
-        """Returns the documents that went to no schema so far: [] if options choose records, or by this very choice."""
-        routing = self.assignment.routing
-        if routing is None or replace(chosen, source=None) != Selection():
-            return []
-        refused = refused_documents(out, self.assignment.source.name, chosen.source)
-        return [one for one in refused if choices[one.document].routing != routing.fingerprint]
-
-    def _compare(self, out: Path, fingerprint: str) -> Changes:
-        """Returns the changes since this version. Raises NotUnited if the two do not fit one table."""
-        if fingerprint == self.assignment.source.fingerprint:
-            return Changes()
-        old = compile_schema(source_of(out, self.assignment.source.name, fingerprint).schema)
-        united_columns(list(arrow_schema(old)), list(arrow_schema(self.assignment.compiled_schema)))
-        return changes(old, self.assignment.compiled_schema)
+    run: BatchedRun
+    batches: Batches
+    models: LoadedModels
+    records: StoredRecords
+    outstanding: Outstanding
+    elsewhere: int
 
     def estimate(self) -> BackfillEstimate:
         """Returns an estimate of the work from a few documents, which are read and filled but not stored."""
-        work = self._outstanding
+        work, changed = self.outstanding, self.records.changes.values()
         cost = measure(work.items, self._try)
-        asked = {at: None for one in self._changes.values() for at in one.asked_places}
-        below = [f"values below {self._below:g}"] if self._below else []
+        asked = {at: None for one in changed for at in one.asked_places}
+        below = [f"values below {self.records.below:g}"] if self.records.below else []
         return BackfillEstimate(
             documents=len(work.items),
             asked=(*asked, *below),
-            dropped=tuple({at: None for one in self._changes.values() for at in one.gone}),
+            dropped=tuple({at: None for one in changed for at in one.gone}),
             done=len(work.done),
             lost=len(work.lost),
             **asdict(cost),
-            elsewhere=self._elsewhere,
+            elsewhere=self.elsewhere,
         )
 
     def _try(self, items: Sequence[Item]) -> Cost:
@@ -171,22 +135,61 @@ class Backfill(BatchedRun):
         from cinnabar.extraction.run.work.refilling import refill_batch
 
         begun = time.perf_counter()
-        job = self._whole_job()
+        job = self.models.load()
         loaded = time.perf_counter()
         inputs = [item.input for item in items]
-        read = self._reader.parse(inputs)
+        read = self.batches.parse(inputs)
         parsed = time.perf_counter()
         # A run fetches the stored records of hundreds of documents at a time, so it is not counted.
-        known = self._records.known(inputs)
+        known = self.records.known(inputs)
         fetched = time.perf_counter()
         refill_batch(read, known, job)
         filled = time.perf_counter() - fetched + loaded - begun
         texts = [one.found.text for one in read if not isinstance(one.found, Exception)]
         return Cost(sum(map(job.engine.count_tokens, texts)), parsed - loaded, filled)
 
-    def known(self, items: Sequence[Input], number: int) -> Known:
-        """Returns the stored records of these documents of a batch."""
-        return self._records.known(items, self.batches[number + 1 :])
+
+def _choose_records(assignment: Assignment, out: Path, chosen: Selection) -> tuple[list[LatestRecord], int]:
+    """Returns the records to fill again, and the number of those that a later choice of schemas sent elsewhere."""
+    source = assignment.source
+    older = select(out, source.name, chosen)
+    older = [one for one in older if chosen.below is not None or one.schema_fingerprint != source.fingerprint]
+    choices = last_choices(out, source.name)
+    placed = [one for one in older if _is_placed_here(one, choices.get(one.document), assignment)]
+    latest = [*placed, *_find_unplaced(assignment, out, chosen, choices)]
+    return latest[: assignment.options.limit], len(older) - len(placed)
+
+
+def _is_placed_here(one: LatestRecord, choice: RoutingChoice | None, assignment: Assignment) -> bool:
+    """Returns whether no later choice sent a record elsewhere.
+
+    With a routing a document that another choice sent nowhere is asked again.
+    """
+    routing = assignment.routing
+    if choice is None or choice.run_id <= one.run_id or choice.schema == assignment.source.name:
+        return True
+    return not choice.schema and routing is not None and choice.routing != routing.fingerprint
+
+
+def _find_unplaced(
+    assignment: Assignment, out: Path, chosen: Selection, choices: Mapping[str, RoutingChoice]
+) -> list[LatestRecord]:
+    """Returns the documents that went to no schema so far: [] if options choose records, or by this very choice."""
+    routing = assignment.routing
+    if routing is None or replace(chosen, source=None) != Selection():
+        return []
+    refused = refused_documents(out, assignment.source.name, chosen.source)
+    return [one for one in refused if choices[one.document].routing != routing.fingerprint]
+
+
+def _compare(assignment: Assignment, out: Path, fingerprint: str) -> Changes:
+    """Returns the changes since this version. Raises NotUnited if the two do not fit one table."""
+    source, new = assignment.source, assignment.compiled_schema
+    if fingerprint == source.fingerprint:
+        return Changes()
+    old = compile_schema(source_of(out, source.name, fingerprint).schema)
+    united_columns(list(arrow_schema(old)), list(arrow_schema(new)))
+    return changes(old, new)
 
 
 def _fingerprint(engine: str, below: float | None) -> str:
@@ -213,7 +216,7 @@ class StoredRecords:
     def __init__(
         self, out: Path, latest: Mapping[str, LatestRecord], changes: Mapping[str, Changes], below: float
     ) -> None:
-        self._out, self._found, self._changes, self._below = out, latest, changes, below
+        self._out, self._found, self.changes, self.below = out, latest, changes, below
         self._fetched: dict[str, Stored] = {}
 
     def known(self, items: Sequence[Input], coming: Sequence[Sequence[Input]] = ()) -> Known:
@@ -225,11 +228,11 @@ class StoredRecords:
         if any(one.document not in self._fetched for one in wanted if one.schema_fingerprint):
             following = (self._found[item.path] for item in islice(chain.from_iterable(coming), _FETCH))
             self._fetched = load_records(self._out, [one for one in chain(wanted, following) if one.schema_fingerprint])
-        return Known([self._known(one) if one.schema_fingerprint else None for one in wanted], self._below)
+        return Known([self._known(one) if one.schema_fingerprint else None for one in wanted], self.below)
 
     def _known(self, one: LatestRecord) -> tuple[Stored, Changes]:
         """Returns a stored record, by the names of the version that is asked for, and the changes since its own."""
-        found, changes = self._fetched[one.document], self._changes[one.schema_fingerprint]
+        found, changes = self._fetched[one.document], self.changes[one.schema_fingerprint]
         if not changes.renames.pairs:
             return found, changes
         moved = changes.renames.pointer

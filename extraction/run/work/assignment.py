@@ -130,6 +130,11 @@ class Assignment:
             return (self,)
         return [replace(self, source=source, routing=None) for source in self.routing.sources]
 
+    def check_parts(self) -> None:
+        """Raises the errors of schemas that allow no record, once instead of in every document."""
+        for part in self.parts:
+            _ = part.compiled_schema.form, part.validator, part.checks
+
     @cached_property
     def compiled_schema(self) -> CompiledSchema:
         """Returns the compiled schema. Raises the errors of `compile_schema`."""

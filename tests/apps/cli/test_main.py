@@ -175,7 +175,7 @@ def test_a_failure_is_one_line_and_status_1(
     def fail(*_: Any) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr("cinnabar.extraction.run.extract.Extraction.finish", fail)
+    monkeypatch.setattr("cinnabar.extraction.run.batched_run.BatchedRun.finish", fail)
     assert extract(notes, tiny_model, tmp_path / "out") == 1
     assert "no space left" in capsys.readouterr().err
     monkeypatch.setenv("CINNABAR_DEBUG", "1")
@@ -189,7 +189,7 @@ def test_an_interrupted_run_says_what_is_done_and_how_to_resume(
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cinnabar.extraction.run.extract.Extraction.finish", interrupt)
+    monkeypatch.setattr("cinnabar.extraction.run.batched_run.BatchedRun.finish", interrupt)
     assert extract(notes, tiny_model, tmp_path / "out", "--json") == 1
     said = capsys.readouterr()
     *_, so_far, resume = said.err.splitlines()

@@ -9,12 +9,11 @@ from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
-from tests.support.corrected_folder import LATER, SCHEMA, digest_of, outcome_of, run, value_of
+from tests.support.corrected_folder import LATER, SCHEMA, commit_waiting_of, digest_of, outcome_of, run, value_of
 from tests.support.effort import first
 
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections, journal, units
-from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.content.document import Span
 from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.people.verification import verify
@@ -265,7 +264,7 @@ def test_opening_the_folder_commits_corrections_that_wait(out):
     with Store.open(out):
         correct(out, (Action.VALUE, "/number", '"N"'))
     assert record(out)["number"] == "a-e1" and len(list(out.glob("waiting/*.json"))) == 1
-    open_folder(out).close()
+    commit_waiting_of(out)
     assert record(out)["number"] == "N" and list(out.glob("waiting/*.json")) == []
 
 
@@ -275,9 +274,9 @@ def test_a_committed_correction_whose_file_is_still_there_counts_once(out):
         correct(out, (Action.VALUE, "/number", '"N"'))
     (path,) = out.glob("waiting/*.json")
     data = path.read_bytes()
-    open_folder(out).close()
+    commit_waiting_of(out)
     path.write_bytes(data)
-    open_folder(out).close()
+    commit_waiting_of(out)
     assert query(out, "SELECT count(*) FROM corrections").rows == [(1,)] and not path.exists()
 
 
@@ -404,7 +403,7 @@ def test_a_waiting_correction_that_cannot_be_read_stops_nothing_and_counts_once_
         path.rmdir()
     path.write_bytes(whole)
     assert verify(out, clean=True).problems == []
-    open_folder(out).close()
+    commit_waiting_of(out)
     assert (record(out)["number"], record(out)["total"]) == ("N", 7)
     assert not path.exists() and len(corrections(out)) == 2
 
@@ -416,7 +415,7 @@ def test_a_correction_that_was_committed_before_its_file_went_is_not_committed_a
         correct(out, (Action.VALUE, "/number", '"N"'))
     batches = len(manifests.read_live(out))
     assert len(list(out.glob("waiting/2*.json"))) == 1
-    open_folder(out).close()
+    commit_waiting_of(out)
     assert list(out.glob("waiting/2*.json")) == [] and len(manifests.read_live(out)) == batches
 
 

@@ -15,10 +15,9 @@ from pathlib import Path
 import pytest
 from bench.faulty_disk import Faults
 from tests.support import ROOT
-from tests.support.corrected_folder import digest_of, run, value_of
+from tests.support.corrected_folder import commit_waiting_of, digest_of, run, value_of
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, corrections
-from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.store.reading import query
 
@@ -95,7 +94,7 @@ def test_a_process_killed_at_any_step_leaves_a_correction_whole_or_none(tmp_path
             status = in_child(lambda out=out, point=point, way=way: (Faults(point, way).install(), act(out)))
             assert status in (-signal.SIGKILL, -signal.SIGXFSZ)
             durable = len(list(out.glob("waiting/2*.json"))) == 1 or number(out) == values[1]
-            open_folder(out).close()
+            commit_waiting_of(out)
             assert number(out) == values[durable]
             assert len(corrections(out)) == (0 if durable == undoes else 1)
             assert query(out, "SELECT count(*) FROM corrections").rows[0][0] == (1 if undoes else int(durable))

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
-from tests.support.corrected_folder import DOCUMENTS, SCHEMA, digest_of, run, value_of
+from tests.support.corrected_folder import DOCUMENTS, SCHEMA, commit_waiting_of, digest_of, run, value_of
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
-from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.store.housekeeping import compact
@@ -80,7 +79,7 @@ def do(out, step):
 
 
 def check(out):
-    open_folder(out).close()
+    commit_waiting_of(out)
     validator = Validator(load_schema(SCHEMA))
     shown = {document: json.loads(text) for document, text in query(out, "SELECT document, record_json FROM bill").rows}
     for document, value in shown.items():

@@ -6,12 +6,11 @@ import json
 
 import orjson
 import pytest
-from tests.support.corrected_folder import digest_of, outcome_of, run
+from tests.support.corrected_folder import commit_waiting_of, digest_of, outcome_of, run
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
 from cinnabar.extraction.corrections.unread import unread_corrections
-from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.people.diagnosis.machine import results_folder
 from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.people.verification import verify
@@ -156,7 +155,7 @@ def test_while_a_run_goes_an_entry_that_cannot_be_stored_stops_no_correction_of_
     with Store.open(out, trusting=False):
         correct(out, "/number", '"mine"')
         assert path.exists()
-    open_folder(out).close()
+    commit_waiting_of(out)
     assert query(out, f"SELECT number, count FROM bill WHERE document = '{A}'").rows == [("mine", None)]
 
 

@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from tests.support.corrected_folder import digest_of, outcome_of, run
+from tests.support.corrected_folder import commit_waiting_of, digest_of, outcome_of, run
 from tests.support.effort import QUICK
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
-from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.store.housekeeping import compact
 from cinnabar.extraction.store.reading import query
@@ -111,7 +110,7 @@ def test_a_correction_that_the_schema_allows_is_stored_and_readable_or_refused_w
                         assert tree(out) == before, (pointer, text)
                     else:
                         stored[pointer] = text
-        open_folder(out).close()
+        commit_waiting_of(out)
         assert not list((out / "waiting").glob("*.json")) and not (out / "aside").exists()
         shown = parse(query(out, f"SELECT record_json FROM bill WHERE document = '{A}'").rows[0][0])
         for pointer, text in stored.items():

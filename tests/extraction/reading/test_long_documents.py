@@ -111,7 +111,7 @@ def test_a_batch_that_is_worked_on_twice_adds_its_long_documents_once(folder: Pa
 def test_a_backfill_lets_others_overtake_a_long_document(folder: Path, tmp_path: Path) -> None:
     out, order = tmp_path / "out", Order()
     extract([folder], SOURCE, out, source(), RunOptions(workers=1))
-    with begun_backfill(MORE, out, source(), options=RunOptions(workers=1, batch=4), progress=order) as begun:
+    with begun_backfill(MORE, out, source(), options=RunOptions(workers=1, batch=4), progress=order).run as begun:
         assert begun.work_through().written == 7
     assert order.names[-2:] == ["d", "b"]
 

@@ -20,8 +20,7 @@ from cinnabar.extraction.documents.mailboxes.address import parse_address
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
-from cinnabar.extraction.run.batched_run import Summary
-from cinnabar.extraction.run.extract import Extraction
+from cinnabar.extraction.run.batched_run import BatchedRun, Summary
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
 
@@ -46,7 +45,7 @@ def password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CINNABAR_IMAP_PASSWORD", PASSWORD)
 
 
-def opened(address: str, out: Path, batch: int = 16) -> Extraction:
+def opened(address: str, out: Path, batch: int = 16) -> BatchedRun:
     model = ReadingModel()
     source = ModelSource(model.fingerprint, lambda: model)
     return begun_extraction(parse_locations([address]), SOURCE, out, source, RunOptions(workers=1, batch=batch))

@@ -263,9 +263,11 @@ def test_a_record_whose_document_a_later_choice_sent_elsewhere_is_left_out(
     out = tmp_path / "out"
     extract([inbox / "letter1.txt", inbox / "bill1.txt", inbox / "poem.txt"], BILL, out, source(), OPTIONS)
     run(inbox, out, BILL, LETTER)
-    with begun_backfill(DATED, out, source(), options=OPTIONS) as begun:
+    begun = begun_backfill(DATED, out, source(), options=OPTIONS)
+    with begun.run:
         assert begun.estimate().elsewhere == 2
-    with begun_backfill(BILL, out, source(), options=OPTIONS) as begun:
+    begun = begun_backfill(BILL, out, source(), options=OPTIONS)
+    with begun.run:
         assert begun.estimate().elsewhere == 0  # their records are of this version already
     by_first_word.clear()
     # bill1 and the three that the choice added; not letter1 and poem.

@@ -304,7 +304,8 @@ def test_a_record_that_the_new_schema_refuses_is_asked_as_a_whole(out: Path) -> 
 
 
 def test_an_estimate_tells_the_work_and_stores_nothing(out: Path) -> None:
-    with begun_backfill(NEW, out, of(ReadingModel()), options=RunOptions(workers=1)) as begun:
+    begun = begun_backfill(NEW, out, of(ReadingModel()), options=RunOptions(workers=1))
+    with begun.run:
         found = begun.estimate()
     assert (found.documents, found.done, found.lost) == (5, 0, 0)
     assert found.asked == ("/day", "/lines/*/vat") and found.dropped == ("/na",)
@@ -339,10 +340,9 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
 from tests.extraction.run.backfill import test_backfill as t
-from cinnabar.extraction.run.backfill.backfill import Backfill
 from cinnabar.extraction.plan.run_options import RunOptions
 chosen = t.begun_backfill(t.NEW, Path(sys.argv[1]), t.of(t.ReadingModel()), options=RunOptions(workers=1, batch=2))
-with chosen as begun:
+with chosen.run as begun:
     for number in range(int(sys.argv[2])):
         begun.work(number)
     os.kill(os.getpid(), signal.SIGKILL)

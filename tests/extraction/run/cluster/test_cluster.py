@@ -265,7 +265,7 @@ def test_a_backfill_over_a_cluster_writes_the_same_rows_whichever_process_is_kil
         shutil.copytree(tmp_path / "before", tmp_path / out)
         progress = killer if spread else NoProgress()
         (folder / "07.txt").write_text("name=N7\ntotal=7.50\n")
-        with begun_backfill(SOURCE, tmp_path / out, model, None, options, progress) as begun:
+        with begun_backfill(SOURCE, tmp_path / out, model, None, options, progress).run as begun:
             (folder / "07.txt").write_text("name=another\n")
             if spread:
                 begun.drive(driver_of(1, cluster))

@@ -144,7 +144,7 @@ def test_a_backfill_with_engines_writes_the_rows_of_one(folder: Path, tmp_path: 
     for engines in ("1", "2"):
         out = tmp_path / engines
         extract([folder], EARLIER, out, source(), options())
-        with begun_backfill(SOURCE, out, source(), None, options(engines)) as begun:
+        with begun_backfill(SOURCE, out, source(), None, options(engines)).run as begun:
             assert begun.work_through().written == 11
     assert rows(tmp_path / "2") == rows(tmp_path / "1")
 

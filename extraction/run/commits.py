@@ -1,0 +1,168 @@
+"""The commits of a run: the first one begins it in the store, and what each stores is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cinnabar.engine.work_time import time_stage
+from cinnabar.extraction.corrections.carrying import check_corrections_kept
+from cinnabar.extraction.corrections.outside_rows import learned_rows
+from cinnabar.extraction.corrections.unread import unread_corrections
+from cinnabar.extraction.corrections.waiting_commits import commit_waiting
+from cinnabar.extraction.reading.model_sources import RunPlace, named_folder
+from cinnabar.extraction.reading.packets.boundaries import SEVERAL
+from cinnabar.extraction.reading.progress import Progress
+from cinnabar.extraction.run.run_group import RunGroup
+from cinnabar.extraction.run.stored_run import Run
+from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.store.cases import remember_cases
+from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD, Outcome
+from cinnabar.extraction.store.store import Store
+
+# Torch takes seconds to import; a run that finds its work done does not pay for it.
+if TYPE_CHECKING:
+    from cinnabar.extraction.reading.pipeline import Batch
+
+# How many outcomes of skipped inputs are committed together.
+_SKIPS = 5000
+# The run id of documents that are filled before their run begins, to estimate a backfill.
+_ESTIMATE = "estimate"
+
+
+def open_output(assignment: Assignment, out: Path, stack: ExitStack) -> tuple[Store, Assignment]:
+    """Opens the output folder of a run on the stack, and returns the assignment with what people taught there.
+
+    Corrections that wait are committed first. Raises UsageError if a schema does not go with the stored records, or
+    corrections would be lost.
+    """
+    store = stack.enter_context(Store.open(out))
+    commit_waiting(store)
+    parts = assignment.parts
+    for part in parts:
+        store.check_united(part.source, part.compiled_schema)
+        if not assignment.options.drop_corrections:
+            check_corrections_kept(store, part.source, part.compiled_schema)
+    remember_cases(store.out, assignment.options.case, {part.source.name: part.checks.between for part in parts})
+    learned = learned_rows(store.out, {part.source.name: part.compiled_schema.form for part in parts})
+    return store, replace(assignment, learned=learned) if learned else assignment
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The values that begin a run: its store, the names of its inputs, and the fingerprint of its models and options.
+
+    `about` is stored with the run, beside its options. `settled` holds the outcomes that need no model.
+    """
+
+    store: Store
+    names: Sequence[str]
+    fingerprint: str
+    about: Mapping[str, Any]
+    settled: Sequence[Outcome] = ()
+
+
+@dataclass(slots=True)
+class Commits:
+    """Commits the outcomes of a run, and counts what they say.
+
+    `steps` counts denoising steps, `empty` the records without a value, `several` the files that look like several
+    documents, `without_budget` the documents that no model was paid for, `routed` the documents whose schema was
+    chosen, in `routing_ms`. `seconds` are those of the stages that are measured batch by batch.
+    """
+
+    assignment: Assignment
+    opening: Opening
+    progress: Progress
+    steps: int = 0
+    empty: int = 0
+    several: int = 0
+    without_budget: int = 0
+    escalated_documents: int = 0
+    escalated_fields: int = 0
+    routed: int = 0
+    routing_ms: float = 0.0
+    seconds: dict[str, float] = field(default_factory=dict)
+    _run: Run | RunGroup | None = None
+
+    @property
+    def place(self) -> RunPlace:
+        """Returns the output folder and the id of the run."""
+        return RunPlace(self.opening.store.out, _ESTIMATE if self._run is None else self._run.id)
+
+    def begin(self) -> Run | RunGroup:
+        """Returns the run in the store; the first call begins it and settles what needs no model."""
+        if self._run is None:
+            self._run = self._begin()
+            self.progress.on_runs_started(self._run.ids)
+            if (notice := self.assignment.model.notice) is not None:
+                self.progress.note(notice)
+            for path, why in unread_corrections(self.opening.store.out).items():
+                self.progress.note(f"{path}: {why}")
+            self.progress.on_inputs(len(self.opening.names))
+            self.settle(self.opening.settled)
+        return self._run
+
+    def _begin(self) -> Run | RunGroup:
+        opening, assignment = self.opening, self.assignment
+        for sink in assignment.sinks:
+            sink.check()
+        arguments = assignment.options.model_dump() | dict(opening.about) | {"model": assignment.model.fingerprint}
+        arguments |= named_folder(assignment.model)
+        retry = assignment.options.retry_quarantined
+        if assignment.routing is None:
+            return Run(
+                opening.store,
+                assignment.source,
+                assignment.compiled_schema,
+                opening.fingerprint,
+                arguments,
+                inputs=opening.names,
+                retry_quarantined=retry,
+            )
+        return RunGroup(
+            opening.store,
+            [(part.source, part.compiled_schema) for part in assignment.parts],
+            opening.fingerprint,
+            arguments | assignment.routing.about,
+            inputs=opening.names,
+            retry_quarantined=retry,
+        )
+
+    def settle(self, outcomes: Sequence[Outcome]) -> None:
+        """Commits the outcomes of inputs that no model has to read."""
+        run = self.begin()
+        for start in range(0, len(outcomes), _SKIPS):
+            self.progress.advance(run.commit_batch(outcomes[start : start + _SKIPS]))
+
+    def commit(self, batch: Batch) -> list[Outcome]:
+        """Commits the outcomes of a filled batch and returns them as stored; a second call changes nothing."""
+        stages = dict(batch.seconds)
+        with time_stage(stages, "store"):
+            stored = {one.path: one for one in self.begin().commit_batch(batch.outcomes)}
+        for stage, seconds in stages.items():
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
+        self.steps += batch.steps
+        self.empty += sum(_is_empty(one) for one in stored.values())
+        if self.assignment.routing is not None:
+            self.routed += len(batch.outcomes)
+            self.routing_ms += batch.routing
+            stages = {"route": batch.routing / 1000} | stages
+        self.progress.stages(stages, batch.steps)
+        # A second call stores nothing, and the outcomes are those of the first.
+        outcomes = [stored.get(one.path, one) for one in batch.outcomes]
+        self.progress.advance(outcomes)
+        self.without_budget += sum(outcome.code == "budget" for outcome in outcomes)
+        self.several += sum(one.record is not None and SEVERAL in one.record.flags for one in outcomes)
+        self.escalated_documents += batch.escalated.documents
+        self.escalated_fields += batch.escalated.fields
+        return outcomes
+
+
+def _is_empty(outcome: Outcome) -> bool:
+    if outcome.status == "written" and outcome.record is not None:
+        return EMPTY in outcome.record.flags
+    return outcome.code == EMPTY_RECORD

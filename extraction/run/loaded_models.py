@@ -1,0 +1,93 @@
+"""The models of a run in its own process: loaded by the first batch, asked for their use, and closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cinnabar.engine.request import Filler, Metered
+from cinnabar.extraction.reading.model_sources import LanguageSource, RemoteSource
+from cinnabar.extraction.run.commits import Commits
+from cinnabar.extraction.run.work.assignment import Assignment
+
+# Torch takes seconds to import; a run that finds its work done does not pay for it.
+if TYPE_CHECKING:
+    from cinnabar.extraction.reading.pipeline import Job
+
+
+class LoadedModels:
+    """The models of a run, which the first batch loads. `settled` says at the end that no paid answer is still needed.
+
+    `note` receives what the user may not expect, such as the time that a language model takes.
+    """
+
+    def __init__(self, assignment: Assignment, commits: Commits, note: Callable[[str], object]) -> None:
+        self.assignment, self.settled = assignment, False
+        self._commits, self._note = commits, note
+        self._job: Job | None = None
+        # The texts of the batch that is filled here, and the number of documents of all batches.
+        self._texts: Sequence[str] = ()
+        self._count = 0
+        self._time_noted = False
+
+    @property
+    def server(self) -> RemoteSource | None:
+        """Returns the source behind a server that the run asks, None if there is none."""
+        return next((one for one in self.assignment.sources if isinstance(one, RemoteSource)), None)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Returns the seconds of a model's own steps, as stages that are named `fill/STEP`."""
+        timings = getattr(self._job.engine, "timings", {}) if self._job is not None else {}
+        return {f"fill/{step}": seconds for step, seconds in timings.items()}
+
+    def load(self) -> Job:
+        """Returns the job; the first call loads its models."""
+        if self._job is None:
+            for note in self.assignment.memory_notes():
+                self._note(note)
+            self._job = self.assignment.job(self._commits.place, self._note_time)
+        return self._job
+
+    def note_time(self, texts: Sequence[str], count: int) -> None:
+        """Tells once how long `count` documents will take, by the texts of the batch that is about to be filled."""
+        self._texts, self._count = texts, count
+        if not self._time_noted:
+            self._time_noted = True
+            self._note_time(self.load().engine)
+
+    def _note_time(self, filler: Filler) -> None:
+        # Cold start: it imports torch, as the job has by now.
+        from cinnabar.extraction.reading.time_estimate import time_note
+
+        form, at_most = self.assignment.compiled_schema.form, self.assignment.escalation is not None
+        note = time_note(filler, form, self._texts, self._count, at_most=at_most)
+        if note is not None:
+            self._note(note)
+
+    def usage(self) -> Mapping[str, Any] | None:
+        """Returns the use of the one model behind a server, or of a local model for escalated fields, else None."""
+        metered, escalation, commits = self._metered(), self.assignment.escalation, self._commits
+        raised = {"escalated_documents": commits.escalated_documents, "escalated_fields": commits.escalated_fields}
+        if escalation is not None and isinstance(escalation.source, LanguageSource):
+            return raised | {"model": Path(escalation.source.folder).name, "left": 0}
+        if not metered:
+            return None
+        usage: dict[str, Any] = dict(metered[-1].usage()) | {"left": commits.without_budget}
+        return usage | raised if escalation is not None else usage
+
+    def close(self) -> None:
+        """Closes the fillers that ask a server, and gives up answers that were paid for if the run is settled."""
+        metered = self._metered()
+        for filler in metered:
+            filler.close(self.settled)
+        if self.settled and not metered and self.server is not None:
+            self.server.settle(self._commits.place)
+
+    def _metered(self) -> list[Metered]:
+        """Returns the loaded fillers that ask a server."""
+        if self._job is None:
+            return []
+        fillers = [self._job.engine, *(self._job.tier.loaded_fillers if self._job.tier else ())]
+        return [filler for filler in fillers if isinstance(filler, Metered)]
