@@ -125,7 +125,8 @@ def _through_prefect(paths: list[str], plan: RunPlan, assignment: Assignment) ->
     assert plan.out is not None
     check_plan(paths, plan, assignment)
     with Store.open(plan.out) as store:
-        commit_waiting(store)
+        if commit_waiting(store):
+            store.publish()
         for part in assignment.parts:
             store.check_united(part.source, part.compiled_schema)
     check_server()

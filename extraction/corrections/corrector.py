@@ -71,7 +71,8 @@ class Corrector:
         with contextlib.suppress(CinnabarError, OSError):
             if journal.waiting_corrections(self._out) and not is_locked(self._out):
                 with Store.open(self._out) as store:
-                    commit_waiting(store)
+                    if commit_waiting(store):
+                        store.publish()
 
     def state(self, document: str, schema_name: str) -> Reviewed:
         """Returns the present record of this document (its digest), with corrections that still wait for their commit.
@@ -181,7 +182,8 @@ class Corrector:
                 break
             try:
                 with Store.open(self._out) as store:
-                    commit_waiting(store, step)
+                    if commit_waiting(store, step):
+                        store.publish()
             except (InUse, RunError):
                 break
         return _review_of(step.after, step.before)

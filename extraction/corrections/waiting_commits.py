@@ -46,17 +46,13 @@ from cinnabar.schemas.columns.arrow import arrow_schema
 
 
 def commit_waiting(store: Store, step: Transition | None = None) -> int:
-    """Commits and publishes the corrections that people made while the folder was locked; returns their documents.
+    """Commits the corrections that people made while the folder was locked; returns the number of documents.
 
     `step` is that of a waiting entry which this process has judged. Raises RunError if the disk fails; then they wait
     on.
     """
-    with store.mutex:
-        with failures(f"{store.out}: could not commit corrections"):
-            count = _commit_waiting(store, step)
-        if count:
-            store.publish()
-        return count
+    with store.mutex, failures(f"{store.out}: could not commit corrections"):
+        return _commit_waiting(store, step)
 
 
 def _commit_waiting(store: Store, step: Transition | None) -> int:

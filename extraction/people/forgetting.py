@@ -111,7 +111,8 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
     if dry_run:
         return _found(out, find_documents(out, document), manifests.read_live(out))
     with Store.open(out) as store:
-        commit_waiting(store)
+        if commit_waiting(store):
+            store.publish()
         forgotten = _found(store.out, find_documents(store.out, document), store.commits())
         with failures(f"{out}: could not forget {document}"):
             _remove_caches(store.out, forgotten)

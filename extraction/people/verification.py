@@ -72,7 +72,8 @@ def verify(out: Path, clean: bool = False) -> Verified:
     removed: list[str] = []
     if aside or clean:
         with Store.open(out) as store:
-            commit_waiting(store)
+            if commit_waiting(store):
+                store.publish()
             if aside and renew_corrected(store):
                 store.publish()
     if clean:

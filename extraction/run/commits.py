@@ -40,7 +40,8 @@ def open_output(assignment: Assignment, out: Path, stack: ExitStack) -> tuple[St
     corrections would be lost.
     """
     store = stack.enter_context(Store.open(out))
-    commit_waiting(store)
+    if commit_waiting(store):
+        store.publish()
     parts = assignment.parts
     for part in parts:
         store.check_united(part.source, part.compiled_schema)

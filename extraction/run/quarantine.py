@@ -136,7 +136,8 @@ def release(out: Path, chosen: Sequence[Held], allowed: Sequence[str] = ()) -> R
         outcomes = with_checks(outcomes, Checks(source, compiled), "flag")
         paths = [outcome.path for outcome in outcomes]
         with Store.open(out) as store:
-            commit_waiting(store)
+            if commit_waiting(store):
+                store.publish()
             arguments = {"release": paths, "fields": list(allowed)}
             run = Run(store, source, compiled, engine, arguments, inputs=paths, retry_quarantined=True)
             run.commit_batch(outcomes)
