@@ -1,4 +1,4 @@
-"""JSON strings as languages: any string, strings of bounded length, and the canonical text of one string."""
+"""JSON strings as languages: any string, bounded ones, the canonical text of one; and all spellings of scalars."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from functools import lru_cache
 import numpy as np
 
 from cinnabar.errors import TooLarge
+from cinnabar.schemas.automata import numbers
 from cinnabar.schemas.automata.automaton import MAX_STATES, Automaton, from_dfa
-from cinnabar.schemas.automata.operations import concat, literal
+from cinnabar.schemas.automata.operations import concat, difference, intersect, literal, union
 from cinnabar.schemas.automata.spelling import lift
 
 # The states for the spelling of one code point: between two, within UTF-8 and within escapes.
@@ -75,3 +76,21 @@ def any_escaped_string() -> Automaton:
 
 
 _QUOTE = literal(b'"')
+
+
+@lru_cache(maxsize=1024)
+def spellings(canonical: Automaton, free: bool = False) -> Automaton:
+    """The JSON spellings of these scalars; `free` tells that any string may be among them.
+
+    Other strings, and numbers that would take too many states, keep their canonical spelling.
+    """
+    parts = [canonical]
+    if any(canonical.run(bytes((byte,))) >= 0 for byte in b"-0123456789"):
+        try:
+            every = numbers.number()
+            parts = [difference(canonical, every), numbers.spelled_numbers(intersect(canonical, every))]
+        except TooLarge:
+            return canonical
+    if free and difference(any_string(), canonical).is_empty:
+        parts.append(any_escaped_string())
+    return parts[0] if len(parts) == 1 else union(*parts)

@@ -24,11 +24,10 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from cinnabar.errors import TooLarge
-from cinnabar.schemas.automata import numbers
 from cinnabar.schemas.automata.automaton import MAX_STATES, Automaton
 from cinnabar.schemas.automata.minimise import MAX_RAW_STATES, Ints, join_classes
-from cinnabar.schemas.automata.operations import determinise, difference, intersect, literal, literals, union
-from cinnabar.schemas.automata.strings import any_escaped_string, any_string, canonical_string, string
+from cinnabar.schemas.automata.operations import determinise, difference, literal, literals, union
+from cinnabar.schemas.automata.strings import any_string, canonical_string, spellings, string
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot, walk
 from cinnabar.schemas.form.member_rules import MemberRules, Seen
 from cinnabar.schemas.formats.formats import format_content
@@ -251,24 +250,6 @@ class _StatePlan:
         ways, first = self._ways[id(node)], len(node.properties)
         named = sum(self._member(node, at) * ways[at] for at in range(first))
         return 8 + named + sum(self.size(rest) * ways[first + at] for at, rest in enumerate(node.rest))
-
-
-@lru_cache(maxsize=1024)
-def spellings(canonical: Automaton, free: bool = False) -> Automaton:
-    """The JSON spellings of these scalars; `free` tells that any string may be among them.
-
-    Other strings, and numbers that would take too many states, keep their canonical spelling.
-    """
-    parts = [canonical]
-    if any(canonical.run(bytes((byte,))) >= 0 for byte in b"-0123456789"):
-        try:
-            every = numbers.number()
-            parts = [difference(canonical, every), numbers.spelled_numbers(intersect(canonical, every))]
-        except TooLarge:
-            return canonical
-    if free and difference(any_string(), canonical).is_empty:
-        parts.append(any_escaped_string())
-    return parts[0] if len(parts) == 1 else union(*parts)
 
 
 @lru_cache(maxsize=1024)
