@@ -52,7 +52,7 @@ def seconds(
                 extraction.work(number)
             took = time.perf_counter() - begin
         else:
-            with Supervisor(cluster, extraction.assignment) as supervisor:
+            with Supervisor(cluster, extraction.assignment, extraction.attempts) as supervisor:
                 for _, batch in supervisor.fill(extraction.batches[:warm]):
                     extraction.commit(batch)
                 begin = time.perf_counter()

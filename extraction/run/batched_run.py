@@ -7,7 +7,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from cinnabar.engine.work_time import told_to
 from cinnabar.extraction.documents.content.document import Document
@@ -21,6 +22,7 @@ from cinnabar.extraction.run.loaded_models import LoadedModels
 from cinnabar.extraction.run.report.reports import report_of_run
 from cinnabar.extraction.run.stored_run import BackgroundCommits, RunSummary
 from cinnabar.extraction.run.work.batch_filling import fill_batch
+from cinnabar.extraction.run.work.retries import BatchAttempts
 from cinnabar.extraction.store.records import EMPTY_RECORD, Outcome
 from cinnabar.extraction.store.sinks.sink import deliver
 from cinnabar.extraction.store.store import UNAVAILABLE
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from cinnabar.extraction.run.cluster.connection import Cluster
     from cinnabar.extraction.run.work.refilling import Known
 
+T = TypeVar("T")
 #: A driver fills the batches of a run, which may grow meanwhile, and yields the number and the outcomes of each.
 Driver = Callable[["BatchedRun"], Generator[tuple[int, "Batch"]]]
 
@@ -110,6 +113,7 @@ class BatchedRun:
     ) -> None:
         self.assignment, self.batches, self.known = models.assignment, batches, known
         self._commits, self._models, self._progress, self._ending = commits, models, commits.progress, ending
+        self.attempts = BatchAttempts(self._progress.note)
         self._stack = ExitStack()
 
     def closing(self, stack: ExitStack) -> Self:
@@ -131,9 +135,10 @@ class BatchedRun:
     def drive(self, driver: Driver) -> None:
         """Has a driver fill all batches, and commits each as it comes. Raises the errors of the driver."""
         self._commits.begin()
-        with closing(driver(self)) as filled, BackgroundCommits(self.commit) as commits:
+        with closing(driver(self)) as filled, BackgroundCommits(self._commit_filled) as commits:
             for number, batch in filled:
-                commits.add(batch)
+                self.attempts.check_lost(batch)
+                commits.add((number, batch))
                 self.batches.put_off(number, batch)
 
     def work(self, number: int) -> list[Outcome]:
@@ -142,10 +147,18 @@ class BatchedRun:
         Long and late documents have no outcome yet; after the last batch, `batches` has grown by them.
         """
         self._commits.begin()
-        batch = self.fill(number)
-        outcomes = self.commit(batch)
+        batch = self.attempt(number, partial(self.fill, number))
+        outcomes = self._commit_filled((number, batch))
         self.batches.put_off(number, batch)
         return outcomes
+
+    def attempt(self, number: int, work: Callable[[], T]) -> T:
+        """Returns what the work on this batch returns, after as many attempts as `work/retries.py` allows."""
+        return self.attempts.make(number, self.batches[number], work)
+
+    def _commit_filled(self, filled: tuple[int, Batch]) -> list[Outcome]:
+        number, batch = filled
+        return self.attempt(number, partial(self.commit, batch))
 
     @property
     def empty(self) -> bool:
@@ -234,7 +247,7 @@ def run_in_process(run: BatchedRun) -> Generator[tuple[int, Batch]]:
     """Fills batches in this process."""
     number = 0
     while number < len(run.batches):
-        yield number, run.fill(number)
+        yield number, run.attempt(number, partial(run.fill, number))
         number += 1
 
 
@@ -245,8 +258,10 @@ def run_in_engines(run: BatchedRun, engines: int) -> Generator[tuple[int, Batch]
     with EnginePool(engines, run.assignment, run.place) as pool:
         while number < len(run.batches) or under_way:
             while number < len(run.batches) and len(under_way) < _AHEAD * engines:
-                read, known = run.read(number)
-                under_way.append((number, read, pool.submit([one for one in read if one is not None], known)))
+                attempts = partial(run.attempt, number)
+                read, known = attempts(partial(run.read, number))
+                filled = pool.submit([one for one in read if one is not None], known, attempts)
+                under_way.append((number, read, filled))
                 number += 1
             first, read, filled = under_way.popleft()
             yield first, run.batches.set_aside_late(read, filled.result())
@@ -257,5 +272,5 @@ def run_on_ray(run: BatchedRun, cluster: Cluster) -> Generator[tuple[int, Batch]
 
     Raises RunError if a batch fails on every attempt, UsageError if the machines do not fit.
     """
-    with Supervisor(cluster, run.assignment, run.place) as supervisor:
-        yield from supervisor.fill(run.batches, lambda number: run.known(run.batches[number], number))
+    with Supervisor(cluster, run.assignment, run.attempts, run.place) as supervisor:
+        yield from supervisor.fill(run.batches, run.known)

@@ -22,6 +22,7 @@ CinnabarError
 ├── EngineFailure              one request that could not be filled: quarantine, with `code`
 └── RunError                   the run itself failed; rerun the same command (exit status 1)
     ├── StrangeName            a name in an output folder that Cinnabar does not give (extraction/store/path_safety.py)
+    ├── NoEngine               no process starts that would do its work
     └── ClusterGone            the machines that did its work do not answer any more
 """
 
@@ -211,6 +212,10 @@ class EngineFailure(CinnabarError):
 
 class RunError(CinnabarError):
     """The run failed as a whole; committed records stay, and the same command resumes it."""
+
+
+class NoEngine(RunError):
+    """No process starts that would fill the batches of a run."""
 
 
 class ClusterGone(RunError):

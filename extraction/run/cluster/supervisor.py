@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from cinnabar.errors import RunError, UsageError
+from cinnabar.errors import NoEngine, RunError, UsageError
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
@@ -19,7 +20,14 @@ from cinnabar.extraction.run.cluster.connection import Cluster, Heartbeat
 from cinnabar.extraction.run.cluster.packing import letters, needs, packed_assignment, size_of
 from cinnabar.extraction.run.cluster.workers import Filling, Parsing
 from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.run.work.retries import ATTEMPTS, DELAYS, FINAL_ERRORS, batch_failure
+from cinnabar.extraction.run.work.retries import (
+    ATTEMPTS,
+    FINAL_ERRORS,
+    WHOLE_ATTEMPTS,
+    BatchAttempts,
+    join_alone,
+    lose_document,
+)
 
 if TYPE_CHECKING:
     from cinnabar.extraction.reading.pipeline import Batch
@@ -35,18 +43,28 @@ _BYTES = 512 << 20
 _START_LIMIT = 300.0
 # Seconds between checks for waiting batches that are due.
 _LOOK = 1.0
+# Seconds until a parsed document must be here of which only the pages are to be told.
+_FETCH_LIMIT = 10.0
 
 
 @dataclass(eq=False, slots=True)
 class _Work:
-    """A batch in progress. `parsed` refers to its documents on any machine."""
+    """A batch in progress, or one of its documents that goes alone: `whole` is that batch, `at` its place there.
+
+    `known` holds the stored records, and `parsed` refers to the documents on any machine. `deaths` counts the processes
+    that ended on it. `alone` has the outcomes of its documents by their places, once these go alone.
+    """
 
     number: int
     batch: Sequence[Input]
-    tries: int = 0
+    whole: _Work | None = None
+    at: int = 0
+    deaths: int = 0
     due: float = 0.0
     size: int = 0
+    known: Known | None = None
     parsed: Any = None
+    alone: dict[int, Batch] = field(default_factory=dict)
 
 
 # Bytes that an engine needs on a machine without a GPU: PyTorch, the weights, and a batch of long documents.
@@ -106,20 +124,26 @@ class _WorkerHandle:
 class Supervisor:
     """Fills batches on the machines of a cluster, a bounded number at a time.
 
-    `place` is the run's output: engines on this machine keep their encodings there, and this process the pages that OCR
-    read on all machines. A context manager: its exit ends
-    the processes. They start with the first batch.
+    `attempts` counts those of the batches. `place` is the run's output: engines on this machine keep their encodings
+    there, and this process the pages that OCR read on all machines. A context manager: its exit ends the processes.
+    They start with the first batch.
     """
 
-    def __init__(self, cluster: Cluster, assignment: Assignment, place: RunPlace | None = None) -> None:
-        self._ray, self._assignment, self._place = cluster.ray, assignment, place
+    def __init__(
+        self,
+        cluster: Cluster,
+        assignment: Assignment,
+        attempts: BatchAttempts,
+        place: RunPlace | None = None,
+    ) -> None:
+        self._ray, self._assignment, self._attempts, self._place = cluster.ray, assignment, attempts, place
         self._pages = None if place is None else PageStore(place.out / PAGES)
         self._pulse = Heartbeat(cluster)
         self._hands: list[_WorkerHandle] = []
         self._pending: dict[Any, tuple[_WorkerHandle, _Work | None]] = {}
         self._failed_starts: dict[EngineSlot, int] = {}
-        #: The errors of abandoned batches.
-        self._given_up: list[RunError] = []
+        #: Batches that are done and not yielded yet.
+        self._filled: list[tuple[int, Batch]] = []
         self._packed: Any = None
 
     def __enter__(self) -> Self:
@@ -130,14 +154,16 @@ class Supervisor:
             self._stop_worker(hand)
 
     def fill(
-        self, batches: Sequence[Sequence[Input]], known: Callable[[int], Known | None] | None = None
+        self,
+        batches: Sequence[Sequence[Input]],
+        known: Callable[[Sequence[Input], int], Known | None] = lambda _items, _number: None,
     ) -> Iterator[tuple[int, Batch]]:
         """Yields the number and the outcomes of each batch, as they arrive; `batches` may grow meanwhile.
 
-        In a backfill `known` returns the stored records of the batch with this number. A batch is tried again if its
-        parser or engine died or it raised an error. Raises RunError, with its documents' names, if it fails on
-        every attempt; the other batches are finished first, unless three have failed. Raises RunError if no engine
-        starts or the cluster is gone, UsageError or ModelError if a machine lacks something that the run needs.
+        In a backfill `known` returns the stored records of documents of the batch with this number. A batch whose
+        parser or engine died, or which raised an error, is tried again as `retries` says. Raises the errors of that,
+        RunError if no engine is ready in time or the cluster is gone, and UsageError or ModelError if a machine lacks
+        something that the run needs.
         """
         if not batches:
             return
@@ -146,8 +172,7 @@ class Supervisor:
         parsed: list[_Work] = []
         count = left = len(batches)
         engaged = time.monotonic()
-        self._given_up = []
-        while left > len(self._given_up):
+        while left:
             self._hand_out(waiting, parsed, known)
             done = self._next()
             self._pulse.check()
@@ -164,23 +189,13 @@ class Supervisor:
                     result = self._ray.get(ref)
                 except self._ray.exceptions.RayError as error:
                     waiting[:0] = self._take_failure(hand, work, error)
-                    continue
-                if work is None:
-                    hand.ready = True
-                    continue
-                hand.works.remove(work)
-                if hand.kind is Parsing:
-                    if self._pages is not None:
-                        self._pages.add(result)
-                    parsed.append(work)
                 else:
-                    left -= 1
-                    yield work.number, result
-                    added = range(count, len(batches))
-                    waiting += [_Work(number, batches[number]) for number in added]
-                    count, left = count + len(added), left + len(added)
-        if self._given_up:
-            raise self._given_up[0]
+                    self._take_result(hand, work, result, parsed)
+            while self._filled:
+                yield self._filled.pop(0)
+                added = range(count, len(batches))
+                waiting += [_Work(number, batches[number]) for number in added]
+                count, left = count + len(added), left + len(added) - 1
 
     def _start_worker(self, batches: int) -> None:
         """Starts as many engines as so many batches can use; running ones stay."""
@@ -216,15 +231,15 @@ class Supervisor:
         self._pending[started] = hand, None
 
     def _hand_out(
-        self, waiting: list[_Work], parsed: list[_Work], known: Callable[[int], Known | None] | None
+        self, waiting: list[_Work], parsed: list[_Work], known: Callable[[Sequence[Input], int], Known | None]
     ) -> None:
         """Gives parsed batches to engines and waiting ones to parsers, up to the limits."""
         while parsed and (engine := self._least_busy(Filling)) and len(engine.works) < _DEPTH:
             work = parsed.pop(0)
-            beside = None if known is None else known(work.number)
-            self._give(engine, work, engine.actor.fill.remote(work.parsed, beside))
-            # This process drops its last reference to the documents; Ray keeps them until they are filled.
-            work.parsed = None
+            self._give(engine, work, engine.actor.fill.remote(work.parsed, work.known))
+            # This process drops its last reference to the documents; Ray keeps them until they are filled. Of a
+            # document that is lost alone it tells the pages.
+            work.known, work.parsed = None, work.parsed if work.whole else None
         engines = sum(hand.kind is Filling for hand in self._hands)
         for work in list(waiting):
             under_way = [*parsed, *(one for hand in self._hands for one in hand.works)]
@@ -236,9 +251,9 @@ class Supervisor:
                 continue
             waiting.remove(work)
             try:
-                sent = letters(work.batch)
-            except RunError as error:  # a mailbox does not answer
-                waiting.extend(self._again(work, error))
+                sent, work.known = letters(work.batch), known(work.batch, work.number)
+            except Exception as error:  # such as a mailbox that does not answer
+                waiting.append(self._after_error(work, error))
                 continue
             kept = {} if self._pages is None else self._pages.pages_of(letter.digest for letter in sent)
             work.size = size_of(sent, kept)
@@ -263,6 +278,19 @@ class Supervisor:
     def _least_busy(self, kind: type[Parsing] | type[Filling]) -> _WorkerHandle | None:
         return min(self._ready(kind), key=lambda hand: len(hand.works), default=None)
 
+    def _take_result(self, hand: _WorkerHandle, work: _Work | None, result: Any, parsed: list[_Work]) -> None:
+        """Notes that a worker is ready or a batch is filled, or adds a batch to the parsed ones."""
+        if work is None:
+            hand.ready = True
+            return
+        hand.works.remove(work)
+        if hand.kind is Filling:
+            self._settle(work, result)
+            return
+        if self._pages is not None:
+            self._pages.add(result)
+        parsed.append(work)
+
     def _take_failure(self, hand: _WorkerHandle, work: _Work | None, error: Exception) -> list[_Work]:
         """Returns the batches to do again after a failure, and replaces a dead worker."""
         # Ray's error holds the worker's own error as its cause.
@@ -272,7 +300,7 @@ class Supervisor:
         died = self._ray.exceptions.RayActorError, self._ray.exceptions.OutOfMemoryError
         if work is not None and not isinstance(error, died):
             hand.works.remove(work)
-            return self._again(work, cause)
+            return [self._after_error(work, cause)]
         works, started = hand.works, hand.ready
         self._stop_worker(hand)
         if started:
@@ -283,27 +311,44 @@ class Supervisor:
             self._take_on(hand.kind, hand.seat)
         elif not any(other.kind is hand.kind for other in self._hands):
             what = "parser" if hand.kind is Parsing else "engine"
-            raise RunError(f"no {what} starts on the cluster: {type(cause).__name__}: {cause}") from cause
+            raise NoEngine(f"no {what} starts on the cluster: {type(cause).__name__}: {cause}") from cause
         # The worker died of the batch that it was busy with; the batches behind it count no attempt.
-        return [*(self._again(works[0], cause, delay=False) if works else ()), *works[1:]]
+        return [*(self._after_death(works[0], cause) if works else ()), *works[1:]]
 
-    def _again(self, work: _Work, cause: BaseException, delay: bool = True) -> list[_Work]:
-        """Returns the batch for another attempt, or [] if it is abandoned.
+    def _after_error(self, work: _Work, cause: BaseException) -> _Work:
+        """Returns the batch for its next attempt. Raises the errors of `pause_after`."""
+        pause = self._attempts.pause_after(cause, work.number, (work.whole or work).batch)
+        work.due, work.parsed = time.monotonic() + pause, None
+        return work
 
-        Raises RunError at once if as many batches are abandoned as a batch has attempts: then no single batch is the
-        cause.
-        """
-        work.tries += 1
-        if work.tries >= ATTEMPTS:
-            error = batch_failure(work.number, work.batch, cause)
-            error.__cause__ = cause
-            self._given_up.append(error)
-            if len(self._given_up) >= ATTEMPTS:
-                raise self._given_up[0]
+    def _after_death(self, work: _Work, cause: BaseException) -> list[_Work]:
+        """Returns what is to be done after a process ended on a batch: the same again, or its documents alone."""
+        work.deaths += 1
+        if work.whole is not None:
+            self._settle(work, self._lose(work, cause))
             return []
-        work.due = time.monotonic() + DELAYS[work.tries - 1] if delay else 0.0
         work.parsed = None
-        return [work]
+        if work.deaths < WHOLE_ATTEMPTS:
+            return [work]
+        return [_Work(work.number, [item], work, at) for at, item in enumerate(work.batch)]
+
+    def _lose(self, work: _Work, cause: BaseException) -> Batch:
+        (item,), found = work.batch, None
+        if work.parsed is not None:
+            with suppress(self._ray.exceptions.RayError):
+                ((_, _, found),) = self._ray.get(work.parsed, timeout=_FETCH_LIMIT)
+        said = str(cause).partition("\n")[0]
+        return lose_document(item.path, item.digest, found, f"{type(cause).__name__}: {said}")
+
+    def _settle(self, work: _Work, batch: Batch) -> None:
+        """Adds outcomes to what `fill` yields; those of a document alone wait for the others of its batch."""
+        if work.whole is not None:
+            alone = work.whole.alone
+            alone[work.at] = batch
+            if len(alone) < len(work.whole.batch):
+                return
+            batch = join_alone([alone[at] for at in range(len(alone))])
+        self._filled.append((work.number, batch))
 
     def _stop_worker(self, hand: _WorkerHandle) -> None:
         """Ends a process and drops its outstanding results."""

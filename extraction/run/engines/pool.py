@@ -6,26 +6,26 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from cinnabar.errors import UsageError
-from cinnabar.extraction.documents.content.document import Document
+from cinnabar.errors import NoEngine, RunError, UsageError
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess
 from cinnabar.extraction.reading.model_sources import ModelByName, ModelSource, RemoteSource, RunPlace
 from cinnabar.extraction.run.engines.worker import LENGTH, frame
 from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.run.work.retries import WHOLE_ATTEMPTS
-from cinnabar.extraction.store.records import DocumentInfo, Outcome
+from cinnabar.extraction.run.work.retries import WHOLE_ATTEMPTS, join_alone, lose_document
 
 if TYPE_CHECKING:
     from cinnabar.extraction.reading.pipeline import Batch, Read
     from cinnabar.extraction.run.work.refilling import Known
 
-#: The code of a document whose engine died each time.
-ENGINE_DIED = "engine_died"
+# Makes all attempts of a batch that may raise errors.
+_Attempts = Callable[[Callable[[], "Batch"]], "Batch"]
 # The variables with the secrets of mailboxes, documents and stores, which no engine opens.
 _SECRETS = frozenset((
     "CINNABAR_IMAP_PASSWORD", "CINNABAR_IMAP_PASSWORD_FILE", "CINNABAR_OAUTH_CLIENT_SECRET", "CINNABAR_PASSWORDS",
@@ -57,10 +57,9 @@ class _Engine(WorkerProcess):
 
 
 class EnginePool:
-    """Fills batches in `count` processes, which start with the first batches.
+    """Fills batches in `count` processes, which start with the first batches; one that dies is replaced.
 
-    If an engine dies, its batch goes to a fresh one; if that dies too, each document goes alone, and one whose engine
-    dies again is quarantined. `place` is the run's output. A context manager: its exit ends the processes.
+    `place` is the run's output. A context manager: its exit ends the processes.
     """
 
     def __init__(self, count: int, assignment: Assignment, place: RunPlace) -> None:
@@ -78,36 +77,28 @@ class EnginePool:
     def __exit__(self, *_: object) -> None:
         self._pool.close()
 
-    def submit(self, read: Sequence[Read], known: Known | None) -> Future[Batch]:
-        """Begins to fill a batch as soon as an engine is free."""
-        return self._pool.submit(self._fill, read, known)
+    def submit(self, read: Sequence[Read], known: Known | None, attempts: _Attempts) -> Future[Batch]:
+        """Begins to fill a batch as soon as an engine is free; `attempts` repeats what raises an error."""
+        # Prefect's loggers find their run in the context.
+        return self._pool.submit(copy_context().run, self._fill, read, known, attempts)
 
-    def _fill(self, read: Sequence[Read], known: Known | None) -> Batch:
-        cause = ""
+    def _fill(self, read: Sequence[Read], known: Known | None, attempts: _Attempts) -> Batch:
+        """Fills a batch, and does as `retries` says if engines die."""
         for _ in range(WHOLE_ATTEMPTS):
-            try:
-                return self._ask(read, known)
-            except WorkerDied as error:
-                cause = str(error)
-        if len(read) == 1:
-            return _lost(read[0], cause)
-        # Cold start: Torch takes a second.
-        from cinnabar.extraction.reading.pipeline import in_order
+            with suppress(WorkerDied):
+                return attempts(lambda: self._ask(read, known))
+        return join_alone([self._fill_alone(one, _record(known, at), attempts) for at, one in enumerate(read)])
 
-        # Each document alone, so that one that kills its engine takes no other with it.
-        alone = [((at,), self._alone(one, _record(known, at))) for at, one in enumerate(read)]
-        return in_order(len(read), {}, alone, 0.0)
-
-    def _alone(self, one: Read, known: Known | None) -> Batch:
+    def _fill_alone(self, one: Read, known: Known | None, attempts: _Attempts) -> Batch:
         try:
-            return self._ask([one], known)
+            return attempts(lambda: self._ask([one], known))
         except WorkerDied as error:
-            return _lost(one, str(error))
+            return lose_document(one.path, one.digest, one.found, str(error))
 
     def _ask(self, read: Sequence[Read], known: Known | None) -> Batch:
         engine = self._pool.take()
         try:
-            engine = engine or self._pool.start(lambda: _Engine(self._first, self._more))
+            engine = engine or self._start()
             return engine.fill(read, known)
         except WorkerDied:
             if engine is not None:
@@ -117,18 +108,15 @@ class EnginePool:
         finally:
             self._pool.give(engine)
 
+    def _start(self) -> _Engine:
+        try:
+            return self._pool.start(lambda: _Engine(self._first, self._more))
+        except (RunError, RuntimeError) as error:  # RuntimeError: the run has ended meanwhile
+            raise NoEngine(str(error)) from error
+
 
 def _record(known: Known | None, at: int) -> Known | None:
     return None if known is None else replace(known, records=[known.records[at]])
-
-
-def _lost(one: Read, cause: str) -> Batch:
-    # Cold start: Torch takes a second.
-    from cinnabar.extraction.reading.pipeline import Batch
-
-    detail = f"each engine that filled it died ({cause}); more memory or a lower --context may help"
-    info = DocumentInfo.of(one.found) if isinstance(one.found, Document) else None
-    return Batch([Outcome(one.path, "quarantined", ENGINE_DIED, detail, one.digest, info)])
 
 
 def engines_of(assignment: Assignment) -> int:

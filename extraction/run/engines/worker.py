@@ -41,8 +41,9 @@ def fill_requests(pipes: ParentPipes) -> None:
                 # Cold start: the parent waits for what was sent first.
                 from cinnabar.extraction.run.cluster.workers import Filling
 
-                engine = Filling(threads=1)
-                engine.start(packed, agreed, place)
+                begun = Filling(threads=1)
+                begun.start(packed, agreed, place)
+                engine = begun  # one that could not load its model loads it with the next batch
             answer = frame(engine.fill(*asked))
         except Exception as error:
             answer = _failure(error)
