@@ -1,4 +1,4 @@
-"""The Prefect flow of a backfill; it retries a batch that fails."""
+"""The Prefect flow of a backfill."""
 
 # Annotations stay values here, as in extract.py.
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The Prefect flow over folders and mailboxes; it retries a batch that fails."""
+"""The Prefect flow over folders and mailboxes."""
 
 # Annotations stay values here: a served flow goes to its process as a pickle, and names that only annotations use are
 # not defined in it ("Extract_FolderModel is not fully defined").

@@ -24,7 +24,7 @@ class Progress:
         """Receives the estimated cost before a run asks a model behind a server."""
 
     def note(self, text: str) -> None:
-        """Receives a warning before the run."""
+        """Receives a warning."""
 
     def on_inputs(self, inputs: int) -> None:
         """Receives the number of inputs."""

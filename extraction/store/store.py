@@ -104,7 +104,7 @@ class Store:
         self.out = out.absolute()
         self.mutex = threading.RLock()
         self._trusting = trusting
-        self._failed = False
+        self._failed = ""
         self._published = float("-inf")
         self._later: threading.Timer | None = None
         self._replaced: dict[int, _Replaced] = {}
@@ -367,10 +367,13 @@ class Store:
 
     def _commit(self, entry: Manifest) -> None:
         if self._failed:
-            raise RunError(f"{self.out}: an earlier commit failed; run the same command again")
-        self._failed = True  # it may fail after the rename: only reading the folder again tells
-        manifests.commit(self.out, entry)
-        self._failed = False
+            raise RunError(f"{self.out}: an earlier commit failed ({self._failed}); run the same command again")
+        try:
+            manifests.commit(self.out, entry)
+        except BaseException as error:
+            # It may fail after the rename: only reading the folder again tells.
+            self._failed = f"{type(error).__name__}: {error}"
+            raise
         self._manifests[entry.number] = entry
         for number in entry.replaces:
             if (replaced := self._manifests.pop(number, None)) is not None:

@@ -18,9 +18,10 @@ from tests.support.event_receivers import hook
 from cinnabar.apps.cli.main import run
 from cinnabar.errors import InUse, RunError, UsageError
 from cinnabar.extraction.documents.mailboxes.credential import Login
+from cinnabar.extraction.reading.pipeline import Batch
 from cinnabar.extraction.run.batched_run import BatchedRun
+from cinnabar.extraction.run.work import retries
 from cinnabar.extraction.store.reading import query
-from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import Store
 from cinnabar.flows.prefect_server import secret
 
@@ -31,15 +32,15 @@ def test_the_flow_tries_a_failed_batch_again_and_a_second_flow_has_nothing_to_do
 ) -> None:
     from cinnabar.flows.extract import extract_folder
 
-    real, calls = BatchedRun.work, []
+    real, calls = BatchedRun.fill, []
 
-    def work(self: BatchedRun, number: int) -> list[Outcome]:
+    def fill(self: BatchedRun, number: int) -> Batch:
         calls.append(number)
         if calls == [0, 1]:
             raise OSError("the disk had a bad moment")
         return real(self, number)
 
-    monkeypatch.setattr(BatchedRun, "work", work)
+    monkeypatch.setattr(BatchedRun, "fill", fill)
     where = ([str(notes)], str(notes.parent / "note.json"), str(tmp_path / "out"), str(tiny_model), "cpu")
     first = extract_folder(*where, on_empty="write", workers=1, batch=2)
     assert calls == [0, 1, 1]
@@ -118,11 +119,11 @@ def test_wrong_use_is_not_retried(
 
     calls = []
 
-    def work(_: BatchedRun, number: int) -> list[Outcome]:
+    def fill(_: BatchedRun, number: int) -> Batch:
         calls.append(number)
         raise UsageError("--device cuda: there is none")
 
-    monkeypatch.setattr(BatchedRun, "work", work)
+    monkeypatch.setattr(BatchedRun, "fill", fill)
     with pytest.raises(UsageError, match="cuda"):
         extract_folder([str(notes)], "receipt", str(tmp_path / "out"), str(tiny_model))
     assert calls == [0]
@@ -133,18 +134,17 @@ def test_a_batch_that_keeps_failing_is_named_with_its_documents(
     notes: Path, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from cinnabar.flows import extract as flows
-    from cinnabar.flows import tasks
 
     (notes / "broken.pdf").rename(notes / "0.pdf")
-    monkeypatch.setattr(tasks, "work_in_turn", tasks.work_in_turn.with_options(retry_delay_seconds=0))
-    real, shown = BatchedRun.work, []
+    monkeypatch.setattr(retries, "DELAYS", (0.0, 0.0))
+    real, shown = BatchedRun.fill, []
 
-    def work(self: BatchedRun, number: int) -> list[Outcome]:
+    def fill(self: BatchedRun, number: int) -> Batch:
         if number == 1:
             raise OSError("the disk is full")
         return real(self, number)
 
-    monkeypatch.setattr(BatchedRun, "work", work)
+    monkeypatch.setattr(BatchedRun, "fill", fill)
     monkeypatch.setattr("cinnabar.flows.artifacts.create_table_artifact", lambda *said: shown.append(said))
     schema, out = str(notes.parent / "note.json"), tmp_path / "out"
     with pytest.raises(RunError, match="batch 1 of 2 documents") as failed:

@@ -9,6 +9,8 @@ here: they are its outcome. Whatever fails, committed batches are kept, and the 
 - If a process ends that works on a batch, the batch has two attempts as a whole, then each of its documents goes alone.
   A document whose process ends again is held back as `engine_died`. If three batches end so before a model has filled
   any, no document is the cause, and the run fails.
+- A process that does not start is started five times, on a cluster three times in each place. If none is there then,
+  the run fails.
 - If the run's own process ends, so does the run.
 """
 
@@ -31,7 +33,7 @@ from cinnabar.wording import with_noun
 if TYPE_CHECKING:
     from cinnabar.extraction.reading.pipeline import Batch
 
-#: Attempts for a batch that raises errors, and for a start of a process; the seconds before each further attempt.
+#: Attempts for a batch that raises errors, and for a start on a cluster; the seconds before each further attempt.
 ATTEMPTS, DELAYS = 3, (1.0, 10.0)
 #: Attempts for a batch as a whole whose process ends; the last attempt takes each of its documents alone.
 WHOLE_ATTEMPTS = ATTEMPTS - 1

@@ -286,17 +286,16 @@ def test_a_backfill_over_a_cluster_writes_the_same_rows_whichever_process_is_kil
 
 
 @pytest.mark.slow
-def test_a_batch_that_keeps_killing_its_engine_is_named_and_the_rest_is_stored(
+def test_a_document_that_keeps_killing_its_engine_is_held_back_and_the_rest_is_stored(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     for name in ("a", "b", "poison"):
         (tmp_path / f"{name}.txt").write_text("DIE\n" if name == "poison" else f"name={name}\n")
     paths, out = [*tmp_path.glob("*.txt")], tmp_path / "out"
-    options = RunOptions(workers=1, batch=1)
-    said = r"batch 2 of 1 document \(.*poison\.txt\) failed on every attempt: .*Died"
-    with pytest.raises(RunError, match=said):
-        extract(paths, SOURCE, out, source(), options, cluster=cluster)
-    assert sorted(row[0] for row in query(out, "select name from note").rows) == ["a", "b"]
+    found = extract(paths, SOURCE, out, source(), RunOptions(workers=1, batch=1), cluster=cluster)
+    assert (found.written, found.reasons) == (2, {"engine_died": 1})
+    (detail,) = query(out, "select detail from quarantine").rows[0]
+    assert "each engine that filled it died (ActorDiedError: " in detail and "\n" not in detail
     assert gone("ray::Filling", "ray::Parsing", "processes.worker")
 
 
