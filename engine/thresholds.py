@@ -1,8 +1,7 @@
 """The thresholds by which values are chosen, written and repaired. Probabilities are from 0 to 1, costs are in nats.
 
-Tables, the reader's scores and the replies of chat models have their own: `tables/thresholds.py`,
-`models/reader/tables/thresholds.py`, `models/reader/scoring/thresholds.py`, `replies/alignment.py`. A changed threshold
-changes values: `make version` raises the part `engine`.
+The rooms below have a `thresholds.py` of their own. A changed threshold changes values: `make version` raises the part
+`engine`.
 """
 
 from __future__ import annotations

@@ -58,11 +58,11 @@ PARTS: dict[str, CodePart] = {
     "engine": CodePart(("schemas",), (
         "engine", "kernels/bounds.py",
         "engine/models/reader/calibration.py",
-        "engine/models/reader/confidence_features.py",
+        "engine/models/reader/confidence_features.py", "engine/models/reader/thresholds.py",
         "engine/models/reader/inputs/wordpieces.py", "engine/models/reader/inputs/mentions.py",
         "engine/models/reader/inputs/letter_ngrams.py",
         "engine/models/reader/inputs/questions.py",
-        "engine/models/reader/inputs/tensors.py",
+        "engine/models/reader/inputs/tensors.py", "engine/models/reader/inputs/thresholds.py",
     )),
     "reader": CodePart(("engine",), (
         "engine/models/reader", "engine/models/sentences", "engine/models/encodings.py",

@@ -35,6 +35,7 @@ from cinnabar.engine.branches.prompt import (
     messages,
 )
 from cinnabar.engine.branches.stretches import ValueTokens
+from cinnabar.engine.branches.thresholds import FREE_BETTER, LONGEST_TOLD, SURE_VALUE, TOLD_CHARACTERS
 from cinnabar.engine.model import WHOLE, Calibrator, Candidate, Canvas, Row, Scores
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
@@ -49,12 +50,6 @@ _T = TypeVar("_T")
 #: The forms whose lines are kept, the forms of which keys are kept, and the tokens of documents of which they are: of
 #: what all prompts about them begin with. 1,000 tokens take 24 MB with 0.5B weights, and 57 MB with 1.5B.
 FORMS_KEPT, KEYS_KEPT, TOKENS_KEPT = 64, 2, 16_384
-#: A copied value stays unless the one that is written freely has so many times its share, and all its numbers and names
-#: are the document's.
-BETTER = 4.0
-#: The share from which a value, or its absence, is sure: it is told, and is not asked for again. The most characters of
-#: a value that is told, and of all of them together.
-SURE, LONGEST_TOLD, TOLD = 0.9, 100, 1_200
 # The tokens and branches of a trial of a machine, and the rows that a field takes: its head, then a few of its value.
 _TRIED, _BRANCHES, _ROWS = 64, 8, 12
 #: The log share of what is impossible.
@@ -283,13 +278,13 @@ class BranchModel:
         self, form: Form, memory: BranchMemory, slots: Sequence[Slot]
     ) -> tuple[dict[str, str], list[Slot]]:
         """Returns the values to tell, by the names of their fields, and the slots in doubt."""
-        prompt, left = self._prompt(form), TOLD
+        prompt, left = self._prompt(form), TOLD_CHARACTERS
         sure, doubted = dict[str, str](), list[Slot]()
         for slot in slots:
             answer = memory.answers[_key(form, slot, (), -1)]
-            if slot.index not in prompt.told or answer.null >= SURE:
+            if slot.index not in prompt.told or answer.null >= SURE_VALUE:
                 continue
-            if answer.text is None or min(answer.share, 1 - answer.null) < SURE:
+            if answer.text is None or min(answer.share, 1 - answer.null) < SURE_VALUE:
                 # What is put together takes as many passes as it has tokens.
                 if answer.origin != "generated":
                     doubted.append(slot)
@@ -357,7 +352,7 @@ class BranchModel:
         said = json.loads(b'"%s"' % free.final[1])
         text, traces = scalar_text(said).encode(), memory.grounds.traces
         traced = traces.share(said) if slot.accepts(text) else 0.0
-        if not traced or free.mass <= BETTER * copied.mass:
+        if not traced or free.mass <= FREE_BETTER * copied.mass:
             return None
         return BranchAnswer(free.null, text, traces.spans(said), round(free.share * traced, 6), "generated")
 

@@ -15,20 +15,20 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.branches.stretches import Stretches, ValueTokens
+from cinnabar.engine.branches.thresholds import (
+    DRAFT_BYTES,
+    FEWEST_WRITTEN,
+    LONGEST_COPY,
+    LOOKED_AT_TOKENS,
+    LOST_SHARE,
+    MOST_WRITTEN,
+)
 from cinnabar.engine.lifting import Ints
 from cinnabar.schemas.automata.automaton import Automaton
 
 Floats = npt.NDArray[np.float32]
 #: Places of a stretch: its begin, and where it is now.
 Pair = tuple[int, int]
-#: The tokens that are looked at, the likeliest first, where an automaton cannot list what it allows.
-LOOKED_AT = 512
-#: The share of all tokens below which none of them is looked at any more.
-LOST = 1e-5
-#: The bytes of a text that a draft is made of, and the fewest and the most of a written text that are looked for.
-DRAFT, FEWEST, MOST = 80, 2, 16
-#: The most bytes of a text that is copied.
-LONGEST = 1200
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +138,8 @@ class Grounded:
         if not state:
             return []
         (begin, at), *_ = state
-        stop = min(self._stop, begin + LONGEST) if self._given is None else max(self._given[begin])
-        return self._tokens.longest_tokens(self._stretches.written[at : min(stop, at + DRAFT)], many)
+        stop = min(self._stop, begin + LONGEST_COPY) if self._given is None else max(self._given[begin])
+        return self._tokens.longest_tokens(self._stretches.written[at : min(stop, at + DRAFT_BYTES)], many)
 
     def _moves_from(self, state: tuple[Pair, ...]) -> tuple[Ints, list[tuple[Pair, ...]], list[tuple[Pair, ...]]]:
         """Returns the tokens that go on, then those that end; the states of the former, and the final ones."""
@@ -150,7 +150,7 @@ class Grounded:
         on: dict[int, list[Pair]] = {}
         closed: dict[int, list[Pair]] = {}
         for begin, at in state:
-            limit = min(self._stop, begin + LONGEST) if self._given is None else max(self._given[begin])
+            limit = min(self._stop, begin + LONGEST_COPY) if self._given is None else max(self._given[begin])
             for token, behind in self._stretches.edges(at):
                 if behind <= limit:
                     on.setdefault(token, []).append((begin, behind))
@@ -187,10 +187,10 @@ class WrittenText:
         """Returns what goes on in the source behind the last words of the text."""
         assert isinstance(state, tuple)
         _, text = state
-        for size in range(min(len(text), MOST) if many else 0, FEWEST - 1, -1):
+        for size in range(min(len(text), MOST_WRITTEN) if many else 0, FEWEST_WRITTEN - 1, -1):
             at = self._source.find(text[-size:])
             if at >= 0:
-                line, _, _ = self._source[at + size : at + size + DRAFT].partition(b"\n")
+                line, _, _ = self._source[at + size : at + size + DRAFT_BYTES].partition(b"\n")
                 return self._tokens.longest_tokens(line, many)
         return []
 
@@ -198,16 +198,16 @@ class WrittenText:
         """Returns the likeliest move among the likeliest tokens."""
         assert isinstance(state, tuple)
         at, text = state
-        if at < 0 or len(text) > LONGEST:
+        if at < 0 or len(text) > LONGEST_COPY:
             return None
-        many = min(LOOKED_AT, len(shares) - 1)
+        many = min(LOOKED_AT_TOKENS, len(shares) - 1)
         likely = np.argpartition(shares, -many)[-many:]
         likely = likely[np.argsort(-shares[likely], kind="stable")]
         total = end = 0.0
         best: tuple[float, int, tuple[int, bytes]] | None = None
         final, unseen = text, 1.0
         for token in likely.tolist():
-            if unseen < LOST and (end or best):
+            if unseen < LOST_SHARE and (end or best):
                 break
             unseen -= float(shares[token])
             spelled = self._tokens.texts.get(token)

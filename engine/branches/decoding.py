@@ -23,20 +23,21 @@ import numpy as np
 from cinnabar.engine.branches.constraint import BranchConstraint, Floats, Grounded, Pair
 from cinnabar.engine.branches.forks import Fork, Forks, read_branches
 from cinnabar.engine.branches.stretches import ValueTokens
+from cinnabar.engine.branches.thresholds import (
+    COMPOSED_SHARE,
+    COMPOSED_TOKENS,
+    ITEM_FURTHER,
+    ITEM_MEANT,
+    ITEM_NEAR,
+    LIST_ITEMS,
+    VALUE_TOKENS,
+)
 from cinnabar.engine.diffusion.settings import settings_for
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.work_time import check_time, part, tell_share
 
 #: The most tokens of a pass.
 PASS = 256
-#: The most tokens of a value, and items of a list.
-VALUE_TOKENS, ITEMS = 400, 200
-#: Below this share of the model's mass, somewhere in a copied text, the value is written freely too, in so many tokens:
-#: of one that goes on the model is wording, not putting together.
-COMPOSED, COMPOSED_TOKENS = 0.05, 48
-#: The next item of a list is sought within so many times the usual way between two items so far, at first within so
-#: many bytes, if the places there have this part of the model's mass: it skips items where nothing holds it.
-FURTHER, NEAR, MEANT = 2, 400, 0.1
 #: The fewest tokens of a common beginning that are worth a pass.
 _LEAST = 6
 #: The tokens that a pass reads at most for drafts, on a CPU and on other devices, or where drafts are likely, and the
@@ -272,16 +273,16 @@ class BranchDecoder:
         none = np.concatenate([self._tokens.no_items, self._tokens.null])
         listing.none = round(float(empty[none].sum()), 4)
         state: tuple[Pair, ...] = grounded.first()
-        while first and state and listing.none < 0.5 and len(listing.items) < ITEMS:
+        while first and state and listing.none < 0.5 and len(listing.items) < LIST_ITEMS:
             near, share = _near(listing, state, first[0])
             begun = min(fork.length, fork.opened), len(fork.text)
             branch = Branch([], grounded, fork=fork, state=near, whole=True)
             shares = yield from self._write(forks, branch, first)
-            if len(near) < len(state) and branch.mass < MEANT:
+            if len(near) < len(state) and branch.mass < ITEM_MEANT:
                 # Far and near ones may begin alike, which only the later tokens tell.
                 anywhere = Branch([], grounded, fork=forks.open(fork, begun), state=state, whole=True)
                 behind = yield from self._write(forks, anywhere, first)
-                if anywhere.final and branch.mass < MEANT * anywhere.mass:
+                if anywhere.final and branch.mass < ITEM_MEANT * anywhere.mass:
                     branch, fork, shares, share = anywhere, anywhere.fork, behind, 1.0
             if not isinstance(branch.final, tuple) or not branch.final or shares is None:
                 break
@@ -355,19 +356,19 @@ def _near(listing: BranchListing, state: tuple[Pair, ...], shares: Floats) -> tu
     begins = [min(item.pairs)[0] for item in listing.items]
     if not begins:
         return state, 1.0
-    gaps = [two - one for one, two in pairwise(begins)] or [NEAR]
-    reach = begins[-1] + FURTHER * statistics.median_high(gaps)
+    gaps = [two - one for one, two in pairwise(begins)] or [ITEM_NEAR]
+    reach = begins[-1] + ITEM_FURTHER * statistics.median_high(gaps)
     near = tuple(pair for pair in state if pair[0] <= reach)
     all_moves, near_moves = listing.grounded.move(state, shares), listing.grounded.move(near, shares)
     if all_moves is None or near_moves is None or not all_moves.mass:
         return state, 1.0
     part = min(1.0, near_moves.mass / all_moves.mass)
-    return (near, part) if part >= MEANT else (state, 1.0)
+    return (near, part) if part >= ITEM_MEANT else (state, 1.0)
 
 
 def _is_doubted(branch: Branch) -> bool:
     """Returns whether copying left little, or nothing, of the model's mass."""
-    return branch.null < 0.5 and (branch.mass < COMPOSED or (branch.done and branch.final is None))
+    return branch.null < 0.5 and (branch.mass < COMPOSED_SHARE or (branch.done and branch.final is None))
 
 
 def logarithm(share: float) -> float:

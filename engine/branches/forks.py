@@ -18,7 +18,7 @@ import torch
 from cinnabar.engine.models.language.attention import NONE_OPEN, Attend, attention, sees
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.memory import PREFILL, give_back_memory
-from cinnabar.engine.models.language.passes import LONG
+from cinnabar.engine.models.language.thresholds import LONG_PASS
 from cinnabar.engine.work_time import tell_share
 
 #: Places of a branch that are made room for at a time.
@@ -135,7 +135,7 @@ def read_branches(decoder: Decoder, pieces: Sequence[tuple[Forks, Fork, Sequence
         return torch.cat([own(*part, layer) for (_, own), *part in parts], 2)
 
     hidden = decoder.hidden(ids[None], torch.cat([positions for positions, _ in made])[None], attend)
-    if len(ids) >= LONG and decoder.device.type == "cpu":
+    if len(ids) >= LONG_PASS and decoder.device.type == "cpu":
         give_back_memory()
     return hidden[0]
 
@@ -201,6 +201,6 @@ def read_document(decoder: Decoder, tokens: Sequence[int], before: DocumentKeys 
 
         decoder.hidden(part[None], positions[None], attend)
         tell_share((first + len(part)) / len(tokens))
-    if len(tokens) >= LONG and decoder.device.type == "cpu":
+    if len(tokens) >= LONG_PASS and decoder.device.type == "cpu":
         give_back_memory()
     return DocumentKeys(held, start + len(tokens))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+from cinnabar.engine.branches.thresholds import NAMED_OPTIONS
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
 
 SYSTEM = (
@@ -12,8 +13,6 @@ SYSTEM = (
     "Write null if the document does not state it."
 )
 ASK = "Answer with a JSON object. Each value is copied exactly as printed in the document, or null."
-#: The most options of a field that the prompt names; the constraint knows them all.
-OPTIONS = 20
 #: The words that begin an item of a list in the heads of its fields, and the characters that they are looked for in.
 FIRST_WORDS, FIRST_CHARACTERS = 4, 80
 
@@ -35,8 +34,8 @@ def field_lines(form: Form, names: Mapping[str, str], described: bool = True) ->
 def _line(slot: Slot, name: str, described: bool) -> str:
     told = [part for part in (slot.title, slot.description) if part and described]
     if slot.options:
-        rest = ", …" if len(slot.options) > OPTIONS else ""
-        told.append("One of: " + ", ".join(slot.options[:OPTIONS]) + rest)
+        rest = ", …" if len(slot.options) > NAMED_OPTIONS else ""
+        told.append("One of: " + ", ".join(slot.options[:NAMED_OPTIONS]) + rest)
     return f"- {name}" + (f": {' '.join(told)}" if told else "") + (" (list)" if "*" in slot.path else "")
 
 

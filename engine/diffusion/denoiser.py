@@ -25,18 +25,12 @@ from cinnabar.engine.diffusion.graph_tables import GraphTables
 from cinnabar.engine.diffusion.noise_context import NoiseContext
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence, Task
 from cinnabar.engine.diffusion.settings import DecodingSettings, settings_of
+from cinnabar.engine.diffusion.thresholds import REPAIRS, SURE_TOKEN
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.step import GRAIN
 from cinnabar.engine.work_time import check_time
 from cinnabar.errors import ModelError
-
-#: How often an answer that the judge refuses goes back to the block in which it left the accepted states; in the second
-#: half one choice more, so that a list whose next item would repeat another one ends.
-REPAIRS = 16
-#: The last block is checked only if one of its tokens had a lower posterior at its commit: as many values were right
-#: (60 pages), and a record took 9.9 passes in place of 10.6.
-SURE = 0.97
 
 #: Tasks that are decoded together, at most.
 ROWS = 128
@@ -322,7 +316,7 @@ class Denoiser:
         part = slice(block.first, block.front)
         chosen = sequence.posterior[part][sequence.chosen[part]]
         # The next block's first pass scores these tokens too, but for the last block it would be a pass of its own.
-        return bool((grade(chosen) < round(SURE * GRAIN)).any()) if sequence.over else len(chosen) > 0
+        return bool((grade(chosen) < round(SURE_TOKEN * GRAIN)).any()) if sequence.over else len(chosen) > 0
 
     def _launch(self, runs: Sequence[DecodingRun]) -> _Pass:
         """Has all runs read in one pass, which scores their open and their doubtable positions."""

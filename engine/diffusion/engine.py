@@ -23,6 +23,7 @@ from cinnabar.engine.diffusion.kept_graphs import kept_graph
 from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.diffusion.settings import beside_answer, settings_for
+from cinnabar.engine.diffusion.thresholds import LEAST_PASSAGE
 from cinnabar.engine.engine import FormState, Observer, Watcher, failure_of, notify, run_stream
 from cinnabar.engine.few_shot import Examples, shown_with
 from cinnabar.engine.models.language.language_model import LanguageModel
@@ -36,8 +37,6 @@ from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
 
-#: The fewest tokens of a passage that are worth a request.
-LEAST = 64
 #: Tokens of a batch. On a CPU keys and values take some hundred megabytes, and eight rows are as good as thirty.
 TOKENS, TOKENS_OF_ACCELERATOR = 8_192, 32_768
 
@@ -93,12 +92,12 @@ class DiffusionEngine:
         Raises UsageError if there is no room for any.
         """
         taken = self._planner.prompt_tokens(form)
-        if self.context_tokens - taken < LEAST:
+        if self.context_tokens - taken < LEAST_PASSAGE:
             beside = "" if self.examples is None else ", with examples,"
             raise UsageError(
                 f"{self.model.folder}: the task and the schema{beside} take {taken} tokens, expected at most"
-                f" {self.context_tokens - LEAST} of the model's {self.model.traits.window}; use a model with a larger"
-                " window, or a smaller schema"
+                f" {self.context_tokens - LEAST_PASSAGE} of the model's {self.model.traits.window}; use a model with a"
+                " larger window, or a smaller schema"
             )
         return self.context_tokens - taken
 

@@ -10,7 +10,8 @@ import numpy as np
 from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.diffusion.class_scores import Sampling
 from cinnabar.engine.diffusion.record_graph import RecordGraph
-from cinnabar.engine.diffusion.settings import ANSWER, SETTINGS, DecodingSettings
+from cinnabar.engine.diffusion.settings import SETTINGS, DecodingSettings
+from cinnabar.engine.diffusion.thresholds import ANSWER_DIVISOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Task:
     @property
     def tokens(self) -> int:
         """The tokens that the task is expected to take, for the size of batches; few answers use up their budget."""
-        return len(self.prompt) + self.budget // ANSWER
+        return len(self.prompt) + self.budget // ANSWER_DIVISOR
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from cinnabar.engine.diffusion.thresholds import ANSWER_DIVISOR, MOST_PASSES, PLACE_TOKENS, TOKEN_COPIES
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.settings import EFFORTS
 from cinnabar.errors import UsageError
@@ -49,15 +50,13 @@ class DecodingSettings:
             raise UsageError(f"effort {self.name}: expected rounds of 0 or more, got {self.rounds}")
 
 
-#: No block is longer than this, so a level with as many passes commits one token a pass where all are unsure.
-MOST = 64
 SETTINGS = {
     settings.name: settings
     for settings in (
         DecodingSettings("instant", threshold=0.0, passes=1, rounds=0),
         DecodingSettings("low", threshold=0.7, passes=4, rounds=0),
-        DecodingSettings("medium", threshold=0.9, passes=MOST, rounds=1),
-        DecodingSettings("high", threshold=0.97, passes=MOST, rounds=2),
+        DecodingSettings("medium", threshold=0.9, passes=MOST_PASSES, rounds=1),
+        DecodingSettings("high", threshold=0.97, passes=MOST_PASSES, rounds=2),
     )
 }
 assert SETTINGS.keys() == EFFORTS.keys()
@@ -86,17 +85,9 @@ def settings_for(traits: Traits, effort: str, passes: int | None = None) -> Deco
     return settings_of(effort, passes, traits.threshold if effort == "medium" else None)
 
 
-#: Divisor of the model's window: the share that is kept for an answer.
-ANSWER = 4
-#: Tokens for each place of the form beside its name and its value: punctuation, `null`, spellings of dates.
-PLACE = 12
-#: How often each token of the document may stand in the record: most values are copied from it, some of them twice.
-COPIES = 2
-
-
 def beside_answer(tokens: int) -> int:
     """Returns what is left of so many tokens for a prompt, beside the share that is kept for its answer."""
-    return tokens - tokens // ANSWER
+    return tokens - tokens // ANSWER_DIVISOR
 
 
 def answer_budget(form: Form, text: str, count_tokens: Callable[[str], int]) -> int:
@@ -107,6 +98,6 @@ def answer_budget(form: Form, text: str, count_tokens: Callable[[str], int]) -> 
     names: dict[bool, list[str]] = {False: [], True: []}
     for node in walk(form.root):
         names["*" in node.path].append(node.path.rsplit("/", 1)[-1])
-    once, repeated = (count_tokens(" ".join(names[rows])) + PLACE * len(names[rows]) for rows in (False, True))
+    once, repeated = (count_tokens(" ".join(names[rows])) + PLACE_TOKENS * len(names[rows]) for rows in (False, True))
     rows = 1 + text.count("\n") + text.count(",")
-    return COPIES * count_tokens(text) + once + (repeated * rows if names[True] else 0)
+    return TOKEN_COPIES * count_tokens(text) + once + (repeated * rows if names[True] else 0)

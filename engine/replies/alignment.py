@@ -23,20 +23,22 @@ from cinnabar.engine.readings.align import find_value
 from cinnabar.engine.readings.locale import Locale, document_locale
 from cinnabar.engine.readings.readings import around, readings
 from cinnabar.engine.readings.scan import scan
+from cinnabar.engine.replies.thresholds import (
+    CHOSEN,
+    COMPARED_PLACES,
+    LEAST_LETTERS,
+    LEAST_LIKENESS,
+    LIKE,
+    LINE_DISTANCE,
+    LONGEST_SEARCHED,
+    NAMED_AROUND,
+    NEAR_PLACES,
+    NOWHERE,
+    READ,
+    STANDS,
+)
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.form.form import Slot
-
-#: Confidence of a value that stands in the text, of one among its readings, of one that is similar to a stretch (times
-#: the similarity), of an option without words of its own, of a value that stands nowhere; and of an absent value.
-STANDS, READ, LIKE, CHOSEN, NOWHERE, ABSENT = 0.9, 0.85, 0.75, 0.6, 0.3, 0.7
-#: The least similarity (0 to 1) of a stretch to a value, and the least length of such a value in characters.
-LIKENESS, LEAST = 0.88, 5
-#: Places of one value that are compared; characters before a place that may name its field.
-PLACES, AROUND = 60, 80
-#: Places on either side of a row's anchor that are compared; characters that a line break adds to a distance.
-NEAR, LINE = 4, 200
-#: Texts longer than this, in characters, are not searched for similar stretches.
-LONGEST = 400_000
 
 Span = tuple[int, int]
 _Key = TypeVar("_Key", Decimal, str)
@@ -109,12 +111,12 @@ class Aligner:
         return self._like(value)
 
     def _like(self, value: str) -> _Places:
-        if len(value) < LEAST or len(self.text) > LONGEST or len(self._lower) != len(self.text):
+        if len(value) < LEAST_LETTERS or len(self.text) > LONGEST_SEARCHED or len(self._lower) != len(self.text):
             return _Places((), NOWHERE)
         # Extra: models, mercury.
         from rapidfuzz import fuzz
 
-        best = fuzz.partial_ratio_alignment(value.lower(), self._lower, score_cutoff=100 * LIKENESS)
+        best = fuzz.partial_ratio_alignment(value.lower(), self._lower, score_cutoff=100 * LEAST_LIKENESS)
         # Of a text that is shorter than the value, rapidfuzz would search the value for the text.
         if best is None or len(self.text) < len(value):
             return _Places((), NOWHERE)
@@ -129,7 +131,7 @@ class Aligner:
         label = slot.title or slot.path.rsplit("/", 1)[-1].replace("_", " ")
         named = [
             round(fuzz.partial_ratio(label.lower(), self._before(start)))
-            for start, _ in places.spans[:PLACES]
+            for start, _ in places.spans[:COMPARED_PLACES]
         ]
         return AlignedValue(places.spans[named.index(max(named))], places.confidence)
 
@@ -139,16 +141,16 @@ class Aligner:
             return AlignedValue(None, places.confidence)
         start = anchor[0]
         at = bisect_left(places.spans, anchor)
-        near = places.spans[max(0, at - NEAR) : at + NEAR]
+        near = places.spans[max(0, at - NEAR_PLACES) : at + NEAR_PLACES]
 
         def far(span: Span) -> int:
             first, last = sorted((span[0], start))
-            return last - first + LINE * self.text.count("\n", first, last)
+            return last - first + LINE_DISTANCE * self.text.count("\n", first, last)
 
         return AlignedValue(min(near, key=far), places.confidence)
 
     def _before(self, start: int) -> str:
-        return self.text[max(0, start - AROUND) : start].lower()
+        return self.text[max(0, start - NAMED_AROUND) : start].lower()
 
     @cached_property
     def _lower(self) -> str:

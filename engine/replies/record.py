@@ -10,9 +10,10 @@ from cinnabar.engine.layout import Layout, State, lay_out
 from cinnabar.engine.model import Row
 from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.repair import repair_record
-from cinnabar.engine.replies.alignment import ABSENT, AlignedValue, Aligner
+from cinnabar.engine.replies.alignment import AlignedValue, Aligner
 from cinnabar.engine.replies.provider_schema import ROOT, Wire
 from cinnabar.engine.replies.reading import AnswerReader, Taken, shorten_answer
+from cinnabar.engine.replies.thresholds import ABSENT, WRITTEN_LENGTH
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.engine.writing import Value, Writer, known_value
 from cinnabar.schemas.automata.canonical import parse
@@ -20,8 +21,6 @@ from cinnabar.schemas.form.form import Form, ObjectNode, Slot, json_length
 from cinnabar.schemas.judging.judge import Violation
 from cinnabar.schemas.pointers import lies_within
 
-#: Characters that a text may have in any case; a longer one than its document is stated nowhere in that.
-WRITTEN = 1000
 #: An answer within one code fence: models that no schema constrains write JSON so.
 _FENCED = re.compile(r"```(?:\w*\s)?(.*)```", re.DOTALL)
 
@@ -72,7 +71,7 @@ def read_answer(request: Request, wire: Wire, text: str) -> Filled | list[str]:
 
 def find_unstated(request: Request, texts: Iterable[tuple[Slot, str | None]]) -> list[str]:
     """Returns a problem for each text that is longer than the whole document, so that nothing there states it."""
-    most = max(WRITTEN, len(request.passage.text))
+    most = max(WRITTEN_LENGTH, len(request.passage.text))
     return [
         f"{slot.path}: expected a text that the document states, got {length:,} characters, more than that has"
         for slot, text in texts

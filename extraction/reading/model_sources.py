@@ -177,8 +177,8 @@ class LanguageSource:
         """
         # Cold start: it imports torch.
         from cinnabar.engine.backend import device_of
-        from cinnabar.engine.diffusion.engine import LEAST
         from cinnabar.engine.diffusion.settings import beside_answer
+        from cinnabar.engine.diffusion.thresholds import LEAST_PASSAGE
         from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
 
         traits, on = read_family(self.folder)[1], device_of(self.device)
@@ -194,7 +194,7 @@ class LanguageSource:
             f"{self.folder}: the weights take {weights / 1e9:.2f} GB, each token {each:,} bytes more, and"
             f" {free / 1e9:.2f} GB are free on {on}"
         )
-        if room < LEAST:
+        if room < LEAST_PASSAGE:
             raise UsageError(f"{memory}, too little for any document; take a smaller model or a larger machine")
         if most >= traits.window:
             return None

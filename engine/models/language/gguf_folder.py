@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.models.identity import model_name_hint
 from cinnabar.engine.models.language.configuration import CONFIG, PRECISION, models_folder
+from cinnabar.engine.models.language.thresholds import COPY_DISTANCE, COPY_SAMPLE
 from cinnabar.engine.models.language.weights_file import GGUF_INDEX, StoredTensor
 from cinnabar.errors import ModelError, UsageError
 from cinnabar.extras import check_extra
@@ -49,9 +50,6 @@ _PARTS = {
     "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
 }  # fmt: skip
 _OUTSIDE = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
-# Rows of a head that are compared with those of the embeddings, and how far a copy in few bits is off at most: Q4_K is
-# by .06, Q2_K by .3, and others by 1.4.
-_SAMPLE, _COPY = 64, 0.5
 # Kinds of tokens: of the vocabulary, control tokens, and others that were added to it.
 _CONTROL, _ADDED = 3, 4
 
@@ -133,9 +131,9 @@ def _tensor_at(path: Path, place: Sequence[Any]) -> StoredTensor:
 
 def _is_copy(head: StoredTensor, embedded: StoredTensor) -> bool:
     """Returns whether a head is the embeddings in more bits, as some releases whose two are tied store it."""
-    sample = slice(None, None, max(1, head.shape[0] // _SAMPLE))
+    sample = slice(None, None, max(1, head.shape[0] // COPY_SAMPLE))
     one, other = (dequantise_stored(stored, sample) for stored in (head, embedded))
-    return head.shape == embedded.shape and float((one - other).norm()) < _COPY * float(one.norm())
+    return head.shape == embedded.shape and float((one - other).norm()) < COPY_DISTANCE * float(one.norm())
 
 
 def _place_of(tensor: Any, fields: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:

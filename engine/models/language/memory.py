@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cinnabar.engine.models.language.thresholds import MEMORY_SHARE
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.settings import Precision
 
@@ -27,8 +28,6 @@ BYTES: dict[Precision, int] = {"float32": 4, "int8": 4, "bfloat16": 2, "w8a16": 
 PREFILL, PREFILL_OF_ACCELERATOR = 512, 8_192
 #: Logits that exist at a time (64 MB in float32).
 LOGITS = 16_000_000
-#: The share of the free memory that keys and values may take; passes, documents and their parsers need the rest.
-SHARE = 0.5
 
 
 def position_numbers(traits: Traits) -> int:
@@ -78,7 +77,7 @@ def request_bytes(traits: Traits, precision: Precision, positions: int) -> int:
 
 def cache_budget(free: int) -> int:
     """Returns the bytes that keys and values may take of so many that are free beside the weights."""
-    return int(max(free, 0) * SHARE)
+    return int(max(free, 0) * MEMORY_SHARE)
 
 
 def requests_within(traits: Traits, precision: Precision, free: int, positions: int) -> int:

@@ -33,19 +33,16 @@ from cinnabar.engine.models.language.cache import NOWHERE, CacheRow, Ints, Paged
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.fused_layers import FusedLayers
 from cinnabar.engine.models.language.memory import give_back_memory
+from cinnabar.engine.models.language.thresholds import LONG_PASS, USED_SHARE
 from cinnabar.kernels.layer_parts import LayerParts
 from cinnabar.kernels.paged_attention import TILE_FIELDS, PagedRows, tile_tokens, tiles_of
 
 _log = logging.getLogger(__name__)
 
-#: Rows are attended together on a CPU as long as this share of their work is not padding.
-USED = 0.8
 #: Captured passes that are kept.
 CAPTURED = 64
 #: The fewest tokens, rows and pages of a shape with steps; further steps are halves of powers of two.
 LEAST_TOKENS, LEAST_ROWS, LEAST_PAGES = 16, 1, 4
-#: A pass of so many tokens on a CPU gives back the memory of its temporaries, up to 300 MB, which takes 10 ms.
-LONG = 256
 
 #: Tokens, rows of the hidden states that are wanted, and (rows, tokens, pages) of each group.
 Shape = tuple[int, int, tuple[tuple[int, int, int], ...]]
@@ -209,7 +206,7 @@ class Passes:
 
     def _read(self, packed: PackedTokens, picked: torch.Tensor, attend: Attend) -> torch.Tensor:
         hidden: torch.Tensor = self._decoder(packed.tokens[None], packed.positions[None], attend)
-        if len(packed.tokens) >= LONG and self._decoder.device.type == "cpu":
+        if len(packed.tokens) >= LONG_PASS and self._decoder.device.type == "cpu":
             give_back_memory()
         return hidden[0].index_select(0, picked)
 
@@ -411,7 +408,7 @@ def _groups(sizes: Sequence[int], pages: Sequence[int]) -> list[list[int]]:
         if groups:
             rows = groups[-1]
             whole = (len(rows) + 1) * sizes[at] * max(pages[at], max(pages[row] for row in rows))
-            if used + work >= USED * whole:
+            if used + work >= USED_SHARE * whole:
                 rows.append(at)
                 used += work
                 continue

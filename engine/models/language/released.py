@@ -31,6 +31,7 @@ from typing import Any
 from cinnabar.engine.models.language.configuration import CONFIG, GENERATION, ORIGIN, models_folder
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.gguf_folder import write_texts
+from cinnabar.engine.models.language.thresholds import SPARE_DISK
 from cinnabar.engine.models.language.weights_file import GGUF_INDEX
 from cinnabar.engine.models.releases import RELEASED, Released
 from cinnabar.errors import CinnabarError, RunError, UsageError
@@ -178,8 +179,6 @@ def _take(made: Path, inner: str, part: Path) -> None:
 
 #: The files that are fetched, all at the top of a repository: no code and no pickles.
 PATTERNS = ("*.safetensors", "*.json", "*.jinja", "*.txt", "*.model", "LICEN[CS]E*", "COPYING*", "NOTICE*")
-#: A disk is never filled to less than this.
-_SPARE = 100_000_000
 #: Seconds in which a hub answers, or counts as out of reach.
 _REACHED = 10
 
@@ -350,7 +349,7 @@ def _fetch(url: str, file: HubFile, path: Path) -> None:
 def _check_room_of_hub(out: Path, files: Iterable[HubFile]) -> None:
     there = sum(path.stat().st_size for path in out.iterdir() if path.is_file())
     needed, free = sum(file.size for file in files) - there, shutil.disk_usage(out).free
-    if needed > free - _SPARE:
+    if needed > free - SPARE_DISK:
         raise UsageError(f"{out}: expected {needed / 1e9:.2f} GB of room for the files, found {free / 1e9:.2f} GB")
 
 

@@ -22,18 +22,17 @@ from cinnabar.engine.models.reader.confidence_features import Signs, list_signs,
 from cinnabar.engine.models.reader.inputs.mentions import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import form_questions, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
+from cinnabar.engine.models.reader.thresholds import (
+    LONGEST_PASSAGE,
+    NAME_NEAR,
+    NAME_STEM,
+    SHORTEST_PASSAGE,
+    UNREAD_LIST,
+)
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.engine.version import values_version
 from cinnabar.errors import ModelError
 from cinnabar.schemas.form.form import Form
-
-# The most confidence of a list below the last level of a recursive schema, of which nothing is read.
-_NOT_READ = 0.3
-#: The characters before a value that are searched for words of its field's name, and the letters of a word that must
-#: agree.
-NEAR, STEM = 60, 5
-#: The sign `length` distinguishes passages from e^5 to e^11 characters.
-_SHORTEST, _LONGEST = 5.0, 11.0
 
 #: The origins of leaves without words in the document.
 NONE = ("absent", "default")
@@ -95,7 +94,7 @@ class Calibration:
         }
         scale = self.lists
         lists = {} if scale is None else {at: scale.confidence(own) for at, own in signs.lists.items()}
-        lists |= {at: min(sure, _NOT_READ) for at, sure in lists.items() if signs.lists[at]["not_read"]}
+        lists |= {at: min(sure, UNREAD_LIST) for at, sure in lists.items() if signs.lists[at]["not_read"]}
         return replace(filled, leaves=leaves, rows=rows, lists=lists)
 
 
@@ -167,7 +166,7 @@ def _whole(leaves: list[Leaf], characters: int) -> Signs:
         "there": _mean([log_odds(1.0 - leaf.absence) for leaf in values]),
         "absent_share": 1.0 - len(values) / max(len(leaves), 1),
         "fields": math.log(max(len(leaves), 1)),
-        "length": min(max(math.log(max(characters, 1)), _SHORTEST), _LONGEST),
+        "length": min(max(math.log(max(characters, 1)), SHORTEST_PASSAGE), LONGEST_PASSAGE),
     }
 
 
@@ -189,19 +188,19 @@ def _label_before(label: str, passage: Passage, leaf: Leaf) -> float:
     if not leaf.spans or leaf.origin == "chosen":
         return 0.0
     start = leaf.spans[0][0] - passage.offset
-    return _share_of_name(label, _beginnings(passage.text[max(0, start - NEAR) : max(0, start)]))
+    return _share_of_name(label, _beginnings(passage.text[max(0, start - NAME_NEAR) : max(0, start)]))
 
 
 def _share_of_name(label: str, beginnings: Set[str]) -> float:
     """Returns the share of a name's words with which one of a text's words begins (`_beginnings`)."""
-    wanted = {word.lower()[:STEM] for word in _WORD.findall(label) if len(word) > 2}
+    wanted = {word.lower()[:NAME_STEM] for word in _WORD.findall(label) if len(word) > 2}
     return len(wanted & beginnings) / len(wanted) if wanted else 0.0
 
 
 def _beginnings(text: str) -> Set[str]:
     """Returns the beginnings, of three letters up to STEM, of a text's words."""
-    words = {word[:STEM].lower() for word in _WORD.findall(text)}
-    return {word[:letters] for word in words for letters in range(3, STEM + 1)}
+    words = {word[:NAME_STEM].lower() for word in _WORD.findall(text)}
+    return {word[:letters] for word in words for letters in range(3, NAME_STEM + 1)}
 
 
 def _row_signs(chance: float, own: list[Leaf], whole: Signs) -> Signs:

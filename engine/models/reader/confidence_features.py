@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from cinnabar.engine.models.reader.thresholds import LOWEST_SIGN, OWN_SHAPE, SHAPE_PARTS, SMALL_SUM
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.engine.tables.list_length import ListLength, length_of
 from cinnabar.schemas.form.fitting import RecordList, walk_lists
@@ -38,14 +39,6 @@ def log_odds(probability: float, edge: float = EDGE) -> float:
     return math.log(p / (1.0 - p))
 
 
-#: The least sign of a sum of log probabilities.
-_LOWEST = -12.0
-#: The first parts of a line's shape that are compared.
-_SHAPE = 6
-#: The share of the rows whose lines have a shape that is the list's own.
-_OWN_SHAPE = 0.25
-#: A sum below this, without decimals, may be any number of the page.
-_SMALL = 100
 _NUMBER = re.compile(r"[-+]?\d(?:[\d.,'’ \u00a0\u202f]*\d)?")
 _PART = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 
@@ -153,7 +146,7 @@ def _of_model(rows: Sequence[_Row], refused: Sequence[float]) -> Signs:
     taken = sum(math.log(max(chance, EDGE)) for chance in chances)
     not_taken = sum(math.log1p(-min(chance, 1 - EDGE)) for chance in refused)
     return {
-        "decided": max(_LOWEST, taken + not_taken),
+        "decided": max(LOWEST_SIGN, taken + not_taken),
         "least": min((log_odds(chance) for chance in chances), default=0.0),
         "next": max((log_odds(chance) for chance in refused), default=log_odds(0.005)),
         "fewer": math.log1p(sum(1.0 - chance for chance in chances)),
@@ -186,7 +179,7 @@ def _of_fields(rows: Sequence[_Row]) -> Signs:
     without = sum(all(leaf.origin in ("absent", "default") for leaf in own) for own in by_slot.values())
     return {
         "field_least": min(map(log_odds, sure), default=0.0),
-        "field_all": max(_LOWEST, sum(math.log(max(one, EDGE)) for one in sure)),
+        "field_all": max(LOWEST_SIGN, sum(math.log(max(one, EDGE)) for one in sure)),
         "field_absent": without / max(len(by_slot), 1),
     }
 
@@ -218,7 +211,7 @@ def _of_text(rows: Sequence[_Row], text: _LinedText, start: int, end: int) -> Si
     """Returns the signs from the text around the rows, within the characters [start, end)."""
     taken = {text.line_of(row.anchor) for row in rows if row.anchor is not None}
     shapes = Counter(text.shape(line) for line in taken)
-    own = {shape for shape, count in shapes.items() if shape and count >= max(1.0, _OWN_SHAPE * len(taken))}
+    own = {shape for shape, count in shapes.items() if shape and count >= max(1.0, OWN_SHAPE * len(taken))}
     lines = range(text.line_of(start), text.line_of(max(start, end - 1)) + 1) if own else ()
     alike = sum(text.shape(line) in own for line in lines if line not in taken)
     last = max((row.spans[-1][1] for row in rows if row.spans), default=len(text.text))
@@ -254,7 +247,7 @@ class _LinedText:
                 kind = "9" if part[0].isdigit() else word if part[0].isalpha() else part
                 if kind not in "Aa" or not parts or parts[-1] not in "Aa":
                     parts.append(kind)
-                if len(parts) == _SHAPE:
+                if len(parts) == SHAPE_PARTS:
                     break
             shape = self._shapes[line] = " ".join(parts)
         return shape
@@ -293,7 +286,7 @@ def _sums(rows: Sequence[_Row], text: _LinedText) -> float:
         total = round(abs(math.fsum(values)), 2)
         if len(values) < max(2, len(rows) - 1) or len(set(values)) < 2:
             continue
-        if total < _SMALL and total == int(total):
+        if total < SMALL_SUM and total == int(total):
             continue
         own = sum(round(abs(value), 2) == total for value in values)
         if text.numbers[total] > own:

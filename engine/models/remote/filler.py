@@ -34,6 +34,7 @@ from cinnabar.engine.models.remote.prompting import (
     tokens_of,
 )
 from cinnabar.engine.models.remote.serving import MODELS, RemoteSettings, Served
+from cinnabar.engine.models.remote.thresholds import FAILED_CONNECTIONS, OUTAGE_REQUESTS, REFUSED_REQUESTS
 from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
@@ -43,13 +44,6 @@ from cinnabar.errors import EngineFailure, RunError
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from tenacity import RetryCallState
-
-#: The run ends after so many unanswered requests in a row, each with all its attempts used.
-OUTAGE = 20
-#: The run ends after so many failed connections to an address that never answered: some seconds with the waits.
-TRIES = 3
-#: The run ends after so many refused requests if nothing was answered before: the fault is not in the documents.
-REFUSALS = 5
 
 
 class RemoteFiller:
@@ -204,7 +198,7 @@ class RemoteFiller:
     def _count_unanswered(self, failure: Transient) -> None:
         """Counts a request that is not sent again. Raises RunError after OUTAGE of them in a row."""
         self._silent += 1
-        if self._silent >= OUTAGE:
+        if self._silent >= OUTAGE_REQUESTS:
             raise RunError(
                 f"{self._served.model}: the service does not answer ({failure.reason}); what was"
                 " committed stands, run the same command again later"
@@ -213,7 +207,7 @@ class RemoteFiller:
     def _given_up(self, state: RetryCallState) -> bool:
         """Returns whether a request has used up its attempts."""
         failure = state.outcome.exception() if state.outcome else None
-        few = TRIES if self._is_nowhere(failure) else self._settings.attempts
+        few = FAILED_CONNECTIONS if self._is_nowhere(failure) else self._settings.attempts
         return state.attempt_number >= min(few, self._settings.attempts)
 
     def _is_nowhere(self, failure: BaseException | None) -> bool:
@@ -256,8 +250,8 @@ class RemoteFiller:
     def _check_refusal(self, failure: EngineFailure) -> None:
         """Raises RunError if the server refused every request so far: no document would fare better."""
         self._refusals += failure.code == "request_refused"
-        if self._refusals >= REFUSALS and not self.ledger.answers and not self.ledger.from_journal:
-            reason = f"{self._served.where}: the server refused the first {REFUSALS} requests: {failure.detail}"
+        if self._refusals >= REFUSED_REQUESTS and not self.ledger.answers and not self.ledger.from_journal:
+            reason = f"{self._served.where}: the server refused the first {REFUSED_REQUESTS} requests: {failure.detail}"
             raise RunError(f"{reason}; check that the model supports the response format json_schema") from None
 
     def _doubt(self, key: str, most: Decimal) -> None:

@@ -13,8 +13,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from cinnabar.engine.models.reader.calibration import NEAR, STEM
 from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
+from cinnabar.engine.models.reader.thresholds import NAME_NEAR, NAME_STEM
 from cinnabar.engine.request import Leaf
 from cinnabar.extraction.reading.records.thresholds import FARTHEST, LONGEST_SEARCHED, WORDS_CLOSE
 from cinnabar.schemas.form.form import Form
@@ -59,7 +59,7 @@ def row_region(pointer: str, rows: Mapping[str, tuple[int, float]], length: int)
     array, _, index = pointer.rpartition("/")
     start = rows[pointer][0]
     following = rows.get(f"{array}/{int(index) + 1}") if index.isdecimal() else None
-    end = following[0] if following is not None and following[0] > start else start + NEAR * STEM
+    end = following[0] if following is not None and following[0] > start else start + NAME_NEAR * NAME_STEM
     return start, min(end, length)
 
 
@@ -75,7 +75,7 @@ def _printed_place(value: str, text: str, start: int, end: int, label: str) -> _
     stems = _stems(label, 3)
     first: _Spans = ()
     for match in pattern.finditer(text, start, end):
-        before = _stems(text[max(0, match.start() - NEAR) : match.start()], 3)
+        before = _stems(text[max(0, match.start() - NAME_NEAR) : match.start()], 3)
         if not stems or stems & before:
             return (match.span(),)
         first = first or (match.span(),)
@@ -104,10 +104,10 @@ def _close_words(text: str, region: tuple[int, int], asked: Question) -> _Spans:
 
 def _places(text: str, region: tuple[int, int], stems: set[str]) -> Iterator[tuple[int, int, str]]:
     for word in _WORD.finditer(text, *region):
-        stem = word[0].lower()[:STEM]
+        stem = word[0].lower()[:NAME_STEM]
         if stem in stems:
             yield word.start(), word.end(), stem
 
 
 def _stems(words: str, least: int) -> set[str]:
-    return {word.lower()[:STEM] for word in _WORD.findall(words) if len(word) >= least}
+    return {word.lower()[:NAME_STEM] for word in _WORD.findall(words) if len(word) >= least}

@@ -98,12 +98,12 @@ def test_each_pass_tells_what_the_model_says_of_the_whole_text(
 
     def telling(own: BranchModel, asked: Sequence[tuple[Form, BranchMemory, Sequence[tuple[Slot, int]]]]) -> None:
         answers = [answer for _, memory, _ in asked for answer in memory.answers.values() if answer.text is not None]
-        monkeypatch.setattr(branch_model, "SURE", max(min(one.share, 1 - one.null) for one in answers))
+        monkeypatch.setattr(branch_model, "SURE_VALUE", max(min(one.share, 1 - one.null) for one in answers))
         ask_doubted(own, asked)
 
     monkeypatch.setattr(BranchModel, "_ask_doubted", telling)
     monkeypatch.setattr(BranchDecoder, "_read", reading)
-    monkeypatch.setattr(decoding, "ITEMS", 3)
+    monkeypatch.setattr(decoding, "LIST_ITEMS", 3)
     monkeypatch.setattr(decoding, "VALUE_TOKENS", 12)
     (result,) = language_engine(model).fill([asked("a")])
     assert isinstance(result, Filled), result

@@ -150,7 +150,7 @@ def test_drafts_and_other_documents_change_no_value(model: LanguageModel) -> Non
     def filled(drafted: int, *batch: Request) -> tuple[list[Result], int]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(decoding, "DRAFTED", drafted)
-            patch.setattr(decoding, "ITEMS", 4)
+            patch.setattr(decoding, "LIST_ITEMS", 4)
             own = BranchModel(whole)
             return Engine(own).fill(batch), own.branches.passes
 
@@ -186,7 +186,7 @@ def test_a_document_that_stands_first_is_read_once_for_all_schemas(
         return read_document(decoder, tokens, before)
 
     monkeypatch.setattr(branch_model, "read_document", reading)
-    monkeypatch.setattr(branch_model, "SURE", 1.1)
+    monkeypatch.setattr(branch_model, "SURE_VALUE", 1.1)
     other = {"title": "bill", "type": "object", "properties": {"due": {"type": ["string", "null"]}}}
     engine, alone = (Engine(BranchModel(model, document_first=True)) for _ in range(2))
     engine.fill([request()])
@@ -208,7 +208,7 @@ def test_what_is_sure_is_told_and_the_fields_in_doubt_are_asked_once_more(
     branches._ask([(form, memory, (), [(slot, -1) for slot in form.slots])])
     first = {form.slots[at].path: answer for (_, at, _), answer in memory.answers.items()}
     shares = sorted(min(answer.share, 1 - answer.null) for answer in first.values())
-    monkeypatch.setattr(branch_model, "SURE", shares[3])
+    monkeypatch.setattr(branch_model, "SURE_VALUE", shares[3])
     heads, encode = list[str](), BranchModel._encode
 
     def encoding(own: BranchModel, text: str) -> list[int]:

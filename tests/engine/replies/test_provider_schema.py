@@ -14,8 +14,9 @@ from tests.support.random_schemas import forms
 from tests.support.remote_forms import NOTE, answer_of, form_of, request
 
 from cinnabar.engine.few_shot import Example, Examples, FewShot
-from cinnabar.engine.models.remote.prompting import VALUE, answer_room, body_of, messages_of, neutral, once_more
+from cinnabar.engine.models.remote.prompting import answer_room, body_of, messages_of, neutral, once_more
 from cinnabar.engine.models.remote.serving import MODELS
+from cinnabar.engine.models.remote.thresholds import VALUE_TOKENS
 from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
 from cinnabar.engine.request import Filled
@@ -50,7 +51,7 @@ def test_the_answer_to_a_form_of_many_fields_has_room_for_all_of_them() -> None:
     texts = {f"field_{n}": {"type": "string"} for n in range(300)}
     few, many = (form_of({"type": "object", "properties": dict(list(texts.items())[:n])}) for n in (10, 300))
     assert answer_room(few, 32_000) == 2000
-    assert answer_room(many, 32_000) == 8000 and answer_room(many, 128_000) > 300 * VALUE
+    assert answer_room(many, 32_000) == 8000 and answer_room(many, 128_000) > 300 * VALUE_TOKENS
 
 
 def test_every_place_may_be_null_and_says_what_it_takes() -> None:

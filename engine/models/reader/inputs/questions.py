@@ -24,6 +24,7 @@ import torch
 from cinnabar.engine.models.reader.inputs.letter_ngrams import spelt_names
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, LABEL_PIECES, NOTE_PIECES, Questions
+from cinnabar.engine.models.reader.inputs.thresholds import NAMED_VALUES, NAMED_WITHIN
 from cinnabar.engine.models.reader.inputs.wordpieces import CLS_ID, SEP_ID, WordPieces
 from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, code_kinds, codes_of, names_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, walk
@@ -38,10 +39,6 @@ _WITHOUT_BLANKS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u2e80-\ud7ff\U0002000
 _WORD_OR_SIGN = re.compile(rf"[^\W_]+|[{CURRENCY_SIGNS}]")
 
 
-#: The values of a description that are used: its last ones, because descriptions name the default at the end.
-NAMED = 4
-#: The characters of a description that are searched; the encoder reads no more (QUESTION_PIECES).
-_LOOKED_THROUGH = 240
 #: Words in quotation marks, and codes in capital letters: the texts that a description names.
 _QUOTED = re.compile(
     r"(?<!\w)(?:\"([^\"]{1,40})\"|'([^']{1,40})'|`([^`]{1,40})`|[“„«‘]([^”“»’]{1,40})[”“»’])(?!\w)"
@@ -62,7 +59,7 @@ def named_values(slot: Slot, note: str, typed: bool) -> tuple[NamedValue, ...]:
     """Returns the named values of a description that the slot accepts, in order; `typed` ones are whole mentions."""
     if not note or slot.options:
         return ()
-    note = note[:_LOOKED_THROUGH]
+    note = note[:NAMED_WITHIN]
     reader = MentionReader(note)
     if typed:
         # The only number words are those for zero: "the first one" names no value. "null" is JSON's here, though it is
@@ -83,7 +80,7 @@ def named_values(slot: Slot, note: str, typed: bool) -> tuple[NamedValue, ...]:
     # one counts.
     places = {(n.start, n.end): n for n in reversed(values)}
     whole = [n for n in reversed(places.values()) if not any(_within(n, other) for other in values)]
-    return tuple(whole[-NAMED:])
+    return tuple(whole[-NAMED_VALUES:])
 
 
 def _within(inner: NamedValue, outer: NamedValue) -> bool:
@@ -283,7 +280,7 @@ def question_tensors(questions: Sequence[Question], pieces: WordPieces) -> Quest
 
 def _named_places(questions: Sequence[Question], until: Sequence[int], pieces: WordPieces) -> torch.Tensor:
     """Returns the places at which the questions name values, without those beyond the pieces that are read, `until`."""
-    out = torch.zeros(len(questions), NAMED, 2, dtype=torch.long)
+    out = torch.zeros(len(questions), NAMED_VALUES, 2, dtype=torch.long)
     for i, question in enumerate(questions):
         for j, (start, end) in enumerate(question.named_in_text):
             first, last = (1 + len(pieces.ids(question.text[:at])) for at in (start, end))
@@ -299,8 +296,6 @@ def _pad_rows(rows: Iterable[tuple[int, ...]], count: int, width: int) -> torch.
     return out
 
 
-#: How much less likely (a natural logarithm) a value from a header is for a field that asks for none.
-WEIGHT = 3.0
 # People and addresses of a mail in seven languages.
 _ASKING = re.compile(
     r"\b(?:senders?|sent|authors?|writers?|wrote|posted|posters?|submitted by|recipients?|addressees?|repl(?:y|ies)|"

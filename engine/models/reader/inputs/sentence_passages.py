@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-#: Words of a passage, and words from the beginning of one to that of the next.
-WORDS, STEP = 80, 60
-#: The most stretches of one kind that are read; of a longer text they are taken evenly, so that its cost is bounded.
-MOST = 40
-#: A stretch with fewer words than this belongs to the sentence before it.
-SHORTEST_SENTENCE = 4
+from cinnabar.engine.models.reader.inputs.thresholds import (
+    MOST_STRETCHES,
+    PASSAGE_STEP,
+    PASSAGE_WORDS,
+    SHORTEST_SENTENCE,
+)
 
 Stretch = tuple[int, int]
 _WORD = re.compile(r"\S+")
@@ -20,8 +20,8 @@ _SENTENCE = re.compile(r"[^.!?\n]*[^.!?\n\s][^.!?\n]*[.!?]*")
 def passages(text: str) -> list[Stretch]:
     """Returns overlapping passages of a text, [start, end) in characters; [] if it has no words."""
     words = [word.span() for word in _WORD.finditer(text)]
-    begins = range(0, max(1, len(words) - (WORDS - STEP)), STEP)
-    found = [(words[at][0], words[min(at + WORDS, len(words)) - 1][1]) for at in begins] if words else []
+    begins = range(0, max(1, len(words) - (PASSAGE_WORDS - PASSAGE_STEP)), PASSAGE_STEP)
+    found = [(words[at][0], words[min(at + PASSAGE_WORDS, len(words)) - 1][1]) for at in begins] if words else []
     return _evenly(found)
 
 
@@ -40,6 +40,6 @@ def sentences(text: str) -> list[Stretch]:
 
 def _evenly(found: Sequence[Stretch]) -> list[Stretch]:
     """Returns at most MOST of these, the first and the last among them."""
-    if len(found) <= MOST:
+    if len(found) <= MOST_STRETCHES:
         return list(found)
-    return [found[round(at * (len(found) - 1) / (MOST - 1))] for at in range(MOST)]
+    return [found[round(at * (len(found) - 1) / (MOST_STRETCHES - 1))] for at in range(MOST_STRETCHES)]

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers
 from tokenizers.models import WordPiece
 
+from cinnabar.engine.models.reader.inputs.thresholds import CELLS_ABOVE, LINES_ABOVE, UNDER_SHARE
 from cinnabar.engine.tables.lines import ACROSS, CHARACTER
 
 PAD_ID, UNKNOWN_ID, CLS_ID, SEP_ID = 0, 100, 101, 102
@@ -176,12 +177,6 @@ def _places(
 
 #: The least gap before a cell's first piece: a wide gap, or the beginning of a line or paragraph (`GAPS`).
 CELL_GAP = 2
-#: The lines above a cell that are searched for the next cell over it; a cell farther up is no neighbour.
-_LINES_ABOVE = 12
-#: The most cells that are searched for it: no page has so many on these lines, but a text without pages may.
-_CELLS_ABOVE = 2000
-#: The least share of the narrower of two cells that must lie under the other cell, for that one to be above it.
-UNDER = 0.3
 
 _Ints = npt.NDArray[np.int32]
 
@@ -269,12 +264,12 @@ def _next_above(left: _Ints, right: _Ints, line: _Ints) -> _Ints:
     for i, on in enumerate(line.tolist()):
         first_of.setdefault(on, i)
     for i, on in enumerate(line.tolist()):
-        first = next((first_of[k] for k in range(max(0, on - _LINES_ABOVE), on) if k in first_of), i)
-        first = max(first, first_of[on] - _CELLS_ABOVE)
+        first = next((first_of[k] for k in range(max(0, on - LINES_ABOVE), on) if k in first_of), i)
+        first = max(first, first_of[on] - CELLS_ABOVE)
         upper = slice(first, first_of[on])
         shared = np.minimum(right[upper], right[i]) - np.maximum(left[upper], left[i])
         narrow = np.minimum(right[upper] - left[upper], right[i] - left[i])
-        covered = np.flatnonzero(shared >= UNDER * narrow)
+        covered = np.flatnonzero(shared >= UNDER_SHARE * narrow)
         if len(covered):
             over[i] = line[first + int(covered[-1])]
     return over
@@ -334,4 +329,4 @@ class Columns:
 
     def _under(self, cell: int, left: int, right: int) -> bool:
         shared = min(self.right[cell], right) - max(self.left[cell], left)
-        return bool(shared >= UNDER * min(self.right[cell] - self.left[cell], right - left))
+        return bool(shared >= UNDER_SHARE * min(self.right[cell] - self.left[cell], right - left))

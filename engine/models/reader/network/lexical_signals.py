@@ -23,7 +23,19 @@ from torch import Tensor
 
 from cinnabar.engine.models.reader.inputs.letter_ngrams import spelt_names
 from cinnabar.engine.models.reader.inputs.tensors import ROWS, Board, Phrases, Questions, Sheet
-from cinnabar.engine.models.reader.inputs.wordpieces import UNDER, WordPieces
+from cinnabar.engine.models.reader.inputs.thresholds import UNDER_SHARE
+from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
+from cinnabar.engine.models.reader.network.thresholds import (
+    ALIKE_PHRASES,
+    FAINT_WORD,
+    MOST_SIMILARITY,
+    PHRASE_WORDS,
+    RIVAL_NAMES,
+    UNKNOWN_LETTERS,
+    UNLIKE_PHRASES,
+    UNLIKE_WORDS,
+    WIDE_CELL,
+)
 from cinnabar.engine.tables.lines import ACROSS
 
 #: Channels of a piece: similar to a word of the label, equal to one, similar to a word of the description, in a phrase
@@ -32,16 +44,6 @@ BESIDE = 4
 #: Channels of the pieces above a piece: those four for cells that overlap it across the page, for words that do, for
 #: cells with a room that does, and for the next overlapping cell above.
 ABOVE = 4 * BESIDE
-#: The similarity of two words that says nothing; similarity is counted from there.
-UNLIKE = 0.4
-#: A cell wider than this share of a page is a line of text: the wider, the less is it a column's head.
-_WIDE = 0.2
-#: How fast a phrase counts less, the more similar it is to the name of another slot on the board.
-_RIVALS = 3.0
-#: Words above are left out if their best similarity is below this.
-_FAINT = 0.05
-#: Similarity in a column is summed over a label's words up to these values; all words of a phrase have the same one.
-_MOST = (3.0, 3.0, 3.0, 1.0)
 
 
 def signals(
@@ -80,8 +82,8 @@ def signals(
     beside = torch.cat([signals_of_pairs[:, :, before:], within[..., None]], -1) * sheet.mask[:, None, :, None]
     # A label is similar to few words of a window, so the others are left out. Counts of questions are exact sums.
     members = torch.zeros(len(every), len(asked), device=seen.device).scatter_(1, every, 1.0)
-    similar = torch.matmul(members, (alike.amax(-1) >= _FAINT).float()).gather(1, at[:, :before]) > 0
-    similar = (similar | (by_phrase.amax(1) >= _FAINT)) & (seen > 0)
+    similar = torch.matmul(members, (alike.amax(-1) >= FAINT_WORD).float()).gather(1, at[:, :before]) > 0
+    similar = (similar | (by_phrase.amax(1) >= FAINT_WORD)) & (seen > 0)
     return beside.transpose(2, 3), _above(channels, similar, sheet)
 
 
@@ -95,7 +97,7 @@ def _lower_rivals(by_phrase: Tensor, board: Board) -> Tensor:
     kinds = apart[:, None] == torch.arange(3, device=apart.device)[:, None]
     best = (by_phrase[:, None] * kinds[..., None]).amax(2)
     best = best.gather(1, apart[..., None].expand(by_phrase.shape))
-    return by_phrase * torch.exp(_RIVALS * (by_phrase - best))
+    return by_phrase * torch.exp(RIVAL_NAMES * (by_phrase - best))
 
 
 def likeness(words: Tensor, label: Tensor, note: Tensor, distinct: Tensor) -> Tensor:
@@ -105,7 +107,7 @@ def likeness(words: Tensor, label: Tensor, note: Tensor, distinct: Tensor) -> Te
     both = F.normalize(words[torch.cat([own, distinct])].float(), dim=-1).double()
     # Rounded from sums in float64, which are the same for every number of pieces.
     near = torch.matmul(both[: len(own)], both[len(own) :].T).float()
-    near = ((near - UNLIKE) / (1 - UNLIKE)).clamp(min=0)
+    near = ((near - UNLIKE_WORDS) / (1 - UNLIKE_WORDS)).clamp(min=0)
     weight, size = weight_of(pieces)[..., None], label.shape[1]
     weighed = near[at] * weight
     same = (own[:, None] == distinct).float()[at[:, :size]] * weight[:, :size]
@@ -137,7 +139,7 @@ def _above(channels: Tensor, similar: Tensor, sheet: Sheet) -> Tensor:
     # Rounded from sums in float64, which are the same for every number of pieces.
     left_factor = channels.transpose(2, 3).reshape(n, s * size, most).double()
     sums = torch.matmul(left_factor, columns.flatten(2).double()).float().view(n, s, size, -1, left.shape[-1])
-    sums = torch.minimum(sums, sums.new_tensor(_MOST)[:, None, None])
+    sums = torch.minimum(sums, sums.new_tensor(MOST_SIMILARITY)[:, None, None])
     return sums.transpose(2, 3).flatten(2, 3)
 
 
@@ -150,7 +152,7 @@ def _under(left: Tensor, right: Tensor, own_left: Tensor, own_right: Tensor) -> 
     wide = right - left
     shared = torch.minimum(right, own_right) - torch.maximum(left, own_left)
     narrow = torch.minimum(wide, own_right - own_left)
-    return (shared >= UNDER * narrow) * (_WIDE * ACROSS / wide.clamp(min=1)).clamp(max=1.0)
+    return (shared >= UNDER_SHARE * narrow) * (WIDE_CELL * ACROSS / wide.clamp(min=1)).clamp(max=1.0)
 
 
 def _distinct(ids: Tensor) -> tuple[Tensor, Tensor]:
@@ -161,13 +163,6 @@ def _distinct(ids: Tensor) -> tuple[Tensor, Tensor]:
 
 #: The dimensions of a vector.
 VALUES = 64
-#: The most words of a phrase.
-_TOGETHER = 4
-#: Added to the length of a vector before the vector is divided by it: a phrase with few known letters is similar to
-#: none.
-_UNKNOWN = 0.3
-#: The similarity that counts as 0, and the one that counts as 1.
-_UNLIKE, _ALIKE = 0.3, 0.65
 _Floats = npt.NDArray[np.float32]
 
 
@@ -181,7 +176,7 @@ def word_vectors(table: Tensor, spelt: Tensor) -> Tensor:
 def _of_length(phrases: Tensor) -> Tensor:
     """Returns sums of words' vectors with lengths below one: [..., VALUES]."""
     lengths: Tensor = torch.linalg.vector_norm(phrases, dim=-1, keepdim=True)
-    return phrases / (lengths + _UNKNOWN)
+    return phrases / (lengths + UNKNOWN_LETTERS)
 
 
 def name_vectors(table: Tensor, spelt: Tensor) -> Tensor:
@@ -204,13 +199,13 @@ def vectors_of(table: _Floats, names: Sequence[str], wordpieces: WordPieces) -> 
     if len(runs):
         begins = np.cumsum(counts) - counts
         vectors[counts > 0] = np.add.reduceat(runs, begins[counts > 0], axis=0)
-    unit: _Floats = vectors / (np.linalg.norm(vectors, axis=-1, keepdims=True) + _UNKNOWN)
+    unit: _Floats = vectors / (np.linalg.norm(vectors, axis=-1, keepdims=True) + UNKNOWN_LETTERS)
     return unit
 
 
 def phrase_likeness(names: _Floats, phrases: _Floats) -> _Floats:
     """Returns the similarity of names, [Q, VALUES], and phrases, [P, VALUES], 0 to 1: [Q, P]."""
-    found: _Floats = ((names @ phrases.T - _UNLIKE) / (_ALIKE - _UNLIKE)).clip(0, 1)
+    found: _Floats = ((names @ phrases.T - UNLIKE_PHRASES) / (ALIKE_PHRASES - UNLIKE_PHRASES)).clip(0, 1)
     return found
 
 
@@ -235,15 +230,15 @@ def _word_matches(names: Tensor, words: Tensor, run: Tensor) -> Tensor:
     """
     count, names = words.shape[1], names.double()
     out = torch.zeros(*names.shape[:2], count, device=words.device)
-    phrases, best = words, torch.full_like(out, _UNLIKE)
-    for more in range(min(_TOGETHER, count)):
+    phrases, best = words, torch.full_like(out, UNLIKE_PHRASES)
+    for more in range(min(PHRASE_WORDS, count)):
         if more:
             phrases = phrases[:, :-1] + words[:, more:]
             best = torch.maximum(best[..., :-1], best[..., 1:])
         # Rounded from sums in float64, which are the same for every number of words.
         near = torch.matmul(names, _of_length(phrases).double().transpose(1, 2)).float()
         together = run[:, : count - more] == run[:, more:]
-        alike = torch.where(together[:, None], near, _UNLIKE)
+        alike = torch.where(together[:, None], near, UNLIKE_PHRASES)
         # A phrase leaves out words that lower its similarity.
         better = torch.where(alike >= best, _to_similarity(alike), 0.0)
         best = torch.maximum(alike, best)
@@ -255,4 +250,4 @@ def _word_matches(names: Tensor, words: Tensor, run: Tensor) -> Tensor:
 
 def _to_similarity(alike: Tensor) -> Tensor:
     """Returns products of vectors as similarities, 0 to 1."""
-    return ((alike - _UNLIKE) / (_ALIKE - _UNLIKE)).clamp(0, 1)
+    return ((alike - UNLIKE_PHRASES) / (ALIKE_PHRASES - UNLIKE_PHRASES)).clamp(0, 1)

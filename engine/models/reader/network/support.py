@@ -19,7 +19,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from cinnabar.engine.models.reader.inputs.tensors import Board, Sheet
-from cinnabar.engine.models.reader.network.lexical_signals import UNLIKE, weight_of
+from cinnabar.engine.models.reader.network.lexical_signals import weight_of
+from cinnabar.engine.models.reader.network.thresholds import BEGINNING_BONUS, UNLIKE_WORDS
 
 #: The signs of support: words of the name, words of the description, pieces in context, the window as a whole.
 SIGNS = 4
@@ -29,8 +30,6 @@ STATED = 12
 BLOCK = 24
 #: The cores that are searched together, and the number of pieces that each is padded to a multiple of.
 _CORES_AT_ONCE, _CORE = 64, 4 * BLOCK
-#: The bonus of a text's beginning: it tells what kind of document it is.
-_BEGINNING = 0.15
 Ints = npt.NDArray[np.int64]
 Pieces = npt.NDArray[np.integer[Any]]
 Floats = npt.NDArray[np.float32]
@@ -137,7 +136,7 @@ def _cover_cores(
     for row, (text, first, last) in enumerate(places):
         ids[row, : last - first], where[row, : last - first] = texts[text][0][first:last], True
     begins = np.asarray([first == 0 for _, first, _ in places], np.float32)[:, None, None]
-    on_device = [torch.from_numpy(array).to(words.device) for array in (ids, where, _BEGINNING * begins)]
+    on_device = [torch.from_numpy(array).to(words.device) for array in (ids, where, BEGINNING_BONUS * begins)]
     label, note = (share_covered(words, pieces, on_device[0], on_device[1]) for pieces in asked)
     share, block = (label + note + on_device[2]).max(-1)
     return [(*place, *own) for place, *own in zip(places, share.cpu().numpy(), block.cpu().numpy(), strict=True)]
@@ -146,7 +145,7 @@ def _cover_cores(
 def _alike(words: Tensor, asked: Tensor, ids: Tensor) -> Tensor:
     """Returns the similarity of statements' pieces, [..., O, n], and those of C stretches, [C, T]: [C, O, n, T]."""
     own, seen = F.normalize(words[asked].float(), dim=-1), F.normalize(words[ids].float(), dim=-1)
-    return ((_products(own, seen) - UNLIKE) / (1 - UNLIKE)).clamp(min=0)
+    return ((_products(own, seen) - UNLIKE_WORDS) / (1 - UNLIKE_WORDS)).clamp(min=0)
 
 
 def _products(own: Tensor, seen: Tensor) -> Tensor:

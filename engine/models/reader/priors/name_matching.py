@@ -17,18 +17,16 @@ from cinnabar.engine.models.reader.inputs.questions import Question, words_of
 from cinnabar.engine.models.reader.inputs.wordpieces import Columns, WordPieces
 from cinnabar.engine.models.reader.network.lexical_signals import phrase_likeness, vectors_of
 from cinnabar.engine.models.reader.priors.config import NameMatchingConfig
+from cinnabar.engine.models.reader.priors.thresholds import (
+    FREQUENT_WORDS,
+    NAME_LONGEST,
+    NAME_SHORTEST,
+    NAME_STEM,
+    NAME_TAIL,
+    NAME_WORDS,
+)
 from cinnabar.schemas.pointers import unescape
 
-#: The most words of a cell, or of its beginning up to its colon, that may be a name.
-_WORDS = 6
-#: The most characters of such a beginning, and the words before a colon that count if a longer line ends with it.
-_LONGEST, _TAIL = 80, 2
-#: The letters in which two words must agree; one may be longer by fewer letters than this.
-_STEM = 4
-#: Words of fewer letters are similar only to themselves.
-_SHORTEST = 3
-#: Frequent words stand first in the vocabulary: a description's words before this place say nothing.
-_FREQUENT = 2200
 #: The number of cells that are compared with names together: 12 MB of letters.
 _CELLS_AT_ONCE = 4096
 #: The least length that a vector is divided by.
@@ -82,13 +80,13 @@ def short_cells(text: str, columns: Columns) -> list[Short]:
     pieces, short = columns.pieces, []
     starts, ends = pieces.start[columns.first[:-1]].tolist(), pieces.end[columns.first[1:] - 1].tolist()
     for cell, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        colon = text.find(":", start, min(end, start + _LONGEST))
+        colon = text.find(":", start, min(end, start + NAME_LONGEST))
         behind = end if colon < 0 else colon
-        if behind - start < _LONGEST:
+        if behind - start < NAME_LONGEST:
             words = words_in(text[start:behind])
             # "You will be eligible for the following benefits:"
-            words = words[-_TAIL:] if colon == end - 1 and len(words) > _WORDS else words
-            if 0 < len(words) <= _WORDS:
+            words = words[-NAME_TAIL:] if colon == end - 1 and len(words) > NAME_WORDS else words
+            if 0 < len(words) <= NAME_WORDS:
                 short.append(Short(cell, words, behind))
     return short
 
@@ -176,7 +174,7 @@ class Naming:
 
 def _is_telling(pieces: Sequence[int]) -> bool:
     """Returns whether a word of these pieces says something: a word of several pieces is not frequent."""
-    return len(pieces) > 1 or (len(pieces) == 1 and pieces[0] >= _FREQUENT)
+    return len(pieces) > 1 or (len(pieces) == 1 and pieces[0] >= FREQUENT_WORDS)
 
 
 def rival_factors(alike: Floats, rivals: float) -> Floats:
@@ -214,15 +212,15 @@ def _alike(
         return np.zeros((len(ours), len(theirs)), np.float32)
     near = _vectors(ours, vectors, wordpieces) @ _vectors(theirs, vectors, wordpieces).T
     near = ((near - config.unlike) / (1 - config.unlike)).clip(min=0)
-    long = [np.asarray([len(word) >= _SHORTEST for word in words]) for words in (ours, theirs)]
+    long = [np.asarray([len(word) >= NAME_SHORTEST for word in words]) for words in (ours, theirs)]
     alike: Floats = near * (long[0][:, None] & long[1])
     for i, mine in enumerate(ours):
-        stem = mine[: max(_STEM, len(mine) - 2)]
+        stem = mine[: max(NAME_STEM, len(mine) - 2)]
         at = bisect_left(theirs, stem)
         while at < len(theirs) and theirs[at].startswith(stem):
             if theirs[at] == mine:
                 alike[i, at] = 1.0
-            elif len(mine) >= _STEM and len(theirs[at]) < len(mine) + _STEM:
+            elif len(mine) >= NAME_STEM and len(theirs[at]) < len(mine) + NAME_STEM:
                 alike[i, at] = config.same_stem
             at += 1
     return alike

@@ -31,6 +31,7 @@ from cinnabar.engine.models.reader.priors.list_prior import list_prior
 from cinnabar.engine.models.reader.priors.name_matching import Floats
 from cinnabar.engine.models.reader.priors.prior import Prior, PriorInput, PriorScores, fields_of_record
 from cinnabar.engine.models.reader.priors.tables import table_prior
+from cinnabar.engine.models.reader.priors.thresholds import EXAMPLE_LONGEST, EXAMPLE_PARTS, EXAMPLES_WITHIN
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
 
 
@@ -47,9 +48,6 @@ def label_prior(given: PriorInput) -> PriorScores:
     return PriorScores(values={path: own for path, own in zip(fields, scores, strict=True) if own.any()})
 
 
-#: The most characters of an example; the fewest of its parts, because "550" looks like any number; the characters that
-#: are searched for several examples.
-_LONGEST, _PARTS, _READ = 40, 2, 160
 #: The phrases that introduce an example in a description.
 _INTRODUCED = re.compile(
     r"(?<!\w)(?:e\. ?g\.|eg\.|such as|for example|for instance|z\. ?B\.|zum Beispiel|p\. ?ex\.|par exemple|"
@@ -92,10 +90,10 @@ def _examples(slot: Slot) -> Iterator[str]:
         return
     yield from (str(json.loads(example)).strip() for example in slot.examples)
     for match in _INTRODUCED.finditer(slot.description):
-        rest = slot.description[match.end() : match.end() + _READ]
+        rest = slot.description[match.end() : match.end() + EXAMPLES_WITHIN]
         clause = _ENDED.split(rest, maxsplit=1)[0]
         listed = _BETWEEN.split(clause)
-        if len(clause) == _READ:
+        if len(clause) == EXAMPLES_WITHIN:
             # The cut may have split the last one.
             listed.pop()
         # The sentence may continue behind the last one.
@@ -107,13 +105,13 @@ def _pattern(example: str) -> str:
 
     Figures stand for figures, letters for letters, capitals for capitals; signs for themselves.
     """
-    if not any(map(str.isdecimal, example)) or len(example) > _LONGEST:
+    if not any(map(str.isdecimal, example)) or len(example) > EXAMPLE_LONGEST:
         return ""
     # A number with decimals has the pattern of one without. "1.2.3" is no number: its signs stay.
     example = re.sub(r"(?<![\d.,])(\d+)[.,]\d+(?![.,]?\d)", r"\1", example)
     decimals = "" if re.search("[.,]", example) else r"(?:[.,]\d++)?"
     parts = [(kind, "".join(own)) for kind, own in groupby(example, _kind)]
-    return "".join(_part(kind, own, decimals) for kind, own in parts) if len(parts) >= _PARTS else ""
+    return "".join(_part(kind, own, decimals) for kind, own in parts) if len(parts) >= EXAMPLE_PARTS else ""
 
 
 def _kind(character: str) -> str:

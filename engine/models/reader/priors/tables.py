@@ -35,10 +35,8 @@ from cinnabar.engine.models.reader.priors.name_matching import (
     most_of_others,
 )
 from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores
+from cinnabar.engine.models.reader.priors.thresholds import HEAD_CELLS
 from cinnabar.schemas.form.form import Form
-
-#: The most cells of a line in a head of two lines.
-_MANY = 60
 
 Ints = npt.NDArray[np.int32]
 
@@ -125,7 +123,7 @@ def _lines(page: Page, least: int) -> dict[int, dict[int, Words]]:
 
 def _join_cells(line: Mapping[int, Words], over: Mapping[int, Words], columns: Columns) -> dict[int, Words]:
     """Returns the words of a line's cells behind those of the cells above them."""
-    if not over or max(len(line), len(over)) > _MANY:
+    if not over or max(len(line), len(over)) > HEAD_CELLS:
         return dict(line)
     own, upper = list(line), list(over)
     shared = np.minimum(columns.right[own][:, None], columns.right[upper])

@@ -17,8 +17,9 @@ import torch
 import torch.nn.functional as F
 
 from cinnabar.engine.model import Candidate, Canvas
-from cinnabar.engine.models.reader.inputs.questions import TYPED, WEIGHT, asks_for_headers, kind_of
+from cinnabar.engine.models.reader.inputs.questions import TYPED, asks_for_headers, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
+from cinnabar.engine.models.reader.inputs.thresholds import HEADER_WEIGHT
 from cinnabar.engine.models.reader.memory.form import FormMemory
 from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.engine.models.reader.network.network import BOOLEANS, Network
@@ -65,7 +66,9 @@ def answer(k: int, d: WindowScores, memory: Memory, canvas: Canvas, out: Answers
         logs = [[x + weight[w] for x in row] for row in d.pointed[w]]
         pointed += spans_in_window(starts, ends, logs, memory.columns, window)
     if memory.passage.headers and not asks_for_headers(slot):
-        pointed = [replace(p, log_probability=p.log_probability - WEIGHT * _in_headers(p, memory)) for p in pointed]
+        pointed = [
+            replace(p, log_probability=p.log_probability - HEADER_WEIGHT * _in_headers(p, memory)) for p in pointed
+        ]
     if slot.format == "date-time" and (alone := [p for p in pointed if not memory.reader.mentions_at(slot, p.start)]):
         # What points at a date without a time says that there is no date-time.
         out.absent[k] = _log_sum([out.absent[k], *(p.log_probability + here for p in alone)])

@@ -19,10 +19,11 @@ from tests.support.remote_forms import NOTE, form_of, request
 
 from cinnabar.apps.cli.extract import spent
 from cinnabar.engine.models.remote.exchange import Transient, retry_after, scrub, wait_of
-from cinnabar.engine.models.remote.filler import OUTAGE, RemoteFiller
+from cinnabar.engine.models.remote.filler import RemoteFiller
 from cinnabar.engine.models.remote.journal import Journal
 from cinnabar.engine.models.remote.ledger import Budget, Ledger, Pace, Prices, Tokens
 from cinnabar.engine.models.remote.serving import RemoteSettings, Served, find_served
+from cinnabar.engine.models.remote.thresholds import OUTAGE_REQUESTS
 from cinnabar.engine.request import Failed, Filled, Request, Result
 from cinnabar.errors import EngineFailure, RunError, UsageError
 
@@ -134,7 +135,7 @@ def test_a_storm_that_does_not_end_leaves_documents_unavailable_and_an_outage_en
         ] * 2
         assert len(server.bodies) == 6 and asked.usage()["cost"] == "0"
         with pytest.raises(RunError, match="does not answer"):
-            asked.fill(requests(OUTAGE))
+            asked.fill(requests(OUTAGE_REQUESTS))
 
 
 def test_an_address_without_a_server_ends_the_run_within_seconds() -> None:
@@ -201,7 +202,7 @@ def test_a_server_that_demands_hours_of_waiting_ends_the_run() -> None:
     with mercury.running(mercury.Server(fault=lambda _n, _b: "429 seconds")) as server:
         with pytest.raises(RunError, match="does not answer"):
             filler(server, patience=0.5, concurrency=4).fill(requests(100))
-        assert OUTAGE <= len(server.bodies) < 2 * OUTAGE
+        assert OUTAGE_REQUESTS <= len(server.bodies) < 2 * OUTAGE_REQUESTS
 
 
 def test_a_gateway_that_gave_up_waiting_may_have_been_charged_for() -> None:

@@ -9,7 +9,8 @@ import pytest
 import torch
 from tests.support.tiny_network import form_of, tiny_network, wordpieces
 
-from cinnabar.engine.models.reader.inputs.questions import NAMED, Question, form_questions, question_tensors
+from cinnabar.engine.models.reader.inputs.questions import Question, form_questions, question_tensors
+from cinnabar.engine.models.reader.inputs.thresholds import NAMED_VALUES
 
 
 def asked(**field: Any) -> Question:
@@ -47,7 +48,7 @@ def test_only_values_that_the_field_accepts_are_named() -> None:
 def test_of_many_values_the_last_ones_count() -> None:
     note = ", ".join(str(i) for i in range(10, 30)) + "; 5 when none"
     named = asked(type="integer", description=note).named
-    assert len(named) == NAMED and named[-1].text == "5"
+    assert len(named) == NAMED_VALUES and named[-1].text == "5"
 
 
 def test_a_schemas_default_is_part_of_the_question() -> None:
@@ -87,6 +88,6 @@ def test_the_network_reads_only_the_named_values() -> None:
     with torch.no_grad():
         read = network.encode_questions(questions)
         shares = network.defaults(torch.randn(2, 32), read.named, read.is_named).exp()
-    assert read.is_named.tolist() == [[True, False, False, False], [False] * NAMED]
+    assert read.is_named.tolist() == [[True, False, False, False], [False] * NAMED_VALUES]
     assert torch.allclose(shares.sum(-1), torch.ones(2)) and shares[1, 0] == 1.0
     assert 0 < shares[0, 1] < 1 and not shares[0, 2:].any()

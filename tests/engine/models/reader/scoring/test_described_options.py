@@ -16,7 +16,8 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Canvas, SlotInstance
 from cinnabar.engine.models.reader.inputs.mentions import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import form_questions
-from cinnabar.engine.models.reader.inputs.sentence_passages import MOST, passages, sentences
+from cinnabar.engine.models.reader.inputs.sentence_passages import passages, sentences
+from cinnabar.engine.models.reader.inputs.thresholds import MOST_STRETCHES
 from cinnabar.engine.models.reader.memory.passage import Compared
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
@@ -194,7 +195,7 @@ def test_passages_overlap_and_sentences_are_whole() -> None:
     assert passages("") == sentences(" \n. ") == []
     assert [TEXT[a:b] for a, b in sentences(TEXT)] == [part.strip() for part in TEXT.replace(". ", ".|").split("|")]
     many = "One more sentence here.\n" * 500
-    assert len(sentences(many)) == MOST and sentences(many)[-1][1] == len(many) - 1
+    assert len(sentences(many)) == MOST_STRETCHES and sentences(many)[-1][1] == len(many) - 1
 
 
 def test_the_way_of_each_choice_is_told() -> None:

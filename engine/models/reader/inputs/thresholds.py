@@ -1,0 +1,35 @@
+"""The thresholds by which a page, a question and the sentences of a text become what the reader's network sees.
+
+A changed threshold changes values: `make version` raises the part `engine`.
+"""
+
+from __future__ import annotations
+
+# Cells of a page (`wordpieces.py`).
+
+#: The lines above a cell that are searched for the next cell over it; a cell farther up is no neighbour.
+LINES_ABOVE = 12
+#: The most cells that are searched for it: no page has so many on these lines, but a text without pages may.
+CELLS_ABOVE = 2000
+#: The least share of the narrower of two cells that must lie under the other cell, for that one to be above it.
+UNDER_SHARE = 0.3
+
+# Questions (`questions.py`).
+
+#: The values of a description that are used: its last ones, because descriptions name the default at the end.
+NAMED_VALUES = 4
+#: The characters of a description that are searched; the encoder reads no more (QUESTION_PIECES).
+NAMED_WITHIN = 240
+#: How much less likely (a natural logarithm) a value from a header is for a field that asks for none.
+HEADER_WEIGHT = 3.0
+
+# Sentences and views (`sentence_passages.py`, `views.py`).
+
+#: Words of a passage, and words from the beginning of one to that of the next.
+PASSAGE_WORDS, PASSAGE_STEP = 80, 60
+#: The most stretches of one kind that are read; of a longer text they are taken evenly, so that its cost is bounded.
+MOST_STRETCHES = 40
+#: A stretch with fewer words than this belongs to the sentence before it.
+SHORTEST_SENTENCE = 4
+#: The most slots that look at a window together. Training has about as many; more would dilute their attention.
+SLOTS_IN_VIEW = 40
