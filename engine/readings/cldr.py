@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from cinnabar.engine.readings.thresholds import LONGEST_WORD
+
 NAMES_FOLDER = Path(__file__).parent / "names"
 
 
@@ -168,8 +170,6 @@ _MARK = re.compile(f"[{_MARKS}]")
 _GLUED = re.compile(r"(\d(?:st|nd|rd|th|er|ère))([^\W\d_]{3,40})", re.IGNORECASE)
 # Also a word in dates ("7 di marzo"); the pattern of dates spells it out.
 _GRAMMAR_WEEKDAY = "di"
-# A longer run of letters is not looked up: no word of a name is that long.
-_LONGEST_WORD = 40
 _CLASSES = re.compile(f"[{COMMON}{OTHER}{WEEKDAY}]")
 
 
@@ -224,7 +224,7 @@ def is_english_month(name: str) -> bool:
 @lru_cache(maxsize=32768)
 def _letter_of(word: str) -> str:
     """Returns the letter of a word's class, a bar if it may begin a longer name, or an empty text."""
-    if len(word) > _LONGEST_WORD:
+    if len(word) > LONGEST_WORD:
         return ""
     names = _names()
     key = exact_key(word)

@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import islice, takewhile
 
 from cinnabar.engine.readings.cldr import exact_key, loose_key, name_table, rows_of
+from cinnabar.engine.readings.thresholds import LONGEST_NAME, SHORTEST_NAME
 
 # Names that documents print and CLDR lacks or gives to several currencies: a currency's name without its country
 # ("dollar", "pounds"), abbreviations ("rs", "stg"), signs of several currencies with the likeliest first.
@@ -347,10 +348,6 @@ _TABLES = ("countries.tsv.gz", "languages.tsv.gz")
 _DIGIT = re.compile(r"\d")
 _CODE = re.compile(r"[A-Z]{2,3}|[a-z]{2,3}")
 _STATE_CODES = frozenset(row[0] for row in _rows(_STATES))
-# In running text a shorter name is more often another word.
-_SHORTEST_NAME = 4
-# The longest name in CLDR has 103 characters.
-_LONGEST_NAME = 120
 
 
 def codes_of(name: str) -> tuple[str, ...]:
@@ -358,7 +355,7 @@ def codes_of(name: str) -> tuple[str, ...]:
 
     The tables above come first, then currencies, countries and languages of CLDR.
     """
-    return _codes_of(name) if len(name) <= _LONGEST_NAME else ()
+    return _codes_of(name) if len(name) <= LONGEST_NAME else ()
 
 
 @lru_cache(maxsize=8192)
@@ -426,6 +423,6 @@ def names_of(value: str) -> tuple[str, ...]:
             keys += name_table(table).keys_of("|".join(codes))
     known = {name.lower() for name in names}
     names |= dict.fromkeys(
-        key for key in keys if sum(map(str.isalpha, key)) >= _SHORTEST_NAME and key not in known
+        key for key in keys if sum(map(str.isalpha, key)) >= SHORTEST_NAME and key not in known
     )
     return tuple(names)

@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from cinnabar.engine.readings.cldr import COMMON, OTHER, is_english_month, mark_names, months_of
 from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, codes_of, currencies_of
+from cinnabar.engine.readings.thresholds import COUNTRY_WITHIN, DAYS_BEFORE_MAIL
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,6 @@ _BELOW_ONE = re.compile(r"(?<![\d.,:/-])0([.,])\d{3}(?![\d:/-]|[.,]\d)")
 
 # The line of a mail's header (RFC 5322), in which no writer chooses the order.
 _SENT = re.compile(r"^Date: (?:\w{3}, ?)?(?P<day>\d{1,2}) (?P<month>[A-Z][a-z]{2}) (?P<year>\d{4}) \d\d:", re.MULTILINE)
-#: A mail rather names a day up to so many days before it was sent than one of another month.
-_DAYS_BEFORE = 10
 
 # Countries that write day and month in no one order, or the month first, and those with a decimal point; the
 # languages of the first and the last. All others write the day first and a comma.
@@ -94,9 +93,6 @@ _WORDS = {"american": -1, "limited": 1, "vat": 2}
 _DOMAINS = {"uk": "GB", "gov": "US", "mil": "US", "edu": "US"}
 _GENERIC = "io co ai me tv ly gg sh fm to cc ws eu"
 _PHONES = {"1": "US", "36": "HU", "63": "PH", "81": "JP", "82": "KR", "86": "CN"}
-# Countries are named at the beginning and the end of a text, in so many characters, on a line of their own or as the
-# last part of an address.
-_ENDS = 6_000
 _PIECES = re.compile(r"[\n,;|\t()]+")
 _NAME = re.compile(r"[^\W\d_a-z][^\W\d_]{3,}(?: [^\W\d_]{3,}){0,2}|U\.?S\.?A\.?|UK|UAE")
 
@@ -137,7 +133,7 @@ def document_locale(text: str, language: str = "") -> Locale:
 
 def _weights_of_signs(text: str) -> tuple[int, int]:
     """Returns the weights of a text's countries, currencies and words for the day first, and for the decimal comma."""
-    ends = text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]}\n{text[-_ENDS:]}"
+    ends = text if len(text) <= 2 * COUNTRY_WITHIN else f"{text[:COUNTRY_WITHIN]}\n{text[-COUNTRY_WITHIN:]}"
     names = {piece.strip(" .") for piece in _PIECES.split(ends)}
     countries = Counter(code for name in names if _NAME.fullmatch(name) and (code := _country_named(name)))
     currencies, words = Counter[str](), set[str]()
@@ -190,7 +186,7 @@ def _days_before(mail: re.Match[str]) -> set[tuple[int, int, int]]:
     month = months_of(mail["month"])
     with suppress(ValueError, OverflowError):
         sent = date(int(mail["year"]), 0 if month is None else month.numbers[0], int(mail["day"]))
-        days = [sent - timedelta(days) for days in range(_DAYS_BEFORE + 1)]
+        days = [sent - timedelta(days) for days in range(DAYS_BEFORE_MAIL + 1)]
         return {(day.year, day.month, day.day) for day in days}
     return set()
 

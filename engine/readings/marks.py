@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from cinnabar.engine.readings.cldr import exact_key, loose_key
 from cinnabar.engine.readings.readings import BOOLEANS
+from cinnabar.engine.readings.thresholds import HEAD_LINES_ABOVE, QUESTION_LINES_ABOVE
 
 Interval = tuple[int, int]
 
@@ -28,8 +29,6 @@ _LOW = re.compile(r"(?<!_)_{1,6}(?!_)")
 # What stands between gaps of two blanks and more, and between any.
 _CHUNK, _PIECE = re.compile(r"\S+(?:[ \t]\S+)*"), re.compile(r"\S+")
 _WORD = re.compile(r"[^\W_]+")
-# Lines above a box that its question may stand on, and those that the heads of a column may stand above.
-_ABOVE, _HEADS = 3, 40
 _MAX_MARKS, _MAX_LABEL = 600, 300
 _KINDS = {"ticked": True, "empty": False, "doubt": None, "written": True, "blank": False}
 
@@ -167,7 +166,7 @@ def _label(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], num
 def _heads(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], number: int) -> list[Interval]:
     """Returns the heads of columns of boxes: the last parts of the nearest line above that has as many and no box."""
     count = len(found[number])
-    for above in range(number - 1, max(-1, number - 1 - _HEADS), -1):
+    for above in range(number - 1, max(-1, number - 1 - HEAD_LINES_ABOVE), -1):
         chunks, words = ([one.span() for one in kind.finditer(text, *rows[above])] for kind in (_CHUNK, _PIECE))
         answers = all(_says(text, word) is not None for word in words[-count:])
         parts = words if len(chunks) < count and answers else chunks
@@ -216,7 +215,7 @@ def _pair(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], one:
     asked = one.question
     # A question of several lines ends on the line of its boxes or above it.
     above: list[Interval] = []
-    for row in range(one.row - 1, max(-1, one.row - 1 - _ABOVE), -1):
+    for row in range(one.row - 1, max(-1, one.row - 1 - QUESTION_LINES_ABOVE), -1):
         parted = "\n\n" in text[rows[row][1] : rows[row + 1][0]]
         if found[row] or _says(text, rows[row]) is not None or (parted and (asked or above)):
             break

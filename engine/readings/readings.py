@@ -24,6 +24,7 @@ from cinnabar.engine.readings.numerals import (
     quantities,
     scaled_numbers,
 )
+from cinnabar.engine.readings.thresholds import READING_CONTEXT
 from cinnabar.engine.readings.times import (
     HALF_AFTER,
     RANGE,
@@ -41,8 +42,6 @@ from cinnabar.engine.readings.times import (
 from cinnabar.schemas.automata.numbers import canonical_number
 from cinnabar.schemas.automata.strings import canonical_string
 
-#: The characters on each side of a span that its readings may use (a sign, a currency, "pm" after a range).
-_CONTEXT = 40
 Kind = Literal["text", "number", "date", "datetime", "time", "duration", "code", "boolean"]
 
 
@@ -113,7 +112,7 @@ _MIXED_LETTERS = re.compile(r"[^\W\d_]")
 
 def around(text: str, start: int, end: int) -> tuple[str, str]:
     """Returns what stands before and after the characters [start, end) of a text, as far as readings use it."""
-    return text[max(0, start - _CONTEXT) : start], text[end : end + _CONTEXT]
+    return text[max(0, start - READING_CONTEXT) : start], text[end : end + READING_CONTEXT]
 
 
 def readings(span: str, locale: Locale, before: str = "", after: str = "") -> tuple[ReadValue, ...]:
@@ -122,7 +121,7 @@ def readings(span: str, locale: Locale, before: str = "", after: str = "") -> tu
     What stands on either side (`around`) only disambiguates: the half of the day after a range, the day of a time, a
     sign before or after a number. A blank span has no reading.
     """
-    return _readings(span, locale, before[-_CONTEXT:], after[:_CONTEXT])
+    return _readings(span, locale, before[-READING_CONTEXT:], after[:READING_CONTEXT])
 
 
 @lru_cache(maxsize=8192)
@@ -428,7 +427,7 @@ def _variants(core: str, out: dict[ReadValue, None]) -> None:
 
 def json_readings(span: str, locale: Locale, before: str = "", after: str = "") -> tuple[bytes, ...]:
     """Returns the readings as canonical JSON texts in UTF-8, each once, the likelier first; the text itself leads."""
-    return _json_readings(span, locale, before[-_CONTEXT:], after[:_CONTEXT])
+    return _json_readings(span, locale, before[-READING_CONTEXT:], after[:READING_CONTEXT])
 
 
 @lru_cache(maxsize=8192)

@@ -19,6 +19,7 @@ from cinnabar.extraction.corrections.changes import counting_of, in_force
 from cinnabar.extraction.corrections.renaming import renamed_correction, renames_since
 from cinnabar.extraction.corrections.stored import correction_rows
 from cinnabar.extraction.corrections.units import HUMAN, MISSING, CorrectedPlace, at, scalars
+from cinnabar.extraction.plan.thresholds import SHARED_VALUE
 from cinnabar.extraction.store.records import LeafRow
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.automata.canonical import json_text, parse, scalar_text
@@ -32,8 +33,6 @@ from cinnabar.schemas.reading.schema_object import WAS
 
 #: Stands for a value that the new version cannot hold.
 _REFUSED = object()
-# A value that more rows share than this does not tell a row from the others.
-_SHARED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +229,7 @@ def match_items(items: Sequence[Any], others: Sequence[Any]) -> dict[int, int]:
     for number, item in enumerate(items):
         for cell in _cells(item):
             rows = having.get(cell, ())
-            for other in rows if len(rows) <= _SHARED else ():
+            for other in rows if len(rows) <= SHARED_VALUE else ():
                 score[number, other] += 1 / len(rows)
     partners: dict[int, int] = {}
     taken: set[int] = set()

@@ -27,6 +27,7 @@ from cinnabar.engine.training.trainer import CHECKPOINT, Patience, Stopping, Tra
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.learning.thresholds import CHANCE_VALUES
 from cinnabar.extraction.learning.tuning_sets import (
     WORKERS,
     FineTuned,
@@ -39,9 +40,6 @@ from cinnabar.extraction.learning.tuning_sets import (
 from cinnabar.extraction.reading.routing.examples import LabelledVectors, load_examples, save_examples
 from cinnabar.extraction.reading.routing.vectors import examples_of
 from cinnabar.extraction.run.work.labelled_sets import mark_of
-
-# The number of held-back values whose reading may change by chance.
-_CHANCE = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +113,7 @@ def fine_tune(
     working = out / "training" / run_key(folders, fingerprint_of(base), settings)
     shares = (len(one.parts.checked) / len(one.parts.measured) for one in own)
     values = sum(float(b["support"]) * share for b, share in zip(before, shares, strict=True))
-    stopping = Stopping(mean_f1, settings.patience, _CHANCE / max(values, _CHANCE))
+    stopping = Stopping(mean_f1, settings.patience, CHANCE_VALUES / max(values, CHANCE_VALUES))
     sources = [_source(one, wordpieces) for one in own]
     train(network, sources, wordpieces, config, working, report, place, stopping)
     # The stored differences are rounded, so measure the weights that they give.

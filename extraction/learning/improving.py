@@ -37,6 +37,7 @@ from cinnabar.extraction.learning.corrected_set import CorrectedSet
 from cinnabar.extraction.learning.evaluation import answers, score_set
 from cinnabar.extraction.learning.fine_tuning import FineTuning
 from cinnabar.extraction.learning.scoring import Figures
+from cinnabar.extraction.learning.thresholds import FEWEST_CORRECTED, LEAST_STEPS
 from cinnabar.extraction.learning.tier_choice import (
     doubtful_pointers,
     more_than_chance,
@@ -58,14 +59,10 @@ from cinnabar.extraction.store.files import write_bytes
 from cinnabar.extraction.store.spelling import began_with
 from cinnabar.schemas import compile_schema
 
-#: The fewest corrected documents that training starts with.
-FEWEST_CORRECTED = 10
 #: The numbers of folds, the best first: the first is taken that leaves time for all steps.
 FOLDS = (4, 3, 2)
 #: The minutes for everything by the clock, by default.
 MINUTES = 8.0
-#: The fewest steps that a training is planned with, however slow the machine is; the clock may cut it short.
-LEAST_STEPS = 30
 #: The model that is trained, by default.
 BASE = "default"
 _WORKING = "training"

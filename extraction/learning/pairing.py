@@ -26,14 +26,8 @@ from typing import Any
 
 import numpy as np
 
+from cinnabar.extraction.learning.thresholds import CANDIDATE_ITEMS, MAX_ASSIGNMENT, NEAREST_ITEMS, NUMBER_TOLERANCE
 from cinnabar.schemas.pointers import escape
-
-# Longer lists are paired by shared values, because the assignment takes time cubic in their length.
-_MAX_ASSIGNMENT = 300
-# Items with the same value that an item of a long list is compared with: the nearest on each side.
-_NEAREST = 20
-# Items, of those that share the rarest values with it, whose leaves are all compared with its own.
-_CANDIDATES = 8
 
 Path = tuple[str, ...]
 #: The index of a true item and that of its partner; None if there is none.
@@ -88,12 +82,12 @@ class ListPair:
 def agreement(truth: Any, predicted: Any, also: Sequence[Any]) -> int:
     """Returns the number of true values that are predicted right; each list item counts its best match.
 
-    In a list longer than `_MAX_ASSIGNMENT` it counts its partner.
+    In a list longer than `MAX_ASSIGNMENT` it counts its partner.
     """
     if isinstance(truth, dict) and isinstance(predicted, dict):
         return sum(agreement(value, predicted[name], also) for name, value in truth.items() if name in predicted)
     if isinstance(truth, list) and isinstance(predicted, list):
-        if max(len(truth), len(predicted)) > _MAX_ASSIGNMENT:
+        if max(len(truth), len(predicted)) > MAX_ASSIGNMENT:
             both = ((i, j) for i, j in pair_items(truth, predicted, also) if i is not None and j is not None)
             return sum(agreement(truth[i], predicted[j], also) for i, j in both)
         return sum(max((agreement(item, other, also) for other in predicted), default=0) for item in truth)
@@ -106,13 +100,13 @@ def pair_items(truths: Sequence[Any], predicted: Sequence[Any], also: Sequence[A
     """Returns each item's index once, with that of its partner; None for an item without one.
 
     The pairs have the most equal leaves of any assignment, and each pair has at least one. In a list longer than
-    `_MAX_ASSIGNMENT` identical items are paired first, and if the rest is as long, those that share values. What is
+    `MAX_ASSIGNMENT` identical items are paired first, and if the rest is as long, those that share values. What is
     left is assigned if short enough, else paired in order.
     """
     pairs: list[tuple[int, int]] = []
     left, right = list(range(len(truths))), list(range(len(predicted)))
     for pair in (_identical, _similar, _assign):
-        if pair is _assign or max(len(left), len(right)) > _MAX_ASSIGNMENT:
+        if pair is _assign or max(len(left), len(right)) > MAX_ASSIGNMENT:
             found = pair([truths[i] for i in left], [predicted[j] for j in right], also)
             pairs += [(left[a], right[b]) for a, b in found]
             left, right = _without(left, (a for a, _ in found)), _without(right, (b for _, b in found))
@@ -139,9 +133,9 @@ def _similar(truths: Sequence[Any], predicted: Sequence[Any], also: Sequence[Any
         shared: dict[int, float] = defaultdict(float)
         for alike in (places[value] for value in dict.fromkeys(_values(item)) if value in places):
             middle = bisect_left(alike, i)
-            for j in alike[max(0, middle - _NEAREST) : middle + _NEAREST]:
+            for j in alike[max(0, middle - NEAREST_ITEMS) : middle + NEAREST_ITEMS]:
                 shared[j] += 1 / len(alike)
-        likeliest = nsmallest(_CANDIDATES, ((-weight, abs(i - j), j) for j, weight in shared.items()))
+        likeliest = nsmallest(CANDIDATE_ITEMS, ((-weight, abs(i - j), j) for j, weight in shared.items()))
         offers += [(-agreement(item, predicted[j], also), far, i, j) for _, far, j in likeliest]
     partner: dict[int, int] = {}
     taken: set[int] = set()
@@ -156,7 +150,7 @@ def _assign(truths: Sequence[Any], predicted: Sequence[Any], also: Sequence[Any]
     """Returns the pairs of the best assignment; of lists too long for that, the pairs in order."""
     if not truths or not predicted:
         return []
-    if max(len(truths), len(predicted)) > _MAX_ASSIGNMENT:
+    if max(len(truths), len(predicted)) > MAX_ASSIGNMENT:
         return [(i, i) for i, both in enumerate(zip(truths, predicted, strict=False)) if agreement(*both, also)]
     # Extra: learn.
     from scipy.optimize import linear_sum_assignment
@@ -217,9 +211,6 @@ def list_pairs(
             if i is not None and j is not None:
                 yield from list_pairs(truth[i], predicted[j], also, (*field, "*"), f"{pointer}/{j}")
 
-
-# Numbers that are not integers may differ by this share.
-_TOLERANCE = 1e-6
 
 # Longer texts (in characters) are too large for the cache of thousands.
 _LONG = 4096
@@ -285,7 +276,7 @@ def is_same(truth: Any, predicted: Any) -> bool:
             return number == truth
         if isinstance(number, int) and number.bit_length() > 1023:
             return False  # too large for a float, and nowhere near one
-        return abs(number - truth) <= _TOLERANCE * abs(truth)
+        return abs(number - truth) <= NUMBER_TOLERANCE * abs(truth)
     day = as_date(truth)
     if day is not None:
         return isinstance(predicted, str) and as_date(predicted) == day
@@ -323,6 +314,6 @@ def _prints(value: float, printed: str) -> bool:
     for mark in ".,":
         digits = re.sub(rf"[^\d{re.escape(mark)}]", "", printed).rstrip(mark).replace(mark, ".", 1)
         number = as_number(digits)
-        if number is not None and abs(number - abs(value)) <= _TOLERANCE * abs(value):
+        if number is not None and abs(number - abs(value)) <= NUMBER_TOLERANCE * abs(value):
             return True
     return False

@@ -22,6 +22,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.learning.evaluation import answers, score_set
 from cinnabar.extraction.learning.scoring import Figures
+from cinnabar.extraction.learning.thresholds import FEWEST_LABELLED, MEASURED, PARTS_APART, STOPPING
 from cinnabar.extraction.reading.pipeline import Job, Read
 from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.reading.records.validation import Validator
@@ -29,12 +30,6 @@ from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set, ma
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.form.form import Form
 
-# The fewest labelled documents of a set.
-FEWEST = 10
-#: From so many documents on, the stopping part and the measured part are different documents.
-APART = 50
-#: Most documents of a set in the stopping part and in the measured part: more say little more.
-STOPPING, MEASURED = 20, 30
 #: Parser processes.
 WORKERS = 2
 
@@ -52,7 +47,7 @@ def parts_of(files: Sequence[str]) -> Parts:
     """Returns the parts of a set by the hashes of its file names: the same on every machine, in any order."""
     order = sorted(files, key=mark_of)
     measured = min(MEASURED, math.ceil(len(order) / 5))
-    if len(order) < APART:
+    if len(order) < PARTS_APART:
         return Parts(tuple(order[measured:]), tuple(order[:measured]), tuple(order[:measured]))
     apart = measured + min(STOPPING, len(order) // 10)
     return Parts(tuple(order[apart:]), tuple(order[measured:apart]), tuple(order[:measured]))
@@ -94,9 +89,9 @@ class TuningSet:
         reads = {read.path: read for read in read_set(self.labelled, pool)}
         self.readable = [file for file, read in reads.items() if isinstance(read.found, Document)]
         self.reads = reads
-        if len(self.readable) < FEWEST:
+        if len(self.readable) < FEWEST_LABELLED:
             raise UsageError(
-                f"{folder}: expected at least {FEWEST} labelled documents that can be read, "
+                f"{folder}: expected at least {FEWEST_LABELLED} labelled documents that can be read, "
                 f"found {len(self.readable)}"
             )
         self.parts = parts_of(self.readable)

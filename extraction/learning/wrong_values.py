@@ -19,6 +19,7 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.learning.evaluation import leaves_of, predict
 from cinnabar.extraction.learning.scoring import Prediction, spell_path
+from cinnabar.extraction.learning.thresholds import SAMPLE_SHARES
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.plan.thresholds import PROMISE_PROBABILITY
 from cinnabar.extraction.reading.model_sources import AUTO
@@ -30,8 +31,6 @@ from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
 from cinnabar.wording import with_noun
 
-#: The shares of the sample that may be kept, the surest records first.
-SHARES = (1.0, 0.75, 0.5, 0.25)
 # Documents without end, of which the sample is a part.
 _ENDLESS = 10**9
 
@@ -98,7 +97,7 @@ def least_confidence(documents: Sequence[JudgedDocument], most: float, models: i
     """
     sure = sorted((one for one in documents if one.confidence is not None), key=lambda one: -(one.confidence or 0.0))
     probability = _of_each(models)
-    for share in SHARES:
+    for share in SAMPLE_SHARES:
         surest = min(len(sure), round(share * len(documents)))
         if not surest:
             continue
@@ -113,7 +112,7 @@ def least_confidence(documents: Sequence[JudgedDocument], most: float, models: i
 
 def _of_each(models: int) -> float:
     """Returns the probability of each bound with which all of those tried hold with PROMISE_PROBABILITY."""
-    return 1 - (1 - PROMISE_PROBABILITY) / (len(SHARES) * models)
+    return 1 - (1 - PROMISE_PROBABILITY) / (len(SAMPLE_SHARES) * models)
 
 
 def _bounds_of_fields(kept: Iterable[JudgedDocument], most: float) -> dict[str, float]:

@@ -46,3 +46,22 @@ DRIFT_LEVEL = 0.01
 DRIFT_SHARE, DRIFT_DISTANCE, DRIFT_CONFIDENCE = 0.02, 0.05, 0.05
 #: The least expected count for which the chi-squared distribution holds (Cochran 1954).
 DRIFT_EXPECTED_COUNT = 5.0
+
+# Late documents and estimates (`reading/batch_reader.py`, `cost_estimate.py`, `time_estimate.py`).
+
+#: A document is late if all others of its batch are parsed and none has arrived for so many seconds. Most late
+#: documents at a time, because each takes memory.
+LATE_AFTER, MOST_LATE = 5.0, 16
+#: Documents in the sample, evenly spaced over all.
+ESTIMATE_SAMPLE = 24
+#: Below so many seconds a run tells nothing beforehand.
+SHORT_RUN = 10.0
+#: What a run with a release takes of memory: for each byte of its file, and beside its weights.
+RELEASE_MEMORY, RUN_MEMORY = 1.6, 500 << 20
+
+# Audits (`run/report/audit.py`), and rows that people corrected (`corrections/carrying.py`).
+
+#: Documents of a prior that are right or wrong as a whole; the least degrees of freedom of the quantile.
+AUDIT_PRIOR, AUDIT_FREEDOM = 2.0, 3.0
+#: A value that more rows share than this does not tell a row from the others.
+SHARED_VALUE = 50

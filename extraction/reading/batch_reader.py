@@ -13,6 +13,7 @@ from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettin
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PageStore
+from cinnabar.extraction.plan.thresholds import LATE_AFTER, MOST_LATE
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
 # Most characters of the long documents that are kept parsed until their turn; a character takes about 8 bytes.
 _KEPT = 20_000_000
-# A document is late if all others of its batch are parsed and none has arrived for so many seconds. Most late documents
-# at a time, because each takes memory.
-_PATIENCE, _LATE = 5.0, 16
 
 _Found = Document | DocumentError
 
@@ -120,9 +118,9 @@ class BatchReader:
         """Waits for the documents, and returns the late ones."""
         left = set(coming.values())
         while left:
-            done, left = wait(left, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
+            done, left = wait(left, timeout=LATE_AFTER, return_when=FIRST_COMPLETED)
             late = not done and len(left) < len(coming) and all(one.running() for one in left)
-            if late and len(self._late) + len(left) <= _LATE:
+            if late and len(self._late) + len(left) <= MOST_LATE:
                 return {path for path, one in coming.items() if one in left}
         return set()
 

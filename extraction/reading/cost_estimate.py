@@ -15,6 +15,7 @@ from cinnabar.engine.models.remote.serving import Served
 from cinnabar.engine.request import Request
 from cinnabar.extraction.documents.chunking import chunks, on_pages, overlap_of
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.plan.thresholds import ESTIMATE_SAMPLE
 from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.reading.records.facts import FactValues
 from cinnabar.schemas.compiling.bindings import bound_places
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from cinnabar.extraction.documents.content.inputs import Content
     from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 
-# Documents in the sample, evenly spaced over all.
-_SAMPLE = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ def estimate_cost(
 
     `context` is the wanted tokens of a passage; the model's room limits it. `examples` stand in each prompt.
     """
-    step = max(1, -(-len(items) // _SAMPLE))
+    step = max(1, -(-len(items) // ESTIMATE_SAMPLE))
     sample = items[::step]
     parsed = [on_pages(read, form.pages) for _, read in pool.parse_many(sample)]
     documents = [read for read in parsed if isinstance(read, Document)]

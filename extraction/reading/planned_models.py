@@ -21,7 +21,13 @@ from cinnabar.engine.models.remote.ledger import Prices
 from cinnabar.engine.models.remote.serving import RemoteSettings, is_remote
 from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.run_options import Device, RunPlan
-from cinnabar.extraction.plan.thresholds import ESCALATE_AUTO_BELOW, ESCALATE_BELOW, MAX_ESCALATED_ROWS
+from cinnabar.extraction.plan.thresholds import (
+    ESCALATE_AUTO_BELOW,
+    ESCALATE_BELOW,
+    MAX_ESCALATED_ROWS,
+    RELEASE_MEMORY,
+    RUN_MEMORY,
+)
 from cinnabar.extraction.reading.model_sources import (
     AUTO,
     READER,
@@ -44,8 +50,6 @@ if TYPE_CHECKING:
 
 #: The release that takes the least memory.
 SMALLEST = min(RELEASED, key=lambda name: RELEASED[name].size)
-#: What a run with a release takes of memory: for each byte of its file, and beside its weights.
-_WEIGHTS, _RUN = 1.6, 500 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +175,7 @@ def largest_model() -> str | None:
     """Returns the largest release in its place that is calibrated and fits the free memory, None if there is none."""
     free = free_memory()
     for name, release in sorted(RELEASED.items(), key=lambda item: -item[1].size):
-        folder, needed = named_model(name), _WEIGHTS * release.size + _RUN
+        folder, needed = named_model(name), RELEASE_MEMORY * release.size + RUN_MEMORY
         if folder is not None and (folder / CALIBRATION).is_file() and (free is None or needed < free):
             return name
     return None

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from cinnabar.engine.branches.branch_model import BranchModel
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Filler
+from cinnabar.extraction.plan.thresholds import SHORT_RUN
 from cinnabar.schemas.form.form import Form
 from cinnabar.wording import with_noun
-
-#: Below so many seconds a run tells nothing beforehand.
-_SHORT = 10.0
 
 
 def time_note(filler: Filler, form: Form, texts: Sequence[str], documents: int, at_most: bool) -> str | None:
@@ -24,7 +22,7 @@ def time_note(filler: Filler, form: Form, texts: Sequence[str], documents: int, 
     if not isinstance(model, BranchModel) or not texts:
         return None
     each = sum(model.seconds(text, form) for text in texts) / len(texts)
-    if each * documents < _SHORT:
+    if each * documents < SHORT_RUN:
         return None
     most, all_of_them = ("at most about", "all of them") if at_most else ("about", "all")
     whole = f"{each * documents / 60:.0f} min" if each * documents >= 120 else f"{each * documents:.0f} s"

@@ -13,6 +13,35 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.extraction.documents.content.limits import MAX_BOXES, MAX_RULES
+from cinnabar.extraction.documents.marks.thresholds import (
+    ALIKE_SIZES,
+    BARE_FAR,
+    BARE_NEAR,
+    BOX_RING,
+    BOX_SIDE,
+    CROWDED_FROM,
+    EMPTY_BELOW,
+    INK_BELOW_PAPER,
+    INK_DARK,
+    INK_FULL,
+    INK_GRAIN,
+    LABEL_BELOW,
+    LABEL_BESIDE,
+    LABEL_CLOSE,
+    LABEL_FAR,
+    LABELLED_FROM,
+    LINE_EMPTY_BELOW,
+    LINE_WRITTEN_FROM,
+    LONGEST_LINE,
+    MIDDLE_RADIUS,
+    OUTLINE_CONTRAST,
+    ROW_ENDS,
+    SHORTEST_LINE,
+    SOLID_FROM,
+    TICKED_FROM,
+    TOUCHING,
+    WRITTEN_ABOVE,
+)
 
 Pixels = npt.NDArray[np.uint8]
 _Floats = npt.NDArray[np.float64]
@@ -21,26 +50,6 @@ Place = tuple[float, float, float, float]
 
 #: A mark in a document's text: a box that is empty, ticked or in doubt; a line that somebody wrote on or that is empty.
 EMPTY, TICKED, DOUBTFUL, WRITTEN, BLANK = "☐", "☒", "⍰", "✍", "____"
-#: The sides of a box in points, and how far two of them may differ.
-LEAST, MOST, ASPECT = 5.5, 26.0, 1.3
-# Shares of ink within a box: an empty one has less than the first, a ticked one more than the second (tuned on designs
-# of `bench.marks`); beyond the third it is solid.
-_EMPTY_BELOW, _TICKED_FROM, _SOLID = 0.022, 0.04, 0.6
-# Cells in a row stand so near to each other in points, with their borders.
-_TOUCHING = 2.5
-# Boxes of one size differ by less than this share.
-_ALIKE = 0.3
-# The radius of the middle of a box, without an outline that may lean, as a share of its side.
-_RADIUS = 0.3
-# Less contrast between the outline and the paper is no outline.
-_CONTRAST = 40.0
-# Ink of less than the first share of the outline's darkness is grain; from the second on it counts in full.
-_GRAIN, _FULL, _DARK = 0.22, 0.6, 0.45
-# Of each side of an outline at least this share is dark, and of a circle.
-_SIDE, _RING = 0.8, 0.82
-# Around a box, between these shares of its side, the paper is bare, except for a label; within a line of letters it is
-# not.
-_NEAR, _FAR, _CROWDED, _LABELLED = 0.12, 0.32, 0.22, 0.5
 _ANGLES = np.linspace(0, 2 * np.pi, 48, endpoint=False)
 
 
@@ -70,20 +79,20 @@ def box_marks(grey: Pixels, scale: float, places: Sequence[Place], scan: bool = 
     marks = []
     for place, square, _, ink in looks if len(looks) <= MAX_BOXES else ():
         alike = [(other[1], other[3]) for other in looks if other[0] != place and _equal(other[0], place)]
-        hollow = min([ink, *(ink for _, ink in alike)]) <= _SOLID
-        if hollow and (square >= _SIDE or any(other < _SIDE for other, _ in alike)):
-            sign = EMPTY if ink < _EMPTY_BELOW else TICKED if ink >= _TICKED_FROM else DOUBTFUL
+        hollow = min([ink, *(ink for _, ink in alike)]) <= SOLID_FROM
+        if hollow and (square >= BOX_SIDE or any(other < BOX_SIDE for other, _ in alike)):
+            sign = EMPTY if ink < EMPTY_BELOW else TICKED if ink >= TICKED_FROM else DOUBTFUL
             marks.append(Mark(place, sign))
     return marks
 
 
 def _equal(one: Place, other: Place) -> bool:
-    return abs(math.log((one[2] - one[0]) / (other[2] - other[0]))) < _ALIKE
+    return abs(math.log((one[2] - one[0]) / (other[2] - other[0]))) < ALIKE_SIZES
 
 
 def _touch(one: Place, other: Place) -> bool:
     """Returns True for cells in a row, one for each letter."""
-    return min(abs(one[0] - other[2]), abs(one[2] - other[0])) < _TOUCHING and abs(one[1] - other[1]) < _TOUCHING
+    return min(abs(one[0] - other[2]), abs(one[2] - other[0])) < TOUCHING and abs(one[1] - other[1]) < TOUCHING
 
 
 def _overlap(one: Place, other: Place) -> bool:
@@ -102,16 +111,16 @@ def _look(grey: Pixels, scale: float, place: Place, scan: bool) -> tuple[float, 
     if min(part.shape, default=0) < 6:
         return None
     paper, ink = np.percentile(part, (85, 4))
-    if paper - ink < _CONTRAST:
+    if paper - ink < OUTLINE_CONTRAST:
         return None
     dark = np.clip((paper - part) / (paper - ink), 0.0, 1.0)
     x0, top, x1, bottom = x0 - left, top - upper, x1 - left, bottom - upper
     square, ring = _square(dark, (x0, top, x1, bottom)), _ellipse_share(dark, (x0, top, x1, bottom))
     y, x = np.ogrid[: dark.shape[0], : dark.shape[1]]
-    inner = dark[np.hypot((2 * x - x0 - x1) / (x1 - x0), (2 * y - top - bottom) / (bottom - top)) < 2 * _RADIUS]
-    if not inner.size or (square < _SIDE and ring < _RING) or (scan and _is_crowded(dark, (x0, top, x1, bottom))):
+    inner = dark[np.hypot((2 * x - x0 - x1) / (x1 - x0), (2 * y - top - bottom) / (bottom - top)) < 2 * MIDDLE_RADIUS]
+    if not inner.size or (square < BOX_SIDE and ring < BOX_RING) or (scan and _is_crowded(dark, (x0, top, x1, bottom))):
         return None
-    return square, ring, float(np.clip((inner - _GRAIN) / (_FULL - _GRAIN), 0.0, 1.0).mean())
+    return square, ring, float(np.clip((inner - INK_GRAIN) / (INK_FULL - INK_GRAIN), 0.0, 1.0).mean())
 
 
 def _square(dark: _Floats, place: Place) -> float:
@@ -122,7 +131,7 @@ def _square(dark: _Floats, place: Place) -> float:
     for lines, edges, ends in ((dark, (top, bottom), (x0, x1)), (dark.T, (x0, x1), (top, bottom))):
         for edge in edges:
             band = lines[int(max(0, edge - reach)) : int(edge + reach) + 1, max(0, round(ends[0])) : round(ends[1])]
-            hit = band.max(axis=0) > _DARK if band.size else np.zeros(1)
+            hit = band.max(axis=0) > INK_DARK if band.size else np.zeros(1)
             corner = max(2, len(hit) // 7)
             shares.append(float(hit.mean()) * bool(min(hit[:corner].mean(), hit[-corner:].mean()) >= 0.5))
     return min(shares)
@@ -131,15 +140,15 @@ def _square(dark: _Floats, place: Place) -> float:
 def _is_crowded(dark: _Floats, place: Place) -> bool:
     """Returns True if there is ink on more than one side of a place."""
     x0, top, x1, bottom = place
-    near, far = _NEAR * (x1 - x0) + 1, _FAR * (x1 - x0) + 1
+    near, far = BARE_NEAR * (x1 - x0) + 1, BARE_FAR * (x1 - x0) + 1
     down, across = slice(round(max(0, top)), round(bottom)), slice(round(max(0, x0)), round(x1))
     bands = [
         lines[own, round(max(0, at)) : round(max(0, at + far - near))]
         for lines, own, begin, end in ((dark, down, x0, x1), (dark.T, across, top, bottom))
         for at in (begin - far, end + near)
     ]
-    second, fullest = sorted(float((band > _DARK).mean()) if band.size else 0.0 for band in bands)[-2:]
-    return second > _CROWDED or fullest > _LABELLED
+    second, fullest = sorted(float((band > INK_DARK).mean()) if band.size else 0.0 for band in bands)[-2:]
+    return second > CROWDED_FROM or fullest > LABELLED_FROM
 
 
 def _ellipse_share(dark: _Floats, place: Place) -> float:
@@ -149,7 +158,7 @@ def _ellipse_share(dark: _Floats, place: Place) -> float:
     x = np.round((x0 + x1) / 2 + np.cos(_ANGLES) * shrink * (x1 - x0)).astype(np.int64)
     y = np.round((top + bottom) / 2 + np.sin(_ANGLES) * shrink * (bottom - top)).astype(np.int64)
     hits = dark[np.clip(y, 0, dark.shape[0] - 1), np.clip(x, 0, dark.shape[1] - 1)].max(axis=0)
-    return float((hits > _DARK).mean())
+    return float((hits > INK_DARK).mean())
 
 
 _Boxes = npt.NDArray[np.float64]
@@ -157,20 +166,6 @@ _Boxes = npt.NDArray[np.float64]
 #: A line from its left end (x, y) to its right end (x, y).
 Rule = tuple[float, float, float, float]
 
-#: Lengths of such lines in points.
-SHORTEST, LONGEST = 70.0, 360.0
-# Points above a line in which people write, and below it in which its label begins; and beside its beginning.
-_ABOVE, _BELOW, _BESIDE = 22.0, 16.0, 24.0
-# A label that ends with a colon may end so far before its line, as lines begin in one column.
-_LINES_FAR = 150.0
-# A label below that begins so near to its line counts more than one before it.
-_CLOSE = 7.0
-# Shares of a line's columns with ink above it: an empty one has less than the first, a written one more.
-_LINES_EMPTY_BELOW, _WRITTEN_FROM = 0.03, 0.12
-# The ends of two rows of a table are so near to each other.
-_ENDS = 6.0
-# Ink is darker than the paper by so much of 255.
-_INK = 50
 
 
 def to_write_on(
@@ -184,7 +179,7 @@ def to_write_on(
     asking = np.zeros(len(words), np.bool_) if asking is None else asking
     found: dict[Place, Rule] = {}
     for rule in rules[:MAX_RULES]:
-        fits = SHORTEST <= rule[2] - rule[0] <= LONGEST and not _on(rule, printed)[1].any()
+        fits = SHORTEST_LINE <= rule[2] - rule[0] <= LONGEST_LINE and not _on(rule, printed)[1].any()
         far = asking & _is_first(rule, rules)
         if fits and not _in_table(rule, rules) and (place := _place(rule, words, far)) is not None:
             # Of two strokes on one line one is a pen's.
@@ -197,9 +192,9 @@ def line_marks(grey: Pixels, scale: float, lines: Sequence[tuple[Rule, Place]], 
     marks = []
     for rule, place in lines:
         share = _written(grey, scale, rule, words)
-        sign = BLANK if share < _LINES_EMPTY_BELOW else WRITTEN if share >= _WRITTEN_FROM else DOUBTFUL
+        sign = BLANK if share < LINE_EMPTY_BELOW else WRITTEN if share >= LINE_WRITTEN_FROM else DOUBTFUL
         x0, y0, x1, y1 = rule
-        marks.append(Mark((x0, min(y0, y1) - _ABOVE / 2, x1, max(y0, y1)), sign, place))
+        marks.append(Mark((x0, min(y0, y1) - WRITTEN_ABOVE / 2, x1, max(y0, y1)), sign, place))
     return marks
 
 
@@ -214,15 +209,15 @@ def _in_table(rule: Rule, rules: Sequence[Rule]) -> bool:
     """Returns True for a line with another one near it that has the same ends."""
     x0, y0, x1, y1 = rule
     return any(
-        1.5 < abs(other[1] + other[3] - y0 - y1) / 2 < _ABOVE
-        and max(abs(other[0] - x0), abs(other[2] - x1)) < _ENDS
+        1.5 < abs(other[1] + other[3] - y0 - y1) / 2 < WRITTEN_ABOVE
+        and max(abs(other[0] - x0), abs(other[2] - x1)) < ROW_ENDS
         for other in rules
     )
 
 
 def _is_first(rule: Rule, rules: Sequence[Rule]) -> bool:
     """Returns True if no other line stands before this one on its level."""
-    return not any(abs(one[1] - rule[1]) < _ENDS and one[0] < rule[0] - 1 for one in rules)
+    return not any(abs(one[1] - rule[1]) < ROW_ENDS and one[0] < rule[0] - 1 for one in rules)
 
 
 def _place(rule: Rule, words: _Boxes, asking: npt.NDArray[np.bool_]) -> Place | None:
@@ -233,10 +228,10 @@ def _place(rule: Rule, words: _Boxes, asking: npt.NDArray[np.bool_]) -> Place | 
     y = _height(rule, middle)
     level = (bottom > y - 6) & (top < y - 2) & (bottom < y + 8) & (right < x0 + 8)
     nearest = right >= right.max(initial=-np.inf, where=level)
-    before = level & ((right > x0 - _BESIDE) | (asking & nearest & (right > x0 - _LINES_FAR)))
-    near = (top > y - 4) & (top < y + _BELOW) & (bottom > y + 4) & (right > x0 - 40) & (left < x1 + 40)
+    before = level & ((right > x0 - LABEL_BESIDE) | (asking & nearest & (right > x0 - LABEL_FAR)))
+    near = (top > y - 4) & (top < y + LABEL_BELOW) & (bottom > y + 4) & (right > x0 - 40) & (left < x1 + 40)
     under = np.flatnonzero(near & (middle > x0 - 5) & (middle < x1 + 5))
-    if len(under) and len(under) == near.sum() and (not before.any() or (top[under] < y[under] + _CLOSE).any()):
+    if len(under) and len(under) == near.sum() and (not before.any() or (top[under] < y[under] + LABEL_CLOSE).any()):
         first = under[top[under] - top[under].min() < 4]
         a, b, _, d = words[first[np.argmin(left[first])]].tolist()
         return a - 4, b, a - 1, d
@@ -251,11 +246,11 @@ def _written(grey: Pixels, scale: float, rule: Rule, words: _Boxes) -> float:
     x0, _, x1, _ = rule
     columns = np.arange(int(max(0, x0 + 2) * scale), min(int((x1 - 2) * scale), grey.shape[1]))
     level = np.round(_height(rule, columns / scale) * scale).astype(np.int64)
-    rows = level + np.arange(round(-_ABOVE * scale), round(-2.2 * scale))[:, None]
+    rows = level + np.arange(round(-WRITTEN_ABOVE * scale), round(-2.2 * scale))[:, None]
     part = grey[np.clip(rows, 0, grey.shape[0] - 1), columns].astype(np.int16)
     if part.size == 0:
         return 0.0
-    dark = part < np.percentile(part, 90) - _INK
+    dark = part < np.percentile(part, 90) - INK_BELOW_PAPER
     above, own = _on(rule, words)
     for a, _, b, d in words[above & ~own].tolist():
         # Words of the line above reach down into the place.
@@ -269,5 +264,5 @@ def _on(rule: Rule, words: _Boxes) -> tuple[npt.NDArray[np.bool_], npt.NDArray[n
     x0, _, x1, _ = rule
     left, top, right, bottom = words.T
     y = _height(rule, (left + right) / 2)
-    on = (bottom > y - _ABOVE) & (top < y - 4) & (left < x1) & (right > x0)
+    on = (bottom > y - WRITTEN_ABOVE) & (top < y - 4) & (left < x1) & (right > x0)
     return on, on & (bottom > y - 9) & (left > x0 - 2)

@@ -21,6 +21,7 @@ from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import Fact
 from cinnabar.extraction.documents.content.limits import FRAMES_SECONDS, MAX_DECODED, MAX_FRAMES, MAX_PICTURE_BYTES
 from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.ocr.thresholds import LEAST_DPI, LEAST_SIDE, MOST_DPI
 from cinnabar.extras import install_line
 
 Pixels = npt.NDArray[np.uint8]
@@ -145,10 +146,6 @@ def _on_white(picture: Image.Image) -> Image.Image:
     return picture.convert("RGB")
 
 
-# Fewer pixels on a side show no letter: such images are lines and counters in mails.
-_LEAST_SIDE = 8
-# A resolution outside of these is not believed; without one the longer side is as long as A4, within these bounds.
-_LEAST_DPI, _MOST_DPI = 50.0, 1_300.0
 _A4_INCHES, _LOW_DPI, _HIGH_DPI = 11.69, 72.0, 300.0
 # Bytes of a text hold none of these controls.
 _NO_TEXT = frozenset(range(32)) - frozenset(b"\t\n\r\f")
@@ -192,7 +189,7 @@ def _add_pages(builder: DocumentBuilder, picture: Image.Image, data: bytes) -> i
     """Appends the pages and returns their number; an animation is one page, its first frame."""
     frames = getattr(picture, "n_frames", 1) if picture.format == "TIFF" else 1
     if frames == 1:
-        if min(picture.size) < _LEAST_SIDE:
+        if min(picture.size) < LEAST_SIDE:
             return 0
         sideways = orientation_of(picture) in (5, 6, 7, 8)
         size = picture.size[::-1] if sideways else picture.size
@@ -211,7 +208,7 @@ def _add_pages(builder: DocumentBuilder, picture: Image.Image, data: bytes) -> i
         try:
             picture.seek(number)
             check_pixels(picture)
-            if min(picture.size) >= _LEAST_SIDE:
+            if min(picture.size) >= LEAST_SIDE:
                 _add_frame(builder, picture, number + 1)
                 shown += 1
         except _FAILURES:
@@ -250,7 +247,7 @@ def _resolution(picture: Image.Image) -> tuple[float, float]:
         across, down = (float(one) for one in picture.info["dpi"])
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         across = down = 0.0
-    if not all(_LEAST_DPI <= one <= _MOST_DPI for one in (across, down)) or max(across, down) > 4 * min(across, down):
+    if not all(LEAST_DPI <= one <= MOST_DPI for one in (across, down)) or max(across, down) > 4 * min(across, down):
         across = down = min(_HIGH_DPI, max(_LOW_DPI, max(picture.size) / _A4_INCHES))
     # Resolutions are rounded to whole pixels or centimetres.
     return (across, across) if abs(across - down) < 0.05 * across else (across, down)

@@ -32,19 +32,21 @@ from cinnabar.extraction.documents.ocr.text_lines import (
     rotate_points,
     strip,
 )
+from cinnabar.extraction.documents.ocr.thresholds import (
+    FOREIGN_LETTERS,
+    LEAST_HEIGHT,
+    LEAST_WORD,
+    LINE_GROWTH,
+    LINE_PROBABILITY,
+    PIXEL_PROBABILITY,
+    SPARSE_LETTERS,
+    TILE_HEIGHT,
+    TILE_SHARED,
+    TURNED_LINES,
+    TURNED_SETTLED,
+)
 from cinnabar.extraction.documents.pdf.glyphs import PageWords
 from cinnabar.extraction.documents.pdf.layout import linearise
-
-# The lines that tell whether a page stands on its head, and the mean probability of their letters that settles it
-# without a look at the reverse. Upright lines of the samples had .93 and more, reversed ones .75 and less.
-_TRIED, _SETTLED = 6, 0.9
-# Fewer letters for each height of a line that it is long are those of another script: the recogniser leaves letters out
-# that it does not know. Latin text has 1.2 to 2.5, Cyrillic .3.
-_SPARSE = 0.6
-# So are letters with a smaller mean probability: Greek ones have .82, Latin and Chinese ones .98 even on poor scans.
-_FOREIGN = 0.9
-# A word with a smaller probability is a picture's or a pen's stroke.
-_LEAST = 0.05
 
 
 class RapidReader:
@@ -72,8 +74,8 @@ class RapidReader:
             lines = [line.turn(180) for line in lines]
         lines, words = self._either_way(pixels, lines, angle)
         page = _page(lines, words, angle, pixels, scale, damaged)
-        expected = _SPARSE * sum(line.length / line.height for line in lines)
-        foreign = sum(map(len, page.text)) < expected or _mean(words) < _FOREIGN
+        expected = SPARSE_LETTERS * sum(line.length / line.height for line in lines)
+        foreign = sum(map(len, page.text)) < expected or _mean(words) < FOREIGN_LETTERS
         if self._other is not None and foreign:
             return max(page, self._other.read(data), key=_letters)
         return page
@@ -87,9 +89,9 @@ class RapidReader:
     def _on_its_head(self, pixels: Pixels, lines: Sequence[TextLine], angle: float) -> bool:
         """Returns True if the text is read better after half a turn."""
         along = [line for line in lines if abs((line.angle - angle + 180) % 360 - 180) < 45]
-        middling = sorted(along, key=lambda line: abs(line.length - 10 * line.height))[:_TRIED]
+        middling = sorted(along, key=lambda line: abs(line.length - 10 * line.height))[:TURNED_LINES]
         upright = _mean(self._words(pixels, middling))
-        return upright < _SETTLED and _mean(self._words(pixels, [line.turn(180) for line in middling])) > upright
+        return upright < TURNED_SETTLED and _mean(self._words(pixels, [line.turn(180) for line in middling])) > upright
 
     def _either_way(
         self, pixels: Pixels, lines: Sequence[TextLine], angle: float
@@ -131,7 +133,7 @@ def _page(
 ) -> PageText:
     """Returns the words and marks in reading order, with boxes in pixels of the file."""
     kept = [
-        (line, word) for line, own in zip(lines, words, strict=True) for word in own if word.sure >= _LEAST
+        (line, word) for line, own in zip(lines, words, strict=True) for word in own if word.sure >= LEAST_WORD
     ][:MAX_PAGE_WORDS]
     if not kept:
         return PageText(NO_TEXT.text, NO_TEXT.gap, NO_TEXT.box, NO_TEXT.sure, damaged)
@@ -259,12 +261,6 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 _AREA, _SIDE, _GROWTH = 1_280 * 905, 4_096, 2.0
 # The network's sides are multiples of this.
 _STEP = 32
-# A taller picture is read in tiles of so many times its width, of which neighbours share a part. A wide one is not cut,
-# because its lines would be.
-_TILE, _SHARED = 2.0, 0.25
-# RapidOCR's own settings: the least probability of a pixel and of a line, and how far a line's rectangle grows, as a
-# share of its area by its outline (the network marks only the core of letters). The least height is in its pixels.
-_PIXEL, _LINE, _GROW, _DETECTOR_LEAST = 0.3, 0.5, 1.6, 3.0
 
 
 class LineDetector:
@@ -301,11 +297,11 @@ class LineDetector:
 def _tiles(pixels: Pixels) -> Iterator[tuple[Pixels, int, tuple[float, float]]]:
     """Yields the tiles of a picture with their top; a tile owns the lines with their middle in an interval of it."""
     high, wide = pixels.shape[:2]
-    size = int(_TILE * wide)
+    size = int(TILE_HEIGHT * wide)
     if high <= 1.5 * size:
         yield pixels, 0, (-np.inf, np.inf)
         return
-    step = int(size * (1 - _SHARED))
+    step = int(size * (1 - TILE_SHARED))
     count = min(MAX_TILES, -(-(high - size) // step) + 1)
     margin = (size - step) / 2
     for number in range(count):
@@ -316,18 +312,18 @@ def _tiles(pixels: Pixels) -> Iterator[tuple[Pixels, int, tuple[float, float]]]:
 
 def _rectangles(chance: npt.NDArray[np.float32]) -> Iterator[tuple[float, float, float, float, float]]:
     """Yields the rectangles around connected pixels of text: middle, length, height, angle from -90 to 90 degrees."""
-    mask = cv2.dilate((chance > _PIXEL).astype(np.uint8), np.ones((2, 2), np.uint8))
+    mask = cv2.dilate((chance > PIXEL_PROBABILITY).astype(np.uint8), np.ones((2, 2), np.uint8))
     outlines, _ = cv2.findContours(mask, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
     for outline in outlines:
         (x, y), (length, height), angle = cv2.minAreaRect(outline)
-        if min(length, height) < _DETECTOR_LEAST:
+        if min(length, height) < LEAST_HEIGHT:
             continue
         left, top, wide, high = cv2.boundingRect(outline)
         inside = np.zeros((high, wide), np.uint8)
         cv2.fillPoly(inside, [outline - np.array([left, top])], 1)
-        if cv2.mean(chance[top : top + high, left : left + wide], inside)[0] < _LINE:
+        if cv2.mean(chance[top : top + high, left : left + wide], inside)[0] < LINE_PROBABILITY:
             continue
         if length < height:
             length, height, angle = height, length, angle + 90
-        grown = _GROW * length * height / (length + height)
+        grown = LINE_GROWTH * length * height / (length + height)
         yield x, y, length + grown, height + grown, (angle + 90) % 180 - 90

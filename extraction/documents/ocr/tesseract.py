@@ -19,17 +19,13 @@ from cinnabar.extraction.documents.content.limits import MAX_PAGE_WORDS
 from cinnabar.extraction.documents.ocr.page_store import PageText, page_text
 from cinnabar.extraction.documents.ocr.pictures import Pixels, decode_picture
 from cinnabar.extraction.documents.ocr.text_lines import marked_page, rotate_points
+from cinnabar.extraction.documents.ocr.thresholds import LEANING_LINE, UPRIGHT_SETTLED
 from cinnabar.extraction.documents.pdf.glyphs import PageWords
 from cinnabar.extraction.documents.pdf.layout import linearise
 from cinnabar.extraction.documents.processes.serving import end_with
 
 # The columns of its table of words: the level of a word, its line, its box, its probability in percent, and its text.
 _WORD, _LINE, _LEFT, _SURE, _TEXT = "5", slice(1, 5), 6, 10, 11
-# A page that is read with this mean probability stands upright. The program's own guess of the direction was wrong for
-# a page with large letters.
-_SETTLED = 0.75
-# A line leans only if it is so many times as long as high.
-_TELLING = 5.0
 # The layout expects boxes that reach from accents to descenders; these reach as far as the letters do.
 _TALLER = 0.25
 
@@ -88,7 +84,7 @@ class TesseractReader:
             words = self._words(np.ascontiguousarray(np.rot90(grey, -turns)))
             if turns == 0 or _certainty(words) > _certainty(best[0]):
                 best = words, turns
-            if _certainty(best[0]) >= _SETTLED:
+            if _certainty(best[0]) >= UPRIGHT_SETTLED:
                 break
         return best
 
@@ -130,7 +126,7 @@ def _lean(words: list[_OcrWord]) -> float:
     for boxes in lines.values():
         first, last = boxes[0], boxes[-1]
         along = (last[0] + last[2] - first[0] - first[2]) / 2
-        if along > _TELLING * (first[3] - first[1]):
+        if along > LEANING_LINE * (first[3] - first[1]):
             # The lower edges of words with descenders differ, and so do the upper ones; their middles differ least.
             down = (last[1] + last[3] - first[1] - first[3]) / 2
             angles.append(math.degrees(math.atan2(down, along)))

@@ -16,13 +16,11 @@ import numpy.typing as npt
 from cinnabar.extraction.documents.content.limits import MAX_PAGE_WORDS
 from cinnabar.extraction.documents.marks.scanned import scanned_marks
 from cinnabar.extraction.documents.ocr.pictures import Pixels
+from cinnabar.extraction.documents.ocr.thresholds import MARK_SURE, PRINTED_WORD, TELLING_LINE
 from cinnabar.extraction.documents.pdf.drawn_marks import with_marks
 from cinnabar.extraction.documents.pdf.glyphs import PageWords
 
 _Floats = npt.NDArray[np.float64]
-
-# A rectangle so many times as long as high tells the direction of its text.
-_TELLING = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ def page_angle(lines: Sequence[TextLine]) -> float:
 
     A line and its reverse have the same one: the shapes of lines do not tell whether a page stands on its head.
     """
-    telling = [line for line in lines if line.length >= _TELLING * line.height] or list(lines)
+    telling = [line for line in lines if line.length >= TELLING_LINE * line.height] or list(lines)
     if not telling:
         return 0.0
     angle = np.array([line.angle for line in telling]) % 180
@@ -73,7 +71,7 @@ def align_lines(lines: Sequence[TextLine], angle: float) -> list[TextLine]:
     for line in lines:
         off = (line.angle - angle + 45) % 360 // 90 * 90  # quarter turns away from the page's direction
         across = off in (90, 270)
-        if across and line.length < _TELLING * line.height:
+        if across and line.length < TELLING_LINE * line.height:
             turned.append(line.turn(-off))
         elif off == 180:
             turned.append(line.turn(180))
@@ -117,12 +115,6 @@ def rotate_points(points: _Floats, degrees: float) -> _Floats:
     return np.stack([points[:, 0] * cos - points[:, 1] * sin, points[:, 0] * sin + points[:, 1] * cos], axis=1)
 
 
-# The probability of a mark: a box in doubt has a sign of its own.
-_SURE = 0.99
-# OCR is so sure of words that are printed.
-_PRINTED = 0.9
-
-
 def marked_page(
     words: PageWords, box: _Floats, sure: _Floats, pixels: Pixels, angle: float, zoom: float
 ) -> tuple[PageWords, _Floats, _Floats]:
@@ -133,7 +125,7 @@ def marked_page(
     """
     grey = np.asarray(cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY) if pixels.ndim == 3 else pixels, np.uint8)
     letters = np.array([bool(word.strip("_")) for word in words.text])
-    found = scanned_marks(grey, 1 / zoom, box * zoom, box[letters & (sure >= _PRINTED)] * zoom)
+    found = scanned_marks(grey, 1 / zoom, box * zoom, box[letters & (sure >= PRINTED_WORD)] * zoom)
     if not found or len(found) + len(words.text) > MAX_PAGE_WORDS:
         return words, box, sure
     places = np.array([mark.place or mark.box for mark in found])
@@ -141,4 +133,4 @@ def marked_page(
     upright = np.concatenate([level.min(axis=1), level.max(axis=1)], axis=1).tolist()
     words = with_marks(words, [replace(mark, place=tuple(place)) for mark, place in zip(found, upright, strict=True)])
     boxes = np.concatenate([box, np.array([mark.box for mark in found]) / zoom])
-    return words, boxes[words.first], np.append(sure, np.full(len(found), _SURE))[words.first]
+    return words, boxes[words.first], np.append(sure, np.full(len(found), MARK_SURE))[words.first]

@@ -19,10 +19,7 @@ from pypdfium2 import PdfMatrix
 
 from cinnabar.extraction.documents.content.limits import MAX_BOXES, MAX_SHAPE_DEPTH, MAX_SHAPES
 from cinnabar.extraction.documents.marks.boxes_and_lines import (
-    ASPECT,
     BLANK,
-    LEAST,
-    MOST,
     Mark,
     Place,
     Rule,
@@ -30,8 +27,10 @@ from cinnabar.extraction.documents.marks.boxes_and_lines import (
     line_marks,
     to_write_on,
 )
+from cinnabar.extraction.documents.marks.thresholds import BOX_ASPECT, LEAST_SIDE, MOST_SIDE
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords
 from cinnabar.extraction.documents.pdf.rendering import grey_pixels
+from cinnabar.extraction.documents.pdf.thresholds import LETTER_ACROSS, LETTER_DOWN, WORD_WITHIN
 
 _Floats = npt.NDArray[np.float64]
 
@@ -56,7 +55,7 @@ def drawn_marks(page: Any, frame: Frame, words: PageWords, buttons: _Floats, sid
     """
     wide, high = (sides[:, 2:] - sides[:, :2]).T
     small, large = np.minimum(wide, high), np.maximum(wide, high)
-    boxes = sides[(small >= LEAST) & (large <= np.minimum(MOST, ASPECT * small))]
+    boxes = sides[(small >= LEAST_SIDE) & (large <= np.minimum(MOST_SIDE, BOX_ASPECT * small))]
     middle = ((words.box[:, :2] + words.box[:, 2:]) / 2)[None]
     inside = ((middle > boxes[:, None, :2]) & (middle < boxes[:, None, 2:])).all(axis=2)
     symbols = dict(_symbols(page, frame, words, inside.any(axis=0)))
@@ -162,10 +161,6 @@ def _meets(box: Place, others: _Floats, across: float = 0.0, down: float = 0.0) 
     return bool(near.any())
 
 
-# Points that a letter within a box may reach beyond it, across and down.
-_ACROSS, _DOWN = 1.0, 4.0
-# A word with so much of it in a box is no other word's: OCR reads a box as a letter, and a tick may be one.
-_WITHIN = 0.6
 # OCR does not read a box or a tick as a digit, nor as these letters of a longer word.
 _DIGITS = frozenset("123456789")
 _LETTERS = _DIGITS | frozenset("abcdefghijklmnpqrstuvwyz")
@@ -182,7 +177,7 @@ def with_marks(words: PageWords, marks: Sequence[Mark]) -> PageWords:
     places = np.array([mark.place or mark.box for mark in marks], np.float64)
     for number, (x0, top, x1, bottom) in enumerate(places.tolist()):
         middle = (box[:, 1] + box[:, 3]) / 2
-        level = (middle > top - _DOWN) & (middle < bottom + _DOWN) & (box[:, 0] < x1) & (box[:, 2] > x0)
+        level = (middle > top - LETTER_DOWN) & (middle < bottom + LETTER_DOWN) & (box[:, 0] < x1) & (box[:, 2] > x0)
         # The place of a line is no box.
         under = np.flatnonzero(level).tolist() if x1 - x0 > 0.5 * (bottom - top) else []
         rests = [_rest(text[at], box[at, 0], box[at, 2], x0, x1) for at in under]
@@ -204,9 +199,9 @@ def with_marks(words: PageWords, marks: Sequence[Mark]) -> PageWords:
 
 def _rest(word: str, left: float, right: float, x0: float, x1: float) -> tuple[str, float, float] | None:
     """Returns a word and its ends beside a box from x0 to x1, without what stands for it; None if it is a letter."""
-    share = (min(right, x1 + _ACROSS) - max(left, x0 - _ACROSS)) / (right - left)
-    count = len(word) if share > _WITHIN else int(share * len(word))
-    first = left >= x0 - _ACROSS
+    share = (min(right, x1 + LETTER_ACROSS) - max(left, x0 - LETTER_ACROSS)) / (right - left)
+    count = len(word) if share > WORD_WITHIN else int(share * len(word))
+    first = left >= x0 - LETTER_ACROSS
     over, rest = (word[:count], word[count:]) if first else (word[len(word) - count :], word[: len(word) - count])
     if set(over.lower()) & (_LETTERS if len(word) > 1 else _DIGITS):
         return None

@@ -14,13 +14,12 @@ import numpy.typing as npt
 import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.pdf.bidi import RTL_RANGES, read_word, without_ligatures
+from cinnabar.extraction.documents.pdf.thresholds import RAISED_HIGHER, RAISED_SMALLER
 
 _Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]
 
 OBLIQUE = 4
-# How much smaller a raised character is than the one beside it, and how much higher it ends, in heights of that one.
-_SMALLER, _HIGHER = 0.85, 0.15
 
 # Own prototypes take an address plus an offset, without a ctypes object for each character, and keep the interpreter's
 # lock (2.4 ms for a page of 6,200 characters on one CPU core; 3.3 ms with a loop and calls that release it).
@@ -287,5 +286,5 @@ def raised_pairs(box: _Floats) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bo
     """
     high, lift = box[:, 3] - box[:, 1], -np.diff(box[:, 3])
     before, after = high[:-1], high[1:]
-    behind = (after < _SMALLER * before) & (lift > _HIGHER * before)
-    return behind, (before < _SMALLER * after) & (-lift > _HIGHER * after)
+    behind = (after < RAISED_SMALLER * before) & (lift > RAISED_HIGHER * before)
+    return behind, (before < RAISED_SMALLER * after) & (-lift > RAISED_HIGHER * after)

@@ -19,6 +19,16 @@ import pypdfium2.raw as pdfium
 from cinnabar.extraction.documents.content.limits import MAX_HYPHEN_OBJECTS, MAX_HYPHENS
 from cinnabar.extraction.documents.content.marked_text import raised_text
 from cinnabar.extraction.documents.pdf.glyphs import PageWords, raised_pairs
+from cinnabar.extraction.documents.pdf.thresholds import (
+    BOXED_LEAST,
+    BOXED_MOST,
+    BOXED_NEXT,
+    BOXED_THICK,
+    BOXED_WALLS,
+    RAISED_CLOSE,
+    RAISED_TELLING,
+    WALLS_TOUCH,
+)
 
 SOFT_HYPHEN = "\u00ad"
 # pdfium writes this code for a hyphen between letters at the end of a line, a soft one or a real one.
@@ -123,18 +133,11 @@ def _address(one: Any) -> int:
 _Floats = npt.NDArray[np.float64]
 _Box = tuple[float, float, float, float]
 
-# Letters of a value at least, and of a page at most.
-_LEAST, _MOST = 4, 2_000
-# In heights of a letter: the next letter, the walls between two boxes, and how far these are from each other.
-_NEXT, _WALLS, _THICK = 2.5, (0.3, 2.5), 0.6
-# Points between the ends of walls that touch each other, whose bounds contain the width of their lines.
-_TOUCH = 3.5
-
 
 def single_letters(words: PageWords) -> list[int]:
     """Returns the upright words of one letter or digit, line by line; none if there are too few or too many."""
     found = [at for at, word in enumerate(words.text) if len(word) == 1 and word.isalnum() and words.turn[at] == 0]
-    if not _LEAST <= len(found) <= _MOST:
+    if not BOXED_LEAST <= len(found) <= BOXED_MOST:
         return []
     return sorted(found, key=lambda at: (round(words.box[at, 3]), words.box[at, 0]))
 
@@ -151,7 +154,7 @@ def in_fields(letters: Sequence[int], words: PageWords, fields: Iterable[tuple[_
     for box, value in fields if letters else ():
         within = np.all((middle > box[:2]) & (middle < box[2:]), axis=1)
         inside = [letters[at] for at in order.tolist() if within[at]]
-        if len(inside) >= _LEAST and "".join(words.text[at] for at in inside) == "".join(value.split()):
+        if len(inside) >= BOXED_LEAST and "".join(words.text[at] for at in inside) == "".join(value.split()):
             drawn = iter(inside)
             groups += [list(islice(drawn, len(word))) for word in value.split()]
     return groups
@@ -176,14 +179,16 @@ def _parts(walls: _Floats, a: _Floats, b: _Floats) -> bool:
     """Returns True if one wall, or two close ones, stands between two letters of a line, and none above or below it."""
     size = a[3] - a[1]
     high = walls[:, 2] - walls[:, 1]
-    small = walls[(high > _WALLS[0] * size) & (high < _WALLS[1] * size)]
+    small = walls[(high > BOXED_WALLS[0] * size) & (high < BOXED_WALLS[1] * size)]
     between = (small[:, 0] > (a[0] + a[2]) / 2) & (small[:, 0] < (b[0] + b[2]) / 2)
     own = small[between & (small[:, 1] < a[3]) & (small[:, 2] > a[1])]
-    if abs(b[3] - a[3]) > 0.3 * size or not 0 < b[0] - a[0] < _NEXT * size or not len(own):
+    if abs(b[3] - a[3]) > 0.3 * size or not 0 < b[0] - a[0] < BOXED_NEXT * size or not len(own):
         return False
     x, top, bottom = own[0]
-    touching = (np.abs(small[:, 1] - bottom) < _TOUCH) | (np.abs(small[:, 2] - top) < _TOUCH)
-    return bool(np.ptp(own[:, 0]) < _THICK * size and not (touching & (np.abs(small[:, 0] - x) < _TOUCH)).any())
+    touching = (np.abs(small[:, 1] - bottom) < WALLS_TOUCH) | (np.abs(small[:, 2] - top) < WALLS_TOUCH)
+    return bool(
+        np.ptp(own[:, 0]) < BOXED_THICK * size and not (touching & (np.abs(small[:, 0] - x) < WALLS_TOUCH)).any()
+    )
 
 
 def with_joined(words: PageWords, groups: Iterable[Sequence[int]]) -> PageWords:
@@ -197,23 +202,17 @@ def with_joined(words: PageWords, groups: Iterable[Sequence[int]]) -> PageWords:
     return PageWords(text, box, words.turn, words.rtl, words.vertical, words.first).only(keep)
 
 
-# A raised word stands as close to its neighbour as letters do, in shares of the neighbour's height.
-_CLOSE = 0.12
-# Words before a raised one that tell what it is.
-_TELLING = 6
-
-
 def set_raised_apart(text: list[str], gaps: list[str], box: npt.NDArray[np.float64]) -> None:
     """Rewrites raised words that begin with a digit, and the blanks before them, in place.
 
     text, gaps: words in reading order and the blanks before each; box: [W, 4] their boxes as displayed.
     """
     high = box[:, 3] - box[:, 1]
-    close = np.abs(box[1:, 0] - box[:-1, 2]) < _CLOSE * np.maximum(high[:-1], high[1:])
+    close = np.abs(box[1:, 0] - box[:-1, 2]) < RAISED_CLOSE * np.maximum(high[:-1], high[1:])
     behind, ahead = (pairs & close for pairs in raised_pairs(box))
     for at in (np.flatnonzero(behind) + 1).tolist():
         if "\n" not in gaps[at] and any(map(str.isdecimal, text[at][:2])):
-            parts = zip(gaps[max(at - _TELLING, 0) : at], text[max(at - _TELLING, 0) : at], strict=True)
+            parts = zip(gaps[max(at - RAISED_TELLING, 0) : at], text[max(at - RAISED_TELLING, 0) : at], strict=True)
             before = "".join(part for pair in parts for part in pair).rpartition("\n")[2]
             after = gaps[at + 1] + text[at + 1] if at + 1 < len(text) else ""
             written = raised_text(before, text[at], after)

@@ -12,20 +12,19 @@ import numpy.typing as npt
 
 from cinnabar.extraction.documents.pdf.bidi import read_line
 from cinnabar.extraction.documents.pdf.glyphs import OBLIQUE, PageWords, turn_boxes
+from cinnabar.extraction.documents.pdf.thresholds import (
+    CLEARLY_LATER,
+    COLUMN_DIGITS,
+    COLUMN_FILL,
+    COLUMN_LINES,
+    COLUMN_WORDS,
+)
 
 _Floats = npt.NDArray[np.float64]
 
 _MAX_GAP = 8
 # Vertical writing runs down, and its columns from right to left, as text does that is turned by a quarter to the right.
 _DOWNWARD, _MAX_PAIRS = 3, 2_000_000
-# A gutter between columns of prose needs this many lines on each side, so many words a line, and lines that fill this
-# share of their column. Tables have cells of one to three words and stay row by row.
-_MIN_COLUMN_LINES = 6
-_MIN_COLUMN_WORDS = 4
-_MIN_COLUMN_FILL = 0.6
-_MAX_DIGITS = 0.3
-# A word belongs to a later line only if that line overlaps it by this much more than an earlier one.
-_CLEARLY = 0.1
 # Segments of up to so many words are added up together.
 _SHORT = 7
 # Boxes to tick, drawn and typed: a column whose lines begin with them has its questions in the column beside it.
@@ -237,7 +236,7 @@ def _lines(index: Sequence[int], box: _Floats, rows: list[list[float]]) -> list[
             share = overlap / (height if height < depth else depth)
             # A word printed over another one begins a line of its own, about as high: later words belong to the older
             # line.
-            if share <= best_overlap + (_CLEARLY if best >= 0 else 0.0):
+            if share <= best_overlap + (CLEARLY_LATER if best >= 0 else 0.0):
                 continue
             left, right = ends[candidate]
             beside = plain and (x0 >= right or x1 <= left)
@@ -270,7 +269,7 @@ def _regions(
     if not index:
         return []
     lines = _lines(index, box, rows)
-    if depth >= 6 or len(lines) < _MIN_COLUMN_LINES:
+    if depth >= 6 or len(lines) < COLUMN_LINES:
         return [lines]
     gutter = _gutter(lines, box, text)
     if gutter is None:
@@ -313,7 +312,7 @@ def _gutter(lines: list[WordLine], box: _Floats, text: list[str]) -> tuple[int, 
     score[:edge] = 0
     score[width - edge :] = 0
     peak = int(score.max())
-    if peak < _MIN_COLUMN_LINES:
+    if peak < COLUMN_LINES:
         return None
     at = np.flatnonzero(score == peak)
     # The middle of the first plateau.
@@ -328,7 +327,7 @@ def _gutter(lines: list[WordLine], box: _Floats, text: list[str]) -> tuple[int, 
             last = row_
             break
     middle = left + x * step
-    sides = ([], []) if last - first < _MIN_COLUMN_LINES else _sides(lines[first:last], box, middle)
+    sides = ([], []) if last - first < COLUMN_LINES else _sides(lines[first:last], box, middle)
     ticked = sum(any(_BOX.fullmatch(text[word]) for word in line[:2]) for line in sides[1])
     if 2 * ticked > len(sides[1]):
         return None
@@ -361,17 +360,17 @@ def _sides(lines: Sequence[WordLine], box: _Floats, x: float) -> tuple[list[list
 
 def _is_prose(side: list[list[int]], box: _Floats, text: list[str], height: float, page: float) -> bool:
     """Returns True if one side of a gutter is prose: full lines of several words with one left edge."""
-    if len(side) < _MIN_COLUMN_LINES:
+    if len(side) < COLUMN_LINES:
         return False
     starts = np.array([box[line[0], 0] for line in side])
     ends = np.array([box[line[-1], 2] for line in side])
     width = float(np.quantile(ends, 0.9) - np.quantile(starts, 0.1))
-    if width < 0.15 * page or float(np.median([len(line) for line in side])) < _MIN_COLUMN_WORDS:
+    if width < 0.15 * page or float(np.median([len(line) for line in side])) < COLUMN_WORDS:
         return False
-    if float(np.median(ends - starts)) < _MIN_COLUMN_FILL * width:
+    if float(np.median(ends - starts)) < COLUMN_FILL * width:
         return False
     edge = np.median(starts)
     if float(np.mean(np.abs(starts - edge) < 1.5 * height)) < 0.6:
         return False
     letters = "".join(text[i] for line in side for i in line)
-    return sum(map(str.isdigit, letters)) <= _MAX_DIGITS * len(letters)
+    return sum(map(str.isdigit, letters)) <= COLUMN_DIGITS * len(letters)

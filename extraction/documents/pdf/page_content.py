@@ -39,13 +39,10 @@ from cinnabar.extraction.documents.pdf.joined_letters import (
 )
 from cinnabar.extraction.documents.pdf.layout import linearise
 from cinnabar.extraction.documents.pdf.rendering import picture_of, switch_off_unseen
+from cinnabar.extraction.documents.pdf.thresholds import OUTLINED_LETTERS, STAMP_MARGIN, STAMPED_SCAN
 from cinnabar.extraction.documents.pdf.visibility import hidden_words, is_searched, is_text, mostly_unknown
 
 _DPI = 300.0
-# So many filled shapes may be letters in outline.
-_OUTLINES = 30
-# Words only in these shares of a scan, at its top and bottom, are a stamp and not its text.
-_MARGIN, _SCAN = 0.1, 0.6
 
 
 @dataclass(slots=True)
@@ -288,9 +285,9 @@ def _needs_ocr(page: Any, frame: Frame, words: PageWords, nonsense: bool, scan: 
     if words.text:
         # A stamp on a scan, such as the line of a fax or the number of a file.
         height = frame.size[1]
-        stamp = (words.box[:, 3] < _MARGIN * height) | (words.box[:, 1] > (1 - _MARGIN) * height)
+        stamp = (words.box[:, 3] < STAMP_MARGIN * height) | (words.box[:, 1] > (1 - STAMP_MARGIN) * height)
         return bool(stamp.all()) and scan
-    return _has_image(page, _OUTLINES)
+    return _has_image(page, OUTLINED_LETTERS)
 
 
 def _with_marks(
@@ -376,6 +373,6 @@ def _is_scan(page: Any, frame: Frame) -> bool:
             continue
         if pdfium.FPDFPageObj_GetBounds(one, *sides):
             left, bottom, right, top = (side.value for side in sides)
-            if (right - left) * (top - bottom) > _SCAN * width * height:
+            if (right - left) * (top - bottom) > STAMPED_SCAN * width * height:
                 return True
     return False

@@ -29,11 +29,8 @@ from cinnabar.extraction.documents.pdf.page_content import (
     page_content,
     plain_content,
 )
+from cinnabar.extraction.documents.pdf.thresholds import PAGE_SHARE, PLAIN_AFTER, STOP_AFTER
 from cinnabar.extraction.documents.processes.serving import end_with
-
-# Shares of a document's time: after the first, pages are read as plain text; after the second, none. In a second try
-# a page may take the third.
-_PLAIN_AFTER, _STOP_AFTER, _PAGE_SHARE = 0.5, 0.75, 0.15
 
 
 @dataclass(slots=True)
@@ -95,12 +92,12 @@ def read_pages(reading: ParseContext, pdf: Any, layered: bool) -> PagesRead:
 def _in_turn(reading: ParseContext, pdf: Any, wanted: range, spent: Spent) -> Iterator[PageContent | None]:
     """Yields the pages until the clock ends; None for a page that cannot be loaded."""
     for index in wanted:
-        if reading.is_late(_STOP_AFTER):
+        if reading.is_late(STOP_AFTER):
             return
         with loaded_page(pdf, index, spent.groups, reading.settings) as (page, entries):
             if not page:
                 yield None
-            elif reading.is_late(_PLAIN_AFTER):
+            elif reading.is_late(PLAIN_AFTER):
                 reading.builder.flags.add("slow_pages")
                 yield plain_content(page, entries, reading.settings)
             else:
@@ -131,8 +128,8 @@ def _from_copies(reading: ParseContext, pdf: Any, wanted: range, spent: Spent) -
             if content.picture is not None:
                 yield content.picture[0]
 
-    until = reading.begun + _STOP_AFTER * settings.seconds
-    for answers, whole in copied_answers(work, len(wanted), _PAGE_SHARE * settings.seconds, until):
+    until = reading.begun + STOP_AFTER * settings.seconds
+    for answers, whole in copied_answers(work, len(wanted), PAGE_SHARE * settings.seconds, until):
         if not whole:
             reading.builder.flags.add("slow_pages")
         content = PageContent.from_sent(*answers[-2:] if len(answers) > 2 else answers[-1:]) if answers else None

@@ -16,9 +16,7 @@ import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.content.limits import MAX_PIXELS
 from cinnabar.extraction.documents.pdf.glyphs import Frame
-
-# Less contrast on a whole page is an empty one.
-_CONTRAST = 24
+from cinnabar.extraction.documents.pdf.thresholds import PAGE_CONTRAST
 
 _Pixels = npt.NDArray[np.uint8]
 
@@ -80,7 +78,7 @@ def picture_of(page: Any, frame: Frame, dpi: float) -> tuple[bytes, float] | Non
     from PIL import Image
 
     pixels = grey_pixels(page, frame, dpi / 72)
-    if pixels is None or int(pixels.max()) - int(pixels.min()) < _CONTRAST:
+    if pixels is None or int(pixels.max()) - int(pixels.min()) < PAGE_CONTRAST:
         return None
     encoded = io.BytesIO()
     Image.fromarray(pixels).save(encoded, "JPEG", quality=85)

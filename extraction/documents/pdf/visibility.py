@@ -20,19 +20,21 @@ import pypdfium2.raw as pdfium
 from cinnabar.extraction.documents.content.limits import MAX_SEARCHED_OBJECTS, MAX_SEARCHED_PAIRS, MAX_SEARCHED_WORDS
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords
 from cinnabar.extraction.documents.pdf.rendering import grey_pixels
+from cinnabar.extraction.documents.pdf.thresholds import (
+    BAD_CHARACTERS,
+    LEAST_HEIGHT,
+    NEAR_WHITE,
+    OPAQUE_FROM,
+    SCAN_BESIDE,
+    SCAN_SHARE,
+    SMALL_LETTERS,
+    SMALL_LETTERS_OF,
+)
 
 _Floats = npt.NDArray[np.float64]
 _Bools = npt.NDArray[np.bool_]
 _Ints = npt.NDArray[np.int64]
 
-# Letters below this height in points cannot be seen. Filings hold the text of their scans in letters of .9 points.
-_LEAST_HEIGHT = 0.5
-# Colours from this value of each channel on are near white; below this opacity nothing shows.
-_LIGHT, _OPAQUE = 225, 24
-# An image over this share of a page is its scan, and text at it what OCR read there.
-_SCAN = 0.5
-# Words of a scan may lie beside the page by this share of its width.
-_BESIDE = 0.05
 # Pixels to a point in the comparison, and the difference of grey that a reader sees.
 _SCALE, _SEEN = 1.5, 20
 # Pairs that are compared at once.
@@ -90,18 +92,18 @@ def hidden_words(page: Any, text_page: Any, frame: Frame, words: PageWords) -> _
     sideways = (words.turn == 1) | (words.turn == 3)
     along, across = np.where(sideways[:, None], size[:, ::-1], size).T
     # Fonts with a false height have letters of a true width.
-    hidden: _Bools = outside | ((across < _LEAST_HEIGHT) & (along < 2 * _LEAST_HEIGHT * _lengths(words)))
+    hidden: _Bools = outside | ((across < LEAST_HEIGHT) & (along < 2 * LEAST_HEIGHT * _lengths(words)))
     owner = _integers(map(_text_object, repeat(_address(text_page)), words.first.tolist()))
     faint, unseen = _by_style(owner)
     objects = _objects(page)
     kinds = _integers(map(_type, objects))
     images = _images(objects, kinds, frame)
-    scan = bool((_areas(images.box) > _SCAN * width * height).any())
+    scan = bool((_areas(images.box) > SCAN_SHARE * width * height).any())
     if scan:
         unseen[:] = False
         # OCR may place words of the edge beside it.
         beyond = np.maximum(-middle, middle - (width, height)).max(axis=1)
-        hidden &= ~outside | (beyond > _BESIDE * width)
+        hidden &= ~outside | (beyond > SCAN_BESIDE * width)
     doubtful = faint | unseen
     if not scan:
         shapes = _shapes(objects, kinds, frame)
@@ -156,7 +158,7 @@ def _by_style(owner: _Ints) -> tuple[_Bools, _Bools]:
         unseen[real] = np.isin(_integers(map(_render_mode, objects)), _INVISIBLE)
         colour = np.zeros((len(objects), 4), np.uint32)
         coloured = _each(_fill_colour, objects, colour)
-        light = (colour[:, :3].min(axis=1) >= _LIGHT) | (colour[:, 3] < _OPAQUE)
+        light = (colour[:, :3].min(axis=1) >= NEAR_WHITE) | (colour[:, 3] < OPAQUE_FROM)
         faint[real] = (coloured & light) | _on_layer(objects)
     return faint[inverse], unseen[inverse]
 
@@ -261,33 +263,26 @@ def _seen(page: Any, frame: Frame, box: _Floats, owner: _Ints, unseen: _Bools) -
     return seen
 
 
-# Of this share of bad characters on, a layer is none. Of 1,162 pages of contracts, forms, invoices, tables and odd
-# files all but one had a share of 0, and that one, with formulas, .3.
-_MOST_BAD = 0.5
-# Text without a mapping comes as numbers of glyphs, in most fonts 29 below the characters: "6XPPD" for "Summa". There
-# small letters become capitals and signs; of 4 such pages 2 were sound, and had small letters.
-_LEAST_SMALL = 0.2
-_SAMPLE = 200
 _BAD = {"Co", "Cn", "Cc", "Cs"}
 
 
 def mostly_unknown(words: PageWords) -> bool:
     """Returns True if most characters of a page's words have no meaning: U+FFFD, private and unassigned ones."""
-    letters = "".join(words.text[:_SAMPLE])
+    letters = "".join(words.text[:SMALL_LETTERS_OF])
     bad = sum(letter == "\ufffd" or unicodedata.category(letter) in _BAD for letter in letters)
-    return bad > _MOST_BAD * len(letters)
+    return bad > BAD_CHARACTERS * len(letters)
 
 
 def is_text(words: PageWords, text_page: Any) -> bool:
     """Returns True if a page's words are text: with a letter or digit, and mostly of characters with a meaning."""
-    letters = "".join(words.text[:_SAMPLE])
+    letters = "".join(words.text[:SMALL_LETTERS_OF])
     if not any(map(str.isalnum, letters)) and not any(map(str.isalnum, "".join(words.text))):
         return False
     if mostly_unknown(words):
         return False
-    first = words.first[:_SAMPLE].tolist()
+    first = words.first[:SMALL_LETTERS_OF].tolist()
     unmapped = sum(pdfium.FPDFText_HasUnicodeMapError(text_page, at) == 1 for at in first)
-    if unmapped <= _MOST_BAD * len(first):
+    if unmapped <= BAD_CHARACTERS * len(first):
         return True
     small, capital = sum(map(str.islower, letters)), sum(map(str.isupper, letters))
-    return small >= _LEAST_SMALL * (small + capital)
+    return small >= SMALL_LETTERS * (small + capital)

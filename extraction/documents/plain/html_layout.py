@@ -26,6 +26,7 @@ from lxml.html.defs import table_tags  # type: ignore[import-untyped]
 
 from cinnabar.extraction.documents.content.limits import MAX_DATA_DEPTH
 from cinnabar.extraction.documents.content.marked_text import BEFORE, raised_text
+from cinnabar.extraction.documents.plain.thresholds import FEW_ELEMENTS, LEAST_GAP, LEAST_HEIGHT, LONGEST_LABEL
 
 # Elements that begin a line of their own, beside those that the renderer knows as such.
 _BLOCKS = (
@@ -43,10 +44,6 @@ _FIELDS = frozenset(("input", "select", "textarea", "button", "output"))
 # Kinds of inputs that show no value, or a secret.
 _NO_VALUES = frozenset(("hidden", "password", "submit", "reset", "button", "image", "file", "range", "color"))
 _INLINE = ("none", "inline", "contents", "table-cell", "initial", "inherit", "unset", "revert")
-# A narrower space, in points, is one between letters.
-_LEAST_GAP = 3.0
-# Elements of more than a mark or a letter, and the characters of a label, which is repeated.
-_FEW, _LONGEST_LABEL = 9, 200
 
 
 class HtmlLayout:
@@ -115,8 +112,8 @@ def _gaps(style: dict[str, str]) -> tuple[bool, bool]:
     left = right = False
     for name in ("padding", "margin"):
         sides = style.get(name, "0").split() or ["0"]
-        left |= points(style.get(f"{name}-left", sides[3 if len(sides) > 3 else len(sides) > 1])) >= _LEAST_GAP
-        right |= points(style.get(f"{name}-right", sides[len(sides) > 1])) >= _LEAST_GAP
+        left |= points(style.get(f"{name}-left", sides[3 if len(sides) > 3 else len(sides) > 1])) >= LEAST_GAP
+        right |= points(style.get(f"{name}-right", sides[len(sides) > 1])) >= LEAST_GAP
     return left, right
 
 
@@ -129,7 +126,7 @@ def _is_one_letter(one: lxml_html.HtmlElement | None, other: lxml_html.HtmlEleme
 
 def _text_of(element: lxml_html.HtmlElement) -> str:
     """Returns the beginning of the text in an element; empty for one of many elements, which is no mark or letter."""
-    few = sum(1 for _ in islice(element.iter(), _FEW)) < _FEW
+    few = sum(1 for _ in islice(element.iter(), FEW_ELEMENTS)) < FEW_ELEMENTS
     return "".join(element.itertext())[:BEFORE] if few else ""
 
 
@@ -182,7 +179,7 @@ def _values(value: Any, label: str, depth: int) -> Iterator[str]:
     if isinstance(value, dict):
         for name, one in value.items():
             if not name.startswith("@"):
-                yield from _values(one, f"{label} {name}".lstrip()[:_LONGEST_LABEL], depth + 1)
+                yield from _values(one, f"{label} {name}".lstrip()[:LONGEST_LABEL], depth + 1)
     elif isinstance(value, list):
         for one in value:
             yield from _values(one, label, depth + 1)
@@ -196,8 +193,6 @@ _FONT_SIZE = re.compile(r"(?:^|\s)(\d*\.?\d+(?:[a-z]+|%)?)\s*(?:/|\s)")
 #: Points of absolute units, and units that scale an outer size.
 _POINTS = {"px": 0.75, "pt": 1.0, "pc": 12.0, "in": 72.0, "cm": 28.35, "mm": 2.835, "q": 0.709, "": 0.75}
 _RELATIVE = frozenset(("em", "%", "ex", "ch"))
-#: The least size of letters, in points; that of PDFs.
-_LEAST = 0.5
 _SILENT = frozenset(("script", "style", "template", "head", "title"))
 #: Marks that a page without a tree may hide text.
 HIDING = re.compile(
@@ -299,7 +294,7 @@ def _look(style: dict[str, str], outer: _Look) -> _Look:
     elif match[2] in _RELATIVE:
         tiny = outer.tiny or float(match[1]) == 0
     else:
-        tiny = points(size) < _LEAST
+        tiny = points(size) < LEAST_HEIGHT
     return _Look(visible, tiny)
 
 

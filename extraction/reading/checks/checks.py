@@ -20,13 +20,13 @@ import duckdb
 import pyarrow as pa
 
 from cinnabar.extraction.reading.checks.expressions import (
-    LONGEST,
     NoCheck,
     named_in,
     qualifiers_in,
     tables_in,
     with_quoted_tables,
 )
+from cinnabar.extraction.reading.checks.thresholds import LONGEST_EXPRESSION, QUERY_SECONDS
 from cinnabar.extraction.store.cases import ALL, CaseCheck, name_in_case
 from cinnabar.extraction.store.tables import RecordColumns
 from cinnabar.schemas.automata.canonical import parse
@@ -116,9 +116,9 @@ class Checks:
         plain = name and len(name) <= _LONGEST_NAME and all(c.isalnum() or c in "_-." for c in name)
         if not plain:
             raise refused(Refusal.CHECK_NAME, at, most=_LONGEST_NAME, got=name[:80])
-        if not isinstance(expression, str) or not expression.strip() or len(expression) > LONGEST:
+        if not isinstance(expression, str) or not expression.strip() or len(expression) > LONGEST_EXPRESSION:
             got = f"{len(expression):,} characters" if isinstance(expression, str) else _kind(expression)
-            raise refused(Refusal.CHECK_LENGTH, at, most=LONGEST, got=got)
+            raise refused(Refusal.CHECK_LENGTH, at, most=LONGEST_EXPRESSION, got=got)
         return at
 
     def _check(self, name: str, expression: Any, pointers: Mapping[str, str]) -> Check:
@@ -261,8 +261,6 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 }
 #: The name of the table that expressions are about.
 TABLE = "record"
-# Seconds that a query may take. Two checks on 16 invoices take 2 ms.
-_SECONDS = 5.0
 
 
 class ExpressionDatabase:
@@ -302,7 +300,7 @@ class ExpressionDatabase:
         with self._mutex:
             if records is not None:
                 self._connection.register(TABLE, records)
-            timer = threading.Timer(_SECONDS, self._connection.interrupt)
+            timer = threading.Timer(QUERY_SECONDS, self._connection.interrupt)
             timer.start()
             try:
                 return self._connection.execute(query, values).fetchall()

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from cinnabar.extraction.reading.checks.thresholds import DEEPEST_LAMBDAS
 from cinnabar.extraction.store.names import quote_name
 from cinnabar.schemas.pointers import escape
 
@@ -67,10 +68,6 @@ KEEPING_ITEMS = _names(
 )
 
 
-#: The most characters of an expression.
-LONGEST = 4000
-# Lambdas within one another: a schema with lists in lists in lists.
-_DEEPEST = 3
 # The rest of DuckDB's classes: subqueries, windows, stars, parameters, positions, defaults, collations.
 _COMPUTING = {
     "COMPARISON", "CONJUNCTION", "OPERATOR", "CASE", "BETWEEN", "CAST", "COLUMN_REF", "CONSTANT", "FUNCTION", "LAMBDA",
@@ -216,8 +213,8 @@ class _FieldWalk:
             self.visit([value for key, value in node.items() if key != "arguments"], scope, deep)
             self.visit(arguments, scope, deep)
             return
-        if deep == _DEEPEST:
-            raise NoCheck(f"expected at most {_DEEPEST} lambdas within one another, got more")
+        if deep == DEEPEST_LAMBDAS:
+            raise NoCheck(f"expected at most {DEEPEST_LAMBDAS} lambdas within one another, got more")
         before = len(self.places)
         items = self._items(arguments[0], scope, deep)
         for one in lambdas:

@@ -22,6 +22,7 @@ from cinnabar.engine.tables.list_length import ListLength, length_of, printed_ar
 from cinnabar.extraction.documents.content.document import Document, Evidence, Span
 from cinnabar.extraction.plan.run_options import OnEmpty, OnListIncomplete
 from cinnabar.extraction.reading.records.evidence import page_of
+from cinnabar.extraction.reading.records.thresholds import GAP_ROWS, NAMED_GAPS
 from cinnabar.extraction.store.records import (
     AMBIGUOUS_DATE,
     EMPTY,
@@ -35,16 +36,13 @@ from cinnabar.schemas.form.fitting import RecordLeaf, walk_lists, walk_record
 from cinnabar.schemas.form.form import Form
 from cinnabar.wording import with_noun
 
-#: The fewest rows of a list of which anything is told, and the most gaps and numbers that a sentence names.
-_FEWEST, _NAMED = 4, 8
-
 
 def notes_of(document: Document, filled: Filled, form: Form) -> dict[str, ListLengthNote]:
     """Returns what the document says of the length of each list outside of other lists, by the list's pointer."""
     notes: dict[str, ListLengthNote] = {}
     for one in walk_lists(form, filled.value) if filled.rows else ():
         begins = [filled.rows[row][0] for row in one.rows if row in filled.rows]
-        if one.parent is not None or len(begins) < max(_FEWEST, len(one.rows)):
+        if one.parent is not None or len(begins) < max(GAP_ROWS, len(one.rows)):
             continue
         length = length_of(document.text, begins, list_names(one.array))
         if sentence := _sentence(document, length):
@@ -62,7 +60,7 @@ def _sentence(document: Document, length: ListLength) -> str:
         words = printed_around(document.text, length.told_at)
         parts[0] += f" (\"{words}\"{_on_page(document, length.told_at[0])})"
     parts += _numbers(document, length)
-    for gap in [gap for gap in length.gaps if not gap.numbers][:_NAMED]:
+    for gap in [gap for gap in length.gaps if not gap.numbers][:NAMED_GAPS]:
         words = printed_around(document.text, (gap.at, gap.at))
         what = with_noun(abs(gap.count), "row") + (" missing" if gap.count > 0 else " too many")
         parts.append(f"{what} by \"{words}\"{_on_page(document, gap.at)}")
@@ -82,7 +80,7 @@ def _numbers(document: Document, length: ListLength) -> Iterator[str]:
     by_page: dict[str, list[int]] = {}
     for gap in length.gaps:
         by_page.setdefault(_on_page(document, gap.at), []).extend(gap.numbers)
-    for page, numbers in list(by_page.items())[:_NAMED]:
+    for page, numbers in list(by_page.items())[:NAMED_GAPS]:
         if numbers:
             yield f"no. {_list_numbers(numbers)} missing{page}"
 
@@ -96,7 +94,7 @@ def _list_numbers(numbers: Iterable[int]) -> str:
         else:
             runs.append([number])
     shown = [f"{run[0]} to {run[-1]}" if len(run) > 2 else " and ".join(map(str, run)) for run in runs]
-    return ", ".join(shown[:_NAMED]) + (", …" if len(shown) > _NAMED else "")
+    return ", ".join(shown[:NAMED_GAPS]) + (", …" if len(shown) > NAMED_GAPS else "")
 
 
 def _on_page(document: Document, at: int) -> str:

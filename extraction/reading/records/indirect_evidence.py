@@ -16,12 +16,16 @@ from collections.abc import Iterator, Mapping
 from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
 from cinnabar.engine.models.reader.thresholds import NAME_NEAR, NAME_STEM
 from cinnabar.engine.request import Leaf
-from cinnabar.extraction.reading.records.thresholds import FARTHEST, LONGEST_SEARCHED, WORDS_CLOSE
+from cinnabar.extraction.reading.records.thresholds import (
+    FARTHEST,
+    LONGEST_SEARCHED,
+    NOTE_LETTERS,
+    OPTION_LETTERS,
+    WORDS_CLOSE,
+)
 from cinnabar.schemas.form.form import Form
 
 _Spans = tuple[tuple[int, int], ...]
-# The fewest letters of a meaningful word in an option's name, and in a description.
-_NAME_LETTERS, _NOTE_LETTERS = 4, 5
 _WORD = re.compile(r"[^\W_]+")
 _BETWEEN = r"[\W_]*"
 
@@ -70,7 +74,7 @@ def _printed_place(value: str, text: str, start: int, end: int, label: str) -> _
     if not letters or len(letters) > LONGEST_SEARCHED:
         return ()
     # A short value must match whole words: "no" is not printed in "November".
-    closing = r"(?![^\W_])" if len(letters) < _NAME_LETTERS or letters.isdecimal() else ""
+    closing = r"(?![^\W_])" if len(letters) < OPTION_LETTERS or letters.isdecimal() else ""
     pattern = re.compile(r"(?<![^\W_])" + _BETWEEN.join(map(re.escape, letters)) + closing, re.IGNORECASE)
     stems = _stems(label, 3)
     first: _Spans = ()
@@ -84,7 +88,7 @@ def _printed_place(value: str, text: str, start: int, end: int, label: str) -> _
 
 def _close_words(text: str, region: tuple[int, int], asked: Question) -> _Spans:
     """Returns the stretch that holds most words of a name and its description close together; () for too few words."""
-    names, notes = _stems(asked.label, _NAME_LETTERS), _stems(asked.note, _NOTE_LETTERS)
+    names, notes = _stems(asked.label, OPTION_LETTERS), _stems(asked.note, NOTE_LETTERS)
     places = list(_places(text, region, names | notes))
     often = Counter(stem for _, _, stem in places)
     best, first = 0.0, 0

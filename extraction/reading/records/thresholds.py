@@ -66,3 +66,10 @@ LOOKUP_MARGIN = 0.05
 WORD_DIFFERENCE, KEY_DIFFERENCE = 0.25, 0.12
 #: How much a printed word counts that no key has; the power of how rare a word is.
 UNKNOWN_WORD, RARE_WORD_POWER = 0.5, 1.5
+
+# Lists with gaps, and options (`doubts.py`, `indirect_evidence.py`).
+
+#: The fewest rows of a list of which anything is told, and the most gaps and numbers that a sentence names.
+GAP_ROWS, NAMED_GAPS = 4, 8
+#: The fewest letters of a meaningful word in an option's name, and in a description.
+OPTION_LETTERS, NOTE_LETTERS = 4, 5

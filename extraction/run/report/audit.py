@@ -18,6 +18,7 @@ import duckdb
 
 from cinnabar.extraction.corrections import Action, Correction, corrections
 from cinnabar.extraction.corrections.changes import EXCLUDING
+from cinnabar.extraction.plan.thresholds import AUDIT_FREEDOM, AUDIT_PRIOR
 from cinnabar.wording import with_noun
 
 # SQL on `outcomes` and `runs`: whether a written document is drawn, null for a run without an audit.
@@ -129,8 +130,6 @@ def audit_figure(
 # worst kind in 93.2%. Without the mixture it is 93.4% and 79%.
 
 
-# Documents of a prior that are right or wrong as a whole; the least degrees of freedom of the quantile.
-_PRIOR, _LEAST_FREEDOM = 2.0, 3.0
 
 
 def share_right(
@@ -152,14 +151,14 @@ def share_right(
     # Of so many documents of one size the mean would be as sure.
     documents = total**2 / sum(all_**2 for _, all_ in pairs)
     freedom = max(1, min(count - 1, sum(good < all_ for good, all_ in pairs), sum(good > 0 for good, _ in pairs)))
-    weight = _PRIOR / (_PRIOR + freedom) if count > 1 else 1.0
+    weight = AUDIT_PRIOR / (AUDIT_PRIOR + freedom) if count > 1 else 1.0
     residuals = (((good - share * all_) / (1 - all_ / total)) ** 2 for good, all_ in pairs if all_ < total)
     seen = (count - 1) / count * sum(residuals) / total**2
     spread = share * (1 - share)
     variance = unseen * ((1 - weight) * seen + weight * spread / documents)
     effective = min(spread / variance if variance > 0 else documents / unseen, total / unseen)
     # Wilson's interval (1927) among so many values.
-    square = _student(level, max(documents - 1, _LEAST_FREEDOM)) ** 2 / effective
+    square = _student(level, max(documents - 1, AUDIT_FREEDOM)) ** 2 / effective
     middle, half = share + square / 2, math.sqrt(square * (spread + square / 4))
     return max(0.0, (middle - half) / (1 + square)), min(1.0, (middle + half) / (1 + square))
 

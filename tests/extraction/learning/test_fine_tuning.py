@@ -22,7 +22,8 @@ from cinnabar.engine.request import Filled, Request
 from cinnabar.engine.training.trainer import Patience, TrainingConfig
 from cinnabar.errors import UsageError
 from cinnabar.extraction.learning.fine_tuning import FineTuning, fine_tune, minutes_for
-from cinnabar.extraction.learning.tuning_sets import APART, MEASURED, STOPPING, FineTuned, parts_of
+from cinnabar.extraction.learning.thresholds import MEASURED, PARTS_APART, STOPPING
+from cinnabar.extraction.learning.tuning_sets import FineTuned, parts_of
 from cinnabar.extraction.reading.routing.examples import load_examples
 from cinnabar.extraction.run.work.labelled_sets import mark_of
 from cinnabar.schemas import compile_schema, load_schema
@@ -180,10 +181,10 @@ def test_the_parts_of_a_set_are_disjoint_and_the_same_in_any_order(count: int, f
     files = [f"docs/{first + i}.txt" for i in range(count)]
     parts = parts_of(files)
     assert parts_of(Random(seed).sample(files, count)) == parts
-    assert set(parts.checked).isdisjoint(parts.measured) == (count >= APART)
+    assert set(parts.checked).isdisjoint(parts.measured) == (count >= PARTS_APART)
     assert sorted({*parts.trained, *parts.checked, *parts.measured}) == sorted(files)
     assert not set(parts.trained) & {*parts.checked, *parts.measured}
-    assert 2 <= len(parts.measured) <= MEASURED and len(parts.checked) <= max(STOPPING, APART // 5)
+    assert 2 <= len(parts.measured) <= MEASURED and len(parts.checked) <= max(STOPPING, PARTS_APART // 5)
     assert len(parts.trained) >= count * 0.68
 
 

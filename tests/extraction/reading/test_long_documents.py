@@ -147,7 +147,7 @@ def test_a_document_that_is_parsed_for_long_is_overtaken(
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     real = batch_reader.ParserPool
-    monkeypatch.setattr(batch_reader, "_PATIENCE", 0.2)
+    monkeypatch.setattr(batch_reader, "LATE_AFTER", 0.2)
     monkeypatch.setattr(
         batch_reader, "ParserPool", lambda workers, **others: real(workers, parser="lingering_parser:parse", **others)
     )

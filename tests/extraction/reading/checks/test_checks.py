@@ -251,7 +251,7 @@ def test_a_misspelt_keyword_is_told() -> None:
 
 
 def test_a_check_that_takes_too_long_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.extraction.reading.checks.checks._SECONDS", 0.3)
+    monkeypatch.setattr("cinnabar.extraction.reading.checks.checks.QUERY_SECONDS", 0.3)
     inner = "list_sum(list_transform(lines, z -> z.amount + x.amount + y.amount))"
     slow = checks(f"list_sum(list_transform(lines, x -> list_sum(list_transform(lines, y -> {inner})))) = 1", "net > 0")
     record = json.dumps({"net": 1, "lines": [{"amount": at} for at in range(2000)]})
