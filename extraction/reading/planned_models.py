@@ -57,11 +57,11 @@ class Escalation:
     """A stronger model, and the confidence below which values are escalated to it (0 to 1, else UsageError)."""
 
     source: Source
-    below: float
+    threshold: float
     #: Whether its values count only where they are surer, as both models are calibrated; else they count in any case.
-    surer: bool = False
+    prefer_confident: bool = False
     #: The most rows of a list that is asked of a surer model, None for any number.
-    longest: int | None = None
+    max_list_rows: int | None = None
     #: The most seconds of its work on a document, None for any number.
     seconds: float | None = None
     #: The release that a new folder begins with, None for a model that the caller named.
@@ -74,11 +74,11 @@ class Escalation:
         # Cold start: it imports torch.
         from cinnabar.extraction.reading.tiers import Tier
 
-        return Tier(load, self.below, self.surer, self.longest, self.seconds, self.preferred)
+        return Tier(load, self.threshold, self.prefer_confident, self.max_list_rows, self.seconds, self.preferred)
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.below <= 1.0:
-            raise UsageError(f"--below: expected 0 to 1, got {self.below}")
+        if not 0.0 <= self.threshold <= 1.0:
+            raise UsageError(f"--below: expected 0 to 1, got {self.threshold}")
 
 
 def sources_of(
@@ -90,12 +90,12 @@ def sources_of(
     do not go together, and the errors of `model_source`.
     """
     kept = plan.model is None and model != "default" and plan.escalate_to is None
-    settings, below, auto = _settings(plan), ESCALATE_BELOW, model == AUTO
+    settings, threshold, auto = _settings(plan), ESCALATE_BELOW, model == AUTO
     # A model that `improve` kept reads with the language model that the folder began with.
     auto = auto or (kept and plan.out is not None and began_with(plan.out) is not None)
     model = reader_of(model)
     if auto:
-        below = ESCALATE_AUTO_BELOW
+        threshold = ESCALATE_AUTO_BELOW
         plan = plan.model_copy(update={"escalate_to": plan.escalate_to or upper_model(plan.out)})
     if plan.options.seconds_each is not None and not auto:
         raise UsageError(f"--seconds-each: expected --model {AUTO} with it, whose reader answers in its place")
@@ -104,20 +104,20 @@ def sources_of(
     if plan.escalate_to is None:
         return source, None
     upper = model_source(plan.escalate_to, plan.device, settings)
-    surer = _is_calibrated(source) and _is_calibrated(upper)
-    if auto and not surer:
+    confident = _is_calibrated(source) and _is_calibrated(upper)
+    if auto and not confident:
         raise UsageError(
             f"--model {AUTO}: expected a calibration of both models, {plan.escalate_to} has none; `python -m"
             f" training.calibrate SETS --model {plan.escalate_to}` fits one; or use --escalate-to, with which its"
             " values count in any case"
         )
-    longest = MAX_ESCALATED_ROWS if auto else None
+    rows = MAX_ESCALATED_ROWS if auto else None
     if auto and _counts_alone(plan):
-        surer, longest, below = False, None, 1.0
-    below = below if plan.below is None else plan.below
+        confident, rows, threshold = False, None, 1.0
+    threshold = threshold if plan.below is None else plan.below
     named = plan.escalate_to if auto and plan.escalate_to in RELEASED else None
     words = kept_preferences(model, plan.escalate_to) if named else {}
-    return source, Escalation(upper, below, surer, longest, plan.options.seconds_each, named, words)
+    return source, Escalation(upper, threshold, confident, rows, plan.options.seconds_each, named, words)
 
 
 def chosen_note(plan: RunPlan, model: str) -> str | None:

@@ -40,15 +40,15 @@ ALONE = "reader_alone"
 class Tier:
     """A stronger model, which is loaded at the first doubt, and the confidence below which values are escalated to it.
 
-    surer: whether its value counts only if its confidence is higher, since both models are calibrated. longest: the
-    most rows of a list that is asked of a surer model, None for any number. seconds: of its work on a document.
-    preferred: by pointer, whether its value counts in any case, or never (`prefer_confident_record`).
+    prefer_confident: whether its value counts only if its confidence is higher, since both models are calibrated.
+    max_list_rows: the most rows of a list that such a model is asked for, None for any number. seconds: of its work on
+    a document. preferred: by pointer, whether its value counts in any case, or never (`prefer_confident_record`).
     """
 
     load: Callable[[], Filler]
-    below: float
-    surer: bool = False
-    longest: int | None = None
+    threshold: float
+    prefer_confident: bool = False
+    max_list_rows: int | None = None
     seconds: float | None = None
     preferred: Mapping[str, bool] = field(default_factory=dict)
 
@@ -63,7 +63,7 @@ class Tier:
 
     def beside(self, engine: Filler) -> Filler:
         """Returns the first model's filler, which asks a surer model for rows of tables, if its time has no limit."""
-        if not self.surer or self.seconds is not None or not isinstance(engine, Engine):
+        if not self.prefer_confident or self.seconds is not None or not isinstance(engine, Engine):
             return engine
         return engine.beside(self.rows_model)
 
@@ -102,25 +102,25 @@ def escalate(
     finals: dict[int, Result] = {}
     escalated = Escalated()
     for at, lower in enumerate(merged):
-        long = {} if tier.longest is None else long_lists(form, lower.filled.value, tier.longest)
-        if _is_sure(lower, tier.below, long.keys()):
+        long = {} if tier.max_list_rows is None else long_lists(form, lower.filled.value, tier.max_list_rows)
+        if _is_sure(lower, tier.threshold, long.keys()):
             continue
         # A model that cannot be loaded ends the run, not one document.
         filler = tier.filler
         try:
             pieces = chunks_for(lower.document, filler, context, form)
             # What the first model does not know as a whole is asked as a whole.
-            below = ANY_CONFIDENCE if tier.surer and is_unknown(lower.filled) else tier.below
+            below = ANY_CONFIDENCE if tier.prefer_confident and is_unknown(lower.filled) else tier.threshold
             frozen = freeze_sure(form, lower.filled, below, lists=len(pieces) == 1) | lower.facts.known
             frozen = _without(frozen, long)
         except UsageError as error:
             # The schema leaves no room for a document in the stronger model.
-            finals[at] = lower.filled if tier.surer else _internal(lower, error)
+            finals[at] = lower.filled if tier.prefer_confident else _internal(lower, error)
             continue
         except Exception as error:
             finals[at] = _internal(lower, error)
             continue
-        raised[at] = _Raised(lower, pieces, form, frozen, tier.surer, long, tier.preferred)
+        raised[at] = _Raised(lower, pieces, form, frozen, tier.prefer_confident, long, tier.preferred)
         escalated.documents += 1
         asked = lower.filled.leaves.keys() - frozen.keys()
         escalated.fields += sum(1 for at in asked if not lower.facts.holds(at) and not _within(at, long))
@@ -273,7 +273,7 @@ class _Raised:
     pieces: list[Chunk]
     form: Form
     frozen: dict[str, str | None]
-    surer: bool
+    prefer_confident: bool
     long: Mapping[str, int]
     preferred: Mapping[str, bool]
 
@@ -303,7 +303,7 @@ class _Raised:
         """Returns the record of the answers; frozen values keep the cheap model's evidence and confidence."""
         failed = next((result for result in results if isinstance(result, Failed)), None)
         if failed is not None:
-            return replace(self.lower.filled, alone=True) if self.surer else failed
+            return replace(self.lower.filled, alone=True) if self.prefer_confident else failed
         filled = merge(self.form, self.pieces, [r for r in results if isinstance(r, Filled)])
         own = self.lower.filled
         leaves = {
@@ -315,7 +315,7 @@ class _Raised:
         rows = {at: own.rows[at] if at in pinned else place for at, place in filled.rows.items()}
         lists = dict(filled.lists) | {at: sure for at, sure in own.lists.items() if at in places}
         raised = replace(filled, leaves=leaves, rows=rows, lists=lists, steps=own.steps, reopened=own.reopened)
-        if self.surer:
+        if self.prefer_confident:
             # Nobody asked for the long lists, so the record has its own ones.
             raised = prefer_confident_record(self.form, own, raised, self.long, self.preferred, READER_WEIGHT)
         return with_facts(self.form, raised, self.lower.facts)

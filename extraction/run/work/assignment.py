@@ -169,7 +169,7 @@ class Assignment:
         """Returns the models' part of a record's key, with the examples that they are shown."""
         named = self.model.fingerprint
         if self.escalation is not None:
-            named = f"{named} {self.escalation.source.fingerprint} {self.escalation.below}"
+            named = f"{named} {self.escalation.source.fingerprint} {self.escalation.threshold}"
             if self.escalation.preferred:
                 named += f" {sorted(self.escalation.preferred.items())}"
         return shown_with(named, self.examples)
@@ -205,7 +205,7 @@ class Assignment:
                 return filler
 
             tier = self.escalation.tier(load)
-        for filler in [engine, *([tier.filler] if tier and not tier.surer else [])]:
+        for filler in [engine, *([tier.filler] if tier and not tier.prefer_confident else [])]:
             if isinstance(filler, Prompted):
                 for part in self.parts:
                     filler.context_beside(part.compiled_schema.form)

@@ -225,13 +225,13 @@ def test_a_calibrated_model_has_the_last_word_only_where_it_is_surer(
         always = Scale(bias, {})
         fitted_for = checkpoint_fingerprint(folder)
         save_calibration(folder, Calibration(always, always, always, fitted_for, values_version=1))
-        found = values(tmp_path / f"out{bias}", Escalation(source_of(folder), 0.8, surer=True))
+        found = values(tmp_path / f"out{bias}", Escalation(source_of(folder), 0.8, prefer_confident=True))
         right = [found[f"{number}.txt"] == {"name": f"N{number}", "total": number} for number in range(4)]
         assert right == [True, not followed, True, not followed]
 
     # A document that is too long for the stronger model keeps the record that it has.
     monkeypatch.setattr("cinnabar.engine.diffusion.engine.DiffusionEngine.context_beside", _no_room)
-    found = values(tmp_path / "out", Escalation(source_of(folder), 0.8, surer=True))
+    found = values(tmp_path / "out", Escalation(source_of(folder), 0.8, prefer_confident=True))
     assert all(found[f"{number}.txt"] == {"name": f"N{number}", "total": number} for number in range(4))
 
 
@@ -252,7 +252,7 @@ def test_a_calibrated_model_is_loaded_and_tells_its_time_at_the_first_doubt(
         assert bool(told.notes) == any(told.answered) and all(share < 1 for share in told.answered)
         return told.notes
 
-    sure = Escalation(upper, 0.8, surer=True)
+    sure = Escalation(upper, 0.8, prefer_confident=True)
     assert notes("none", ModelSource("reading", ReadingModel), sure) == loads == asked == []
     some = notes("some", ModelSource("unsure", unsure), sure)
     assert some == ["4 documents, at most about 30.0 s each, all of them in 2 min; lists take longer"]
@@ -282,15 +282,15 @@ def test_auto_is_the_reader_with_a_fetched_model_behind_it(
     with pytest.raises(UsageError, match=f"expected a calibration of both models, {name} has none"):
         sources_of(RunPlan.of(escalate_to=name), "auto")
     _, asked = sources_of(RunPlan.of(escalate_to=name, below=0.3), "default")
-    assert asked is not None and (asked.below, asked.surer) == (0.3, False)
+    assert asked is not None and (asked.threshold, asked.prefer_confident) == (0.3, False)
     fitted_for = checkpoint_fingerprint(folder)
     save_calibration(folder, Calibration(always, always, always, fitted_for, values_version=1))
     source, escalation = sources_of(RunPlan.of(), "auto")
-    assert isinstance(source, ModelSource) and escalation is not None and escalation.surer
+    assert isinstance(source, ModelSource) and escalation is not None and escalation.prefer_confident
     assert escalation.source.fingerprint == source_of(folder).fingerprint
-    assert escalation.below == planned_models.ESCALATE_AUTO_BELOW
+    assert escalation.threshold == planned_models.ESCALATE_AUTO_BELOW
     _, other = sources_of(RunPlan.of(escalate_to=str(folder)), str(checkpoint))
-    assert other is not None and not other.surer
+    assert other is not None and not other.prefer_confident
     shutil.rmtree(folder)
     with pytest.raises(UsageError, match="expected a fetched language model that fits the free memory"):
         sources_of(RunPlan.of(), "auto")

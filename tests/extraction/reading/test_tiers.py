@@ -232,7 +232,7 @@ def test_a_list_too_long_for_the_stronger_model_stays_while_other_values_are_ask
     rows = {"/lines/0": 0.2, "/lines/1": 0.2}
     doubts = {f"/lines/{row}/{name}": 0.1 for row in (0, 1) for name in ("what", "price")}
     draft = filled({"name": "Ada", "day": None, "lines": LINES}, doubts | {"/name": 0.1}, rows)
-    tier = Tier(lambda: Engine(ReadingModel()), 0.8, surer=True, longest=longest)
+    tier = Tier(lambda: Engine(ReadingModel()), 0.8, prefer_confident=True, max_list_rows=longest)
     (found,), counts = escalate([MergedRecord(page, draft)], form, tier)
     assert isinstance(found, Filled)
     record = json.loads(found.record)
@@ -268,7 +268,7 @@ def test_a_long_list_stays_where_its_object_is_taken_as_a_whole(around: str) -> 
     leaves["/name"] = Leaf('"Ada"', 0.1)
     counted = {f"{at}/{row}": (row, 0.3) for row in (0, 1)}
     draft = Filled("d", json.dumps(record), leaves, counted, 1, 0, {at: 0.3})
-    tier = Tier(lambda: Engine(ReadingModel()), 0.8, surer=True, longest=1)
+    tier = Tier(lambda: Engine(ReadingModel()), 0.8, prefer_confident=True, max_list_rows=1)
     (found,), _ = escalate([MergedRecord(parse(b"name=Eve\n", "page.txt"), draft)], form, tier)
     assert isinstance(found, Filled)
     kept = json.loads(found.record)

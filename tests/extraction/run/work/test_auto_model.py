@@ -72,7 +72,7 @@ def test_on_a_gpu_the_language_model_reads_all_fields_and_counts_alone(
     assert f"{NAME} for all fields, on the GPU" in told.err
     assert f"4 fields escalated to {NAME}" in told.out
     _, one = sources_of(RunPlan.of(schemas=["letter.json"], model="auto", seconds_each=9.0), "auto")
-    assert one is not None and one.surer
+    assert one is not None and one.prefer_confident
 
 
 def test_a_model_that_is_fetched_later_reads_nothing_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

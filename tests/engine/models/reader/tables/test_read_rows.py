@@ -113,7 +113,7 @@ def test_encodings_that_are_kept_leave_the_help_as_it_is(reader: Engine, tmp_pat
         assert [one["alpha"] for one in found] == [row[2] for row in rows]
 
 
-@pytest.mark.parametrize("limits", [{}, {"seconds": 5.0}, {"surer": False}])
+@pytest.mark.parametrize("limits", [{}, {"seconds": 5.0}, {"prefer_confident": False}])
 def test_a_surer_model_reads_rows_for_the_reader_unless_its_seconds_are_bounded(
     reader: Engine, limits: dict[str, Any]
 ) -> None:
@@ -123,7 +123,7 @@ def test_a_surer_model_reads_rows_for_the_reader_unless_its_seconds_are_bounded(
         loaded.append(reader)
         return reader
 
-    tier = replace(Tier(load, 0.5, surer=True), **limits)
+    tier = replace(Tier(load, 0.5, prefer_confident=True), **limits)
     engine = tier.beside(reader)
     assert (engine is reader) is bool(limits) and not loaded, "it is loaded at the first table"
     assert tier.rows_model() is reader.model and tier.filler is reader
