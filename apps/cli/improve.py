@@ -26,8 +26,7 @@ from cinnabar.extraction.plan.thresholds import READ_AGAIN_BELOW
 from cinnabar.extraction.reading.planned_models import sources_of
 from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.backfill.backfill import begin_backfill
-from cinnabar.extraction.run.work import assignment as kept_models
-from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.run.work.assignment import Assignment, discard_model, keep_model
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.stored_records import Selection, name_in, select, source_of
 from cinnabar.extras import check_extra
@@ -86,7 +85,7 @@ def improve(
     if keep:
         _keep(out, schema, again, as_json, events)
     elif discard:
-        kept_models.discard(out, schema)
+        discard_model(out, schema)
         print(json.dumps({"discarded": schema}) if as_json or events else "the trained model was removed")
     else:
         _train(out, schema, steps, minutes, device, as_json, events)
@@ -100,7 +99,7 @@ def _end_with(parent: int) -> None:
 
 
 def _keep(out: Path, schema: str, again: bool, as_json: bool, events: bool) -> None:
-    place = kept_models.keep(out, schema)
+    place = keep_model(out, schema)
     summary = None
     newest = max(select(out, schema, Selection()), key=lambda one: one.run_id, default=None)
     if again and newest is not None:

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 from bench.engine.figures import Figure, Settings, clock, percent
 from bench.record_graphs import TRAINED, trained, vocabulary_of
 from cinnabar.engine.diffusion.denoiser import Denoiser
-from cinnabar.engine.diffusion.kept_graphs import kept_graph
+from cinnabar.engine.diffusion.graph_cache import cached_graph
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import DecodingSettings as Effort
@@ -177,7 +177,7 @@ def measure_share(_: Settings) -> Iterator[Figure]:
 def graph_of_kind(kind: str, tokenizer: Spelled) -> RecordGraph:
     """The graph of a schema of the library."""
     form = compile_schema(load_schema(kind).schema).form
-    return kept_graph(form, tokenizer)
+    return cached_graph(form, tokenizer)
 
 
 def measure_memory(_: Settings) -> Iterator[Figure]:

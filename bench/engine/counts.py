@@ -24,7 +24,7 @@ from bench.reporting import machine_line, table
 from cinnabar.engine.diffusion.contexts import APART, PagedContext
 from cinnabar.engine.diffusion.decoded import DecodingRun
 from cinnabar.engine.diffusion.denoiser import Denoiser, Listed
-from cinnabar.engine.diffusion.kept_graphs import kept_graph
+from cinnabar.engine.diffusion.graph_cache import cached_graph
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.models.language.memory import PREFILL_OF_ACCELERATOR
@@ -78,7 +78,7 @@ def count(
     context.prefill = PREFILL_OF_ACCELERATOR
     passes = context.passes = CountingPasses(model, context, counted)
     form = compile_schema(load_schema("invoice").schema).form
-    graph = kept_graph(form, model.tokenizer)
+    graph = cached_graph(form, model.tokenizer)
     draw = np.random.default_rng(0)
     tasks = [
         Task(

@@ -14,7 +14,7 @@ from bench.engine.workload import small_model
 from bench.schema_suites import Case, real, spread
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
-from cinnabar.engine.diffusion.kept_graphs import kept_graph
+from cinnabar.engine.diffusion.graph_cache import cached_graph
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.tokenizer import Tokenizer
@@ -74,7 +74,7 @@ def try_case(case: Case, effort: str, like: Traits, tokenizer: Tokenizer, seed: 
     """Decodes a record of a schema with random weights and judges all states that are shown."""
     try:
         compiled = compile_schema(case.schema)
-        graph = kept_graph(compiled.form, tokenizer)
+        graph = cached_graph(compiled.form, tokenizer)
     except TooLarge:
         counts.refused += 1
         return

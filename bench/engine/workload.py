@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from training.diffusion.pages import Page, Pages
 
 from bench.engine.figures import Settings
-from cinnabar.engine.diffusion.kept_graphs import kept_graph
+from cinnabar.engine.diffusion.graph_cache import cached_graph
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
@@ -57,7 +57,7 @@ def work_of(model: LanguageModel, page: Page) -> Work:
 
     task = Task(
         prompt=model.chat.render(messages(form, {}, page.text)),
-        graph=kept_graph(form, tokenizer),
+        graph=cached_graph(form, tokenizer),
         budget=SLOT * len(form.slots),
         judge=judge,
         minimal=json.dumps(parse(form.instance), ensure_ascii=False).encode(),

@@ -25,7 +25,7 @@ from cinnabar.engine.chat.answer_kinds import AnswerKind, Call, CallOr, FreeText
 from cinnabar.engine.chat.meeting import NOWHERE, meeting_of
 from cinnabar.engine.chat.requests import ChatRequest, Gap, Message, RequestRefused, Tool
 from cinnabar.engine.diffusion.class_scores import Sampling
-from cinnabar.engine.diffusion.kept_graphs import GRAPHS, kept_graph_of
+from cinnabar.engine.diffusion.graph_cache import GRAPHS, cached_graph_of
 from cinnabar.engine.diffusion.prompt import outline
 from cinnabar.engine.diffusion.record_graph import RecordGraph, ended_by
 from cinnabar.engine.diffusion.sequences import Task
@@ -160,7 +160,7 @@ class RequestPlanner:
                 self._graphs.move_to_end(kind.key)
                 return graph
         try:
-            made = kept_graph_of(kind.key, kind.language, self._model.tokenizer)
+            made = cached_graph_of(kind.key, kind.language, self._model.tokenizer)
         except TooLarge as error:
             raise RequestRefused("invalid_schema", f"the schema is too large to be enforced: {error}", param) from error
         made = replace(made, free=kind.free)

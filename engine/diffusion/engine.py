@@ -19,7 +19,7 @@ from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser, Edit
 from cinnabar.engine.diffusion.forced import TokenTexts
-from cinnabar.engine.diffusion.kept_graphs import kept_graph
+from cinnabar.engine.diffusion.graph_cache import cached_graph
 from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.diffusion.settings import beside_answer, settings_for
@@ -111,7 +111,7 @@ class DiffusionEngine:
 
     def prepare(self, form: Form) -> None:
         """Builds the graph of a form, which is kept for its requests; from any thread. Raises TooLarge."""
-        kept_graph(form, self.model.tokenizer)
+        cached_graph(form, self.model.tokenizer)
 
     def fill(
         self, requests: Sequence[Request], observer: Observer | None = None, watcher: Watcher | None = None

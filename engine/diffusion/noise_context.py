@@ -32,7 +32,7 @@ MAX_TEMPERATURE, MIN_TEMPERATURE, PASSES = 0.8, 0.4, 48
 
 
 @dataclass(slots=True)
-class _KeptSequence:
+class _CachedSequence:
     """What is kept of one sequence.
 
     seed: of its random tokens. length: how many of its tokens were read as text. held: their keys and values by layer.
@@ -68,8 +68,8 @@ class NoiseContext:
         self._local = local
         #: Positions that a layer with a window keeps: two canvases can be taken back.
         self._most = local.window + 2 * decoder.traits.block
-        self._prefixes: OrderedDict[tuple[int, ...], _KeptSequence] = OrderedDict()
-        self._texts: dict[int, _KeptSequence] = {}
+        self._prefixes: OrderedDict[tuple[int, ...], _CachedSequence] = OrderedDict()
+        self._texts: dict[int, _CachedSequence] = {}
         #: The last prompts: what a new one has in common with them is worth to be kept.
         self._last: deque[Sequence[int]] = deque(maxlen=PROMPTS)
 
@@ -116,7 +116,7 @@ class NoiseContext:
     def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> tuple[list[int], torch.Tensor]:
         """Reads the open canvas of each sequence, and its full block if there is one; all sequences are scored."""
         readings: list[PassText] = []
-        read: list[tuple[_KeptSequence, Block, Ints]] = []
+        read: list[tuple[_CachedSequence, Block, Ints]] = []
         for sequence, at in zip(sequences, wanted, strict=True):
             text = self._join(sequence)
             # A full block is scored as a canvas, while the next one sees it as text.
@@ -165,7 +165,7 @@ class NoiseContext:
         behind = np.logical_or.accumulate(tokens == self._end)
         return np.where(tokens >= 0, tokens, np.where(behind, self._end, drawn.astype(np.int64)))
 
-    def _join(self, sequence: OpenSequence) -> _KeptSequence:
+    def _join(self, sequence: OpenSequence) -> _CachedSequence:
         """Returns what is kept of a sequence; of a new one, what is kept of its shared prefix."""
         text = self._texts.get(id(sequence))
         if text is None:
@@ -176,20 +176,20 @@ class NoiseContext:
             known = len(key) if key in self._prefixes else 0
             prefix = self._prefix(key)
             seed = hashlib.sha256(np.array(prompt, "<i8").tobytes()).digest()
-            text = self._texts[id(sequence)] = _KeptSequence(seed, prefix.length, prefix.held, cached=known)
+            text = self._texts[id(sequence)] = _CachedSequence(seed, prefix.length, prefix.held, cached=known)
         return text
 
-    def _prefix(self, tokens: tuple[int, ...]) -> _KeptSequence:
+    def _prefix(self, tokens: tuple[int, ...]) -> _CachedSequence:
         text = self._prefixes.pop(tokens, None)
         if text is None:
-            text = _KeptSequence()
+            text = _CachedSequence()
             self._read(text, np.array(tokens, np.int64), len(tokens))
             while len(self._prefixes) >= PREFIXES:
                 self._prefixes.popitem(last=False)
         self._prefixes[tokens] = text
         return text
 
-    def _read_block(self, sequence: OpenSequence, text: _KeptSequence, block: Block) -> PassText:
+    def _read_block(self, sequence: OpenSequence, text: _CachedSequence, block: Block) -> PassText:
         # Read with the first canvas, the rest of a prompt would be as long as what no other text shares with it.
         if text.length < sequence.begin or block.begin - text.length > self._decoder.traits.block:
             self._read(text, sequence.tokens, block.begin)
@@ -201,14 +201,14 @@ class NoiseContext:
             expected = self._decoder.expected_embeddings(text.states, temperature(text.passes))
         return PassText(self._to_device(tokens), text.length, block.begin, text.held, expected)
 
-    def _read(self, text: _KeptSequence, tokens: Ints, end: int) -> None:
+    def _read(self, text: _CachedSequence, tokens: Ints, end: int) -> None:
         """Reads the tokens of a text up to this position."""
         while text.length < end:
             stop = min((text.length // PREFILL + 1) * PREFILL, end)
             part = PassText(self._to_device(tokens[text.length : stop]), text.length, stop, text.held)
             self._extend(text, stop, self._decoder.read([part])[1][0])
 
-    def _extend(self, text: _KeptSequence, end: int, made: Sequence[Held]) -> None:
+    def _extend(self, text: _CachedSequence, end: int, made: Sequence[Held]) -> None:
         """Keeps the keys and values of a text up to this position; `made` begins where the text ended."""
         many = end - text.length
         if not many:

@@ -19,8 +19,8 @@ import torch
 from cinnabar.engine.model import Calibrator, Canvas, Helped, Model, Row, Scores
 from cinnabar.engine.request import Passage
 from cinnabar.engine.version import values_version
+from cinnabar.schemas.cache_files import CacheFiles, mark_used
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.kept_files import KeptFiles, mark_used
 
 _SUFFIX = ".safetensors"
 
@@ -47,7 +47,7 @@ class Encodings:
     def __init__(self, folder: Path, limit: int) -> None:
         self.folder = folder
         self.found = self.made = 0
-        self._files = KeptFiles(folder, f"*/*{_SUFFIX}", limit)
+        self._files = CacheFiles(folder, f"*/*{_SUFFIX}", limit)
 
     def get(self, key: str) -> dict[str, torch.Tensor] | None:
         """Returns the tensors under this key; None if there are none or the file is broken."""

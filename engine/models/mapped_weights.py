@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from cinnabar.engine.models.int8_matmul import take_integers, with_integer_products
-from cinnabar.schemas.kept_files import KeptFiles, cache_folder, mark_used
+from cinnabar.schemas.cache_files import CacheFiles, cache_folder, mark_used
 
 _M = TypeVar("_M", bound=nn.Module)
 #: About how many bytes tensors have, and the tensors with their names, which may be made one after the other.
@@ -133,7 +133,7 @@ def _write(path: Path, size: int, tensors: Iterable[tuple[str, Tensor]], limit: 
         yield listed
         yield _END.pack(len(listed), digest.digest())
 
-    return KeptFiles(path.parent, "*", limit).write(path, parts(), size)
+    return CacheFiles(path.parent, "*", limit).write(path, parts(), size)
 
 
 #: The methods of a tensor that draw its values.

@@ -45,7 +45,7 @@ from cinnabar.extraction.store.path_safety import check_links, is_own
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas.kept_files import cache_folder
+from cinnabar.schemas.cache_files import cache_folder
 
 #: Stands in a run's arguments for the path of a forgotten document.
 FORGOTTEN = "(forgotten)"

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.kept_files import KeptFiles, cache_folder, mark_used
+from cinnabar.schemas.cache_files import CacheFiles, cache_folder, mark_used
 
 #: An automaton that is built faster than this, in seconds, is not worth reading from a disk.
 WORTH = 0.02
@@ -32,10 +32,10 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 def load_or_build(key: object, build: Callable[[], Automaton]) -> Automaton:
     """The automaton of this key, from disk or built; `repr(key)` must name everything that the automaton depends on."""
-    return automaton_of(remembered_arrays(key, lambda: arrays_of(build())))
+    return automaton_of(cached_arrays(key, lambda: arrays_of(build())))
 
 
-def remembered_arrays(key: object, build: Callable[[], Arrays]) -> Arrays:
+def cached_arrays(key: object, build: Callable[[], Arrays]) -> Arrays:
     """The arrays of this key, from disk or built, read-only."""
     folder = cache_folder()
     path = None if folder is None else folder / f"{hashlib.sha256(f'{_code()}:{key!r}'.encode()).hexdigest()}.npz"
@@ -98,4 +98,4 @@ def _write(path: Path, arrays: Arrays) -> None:
     whole: dict[str, Any] = {**arrays, "digest": np.array(_digest(arrays))}
     np.savez_compressed(buffer, **whole)
     data = buffer.getvalue()
-    KeptFiles(path.parent, "*.npz", LIMIT).write(path, [data], len(data))
+    CacheFiles(path.parent, "*.npz", LIMIT).write(path, [data], len(data))

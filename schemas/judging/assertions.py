@@ -38,9 +38,9 @@ from cinnabar.schemas.keywords import MOST, step_of
 from cinnabar.schemas.refusals import Refusal, refused
 from cinnabar.schemas.regex.patterns import pattern_matches
 
-# The number of texts with a remembered verdict, for each pattern or format: a record is judged again at every
+# The number of texts with a cached verdict, for each pattern or format: a record is judged again at every
 # denoising step, and most of it has not changed.
-_REMEMBERED = 1024
+_CACHED_VERDICTS = 1024
 
 
 def never(_value: Any, _scope: Scope) -> bool:
@@ -281,7 +281,7 @@ def matcher(place: Place, keyword: str, pattern: str) -> Callable[[str], bool]:
         raise refused(
             Refusal.PATTERN_OF_NAMES, place.pointer, keyword, pattern=pattern, problem=problem
         ) from None
-    return lru_cache(_REMEMBERED)(partial(pattern_matches, pattern))
+    return lru_cache(_CACHED_VERDICTS)(partial(pattern_matches, pattern))
 
 
 def pattern(place: Place, keyword: str) -> KeywordCheck:
@@ -299,7 +299,7 @@ def format_of(place: Place, keyword: str) -> KeywordCheck | None:
         raise broken(place, "the name of a format")
     if name not in FORMATS:
         return None
-    meets = lru_cache(_REMEMBERED)(partial(is_format, name))
+    meets = lru_cache(_CACHED_VERDICTS)(partial(is_format, name))
     return Assertion(place, keyword, STRING, meets, f"a string of the format {name}")
 
 

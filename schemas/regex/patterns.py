@@ -6,7 +6,7 @@ transitions are spelled out in bytes. A given text is matched without any of the
 The budget of work for the patterns of one schema; a hundred patterns, each within its caps, took minutes.
 
 Remainders of a `multipleOf` count like a pattern. Work is counted, never timed, so a schema is compiled or refused on
-every machine alike. The work of a pattern is remembered with it, and each schema is charged for it once, even if
+every machine alike. The work of a pattern is cached with it, and each schema is charged for it once, even if
 another schema had the pattern compiled.
 """
 

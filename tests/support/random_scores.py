@@ -13,7 +13,7 @@ from tests.support.tiny_models import END, KINDS, TOKENIZER, VOCABULARY
 
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
-from cinnabar.engine.diffusion.kept_graphs import kept_graph
+from cinnabar.engine.diffusion.graph_cache import cached_graph
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.schemas import CompiledSchema
@@ -29,7 +29,7 @@ DRAWN = ("block", "revising", "uniform noise", "token-causal", "causal")
 
 def task_of(compiled: CompiledSchema, prompt: str, budget: int | None = None) -> Task:
     """The task of writing a record of the schema. Raises TooLarge if its form has too many states."""
-    graph = kept_graph(compiled.form, TOKENIZER)
+    graph = cached_graph(compiled.form, TOKENIZER)
     room = int(graph.distance[0]) + ROOM if budget is None else budget
     minimal = one_line(compiled.form.instance).encode()
     return Task(TOKENIZER.encode(prompt), graph, room, lambda text: compiled.accepts(text.decode()), minimal)

@@ -18,7 +18,7 @@ from cinnabar.engine.models.reader.inputs.mentions import MentionReader, MixedSl
 from cinnabar.engine.models.reader.inputs.tensors import Window, cut, padded_length, sheet, to_device
 from cinnabar.engine.models.reader.inputs.views import SlotView, row_places, views_of
 from cinnabar.engine.models.reader.inputs.wordpieces import Columns, Pieces, WordPieces
-from cinnabar.engine.models.reader.memory.form import FormMemory, FormRequest, KeptQuestions, read_form
+from cinnabar.engine.models.reader.memory.form import FormMemory, FormRequest, QuestionCache, read_form
 from cinnabar.engine.models.reader.memory.passage import BoundRow, LateStates, ListedOption, Memory
 from cinnabar.engine.models.reader.network.encoder import WindowStates
 from cinnabar.engine.models.reader.network.network import Network
@@ -102,7 +102,7 @@ class Reader:
         config: PriorConfig = DEFAULT_PRIORS,
         precision: Precision = DEFAULT,
         sentences: Callable[[], SentenceEncoder] | None = None,
-        kept: KeptQuestions | None = None,
+        kept: QuestionCache | None = None,
     ) -> None:
         network = network.eval().to(device)
         self.network = with_integer_products(network) if precision == "int8" else network

@@ -24,7 +24,7 @@ import orjson
 
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.limits import MAX_KEPT_PAGES, MAX_PAGE_WORDS, MAX_WORD
-from cinnabar.schemas.kept_files import KeptFiles, mark_used
+from cinnabar.schemas.cache_files import CacheFiles, mark_used
 
 #: The folder within an output folder.
 PAGES = "pages"
@@ -51,7 +51,7 @@ class PageStore:
 
     def __init__(self, folder: Path, limit: int = MAX_KEPT_PAGES) -> None:
         self.folder = folder
-        self._files = KeptFiles(folder, "*/*.json", limit)
+        self._files = CacheFiles(folder, "*/*.json", limit)
 
     def get(self, document: str, picture: bytes, engine: str) -> PageText | None:
         """Returns the page in a document's picture as this engine read it; None if it is not here."""

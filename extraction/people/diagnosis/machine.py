@@ -31,7 +31,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.ocr.engines import OcrEngine, tesseract_languages
 from cinnabar.extras import EXTRAS, PACKAGE, install_line
-from cinnabar.schemas.kept_files import cache_folder
+from cinnabar.schemas.cache_files import cache_folder
 from cinnabar.wording import with_noun
 
 GIB = 1 << 30

@@ -276,7 +276,7 @@ def kept_model(out: Path, schema_name: str) -> Path | None:
     return next((one for name in (_CURRENT, _BEFORE) if ((one := folder / name) / _SAID).is_file()), None)
 
 
-def keep(out: Path, schema_name: str) -> Path:
+def keep_model(out: Path, schema_name: str) -> Path:
     """Takes the candidate into use and returns its new place. Raises UsageError if there is none."""
     folder, waiting = models_of(out, schema_name), candidate(out, schema_name)
     _check(waiting, out, schema_name)
@@ -290,7 +290,7 @@ def keep(out: Path, schema_name: str) -> Path:
     return current
 
 
-def discard(out: Path, schema_name: str) -> None:
+def discard_model(out: Path, schema_name: str) -> None:
     """Removes the candidate. Raises UsageError if there is none."""
     waiting = candidate(out, schema_name)
     _check(waiting, out, schema_name)

@@ -15,7 +15,7 @@ from bench.engine.figures import Settings
 from bench.engine.time_model import rows_of
 from tests.support.tiny_checkpoint import write_checkpoint
 
-from cinnabar.engine.diffusion.kept_graphs import kept_graph
+from cinnabar.engine.diffusion.graph_cache import cached_graph
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.schemas import compile_schema
 
@@ -31,7 +31,7 @@ def test_a_row_of_a_device_has_the_time_of_a_pass_beside_its_roofline(folder: Pa
     name = {"type": "string", "pattern": "^[a-z]{40}$"}
     schema = {"type": "object", "properties": {"name": name}, "required": ["name"]}
     tokenizer: Any = Spelled(known.vocabulary, None)  # type: ignore[arg-type]
-    graph = kept_graph(compile_schema(schema).form, known)
+    graph = cached_graph(compile_schema(schema).form, known)
     for rows in (1, 3):
         (row,) = device.pass_rows("tiny", SHAPES["tiny"], tokenizer, graph, torch.device("cpu"), rows)
         assert (row[:2], row[6], len(row)) == (["tiny", str(rows)], "launched", len(device.HEAD))

@@ -20,7 +20,7 @@ from cinnabar.engine.diffusion import denoiser as denoiser_module
 from cinnabar.engine.diffusion import graph_tables
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
-from cinnabar.engine.diffusion.kept_graphs import kept_graph
+from cinnabar.engine.diffusion.graph_cache import cached_graph
 from cinnabar.engine.diffusion.lookahead import Constraint
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
@@ -57,7 +57,7 @@ def form_of(properties: dict[str, Any], required: Sequence[str] | None = None) -
 
 @cache
 def graph_of_form(form: Form) -> RecordGraph:
-    return kept_graph(form, TOKENIZER)
+    return cached_graph(form, TOKENIZER)
 
 
 def accepted(form: Form, text: bytes) -> bool:

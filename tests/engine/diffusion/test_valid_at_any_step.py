@@ -19,7 +19,7 @@ from tests.support.tiny_models import BLOCK, TOKENIZER, VOCABULARY
 from cinnabar.engine.diffusion.class_scores import TokenClasses
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
-from cinnabar.engine.diffusion.kept_graphs import kept_graph
+from cinnabar.engine.diffusion.graph_cache import cached_graph
 from cinnabar.engine.diffusion.lookahead import Constraint, ScanSpan
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.errors import TooLarge
@@ -42,7 +42,7 @@ def with_graphs(seed: int, count: int = BATCH) -> list[CompiledSchema]:
     found = []
     for compiled in forms(seed, count):
         try:
-            kept_graph(compiled.form, TOKENIZER)
+            cached_graph(compiled.form, TOKENIZER)
             found.append(compiled)
         except TooLarge:
             pass
@@ -88,7 +88,7 @@ def test_any_subset_of_a_witness_can_be_completed(chunk: int, local: float) -> N
     for seed in range(4 * chunk, 4 * chunk + 4):
         draw, noise = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
         for compiled in with_graphs(seed, 2):
-            graph = kept_graph(compiled.form, TOKENIZER)
+            graph = cached_graph(compiled.form, TOKENIZER)
             length = int(graph.distance[0]) + int(draw.integers(0, 20))
             constraint, tokens = Constraint(graph, local), np.full(length, -1)
             scale = SCALES[seed % len(SCALES)]

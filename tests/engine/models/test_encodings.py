@@ -19,7 +19,7 @@ from cinnabar.schemas import compile_schema
 FORM = compile_schema(BILL).form
 
 
-def remembered(folder: Path, limit: int = 1 << 20) -> CachingModel:
+def cached(folder: Path, limit: int = 1 << 20) -> CachingModel:
     made = with_kept_encodings(tiny_model(), folder, limit)
     assert isinstance(made, CachingModel)
     return made
@@ -30,7 +30,7 @@ def fill(model: CachingModel, count: int = 3) -> list[Result]:
 
 
 def test_a_second_engine_encodes_nothing_and_gives_the_same_result(tmp_path: Path) -> None:
-    first, second = remembered(tmp_path), remembered(tmp_path)
+    first, second = cached(tmp_path), cached(tmp_path)
     plain = Engine(tiny_model()).fill([Request(str(i), FORM, passage_of(bill(i)[0])) for i in range(3)])
     assert fill(first) == fill(second) == plain
     assert (first.encodings.made, first.encodings.found) == (3, 0)
@@ -47,14 +47,14 @@ def test_the_shipped_model_gives_the_same_result_from_the_cache(tmp_path: Path) 
 
 @pytest.mark.parametrize("harm", first(1, ["flipped", "torn", "empty"]))
 def test_broken_entries_are_made_again(tmp_path: Path, harm: str) -> None:
-    before = fill(remembered(tmp_path))
+    before = fill(cached(tmp_path))
     for path in tmp_path.rglob("*.safetensors"):
         data = bytearray(path.read_bytes())
         data[-1] ^= 1
         path.write_bytes({"torn": data[:-9], "flipped": data, "empty": b""}[harm])
-    again = remembered(tmp_path)
+    again = cached(tmp_path)
     assert fill(again) == before and again.encodings.made == 3
-    whole = remembered(tmp_path)
+    whole = cached(tmp_path)
     assert fill(whole) == before and whole.encodings.found == 3
 
 
@@ -63,8 +63,8 @@ def test_no_entry_is_kept_beyond_the_limit_or_on_a_failing_disk(tmp_path: Path) 
     kept.put("a" * 64, {"states": torch.zeros(100)})
     assert not (tmp_path / "small").exists()
     (tmp_path / "file").write_text("in the way")
-    model = remembered(tmp_path / "file")
-    assert fill(model, 1) == fill(remembered(tmp_path / "other"), 1)
+    model = cached(tmp_path / "file")
+    assert fill(model, 1) == fill(cached(tmp_path / "other"), 1)
     assert with_kept_encodings(tiny_model(), tmp_path, 0) is not None and not [*tmp_path.glob("??")]
 
 

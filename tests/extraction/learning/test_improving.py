@@ -31,7 +31,14 @@ from cinnabar.extraction.learning.improving import (
 )
 from cinnabar.extraction.reading.pipeline import Read
 from cinnabar.extraction.reading.planned_models import kept_preferences
-from cinnabar.extraction.run.work.assignment import candidate, discard, keep, kept_model, model_for, models_of
+from cinnabar.extraction.run.work.assignment import (
+    candidate,
+    discard_model,
+    keep_model,
+    kept_model,
+    model_for,
+    models_of,
+)
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 from cinnabar.extraction.store.spelling import begin_with
 from cinnabar.schemas import SchemaSource, load_schema
@@ -165,7 +172,7 @@ def test_what_the_folders_language_model_reads_decides_and_is_kept_with_the_cand
     assert (labelled, len(after), [*language]) == (documents.labelled, 10, [first])
     assert language[first]["record"]["kind"] in KINDS and language[first]["text"] is None
     assert found.preferred == {"/kind": True}
-    assert kept_preferences(str(keep(out, "post")), NAME) == {"/kind": True}
+    assert kept_preferences(str(keep_model(out, "post")), NAME) == {"/kind": True}
 
 
 @pytest.mark.parametrize(("better", "worse", "tells"), [(0, 0, False), (3, 2, False), (5, 7, False), (1, 9, True)])
@@ -232,10 +239,10 @@ def test_a_kept_candidate_is_in_use_until_another_is_kept(tmp_path: Path, wanted
     documents = corrected(tmp_path, wanted)
     assert model_for(tmp_path, ["post"], None) == "default" and kept_model(tmp_path, "post") is None
     with pytest.raises(UsageError, match="expected a trained model that waits"):
-        keep(tmp_path, "post")
+        keep_model(tmp_path, "post")
     improve(documents, tmp_path, steps=1)
     assert model_for(tmp_path, ["post"], None) == "default"
-    current = keep(tmp_path, "post")
+    current = keep_model(tmp_path, "post")
     assert current == kept_model(tmp_path, "post") and not candidate(tmp_path, "post").exists()
     assert model_for(tmp_path, ["post"], None) == str(current)
     assert model_for(tmp_path, ["post"], "default") == "default"
@@ -243,7 +250,7 @@ def test_a_kept_candidate_is_in_use_until_another_is_kept(tmp_path: Path, wanted
     first = (current / "model.json").read_bytes()
     improve(documents, tmp_path, steps=2)
     assert (current / "model.json").read_bytes() == first
-    keep(tmp_path, "post")
+    keep_model(tmp_path, "post")
     assert (current / "model.json").read_bytes() != first
     assert sorted(path.name for path in models_of(tmp_path, "post").iterdir() if path.name != "training") == ["current"]
 
@@ -251,15 +258,15 @@ def test_a_kept_candidate_is_in_use_until_another_is_kept(tmp_path: Path, wanted
 @pytest.mark.slow
 def test_a_discarded_candidate_leaves_the_model_in_use(tmp_path: Path, wanted: str) -> None:
     improve(corrected(tmp_path, wanted), tmp_path, steps=1)
-    discard(tmp_path, "post")
+    discard_model(tmp_path, "post")
     assert not candidate(tmp_path, "post").exists() and kept_model(tmp_path, "post") is None
     with pytest.raises(UsageError, match="expected a trained model that waits"):
-        discard(tmp_path, "post")
+        discard_model(tmp_path, "post")
 
 
 @pytest.mark.slow
 def test_a_keeping_that_was_cut_leaves_a_model_in_use(tmp_path: Path, wanted: str) -> None:
     improve(corrected(tmp_path, wanted), tmp_path, steps=1)
-    current = keep(tmp_path, "post")
+    current = keep_model(tmp_path, "post")
     shutil.move(current, current.with_name("before"))
     assert kept_model(tmp_path, "post") == current.with_name("before")

@@ -32,8 +32,8 @@ from cinnabar.engine.models.reader.network.encoder import QuestionStates
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.network.support import Statements
 from cinnabar.engine.work_time import check_time
+from cinnabar.schemas.cache_files import cache_folder
 from cinnabar.schemas.form.form import Form, Slot
-from cinnabar.schemas.kept_files import cache_folder
 
 #: The number of questions that go through the encoder together.
 _QUESTIONS_AT_ONCE = 64
@@ -56,7 +56,7 @@ class FormMemory:
 
 
 def read_form(
-    form: Form, network: Network, wordpieces: WordPieces, device: torch.device, kept: KeptQuestions | None = None
+    form: Form, network: Network, wordpieces: WordPieces, device: torch.device, kept: QuestionCache | None = None
 ) -> FormMemory:
     """Returns the questions of a form, encoded by the network, or as an earlier process kept them."""
     asked = form_questions(form)
@@ -106,7 +106,7 @@ FOLDER, LIMIT = "questions", 128 << 20
 _OWN = ("vectors", "named", "is_named")
 
 
-class KeptQuestions:
+class QuestionCache:
     """Keeps the states of questions of the model with this fingerprint on disk, if there is a cache folder."""
 
     def __init__(self, fingerprint: str) -> None:

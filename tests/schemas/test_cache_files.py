@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cinnabar.schemas.kept_files import KeptFiles, cache_folder, mark_used
+from cinnabar.schemas.cache_files import CacheFiles, cache_folder, mark_used
 
 
 def test_the_least_recently_used_file_is_removed_first(tmp_path: Path) -> None:
-    kept = KeptFiles(tmp_path, "*/*.bin", 4000)
+    kept = CacheFiles(tmp_path, "*/*.bin", 4000)
     for number in range(8):
         path = tmp_path / f"{number}" / "file.bin"
         assert kept.write(path, [bytes(500), bytes(400)], 900)
@@ -24,7 +24,7 @@ def test_the_least_recently_used_file_is_removed_first(tmp_path: Path) -> None:
 
 def test_processes_that_write_to_one_folder_keep_its_limit_together(tmp_path: Path) -> None:
     limit, size = 100_000, 900
-    writers = [KeptFiles(tmp_path, "*.bin", limit) for _ in range(4)]
+    writers = [CacheFiles(tmp_path, "*.bin", limit) for _ in range(4)]
     for number in range(400):
         writers[number % len(writers)].write(tmp_path / f"{number}.bin", [bytes(size)], size)
     count = len([*tmp_path.iterdir()])
@@ -32,10 +32,10 @@ def test_processes_that_write_to_one_folder_keep_its_limit_together(tmp_path: Pa
 
 
 def test_nothing_is_kept_beyond_the_limit_or_where_a_file_is_in_the_way(tmp_path: Path) -> None:
-    assert not KeptFiles(tmp_path / "small", "*", 100).write(tmp_path / "small" / "one", [bytes(101)], 101)
+    assert not CacheFiles(tmp_path / "small", "*", 100).write(tmp_path / "small" / "one", [bytes(101)], 101)
     assert not (tmp_path / "small").exists()
     (tmp_path / "file").write_text("in the way")
-    assert not KeptFiles(tmp_path / "file", "*", 100).write(tmp_path / "file" / "one", [b"x"], 1)
+    assert not CacheFiles(tmp_path / "file", "*", 100).write(tmp_path / "file" / "one", [b"x"], 1)
 
 
 def test_what_fails_while_it_is_written_leaves_nothing(tmp_path: Path) -> None:
@@ -43,12 +43,12 @@ def test_what_fails_while_it_is_written_leaves_nothing(tmp_path: Path) -> None:
         yield b"half"
         raise OSError(28, "No space left on device")
 
-    assert not KeptFiles(tmp_path, "*", 100).write(tmp_path / "one", parts(), 10)  # type: ignore[arg-type]
+    assert not CacheFiles(tmp_path, "*", 100).write(tmp_path / "one", parts(), 10)  # type: ignore[arg-type]
     assert not [*tmp_path.iterdir()]
 
 
 def test_a_file_is_readable_by_whom_the_user_lets_read_his_files(tmp_path: Path) -> None:
-    KeptFiles(tmp_path, "*", 100).write(tmp_path / "one", [b"x"], 1)
+    CacheFiles(tmp_path, "*", 100).write(tmp_path / "one", [b"x"], 1)
     (tmp_path / "other").write_bytes(b"x")
     assert (tmp_path / "one").stat().st_mode == (tmp_path / "other").stat().st_mode
 
@@ -57,7 +57,7 @@ def test_what_a_killed_process_left_goes_like_any_other_file(tmp_path: Path) -> 
     torn = tmp_path / ".part-torn.bin"
     torn.write_bytes(bytes(90))
     os.utime(torn, (1, 1))
-    assert KeptFiles(tmp_path, "*.bin", 100).write(tmp_path / "one.bin", [bytes(50)], 50)
+    assert CacheFiles(tmp_path, "*.bin", 100).write(tmp_path / "one.bin", [bytes(50)], 50)
     assert [path.name for path in tmp_path.iterdir()] == ["one.bin"]
 
 

@@ -43,7 +43,7 @@ def mark_used(path: Path) -> None:
         os.utime(path)
 
 
-class KeptFiles:
+class CacheFiles:
     """The files of a folder that match a pattern, together of at most `limit` bytes; processes may share the folder."""
 
     def __init__(self, folder: Path, pattern: str, limit: int) -> None:

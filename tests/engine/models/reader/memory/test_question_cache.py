@@ -9,7 +9,7 @@ import pytest
 import torch
 from tests.support.tiny_network import form_of, tiny_network, wordpieces
 
-from cinnabar.engine.models.reader.memory.form import FOLDER, FormMemory, KeptQuestions, read_form
+from cinnabar.engine.models.reader.memory.form import FOLDER, FormMemory, QuestionCache, read_form
 
 FORM = form_of(seller={"type": "string"}, kind={"enum": ["invoice", "receipt"]}, due={"type": "string"})
 CPU = torch.device("cpu")
@@ -23,7 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def read(fingerprint: str = "tiny", seed: int = 0) -> FormMemory:
     with torch.inference_mode():
-        return read_form(FORM, tiny_network(seed), wordpieces(), CPU, KeptQuestions(fingerprint))
+        return read_form(FORM, tiny_network(seed), wordpieces(), CPU, QuestionCache(fingerprint))
 
 
 def same(one: Any, other: Any) -> bool:

@@ -15,7 +15,7 @@ from cinnabar.engine.diffusion import forced, record_graph
 from cinnabar.engine.diffusion.forced import TokenSpelling, spelled_graph
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.automata.cache import Arrays, arrays_of, automaton_of, remembered_arrays
+from cinnabar.schemas.automata.cache import Arrays, arrays_of, automaton_of, cached_arrays
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import left_to_judge, record_language
 
@@ -37,18 +37,18 @@ class NamedSpelling(TokenSpelling, Protocol):
 
 
 @lru_cache(maxsize=GRAPHS)
-def kept_graph(form: Form, tokenizer: NamedSpelling) -> RecordGraph:
+def cached_graph(form: Form, tokenizer: NamedSpelling) -> RecordGraph:
     """Returns the graph of a form over a tokenizer, from memory, from disk or built.
 
     Whatever no automaton expresses is left to the form's judge. Raises TooLarge if the form's records need too many
     states.
     """
-    return kept_graph_of(
+    return cached_graph_of(
         ("record", form.fingerprint), lambda: record_language(form), tokenizer, lambda: left_to_judge(form)
     )
 
 
-def kept_graph_of(
+def cached_graph_of(
     key: tuple[str, ...],
     language: Callable[[], Automaton],
     tokenizer: NamedSpelling,
@@ -62,7 +62,7 @@ def kept_graph_of(
         sizes = np.array([made.classes, made.end_class])
         return {**arrays_of(made.automaton), **numbers, "sizes": sizes, "left": np.array(left_out(), str)}
 
-    arrays = remembered_arrays((*key, tokenizer.fingerprint, _code()), build)
+    arrays = cached_arrays((*key, tokenizer.fingerprint, _code()), build)
     classes, end_class = arrays["sizes"].tolist()
     numbers: dict[str, Any] = {field: arrays[field].astype(np.int64) for field in _NUMBERS}
     left = tuple(arrays["left"].tolist())

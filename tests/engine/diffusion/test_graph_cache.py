@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from tests.support.tiny_models import TOKENIZER, VOCABULARY, TinyTokenizer
 
-from cinnabar.engine.diffusion import kept_graphs as module
+from cinnabar.engine.diffusion import graph_cache as module
 from cinnabar.engine.diffusion.forced import spelled_graph
-from cinnabar.engine.diffusion.kept_graphs import fresh_graph, kept_graph
+from cinnabar.engine.diffusion.graph_cache import cached_graph, fresh_graph
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.errors import TooLarge
 from cinnabar.schemas import compile_schema
@@ -43,7 +43,7 @@ def form_of(schema: Any) -> Form:
 
 
 def forget() -> None:
-    kept_graph.cache_clear()
+    cached_graph.cache_clear()
     fresh_graph.cache_clear()
 
 
@@ -63,16 +63,16 @@ def same(a: RecordGraph, b: RecordGraph) -> bool:
 
 def test_a_graph_is_read_from_the_disk_that_keeps_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     form = form_of(SCHEMA)
-    made = kept_graph(form, TOKENIZER)
-    assert kept_graph(form, TOKENIZER) is made, "from memory"
+    made = cached_graph(form, TOKENIZER)
+    assert cached_graph(form, TOKENIZER) is made, "from memory"
     assert same(made, spelled_graph(graph_of(record_language(form), VOCABULARY), TOKENIZER))
     kept = len(list(folder.iterdir()))
     forget()
     with monkeypatch.context() as patched:
         patched.setattr(module, "spelled_graph", None)
-        assert same(kept_graph(form, TOKENIZER), made)
+        assert same(cached_graph(form, TOKENIZER), made)
         with pytest.raises(TypeError):
-            kept_graph(form, Other())
+            cached_graph(form, Other())
     assert len(list(folder.iterdir())) == kept
 
 
@@ -80,38 +80,36 @@ def test_a_graph_is_read_from_the_disk_that_keeps_it(folder: Path, monkeypatch: 
 def test_a_broken_entry_is_made_again(folder: Path, damage: str) -> None:
     form = form_of(SCHEMA)
     before = set(folder.iterdir())
-    made = kept_graph(form, TOKENIZER)
+    made = cached_graph(form, TOKENIZER)
     for path in set(folder.iterdir()) - before:
         data = path.read_bytes()
         middle = len(data) // 2
         flipped = data[:middle] + bytes(byte ^ 0xFF for byte in data[middle : middle + 40]) + data[middle + 40 :]
         path.write_bytes({"cut": data[:middle], "flipped": flipped, "empty": b""}[damage])
     forget()
-    assert same(kept_graph(form, TOKENIZER), made)
+    assert same(cached_graph(form, TOKENIZER), made)
 
 
 def test_other_code_has_other_entries(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     form = form_of(SCHEMA)
-    made = kept_graph(form, TOKENIZER)
+    made = cached_graph(form, TOKENIZER)
     kept = set(folder.iterdir())
     for place, name in ((module, "_code"), (cache, "_code")):
         forget()
         with monkeypatch.context() as patched:
             patched.setattr(place, name, lambda: "the code of another release")
-            assert same(kept_graph(form, TOKENIZER), made)
+            assert same(cached_graph(form, TOKENIZER), made)
             fresh = set(folder.iterdir()) - kept
             assert fresh
             kept |= fresh
     forget()
-    assert same(kept_graph(form, TOKENIZER), made) and set(folder.iterdir()) == kept
+    assert same(cached_graph(form, TOKENIZER), made) and set(folder.iterdir()) == kept
 
 
 def test_all_code_that_a_graph_is_made_with_is_part_of_its_name() -> None:
     used = {name for name in _imported(module.__name__) if not name.startswith("cinnabar.schemas.")}
     used -= {"cinnabar.engine.diffusion.arrays", "cinnabar.engine.model"}  # names of types, and one number that is PAD
-    assert {Path(sys.modules[name].__file__ or "").name for name in used} == {
-        Path(file).name for file in module.CODE
-    }
+    assert {Path(sys.modules[name].__file__ or "").name for name in used} == {Path(file).name for file in module.CODE}
 
 
 def _imported(name: str) -> set[str]:
@@ -137,13 +135,13 @@ def _make_often(folder: str) -> str:
     found = set[str]()
     for _ in range(10):
         forget()
-        found.add(kept_graph(form_of(SCHEMA), TOKENIZER).automaton.fingerprint)
+        found.add(cached_graph(form_of(SCHEMA), TOKENIZER).automaton.fingerprint)
     (only,) = found
     return only
 
 
 def test_processes_that_make_the_same_graph_at_once_leave_one_whole_entry(folder: Path) -> None:
-    made = kept_graph(form_of(SCHEMA), TOKENIZER)
+    made = cached_graph(form_of(SCHEMA), TOKENIZER)
     kept = {path.name for path in folder.iterdir()}
     for path in folder.iterdir():
         path.unlink()
@@ -151,7 +149,7 @@ def test_processes_that_make_the_same_graph_at_once_leave_one_whole_entry(folder
         assert set(pool.map(_make_often, [str(folder)] * 3)) == {made.automaton.fingerprint}
     assert {path.name for path in folder.iterdir()} <= kept
     forget()
-    assert same(kept_graph(form_of(SCHEMA), TOKENIZER), made)
+    assert same(cached_graph(form_of(SCHEMA), TOKENIZER), made)
 
 
 @pytest.mark.usefixtures("folder")
@@ -159,7 +157,7 @@ def test_what_is_left_to_the_judge_is_kept_with_the_graph() -> None:
     many = {"type": "array", "items": {"type": "string", "maxLength": 30}, "maxItems": 500}
     form = form_of(many)
     for _ in range(2):
-        assert kept_graph(form, TOKENIZER).left_to_judge == ("/: 0 to 500 items",)
+        assert cached_graph(form, TOKENIZER).left_to_judge == ("/: 0 to 500 items",)
         forget()
 
 
@@ -168,4 +166,4 @@ def test_a_form_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     form = form_of({**SCHEMA, "title": "refused in this test"})
     monkeypatch.setattr("cinnabar.schemas.automata.automaton.MAX_STATES", 20)
     with pytest.raises(TooLarge, match="the largest are"):
-        kept_graph(form, TOKENIZER)
+        cached_graph(form, TOKENIZER)
