@@ -19,7 +19,7 @@ from cinnabar.engine.models.reader.inputs.tensors import Window, cut, padded_len
 from cinnabar.engine.models.reader.inputs.views import SlotView, row_places, views_of
 from cinnabar.engine.models.reader.inputs.wordpieces import Columns, Pieces, WordPieces
 from cinnabar.engine.models.reader.memory.form import FormMemory, FormRequest, QuestionCache, read_form
-from cinnabar.engine.models.reader.memory.passage import BoundRow, LateStates, ListedOption, Memory
+from cinnabar.engine.models.reader.memory.passage import LateStates, ListedOption, MatchedRow, Memory
 from cinnabar.engine.models.reader.network.encoder import WindowStates
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
@@ -49,9 +49,9 @@ from cinnabar.engine.models.reader.scoring.spans import Answers, WindowScores
 from cinnabar.engine.models.reader.tables.columns import ListFields
 from cinnabar.engine.models.reader.tables.joined import group_rows, named_rows
 from cinnabar.engine.models.reader.tables.lists import (
-    bound_lists,
     leave_taken,
     list_fields,
+    match_lists,
     outside_of,
     rows_of_items,
     write_cell,
@@ -288,11 +288,11 @@ class Reader:
         config, starts = self.config, memory.pieces.start
         anchors: list[list[tuple[int, float]]] = []
         refused: list[Row] = []
-        bound = memory.bound[form.fingerprint] = self._bound(form, memory)
-        told = {at: [(start, row.chance) for start, row in rows.items()] for at, rows in rows_of_items(bound).items()}
+        matched = memory.matched_rows[form.fingerprint] = self._match_lists(form, memory)
+        told = {at: [(start, row.chance) for start, row in rows.items()] for at, rows in rows_of_items(matched).items()}
         if len(told) == len(form.arrays):
             # No window needs to be asked for rows.
-            return _match_rows(nest_rows(form, [told[array.index] for array in form.arrays]), bound)
+            return _match_rows(nest_rows(form, [told[array.index] for array in form.arrays]), matched)
         all_odds = self.decoder.row_odds(form, self.form(form), memory)
         listed = memory.listed[form.fingerprint] = {}
         least = min(config.rows.least, config.rows.refused, config.doubtful_rows.least)
@@ -310,7 +310,7 @@ class Reader:
                 begun = doubtful_beginnings(places, fields, len(starts), config)
             starts_of_array = [(int(starts[piece]), chance) for piece, chance in begun]
             if named := named_rows(array, dict(starts_of_array), memory):
-                bound[array.index], known = named, dict(starts_of_array)
+                matched[array.index], known = named, dict(starts_of_array)
                 starts_of_array = sorted(({at: row.chance for at, row in named.items()} | known).items())
             left = refused_beginnings(places, begun, config.rows)
             doubtful = all(chance < config.described_options.list_rows for _, chance in starts_of_array)
@@ -324,9 +324,9 @@ class Reader:
         if only is not None and only.index not in listed and not anchors[only.index]:
             chance = self._single_item(form, memory, item_slots(form, only))
             anchors[only.index] = [(WHOLE, chance)] if chance else []
-        return [*_match_rows(nest_rows(form, anchors), bound), *refused]
+        return [*_match_rows(nest_rows(form, anchors), matched), *refused]
 
-    def _bound(self, form: Form, memory: Memory) -> dict[int, dict[int, BoundRow]]:
+    def _match_lists(self, form: Form, memory: Memory) -> dict[int, dict[int, MatchedRow]]:
         """Returns the rows of the lists that stand in tables, by array and first character."""
         if not self.config.applies("bound_tables"):
             return {}
@@ -339,8 +339,8 @@ class Reader:
             for index, (slots, _) in lists.items()
             if slots
         }
-        found: dict[int, dict[int, BoundRow]] = {}
-        for index, rows in zip(asked, bound_lists([*asked.values()], memory), strict=True):
+        found: dict[int, dict[int, MatchedRow]] = {}
+        for index, rows in zip(asked, match_lists([*asked.values()], memory), strict=True):
             _, inner = lists[index]
             if inner >= 0:
                 rows = rows_of_items({index: rows}).get(index, {})
@@ -377,7 +377,7 @@ class Reader:
         requests: list[FormRequest] = []
         judged: list[FormRequest] = []
         listed: dict[int, ListedOption] = {}
-        beside: dict[int, BoundRow] = {}
+        beside: dict[int, MatchedRow] = {}
         for form, memory, rows_of_form, slots, unread in zip(forms, memories, rows, own, asked, strict=True):
             if not slots or not len(memory.pieces):
                 continue
@@ -386,11 +386,13 @@ class Reader:
             # The slots of an item that is the whole passage are asked for as those outside of rows.
             at = {k: row for k, row in rowed if rows_of_form[row].anchor != WHOLE}
             places = {k: row_at[row] for k, row in at.items()}
-            bound = self._bound_rows(form, memory, at, rows_of_form, canvas)
+            matched = self._matched_rows(form, memory, at, rows_of_form, canvas)
             slots = [
-                k for k in slots if k not in bound or not write_cell(k, canvas.instances[k].slot, bound[k], memory, out)
+                k
+                for k in slots
+                if k not in matched or not write_cell(k, canvas.instances[k].slot, matched[k], memory, out)
             ]
-            beside |= {k: bound[k] for k in slots if k in bound}
+            beside |= {k: matched[k] for k in slots if k in matched}
             requests.append(FormRequest(form, self.form(form), memory, canvas, slots, places))
             mixed = [k for k in slots if isinstance(canvas.instances[k].slot, MixedSlot)]
             if mixed:
@@ -408,14 +410,14 @@ class Reader:
                 write_listed(k, canvas.instances[k].slot, one, out)
         return out.scores(self.device)
 
-    def _bound_rows(
+    def _matched_rows(
         self, form: Form, memory: Memory, at: Mapping[int, int], rows: Sequence[Row], canvas: Canvas
-    ) -> dict[int, BoundRow]:
-        """Returns the rows of bound tables in which slots stand, but for slots that are known."""
-        bound = memory.bound.get(form.fingerprint, {})
-        found: dict[int, BoundRow] = {}
-        for k, row in at.items() if bound else ():
-            own = bound.get(rows[row].array, {}).get(rows[row].anchor)
+    ) -> dict[int, MatchedRow]:
+        """Returns the rows of matched tables in which slots stand, but for slots that are known."""
+        matched = memory.matched_rows.get(form.fingerprint, {})
+        found: dict[int, MatchedRow] = {}
+        for k, row in at.items() if matched else ():
+            own = matched.get(rows[row].array, {}).get(rows[row].anchor)
             if own is not None and not (canvas.known and canvas.known[k]):
                 found[k] = own
         return found
@@ -471,9 +473,9 @@ class Reader:
         return scores
 
 
-def _match_rows(rows: Sequence[Row], bound: Mapping[int, Mapping[int, BoundRow]]) -> list[Row]:
-    """Returns the rows, those that stand in a bound table with how surely their columns are their fields'."""
-    own = [bound.get(row.array, {}).get(row.anchor) for row in rows]
+def _match_rows(rows: Sequence[Row], matched: Mapping[int, Mapping[int, MatchedRow]]) -> list[Row]:
+    """Returns the rows, those that stand in a matched table with how surely their columns are their fields'."""
+    own = [matched.get(row.array, {}).get(row.anchor) for row in rows]
     return [row if one is None else replace(row, matches=one.matches) for row, one in zip(rows, own, strict=True)]
 
 

@@ -46,13 +46,13 @@ class ListedOption:
 
 
 @dataclass(frozen=True, slots=True)
-class BoundRow:
-    """A row of a table whose columns are bound.
+class MatchedRow:
+    """A row of a table whose columns are matched.
 
     cells: those of fields that have one, by the slot's index, with their probability; codes: the options (JSON) that
-    the cells of choices stand for; absences: the probability that no column has a field. taken: the characters of bound
-    columns, which are no value of another field; is_closed: no field but those in `cells` has a value; matches: the
-    most that the values of a field's column may be sure of.
+    the cells of choices stand for; absences: the probability that no column has a field. taken: the characters of
+    matched columns, which are no value of another field; is_closed: no field but those in `cells` has a value;
+    matches: the most that the values of a field's column may be sure of.
     """
 
     cells: Mapping[int, tuple[tuple[tuple[int, int], ...], float]]
@@ -95,8 +95,8 @@ class Memory:
     passage's words. `supported` is the support of options and its maximum, by form, slot, window and stretch. `matched`
     are the similarities of the words of slots and windows, by form, window and questions. `choices` are the choices as
     the first look decided them, by form, slot, window and row. `stretches` are passages and sentences with their
-    vectors, `compared` the meanings of options by form and slot, `listed` the options of lists by form. `bound` are the
-    rows of lists that stand in tables, by form, array and first character; `tables` are found on first use.
+    vectors, `compared` the meanings of options by form and slot, `listed` the options of lists by form. `matched_rows`
+    are the rows of lists that stand in tables, by form, array and first character; `tables` are found on first use.
     `columns_read` are the shares of columns by a language model, by form, array and heads.
     """
 
@@ -118,6 +118,6 @@ class Memory:
     stretches: dict[str, tuple[list[tuple[int, int]], npt.NDArray[np.float32]]] = field(default_factory=dict)
     compared: dict[tuple[str, int], Compared] = field(default_factory=dict)
     listed: dict[str, dict[int, list[ListedOption]]] = field(default_factory=dict)
-    bound: dict[str, dict[int, dict[int, BoundRow]]] = field(default_factory=dict)
+    matched_rows: dict[str, dict[int, dict[int, MatchedRow]]] = field(default_factory=dict)
     tables: list[Table] | None = None
     columns_read: dict[tuple[str | int, ...], npt.NDArray[np.float64]] = field(default_factory=dict)

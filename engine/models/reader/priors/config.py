@@ -283,7 +283,7 @@ class DescribedOptionsConfig:
 
 @dataclass(frozen=True, slots=True)
 class TableConfig:
-    """The weights of what tells a field's column, natural logarithms, and the least probabilities of a binding.
+    """The weights of what tells a field's column, natural logarithms, and the least probabilities of a match.
 
     They were fitted on 33 lists of eleven layouts (bench/list_layouts, the tuning part). Each subject judged by a fit
     on the others, 86% of the columns of .6 and more are right, 92% of those of .7, and 96% of those of .8.
@@ -330,7 +330,7 @@ class TableConfig:
     #: merged ones.
     carried: float = 0.5
     merged: float = 0.7
-    #: The least number of rows of a table that is bound, and the least share of the fields that have such a column:
+    #: The least number of rows of a table that is matched, and the least share of the fields that have such a column:
     #: below it the network finds the rows.
     rows: int = 8
     fields: float = 0.4

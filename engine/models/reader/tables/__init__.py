@@ -1,1 +1,1 @@
-"""Lists that stand in tables: columns are bound to fields once a table, and rows are read by cell."""
+"""Lists that stand in tables: columns are matched to fields once a table, and rows are read by cell."""

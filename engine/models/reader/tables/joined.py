@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from cinnabar.engine.models.reader.memory.passage import BoundRow, Memory
+from cinnabar.engine.models.reader.memory.passage import MatchedRow, Memory
 from cinnabar.engine.models.reader.tables.sums import number_of
 from cinnabar.engine.models.reader.tables.thresholds import JOINED_DISTINCT, JOINED_KNOWN, JOINED_LINE_SURE, JOINED_SAME
 from cinnabar.engine.tables.heads import Span, form_of, words_of
@@ -19,12 +19,12 @@ from cinnabar.schemas.form.form import ArrayNode, Slot
 
 
 def join_tables(
-    first: Mapping[int, BoundRow],
-    second: Mapping[int, BoundRow],
+    first: Mapping[int, MatchedRow],
+    second: Mapping[int, MatchedRow],
     slots: Sequence[Slot],
     text: str,
     renamed: Collection[int] = (),
-) -> dict[int, BoundRow]:
+) -> dict[int, MatchedRow]:
     """Returns the rows of two tables of a list by their first characters.
 
     renamed: the fields whose columns have other heads in the second table.
@@ -57,7 +57,7 @@ def join_tables(
     return rows
 
 
-def _is_key(index: int, first: Mapping[int, BoundRow], second: Mapping[int, BoundRow], text: str) -> bool:
+def _is_key(index: int, first: Mapping[int, MatchedRow], second: Mapping[int, MatchedRow], text: str) -> bool:
     """Returns whether a field's values tell the rows of both tables apart, and the second has mostly known ones."""
     values = [[_value(row, index, text) for row in rows.values()] for rows in (first, second)]
     if not all(own and all(own) and len(set(own)) >= JOINED_DISTINCT * len(own) for own in values):
@@ -66,7 +66,7 @@ def _is_key(index: int, first: Mapping[int, BoundRow], second: Mapping[int, Boun
     return sum(value in known for value in values[1]) >= JOINED_KNOWN * len(values[1])
 
 
-def _adds(key: int, first: Mapping[int, BoundRow], second: Mapping[int, BoundRow], text: str) -> bool:
+def _adds(key: int, first: Mapping[int, MatchedRow], second: Mapping[int, MatchedRow], text: str) -> bool:
     """Returns whether rows with the same key agree where both have a value, and the second ones have further values."""
     known = {_value(row, key, text): row for row in first.values()}
     added = same = other = 0
@@ -82,7 +82,7 @@ def _adds(key: int, first: Mapping[int, BoundRow], second: Mapping[int, BoundRow
 
 
 def _denies(
-    key: int, renamed: Collection[int], first: Mapping[int, BoundRow], second: Mapping[int, BoundRow], text: str
+    key: int, renamed: Collection[int], first: Mapping[int, MatchedRow], second: Mapping[int, MatchedRow], text: str
 ) -> bool:
     """Returns whether rows with the same name say other things in a field whose column has another head."""
     known = {_value(row, key, text): row for row in first.values()}
@@ -95,17 +95,17 @@ def _denies(
     )
 
 
-def _value(row: BoundRow, index: int, text: str) -> str:
+def _value(row: MatchedRow, index: int, text: str) -> str:
     cell, _ = row.cells.get(index, ((), 0.0))
     return words_of(cell, text)
 
 
-def group_rows(rows: Mapping[int, BoundRow], outer: Sequence[Slot], text: str) -> dict[int, BoundRow]:
+def group_rows(rows: Mapping[int, MatchedRow], outer: Sequence[Slot], text: str) -> dict[int, MatchedRow]:
     """Returns for the rows of an inner list the items around them: one where the values of these fields change.
 
     Empty if no row has a value of them.
     """
-    groups: dict[int, BoundRow] = {}
+    groups: dict[int, MatchedRow] = {}
     last: tuple[str, ...] | None = None
     for start, row in sorted(rows.items()):
         own = tuple(_value(row, slot.index, text) for slot in outer)
@@ -118,14 +118,14 @@ def group_rows(rows: Mapping[int, BoundRow], outer: Sequence[Slot], text: str) -
 _PAIR = re.compile(r"[ \t]*(?:[-–—•*·] )?(\S.*?)(?:\s*[:=→]\s*|\s*(?:\t|[ .]{2,})\s*| [–—-] )(\S.*?)\s*$")
 
 
-def named_rows(array: ArrayNode, begun: Mapping[int, float], memory: Memory) -> dict[int, BoundRow]:
+def named_rows(array: ArrayNode, begun: Mapping[int, float], memory: Memory) -> dict[int, MatchedRow]:
     """Returns the lines of open properties by their first characters.
 
     begun: the first characters of those that the network knows, with their probability. The lines right above and below
     whose values have the same form are as likely; a last one that is the sum of the others is none.
     """
     text, item, key = memory.passage.text, array.item, array.key
-    found: dict[int, BoundRow] = {}
+    found: dict[int, MatchedRow] = {}
     if key is None or not isinstance(item, Slot) or item.options or not begun:
         return found
 
@@ -145,5 +145,5 @@ def named_rows(array: ArrayNode, begun: Mapping[int, float], memory: Memory) -> 
             run.popitem()
         for start, (name, value) in run.items() if chance else ():
             cells = {key.index: ((name,), JOINED_LINE_SURE), item.index: ((value,), JOINED_LINE_SURE)}
-            found[start] = BoundRow(cells, {}, {}, (name, value), False, chance)
+            found[start] = MatchedRow(cells, {}, {}, (name, value), False, chance)
     return found

@@ -13,14 +13,14 @@ import numpy as np
 from cinnabar.engine.model import Candidate
 from cinnabar.engine.models.reader.inputs.mentions import MixedSlot
 from cinnabar.engine.models.reader.inputs.tensors import LONGEST
-from cinnabar.engine.models.reader.memory.passage import BoundRow, Memory
+from cinnabar.engine.models.reader.memory.passage import MatchedRow, Memory
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.rows import is_list_of_objects
 from cinnabar.engine.models.reader.scoring.spans import Answers
-from cinnabar.engine.models.reader.tables.binding import ColumnBinding, bind
 from cinnabar.engine.models.reader.tables.carried import filled_down, read_rows, values_above
 from cinnabar.engine.models.reader.tables.columns import ListFields, codes_in, is_filled, signs_of
 from cinnabar.engine.models.reader.tables.joined import join_tables
+from cinnabar.engine.models.reader.tables.matched_columns import MatchedColumns, match_columns
 from cinnabar.engine.models.reader.tables.sums import sum_rows
 from cinnabar.engine.models.reader.tables.thresholds import LIST_COLUMNS, LIST_LEAST_SHARE, LIST_SHORT_CELL
 from cinnabar.engine.tables.headings import with_headings
@@ -54,25 +54,25 @@ def tables_in(memory: Memory) -> list[Table]:
 
 
 @dataclass(frozen=True, slots=True)
-class BoundTable:
-    """A table whose columns are bound to the fields of a list.
+class MatchedTable:
+    """A table whose columns are matched to the fields of a list.
 
     counted: the first columns, which make it the list: without those that its headings make, unless these are groups.
     """
 
     table: Table
-    binding: ColumnBinding
+    match: MatchedColumns
     counted: int
 
     def heads(self, slots: Sequence[Slot], text: str) -> dict[int, str]:
-        """Returns the heads of the columns by the fields that they are bound to."""
-        both = zip(slots, self.binding.columns, strict=True)
+        """Returns the heads of the columns by the fields that they are matched to."""
+        both = zip(slots, self.match.columns, strict=True)
         return {slot.index: self.table.head(column, text) for slot, column in both if column >= 0}
 
-    def bound(self, config: TableConfig) -> list[float]:
+    def sure_columns(self, config: TableConfig) -> list[float]:
         """Returns the probabilities of the counted columns that are sure enough."""
         least = min(config.least(len(self.table.rows))[0], config.listing)
-        both = zip(self.binding.columns, self.binding.chances, strict=True)
+        both = zip(self.match.columns, self.match.chances, strict=True)
         return [chance for column, chance in both if 0 <= column < self.counted and chance >= least]
 
     def share(self, config: TableConfig) -> float:
@@ -80,23 +80,23 @@ class BoundTable:
 
         In a table without heads and with fewer columns than fields a cell has the words of several.
         """
-        count = len(self.binding.columns)
+        count = len(self.match.columns)
         if not any(self.table.heads) and len(self.table.heads) < count:
             return 0.0
-        bound = self.bound(config)
-        return sum(bound) / count if len(bound) >= config.fewest(len(self.table.rows), count) else 0.0
+        matched = self.sure_columns(config)
+        return sum(matched) / count if len(matched) >= config.fewest(len(self.table.rows), count) else 0.0
 
 
-def bound_lists(lists: Sequence[ListFields], memory: Memory) -> list[dict[int, BoundRow]]:
-    """Returns for each list its rows by their first characters, if it stands in tables that are bound surely enough.
+def match_lists(lists: Sequence[ListFields], memory: Memory) -> list[dict[int, MatchedRow]]:
+    """Returns for each list its rows by their first characters, if it stands in tables that are matched surely enough.
 
     A table belongs to the list that has most of its fields in it.
     """
-    by_list: list[list[BoundTable]] = [[] for _ in lists]
-    read: list[dict[int, BoundRow]] = [{} for _ in lists]
+    by_list: list[list[MatchedTable]] = [[] for _ in lists]
+    read: list[dict[int, MatchedRow]] = [{} for _ in lists]
     above = 0
     for table in tables_in(memory) if lists else ():
-        tried: list[BoundTable | None] = [None] * len(lists)
+        tried: list[MatchedTable | None] = [None] * len(lists)
         if len(table.rows) >= lists[0].config.rows and not has_labels(table, memory.passage.text):
             whole = with_headings(table, memory.passage.text, above)
             tried = [_try_table(asked, table, whole, memory) for asked in lists]
@@ -106,13 +106,13 @@ def bound_lists(lists: Sequence[ListFields], memory: Memory) -> list[dict[int, B
         above = table.end
         shares = [0.0 if one is None else one.share(asked.config) for one, asked in zip(tried, lists, strict=True)]
         best = max(range(len(lists)), key=shares.__getitem__)
-        if (bound := tried[best]) is not None and shares[best] > 0:
-            by_list[best].append(bound)
+        if (matched := tried[best]) is not None and shares[best] > 0:
+            by_list[best].append(matched)
     rows = [_all_rows(asked, own, memory) for asked, own in zip(lists, by_list, strict=True)]
     return [own | known if known else own for own, known in zip(read, rows, strict=True)]
 
 
-def _read_rows(asked: ListFields, table: Table, memory: Memory) -> dict[int, BoundRow]:
+def _read_rows(asked: ListFields, table: Table, memory: Memory) -> dict[int, MatchedRow]:
     """Returns the rows of a short table, which tell no items: with the columns that the words of their heads name.
 
     The network reads the other cells; where several columns could be a field's and no word tells, no value is sure.
@@ -120,27 +120,27 @@ def _read_rows(asked: ListFields, table: Table, memory: Memory) -> dict[int, Bou
     signs = signs_of(asked, table, memory, True) if len(asked.slots) > 1 else None
     if signs is None:
         return {}
-    found = bind(signs, np.array([bool(slot.options) for slot in asked.slots]), asked.config)
+    found = match_columns(signs, np.array([bool(slot.options) for slot in asked.slots]), asked.config)
     both = list(zip(asked.slots, found.columns, found.named, found.doubtful, found.matches, strict=True))
     named = {slot.index: (column, match) for slot, column, is_named, _, match in both if is_named and not slot.options}
     matches = {index: match for index, (_, match) in named.items()}
     matches |= {slot.index: asked.config.doubtful for slot, _, _, is_doubtful, _ in both if is_doubtful}
-    rows = dict[int, BoundRow]()
+    rows = dict[int, MatchedRow]()
     for row in table.rows if matches else ():
         cells = {index: (row.cells[column], match) for index, (column, match) in named.items()}
         taken = tuple(span for cell, _ in cells.values() for span in cell)
-        rows[row.start] = BoundRow(cells, {}, {}, taken, False, 0.0, matches)
+        rows[row.start] = MatchedRow(cells, {}, {}, taken, False, 0.0, matches)
     return rows
 
 
-def rows_of_items(lists: Mapping[int, Mapping[int, BoundRow]]) -> dict[int, dict[int, BoundRow]]:
+def rows_of_items(lists: Mapping[int, Mapping[int, MatchedRow]]) -> dict[int, dict[int, MatchedRow]]:
     """Returns the rows that tell the items of their lists; those of a short table do not."""
     rows = {index: {start: row for start, row in own.items() if row.chance} for index, own in lists.items()}
     return {index: own for index, own in rows.items() if own}
 
 
-def outside_of(lists: Mapping[int, Mapping[int, BoundRow]], memory: Memory) -> list[int]:
-    """Returns the windows that are not all within the rows of bound lists: other fields have their values there.
+def outside_of(lists: Mapping[int, Mapping[int, MatchedRow]], memory: Memory) -> list[int]:
+    """Returns the windows that are not all within the rows of matched lists: other fields have their values there.
 
     The first and the last row of a list lie beside what stands above and below it.
     """
@@ -154,8 +154,8 @@ def outside_of(lists: Mapping[int, Mapping[int, BoundRow]], memory: Memory) -> l
     return [w for w, window in enumerate(memory.windows) if not inside[window.first : window.last].all()]
 
 
-def _try_table(asked: ListFields, table: Table, whole: Table, memory: Memory) -> BoundTable | None:
-    """Returns a table bound to the fields of a list, None if it is too wide, or too few fields have values in it.
+def _try_table(asked: ListFields, table: Table, whole: Table, memory: Memory) -> MatchedTable | None:
+    """Returns a table matched to the fields of a list, None if it is too wide, or too few fields have values in it.
 
     whole: the table with what its headings tell.
     """
@@ -168,10 +168,12 @@ def _try_table(asked: ListFields, table: Table, whole: Table, memory: Memory) ->
         return None
     chosen = np.array([bool(slot.options) for slot in asked.slots])
     has_groups = len({slot.path.count("/*/") for slot in asked.slots}) > 1
-    bound = bind(signs, chosen, asked.config)
-    if asked.beside is not None and min(*bound.matches, *bound.chances) < asked.config.known:
-        bound = bind(replace(signs, read=read_rows(asked, asked.beside, whole, memory)), chosen, asked.config)
-    return BoundTable(whole, bound, len((whole if has_groups else table).heads))
+    matched = match_columns(signs, chosen, asked.config)
+    if asked.beside is not None and min(*matched.matches, *matched.chances) < asked.config.known:
+        matched = match_columns(
+            replace(signs, read=read_rows(asked, asked.beside, whole, memory)), chosen, asked.config
+        )
+    return MatchedTable(whole, matched, len((whole if has_groups else table).heads))
 
 
 def _is_running_text(table: Table, text: str, config: TableConfig) -> bool:
@@ -186,9 +188,9 @@ def _is_running_text(table: Table, text: str, config: TableConfig) -> bool:
     return len(table.rows) < config.headless or sum(length <= LIST_SHORT_CELL for length in lengths) < 2
 
 
-def _all_rows(asked: ListFields, tables: Sequence[BoundTable], memory: Memory) -> dict[int, BoundRow]:
+def _all_rows(asked: ListFields, tables: Sequence[MatchedTable], memory: Memory) -> dict[int, MatchedRow]:
     """Returns the rows of a list in its tables; those that add to the rows of an earlier table are joined to them."""
-    rows: dict[int, BoundRow] = {}
+    rows: dict[int, MatchedRow] = {}
     before = 0
     heads: dict[int, str] = {}
     for one in tables:
@@ -199,14 +201,14 @@ def _all_rows(asked: ListFields, tables: Sequence[BoundTable], memory: Memory) -
     return rows
 
 
-def _rows(asked: ListFields, one: BoundTable, above: int, memory: Memory) -> dict[int, BoundRow]:
-    """Returns the rows of a bound table by their first characters, without those that are sums."""
+def _rows(asked: ListFields, one: MatchedTable, above: int, memory: Memory) -> dict[int, MatchedRow]:
+    """Returns the rows of a matched table by their first characters, without those that are sums."""
     text, config, table = memory.passage.text, asked.config, one.table
     cells: list[dict[int, tuple[tuple[Span, ...], float]]] = [{} for _ in table.rows]
     codes: dict[int, dict[str, str]] = {}
-    doubtful, bound = list[Slot](), set[int]()
+    doubtful, matched = list[Slot](), set[int]()
     least, is_long = config.least(len(table.rows))[0], len(table.rows) >= config.long
-    both = zip(asked.slots, one.binding.columns, one.binding.chances, strict=True)
+    both = zip(asked.slots, one.match.columns, one.match.chances, strict=True)
     for slot, column, chance in both:
         if column < 0 or chance < least:
             # What a column may tell is not sought above the table.
@@ -214,32 +216,32 @@ def _rows(asked: ListFields, one: BoundTable, above: int, memory: Memory) -> dic
             for known in cells if is_long else ():
                 known[slot.index] = (), chance if column < 0 else 1.0 - chance
             continue
-        bound.add(column)
+        matched.add(column)
         codes[slot.index] = codes_in(slot, asked.questions, table, table.rows, column, memory)
         own = filled_down(table, column, slot.nullable, text, config)
         for known, cell in zip(cells, own, strict=True):
             known[slot.index] = cell, chance
     # A language model is loaded only where the columns asked for it.
-    is_sure = min(*one.binding.matches, *one.binding.chances) >= config.known
+    is_sure = min(*one.match.matches, *one.match.chances) >= config.known
     reading = replace(asked, beside=None) if is_sure else asked
     for index, value in values_above(reading, doubtful, table, above, memory).items():
         for known in cells:
             known[index] = value
-    absences = {slot.index: absence for slot, absence in zip(asked.slots, one.binding.absences, strict=True)}
-    matches = {slot.index: match for slot, match in zip(asked.slots, one.binding.matches, strict=True)}
-    sums, chances = sum_rows(table, memory.reader), one.bound(config)
+    absences = {slot.index: absence for slot, absence in zip(asked.slots, one.match.absences, strict=True)}
+    matches = {slot.index: match for slot, match in zip(asked.slots, one.match.matches, strict=True)}
+    sums, chances = sum_rows(table, memory.reader), one.sure_columns(config)
     mean = sum(chances) / len(chances)
-    rows: dict[int, BoundRow] = {}
+    rows: dict[int, MatchedRow] = {}
     for at, row in enumerate(table.rows):
         if at not in sums:
-            taken = tuple(span for column in bound for span in row.cells[column])
+            taken = tuple(span for column in matched for span in row.cells[column])
             # The network reads no rows of a long table: it takes what stands beside the field's column for its value.
-            rows[row.start] = BoundRow(cells[at], codes, absences, taken, is_long, mean, matches)
+            rows[row.start] = MatchedRow(cells[at], codes, absences, taken, is_long, mean, matches)
     return rows
 
 
-def write_cell(k: int, slot: Slot, row: BoundRow, memory: Memory, out: Answers) -> bool:
-    """Writes what a bound row says as the answer of a slot; returns False if the network is to be asked for it."""
+def write_cell(k: int, slot: Slot, row: MatchedRow, memory: Memory, out: Answers) -> bool:
+    """Writes what a matched row says as the answer of a slot; returns False if the network is to be asked for it."""
     text = memory.passage.text
     cell, chance = row.cells.get(slot.index, ((), row.chance))
     if slot.index not in row.cells and not row.is_closed:
@@ -274,8 +276,8 @@ def _write_absent(k: int, log: float, out: Answers) -> bool:
     return True
 
 
-def leave_taken(k: int, row: BoundRow, out: Answers) -> None:
-    """Drops the candidates of a slot that are words of columns bound to other fields: their probability is absence."""
+def leave_taken(k: int, row: MatchedRow, out: Answers) -> None:
+    """Drops the candidates of a slot that are words of columns of other fields: their probability is absence."""
     kept, gone = list[int](), [out.absent[k]]
     for at, (candidate, log) in enumerate(zip(out.candidates[k], out.logits[k], strict=True)):
         if any(a < end and start < b for a, b in candidate.spans for start, end in row.taken):

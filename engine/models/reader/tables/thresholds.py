@@ -1,4 +1,4 @@
-"""The thresholds by which columns of tables are bound to fields: shares and probabilities from 0 to 1, and counts.
+"""The thresholds by which columns of tables are matched to fields: shares and probabilities from 0 to 1, and counts.
 
 A changed threshold changes values: `make version` raises the part `reader`.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 #: The rows of a long table that the network is asked about, and of a short one; those whose cells are read as values of
 #: each field.
 COLUMN_ASKED_ROWS, COLUMN_FEW_ROWS, COLUMN_READ_ROWS = 10, 6, 60
-#: The share of a column's cells that are a value of a field that may be bound to it.
+#: The share of a column's cells that are a value of a field that may be matched to it.
 COLUMN_READABLE = 0.3
 #: The characters before and behind a table in which its codes may be explained.
 CODE_REACH = 3000
@@ -23,29 +23,29 @@ CODES_MOST = 40
 #: The share of a column's cells whose codes stand for an option, for short forms to count at all.
 CODES_TOLD = 0.95
 
-# Columns bound to fields (`binding.py`).
+# Columns matched to fields (`matched_columns.py`).
 
 #: The rounds of balancing; the shares change by less than a thousandth after them.
-BINDING_ROUNDS = 60
+MATCH_ROUNDS = 60
 #: How often the order of the columns found so far is looked at again.
-BINDING_REORDERED = 4
+MATCH_REORDERED = 4
 #: What keeps a column, or a field, with hardly any vote from being claimed by one.
-BINDING_EVEN = 0.05
+MATCH_EVEN = 0.05
 #: The share of its cells that are values, of those of a field's column, from which on another column is its rival.
-BINDING_RIVAL = 0.5
+MATCH_RIVAL = 0.5
 #: The least probability of a column that is no rival of others; the least share of its head's words that tell a column.
-BINDING_CLAIMED, BINDING_TOLD = 0.5, 0.6
+MATCH_CLAIMED, MATCH_TOLD = 0.5, 0.6
 #: How sure a column is at most that only the words of its head tell; how sure a language model's reading is of cells
 #: that are all the same.
-BINDING_NAMED, BINDING_ONE_READING = 0.95, 0.75
+MATCH_NAMED, MATCH_ONE_READING = 0.95, 0.75
 
-# Lists of bound rows (`lists.py`).
+# Lists of matched rows (`lists.py`).
 
-#: The log probability that is left to what a bound cell does not say.
+#: The log probability that is left to what a matched cell does not say.
 LIST_LEAST_SHARE = 1e-4
 #: The characters of a short cell.
 LIST_SHORT_CELL = 80
-#: The most columns of a table that is bound.
+#: The most columns of a table that is matched.
 LIST_COLUMNS = 200
 
 # Rows that the network reads (`carried.py`).

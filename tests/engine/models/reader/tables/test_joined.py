@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cinnabar.engine.models.reader.memory.passage import BoundRow
+from cinnabar.engine.models.reader.memory.passage import MatchedRow
 from cinnabar.engine.models.reader.tables.joined import group_rows, join_tables
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Slot
@@ -16,15 +16,15 @@ def slots_of() -> tuple[Slot, ...]:
     return compile_schema({"type": "object", "properties": properties, "required": [*NAMES]}).form.slots
 
 
-def row(**values: str) -> BoundRow:
+def row(**values: str) -> MatchedRow:
     cells = {}
     for at, name in enumerate(NAMES):
         start = TEXT.find(values[name]) if name in values else -1
         cells[at] = (((start, start + len(values[name])),) if start >= 0 else (), 0.9)
-    return BoundRow(cells, {}, {}, (), True, 0.9)
+    return MatchedRow(cells, {}, {}, (), True, 0.9)
 
 
-def texts(rows: dict[int, BoundRow]) -> list[list[str]]:
+def texts(rows: dict[int, MatchedRow]) -> list[list[str]]:
     return [[" ".join(TEXT[a:b] for a, b in row.cells[at][0]) for at in range(3)] for row in rows.values()]
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from cinnabar.engine.models.reader.inputs.questions import Question
 from cinnabar.engine.models.reader.priors.config import TableConfig
-from cinnabar.engine.models.reader.tables.binding import bind
 from cinnabar.engine.models.reader.tables.columns import Signs
+from cinnabar.engine.models.reader.tables.matched_columns import match_columns
 from cinnabar.engine.models.reader.tables.namesakes import distinct_heads, field_words, lowest_words, name_shares
 from cinnabar.engine.tables.table import Table, tables_of
 
@@ -68,9 +68,9 @@ def signs(names: list[list[float]], likeness: float) -> Signs:
 
 def test_words_decide_against_the_network_and_without_any_no_column_is_sure() -> None:
     config, free = TableConfig(), np.zeros(2, bool)
-    told = bind(signs([[1.0, 0, 0], [0, 0, 1.0]], 0.15), free, config)
+    told = match_columns(signs([[1.0, 0, 0], [0, 0, 1.0]], 0.15), free, config)
     assert told.columns == (0, 2) and told.named == (False, True)
-    silent = bind(signs([[1.0, 0, 0], [0, 0, 0]], -0.1), free, config)
+    silent = match_columns(signs([[1.0, 0, 0], [0, 0, 0]], -0.1), free, config)
     assert silent.columns == (0, 1) and silent.doubtful == (False, True) and silent.matches[1] <= config.doubtful < 0.8
-    alike = bind(signs([[1.0, 0, 0], [0, 0, 0]], -0.3), free, config)
+    alike = match_columns(signs([[1.0, 0, 0], [0, 0, 0]], -0.3), free, config)
     assert alike.doubtful == (False, False)

@@ -15,19 +15,19 @@ from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.priors.name_matching import most_of_others
 from cinnabar.engine.models.reader.tables.columns import Floats, Signs
 from cinnabar.engine.models.reader.tables.thresholds import (
-    BINDING_CLAIMED,
-    BINDING_EVEN,
-    BINDING_NAMED,
-    BINDING_ONE_READING,
-    BINDING_REORDERED,
-    BINDING_RIVAL,
-    BINDING_ROUNDS,
-    BINDING_TOLD,
+    MATCH_CLAIMED,
+    MATCH_EVEN,
+    MATCH_NAMED,
+    MATCH_ONE_READING,
+    MATCH_REORDERED,
+    MATCH_RIVAL,
+    MATCH_ROUNDS,
+    MATCH_TOLD,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnBinding:
+class MatchedColumns:
     """The column of each of F fields, -1 for none, its probability, and that of none.
 
     matches: the most that a value from the column may be sure of. A column that the other signs, such as the order of
@@ -45,7 +45,7 @@ class ColumnBinding:
     doubtful: tuple[bool, ...]
 
 
-def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> ColumnBinding:
+def match_columns(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> MatchedColumns:
     """Returns the likeliest columns of F fields.
 
     chosen: [F], the fields that are choices, for which the network has no votes.
@@ -58,11 +58,11 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Co
     pointed = voted[:, :count]
     apart = alike - alike.mean(1, keepdims=True) - alike.mean(0, keepdims=True) + alike.mean()
     # "Min. stock" has a word that "quantity in stock" has not, and names another thing.
-    told = np.where(signs.named >= BINDING_TOLD, signs.named, 0.0)
+    told = np.where(signs.named >= MATCH_TOLD, signs.named, 0.0)
     own = told - _others(told, readable)
     scores[:, :count] = (
         config.votes * np.log(pointed + config.doubt)
-        + config.claimed * pointed / (pointed.sum(0) + BINDING_EVEN)
+        + config.claimed * pointed / (pointed.sum(0) + MATCH_EVEN)
         + config.readable * np.log(readable + config.doubt)
         + config.alike * alike
         + config.apart * apart
@@ -75,7 +75,7 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Co
     )
     scores[:, count] += config.read_none * signs.read[:, count]
     shares = _shares(scores)
-    for _ in range(BINDING_REORDERED):
+    for _ in range(MATCH_REORDERED):
         shares = _shares(scores + config.order * _in_order(shares))
     absences = shares[:, count].tolist()
     columns, chances = [-1] * len(shares), [*absences]
@@ -86,13 +86,13 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Co
         if column in free and columns[field] < 0 and shares[field, column] > chances[field]:
             columns[field], chances[field] = column, float(shares[field, column])
             free.remove(column)
-    claims = np.where(chosen[:, None], 1.0, pointed / (pointed.sum(1, keepdims=True) + BINDING_EVEN))
+    claims = np.where(chosen[:, None], 1.0, pointed / (pointed.sum(1, keepdims=True) + MATCH_EVEN))
     # What a language model reads is less sure where the network points elsewhere; of cells that are all the same it is
     # one reading.
     elsewhere = most_of_others(pointed.T.astype(np.float32)).T
-    trusted = (1.0 - elsewhere / 2) * np.where(signs.constant, BINDING_ONE_READING, 1.0)
+    trusted = (1.0 - elsewhere / 2) * np.where(signs.constant, MATCH_ONE_READING, 1.0)
     claims = np.maximum(claims, signs.read[:, :count] * trusted)
-    bound = {column for column, chance in zip(columns, chances, strict=True) if chance >= BINDING_CLAIMED}
+    matched = {column for column, chance in zip(columns, chances, strict=True) if chance >= MATCH_CLAIMED}
     matches, named, doubtful = [1.0] * len(shares), [False] * len(shares), [False] * len(shares)
     for field, column in enumerate(columns):
         if column < 0:
@@ -101,19 +101,21 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Co
         if not signs.counts[field]:
             matches[field] = round(float(np.sqrt(chances[field] * claims[field, column])), 4)
             continue
-        rivals = (readable[field] >= BINDING_RIVAL * readable[field, column]) & ~signs.runs
+        rivals = (readable[field] >= MATCH_RIVAL * readable[field, column]) & ~signs.runs
         rivals[column] = False
         lead = float(own[field, column] - max(own[field, rivals], default=0.0))
         is_told = lead >= config.lead and told[field, column] > 0
         named[field] = bool(rivals.any()) and is_told and chances[field] >= config.column
-        rivals[[*bound]] = False
+        rivals[[*matched]] = False
         liker = float(alike[field, column] - max(alike[field, rivals], default=0.0))
         # Each other number that has no sure column yet takes one of them.
-        others = sum(signs.counts[at] and columns[at] not in bound for at in range(len(columns)) if at != field)
+        others = sum(signs.counts[at] and columns[at] not in matched for at in range(len(columns)) if at != field)
         doubtful[field] = bool(rivals.sum() > others) and not is_told and liker < config.liker
-        match = float(np.sqrt(chances[field] * max(claims[field, column], BINDING_NAMED * lead if is_told else 0.0)))
+        match = float(np.sqrt(chances[field] * max(claims[field, column], MATCH_NAMED * lead if is_told else 0.0)))
         matches[field] = round(min(match, config.doubtful if doubtful[field] else 1.0), 4)
-    return ColumnBinding(tuple(columns), tuple(chances), tuple(absences), tuple(matches), tuple(named), tuple(doubtful))
+    return MatchedColumns(
+        tuple(columns), tuple(chances), tuple(absences), tuple(matches), tuple(named), tuple(doubtful)
+    )
 
 
 def _others(named: Floats, readable: Floats) -> Floats:
@@ -146,7 +148,7 @@ def _in_order(shares: Floats) -> Floats:
 def balance(shares: Floats) -> Floats:
     """Returns shares [F, C + 1] whose rows sum to one, and whose first C columns to one at most."""
     shares = shares.copy()
-    for _ in range(BINDING_ROUNDS):
+    for _ in range(MATCH_ROUNDS):
         shares[:, :-1] /= np.maximum(1.0, shares[:, :-1].sum(0))
         shares /= shares.sum(1, keepdims=True)
     return shares
