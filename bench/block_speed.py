@@ -20,8 +20,8 @@ from cinnabar.engine.diffusion.lookahead import Constraint, Lookahead, ScanSpan
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.kernels.block_scan_reference import block_scan_reference
-from cinnabar.kernels.bounds import FLOOR
 from cinnabar.kernels.class_scores import Reduced, class_scores_reference
+from cinnabar.kernels.score_limits import FLOOR
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.form.record_language import record_language
 

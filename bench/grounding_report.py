@@ -38,7 +38,7 @@ from cinnabar.extraction.reading.planning import chunks_for, passage_of
 from cinnabar.extraction.reading.records.facts import FactValues
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.compiling.bindings import bound_places
+from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.form.form import Form, Slot
 
 #: Ways to a value, the best first.
@@ -117,7 +117,7 @@ def main() -> None:
 
 
 def _filled(engine: Any, form: Form, document: Document, passage: Passage) -> Filled | None:
-    facts = FactValues.of(document, bound_places(form))
+    facts = FactValues.of(document, fact_fields(form))
     (found,) = engine.fill([facts.request(document.digest, form, passage)])
     return found if isinstance(found, Filled) else None
 

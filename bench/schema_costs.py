@@ -21,7 +21,7 @@ from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.identity import model_folder
 from cinnabar.errors import CinnabarError
-from cinnabar.kernels.bounds import FLOOR
+from cinnabar.kernels.score_limits import FLOOR
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.record_language import record_language
 

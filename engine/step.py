@@ -21,7 +21,7 @@ from cinnabar.engine.repair import Alternatives
 from cinnabar.engine.settings import Effort
 from cinnabar.engine.writing import Value
 from cinnabar.errors import EngineFailure
-from cinnabar.kernels.bounds import FLOOR, POSSIBLE
+from cinnabar.kernels.score_limits import FLOOR, POSSIBLE
 
 #: Scores are clamped to this range, so that they stay apart from FLOOR.
 WIDEST = 1.0e6

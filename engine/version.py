@@ -56,7 +56,7 @@ PARTS: dict[str, CodePart] = {
     "schemas": CodePart((), ("schemas",)),
     # What all fillers share, also the reader's questions and calibration, which other models use.
     "engine": CodePart(("schemas",), (
-        "engine", "kernels/bounds.py",
+        "engine", "kernels/score_limits.py",
         "engine/models/reader/calibration.py",
         "engine/models/reader/confidence_features.py", "engine/models/reader/thresholds.py",
         "engine/models/reader/inputs/wordpieces.py", "engine/models/reader/inputs/mentions.py",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.kernels.bounds import FLOOR
+from cinnabar.kernels.score_limits import FLOOR
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.kernels.block_scan import BlockScan, Bools, Floats, Ints
-from cinnabar.kernels.bounds import FLOOR
+from cinnabar.kernels.score_limits import FLOOR
 
 Doubles = npt.NDArray[np.float64]
 

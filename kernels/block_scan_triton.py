@@ -18,7 +18,7 @@ import triton
 import triton.language as tl
 
 from cinnabar.kernels.block_scan import Ints, PartTables
-from cinnabar.kernels.bounds import FLOOR, POSSIBLE
+from cinnabar.kernels.score_limits import FLOOR, POSSIBLE
 
 _FLOOR = tl.constexpr(FLOOR)
 _POSSIBLE = tl.constexpr(POSSIBLE)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from cinnabar.kernels.bounds import FLOOR, LEAST
+from cinnabar.kernels.score_limits import FLOOR, LEAST
 
 
 @dataclass(frozen=True, slots=True)

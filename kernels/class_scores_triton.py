@@ -13,8 +13,8 @@ import torch
 import triton
 import triton.language as tl
 
-from cinnabar.kernels.bounds import FLOOR, LEAST
 from cinnabar.kernels.class_scores import Reduced
+from cinnabar.kernels.score_limits import FLOOR, LEAST
 
 _FLOOR = tl.constexpr(FLOOR)
 _LEAST = tl.constexpr(LEAST)

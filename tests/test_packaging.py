@@ -79,10 +79,11 @@ def test_a_checkout_without_links_imports_the_folders_at_its_top(tmp_path: Path)
     shutil.copy(TOP / "__init__.py", package)
     for folder in FOLDERS:
         (tmp_path / folder).symlink_to(ROOT / folder)
-    code = "from cinnabar import schemas; from cinnabar.kernels import bounds; print(bounds.__file__, schemas.__file__)"
+    code = "from cinnabar import schemas; from cinnabar.kernels import score_limits; "
+    code += "print(score_limits.__file__, schemas.__file__)"
     env = os.environ | {"PYTHONPATH": str(tmp_path / "src")}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [f"{tmp_path}/kernels/bounds.py", f"{tmp_path}/schemas/__init__.py"]
+    assert done.stdout.split() == [f"{tmp_path}/kernels/score_limits.py", f"{tmp_path}/schemas/__init__.py"]
 
 
 @pytest.mark.parametrize("folder", ["kernels", "tests"])

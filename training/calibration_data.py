@@ -23,7 +23,7 @@ from cinnabar.extraction.reading.records.facts import FactValues
 from cinnabar.extraction.reading.records.merging import merge
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, mark_of
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.compiling.bindings import bound_places
+from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.form.fitting import walk_lists
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.pointers import above
@@ -78,7 +78,7 @@ def observe(
             continue
         passage = passage_of(read)
         characters += len(passage.text)
-        facts = FactValues.of(read, bound_places(form))
+        facts = FactValues.of(read, fact_fields(form))
         (result,) = engine.fill([facts.request(read.digest, form, passage)])
         if isinstance(result, Filled):
             lists = signs_of(form, passage, result).lists

@@ -20,9 +20,9 @@ from cinnabar.extraction.reading.checks.checks import KEYWORD, Checks
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.reading.routing.likeness import kind_of
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
-from cinnabar.schemas.compiling.bindings import bound_places, proposals
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.describe import FieldInWords, describe, fields_in_words
+from cinnabar.schemas.compiling.fact_fields import fact_fields, proposals
 from cinnabar.schemas.keywords import inexact_multiples
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.wording import harmless
@@ -196,7 +196,7 @@ def _places(
 
 
 def _choices(compiled: CompiledSchema) -> Pairs:
-    nodes = ((place.fact, place.node) for place in bound_places(compiled.form))
+    nodes = ((place.fact, place.node) for place in fact_fields(compiled.form))
     facts = {getattr(node, "item", node).path: fact for fact, node in nodes}
     return [
         (path, f"the fact {facts[path]}, no model is asked" if path in facts else way)

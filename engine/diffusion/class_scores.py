@@ -19,8 +19,8 @@ import torch
 from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.memory import LOGITS
-from cinnabar.kernels.bounds import FLOOR, LEAST
 from cinnabar.kernels.class_scores import Reduced
+from cinnabar.kernels.score_limits import FLOOR, LEAST
 
 if TYPE_CHECKING:
     from cinnabar.kernels.class_scores_triton import PieceTables

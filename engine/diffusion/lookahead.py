@@ -20,7 +20,7 @@ from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses
 from cinnabar.engine.diffusion.record_graph import GraphPart, RecordGraph
 from cinnabar.kernels.block_scan import PartTables, block_scan, part_tables
-from cinnabar.kernels.bounds import FLOOR, POSSIBLE
+from cinnabar.kernels.score_limits import FLOOR, POSSIBLE
 
 if TYPE_CHECKING:
     from cinnabar.kernels.block_scan_triton import DevicePart

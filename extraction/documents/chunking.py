@@ -21,7 +21,7 @@ import numpy as np
 
 from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.plan.bounds import LEAST_LIMIT
+from cinnabar.extraction.plan.limits import LEAST_LIMIT
 from cinnabar.schemas.keywords import PageRanges
 
 # Characters of the longest piece that is counted as one; longer lines are cut at blanks.

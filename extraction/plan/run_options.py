@@ -21,7 +21,7 @@ from pydantic.fields import FieldInfo
 from cinnabar.engine.settings import effort_of
 from cinnabar.engine.version import engine_fingerprint
 from cinnabar.errors import UsageError
-from cinnabar.extraction.plan.bounds import LEAST_LIMIT, OcrChoice
+from cinnabar.extraction.plan.limits import LEAST_LIMIT, OcrChoice
 from cinnabar.extraction.plan.thresholds import ESCALATE_BELOW
 from cinnabar.schemas.keywords import PAGES_PATTERN
 

@@ -18,7 +18,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.plan.thresholds import ESTIMATE_SAMPLE
 from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.reading.records.facts import FactValues
-from cinnabar.schemas.compiling.bindings import bound_places
+from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.form.form import Form
 from cinnabar.wording import with_noun
 
@@ -90,5 +90,5 @@ def estimate_cost(
 def _requests(document: Document, form: Form, limit: int) -> list[Request]:
     found = chunks(document, limit, overlap_of(limit), tokens_of)
     pieces = [c for c in found if document.text[c.start : c.end].strip()]
-    facts = FactValues.of(document, bound_places(form))
+    facts = FactValues.of(document, fact_fields(form))
     return [facts.request("", form, passage_of(document, c.start, c.end)) for c in pieces]

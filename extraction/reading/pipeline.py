@@ -40,8 +40,8 @@ from cinnabar.extraction.reading.records.thresholds import AMBIGUOUS_CONFIDENCE,
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.reading.tiers import ALONE, Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
-from cinnabar.schemas.compiling.bindings import bound_places
 from cinnabar.schemas.compiling.compile import CompiledSchema
+from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.form.form import Form
 
 #: The stages of a batch.
@@ -236,7 +236,7 @@ def tokens_or_long(document: Document, job: Job, overtakes: bool) -> int | Long:
 @dataclass(frozen=True, slots=True)
 class _DocumentPlan:
     """A document with the path of its input, its tokens, its chunks, a request for each chunk, and the values of its
-    bound fields."""
+    fact fields."""
 
     path: str
     document: Document
@@ -255,7 +255,7 @@ def _plan(item: Read, job: Job, overtakes: bool) -> _DocumentPlan | Long | Outco
         if isinstance(tokens, Long):
             return tokens
         pieces = chunks_for(document, job.engine, job.context, job.compiled.form, tokens)
-        facts = FactValues.of(document, bound_places(job.compiled.form))
+        facts = FactValues.of(document, fact_fields(job.compiled.form))
         requests = [
             facts.request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end))
             for c in pieces
@@ -352,7 +352,7 @@ def judge_record(
 def record_of(document: Document, filled: Filled, form: Form, facts: FactValues = NO_FACTS) -> Record:
     """Returns a filled form as the record of its document, with the evidence of each value.
 
-    A bound field whose fact was refused gets the flag `refused_fact`; of a list only the record has it.
+    A fact field whose fact was refused gets the flag `refused_fact`; of a list only the record has it.
     """
     leaves = []
     filled, matched = with_lookups(form, with_constants(form, filled))

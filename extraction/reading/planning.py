@@ -21,7 +21,7 @@ from cinnabar.engine.tables.table import Table, tables_of
 from cinnabar.extraction.documents.chunking import Chunk, chunks, overlap_of, window_chunks
 from cinnabar.extraction.documents.content.document import Document, Span, check_length, too_long
 from cinnabar.extraction.documents.invoice_copies import copies_in
-from cinnabar.extraction.plan.bounds import LEAST_LIMIT
+from cinnabar.extraction.plan.limits import LEAST_LIMIT
 from cinnabar.schemas.facts import LANGUAGE
 from cinnabar.schemas.form.form import Form
 from cinnabar.wording import harmless

@@ -9,7 +9,7 @@ from typing import Any
 
 from cinnabar.errors import NotAccepted, UnsupportedSchema
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.compiling.bindings import check_names, check_places
+from cinnabar.schemas.compiling.fact_fields import check_names, check_places
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.instances import Sketch, smallest_instance

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from cinnabar.schemas.automata.operations import intersect
-from cinnabar.schemas.compiling.bindings import proposals
 from cinnabar.schemas.compiling.compile import CompiledSchema
+from cinnabar.schemas.compiling.fact_fields import proposals
 from cinnabar.schemas.compiling.loading import SchemaSource
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.keywords import inexact_multiples

@@ -69,7 +69,7 @@ class SchemaObject:
         return {keyword: value for keyword, (_, value) in self.entries.items()}
 
 
-#: The keyword that binds a value to a fact (`schemas/compiling/bindings.py`).
+#: The keyword that binds a value to a fact (`schemas/compiling/fact_fields.py`).
 BINDING = "x-cinnabar-from"
 #: The keyword that gives other words for options: {"cancellation": ["Kündigung", "hiermit kündige ich"]}.
 WORDS = "x-cinnabar-options"

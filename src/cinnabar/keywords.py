@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TypedDict
 
-from cinnabar.extraction.plan.bounds import OcrChoice
+from cinnabar.extraction.plan.limits import OcrChoice
 from cinnabar.extraction.plan.run_options import DayFirst, EffortName, OnCheck, OnEmpty, OnListIncomplete, OnMissing
 
 

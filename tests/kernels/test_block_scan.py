@@ -7,7 +7,7 @@ import pytest
 
 from cinnabar.kernels.block_scan import block_scan, part_tables
 from cinnabar.kernels.block_scan_reference import block_scan_reference
-from cinnabar.kernels.bounds import FLOOR, POSSIBLE
+from cinnabar.kernels.score_limits import FLOOR, POSSIBLE
 
 #: States, classes, edges, positions, and why.
 SHAPES = [

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
-from cinnabar.extraction.plan.bounds import OcrChoice
+from cinnabar.extraction.plan.limits import OcrChoice
 
 #: What to do about an encrypted file; part of its message.
 PASSWORD_HELP = "give its password in CINNABAR_PASSWORDS or by --password-file"

@@ -1,4 +1,4 @@
-"""Puts the facts of a document into the bound fields of its record (`x-cinnabar-from`); no model is asked for them.
+"""Puts the facts of a document into the fact fields of its record (`x-cinnabar-from`); no model is asked for them.
 
 A fact is written in the first of its spellings that the field's schema accepts: a moment as a date and time, a date or
 a time, a number as a number or a text. A fact that the document lacks is null, left out or the schema's default. If the
@@ -21,7 +21,7 @@ from cinnabar.engine.request import Filled, Leaf, Passage, Request
 from cinnabar.extraction.documents.content.document import Document, Fact, moment
 from cinnabar.schemas.automata.canonical import parse, scalar_text
 from cinnabar.schemas.automata.numbers import canonical_number
-from cinnabar.schemas.compiling.bindings import BoundPlace
+from cinnabar.schemas.compiling.fact_fields import FactField
 from cinnabar.schemas.facts import FACTS, LANGUAGE
 from cinnabar.schemas.form.fitting import fit, walk_lists
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
@@ -37,14 +37,14 @@ _OUT = object()
 
 
 @dataclass(frozen=True, slots=True)
-class BoundValue:
-    """The value of one bound field: `texts` are canonical JSON texts, one for a scalar and one an item for a list.
+class FieldFact:
+    """The value of one fact field: `texts` are canonical JSON texts, one for a scalar and one an item for a list.
 
     `state` says whether the document has the fact in a form that the schema accepts (`given`), the schema allows its
     absence (`absent`), or it demands a value (`missing`). `refusal` tells why a fact that is there was not written.
     """
 
-    place: BoundPlace
+    place: FactField
     state: _State
     texts: tuple[str, ...] = ()
     spans: tuple[tuple[int, int], ...] = ()
@@ -53,14 +53,14 @@ class BoundValue:
 
 @dataclass(frozen=True)
 class FactValues:
-    """The values of all bound fields in one document."""
+    """The values of all fact fields in one document."""
 
-    values: tuple[BoundValue, ...] = ()
+    values: tuple[FieldFact, ...] = ()
 
     @classmethod
-    def of(cls, document: Document, bound: Sequence[BoundPlace]) -> FactValues:
+    def of(cls, document: Document, fields: Sequence[FactField]) -> FactValues:
         """Returns the values of these fields in this document."""
-        return cls(tuple(_value(place, document.facts.get(place.fact)) for place in bound))
+        return cls(tuple(_value(place, document.facts.get(place.fact)) for place in fields))
 
     @cached_property
     def known(self) -> dict[str, str | None]:
@@ -102,7 +102,7 @@ class FactValues:
         return FactValues(tuple(v for v, held in zip(self.values, frozen, strict=True) if not held))
 
     def holds(self, pointer: str) -> bool:
-        """Returns True if this place is a bound field or an item of one."""
+        """Returns True if this place is a fact field or an item of one."""
         return any(lies_within(pointer, at) for at in self._pointers)
 
     @cached_property
@@ -128,9 +128,9 @@ NO_FACTS = FactValues()
 
 
 def with_facts(form: Form, filled: Filled, facts: FactValues) -> Filled:
-    """Returns a filled form with the leaves, rows and lists of its bound fields as facts: origin, evidence, certainty.
+    """Returns a filled form with the leaves, rows and lists of its fact fields as facts: origin, evidence, certainty.
 
-    A bound list is surely whole, also without items; one whose fact was refused is surely not.
+    A list of facts is surely whole, also without items; one whose fact was refused is surely not.
     """
     if not facts.values:
         return filled
@@ -159,7 +159,7 @@ def with_facts(form: Form, filled: Filled, facts: FactValues) -> Filled:
 
 
 def _whole_lists(form: Form, text: str, facts: FactValues) -> dict[str, float]:
-    """Returns the probability that each bound list of a record is complete; one that is only demanded has none."""
+    """Returns the probability that each list of facts in a record is complete; one that is only demanded has none."""
     sure = {
         value.place.pointer: 0.0 if value.refusal else 1.0
         for value in facts.values
@@ -169,8 +169,8 @@ def _whole_lists(form: Form, text: str, facts: FactValues) -> dict[str, float]:
     return {one.pointer: sure[one.pointer] for one in lists if one.pointer in sure}
 
 
-def _leaf(value: BoundValue, own: Leaf) -> Leaf:
-    """Returns the leaf of a bound scalar in place of the engine's own."""
+def _leaf(value: FieldFact, own: Leaf) -> Leaf:
+    """Returns the leaf of a scalar fact in place of the engine's own."""
     assert isinstance(value.place.node, Slot)
     if value.state == "given":
         return Leaf(value.texts[0], 1.0, value.spans[:1], "fact", slot=value.place.node.index, demanded=own.demanded)
@@ -186,7 +186,7 @@ def _made_up(text: str | None, slot: Slot) -> Leaf:
     return Leaf(text, 0.0, (), "minimal", missing=True, slot=slot.index, demanded=True)
 
 
-def _items(value: BoundValue, node: ArrayNode) -> tuple[str, ...]:
+def _items(value: FieldFact, node: ArrayNode) -> tuple[str, ...]:
     """Returns the texts of a list's items; a demanded list without a fact has its least items."""
     if value.state != "missing":
         return value.texts
@@ -194,7 +194,7 @@ def _items(value: BoundValue, node: ArrayNode) -> tuple[str, ...]:
     return (node.item.minimal,) * node.min_items
 
 
-def _list(value: BoundValue, node: ArrayNode, texts: Sequence[str]) -> Any:
+def _list(value: FieldFact, node: ArrayNode, texts: Sequence[str]) -> Any:
     """Returns the list to write; _OUT if its property is left out."""
     if value.state == "absent":
         if node.nullable:
@@ -204,7 +204,7 @@ def _list(value: BoundValue, node: ArrayNode, texts: Sequence[str]) -> Any:
     return [parse(text) for text in texts]
 
 
-def _anchor(value: BoundValue, number: int) -> int:
+def _anchor(value: FieldFact, number: int) -> int:
     return value.spans[number][0] if number < len(value.spans) else 0
 
 
@@ -227,7 +227,7 @@ def put_value(record: Any, pointer: str, value: Any = _OUT) -> bool:
     return True
 
 
-def _value(place: BoundPlace, fact: Fact | None) -> BoundValue:
+def _value(place: FactField, fact: Fact | None) -> FieldFact:
     if fact is None:
         return _without(place)
     if isinstance(place.node, ArrayNode):
@@ -240,10 +240,10 @@ def _value(place: BoundPlace, fact: Fact | None) -> BoundValue:
     text = _accept(place.node, place.fact, values[0])
     if text is None:
         return _without(place, _refusal(place, place.node, values[0]))
-    return BoundValue(place, "given", (text,), fact.spans[:1])
+    return FieldFact(place, "given", (text,), fact.spans[:1])
 
 
-def _list_value(place: BoundPlace, node: ArrayNode, fact: Fact) -> BoundValue:
+def _list_value(place: FactField, node: ArrayNode, fact: Fact) -> FieldFact:
     assert isinstance(node.item, Slot)
     values = fact.value if isinstance(fact.value, tuple) else (fact.value,)
     texts: list[str] = []
@@ -259,25 +259,25 @@ def _list_value(place: BoundPlace, node: ArrayNode, fact: Fact) -> BoundValue:
         most = "more" if node.max_items is None else str(node.max_items)
         reason = f"{place.fact} has {len(texts)} values, and the field takes {node.min_items} to {most}"
         return _without(place, reason if texts else "")
-    return BoundValue(place, "given", tuple(texts), tuple(spans))
+    return FieldFact(place, "given", tuple(texts), tuple(spans))
 
 
-def _refusal(place: BoundPlace, slot: Slot, value: str | int) -> str:
+def _refusal(place: FactField, slot: Slot, value: str | int) -> str:
     shown = json.dumps(value, ensure_ascii=False)
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]} …"
     return f"{place.fact} is {shown}, and the field takes a {slot.format or slot.kind} that its schema allows"
 
 
-def _without(place: BoundPlace, refusal: str = "") -> BoundValue:
+def _without(place: FactField, refusal: str = "") -> FieldFact:
     """Returns the value of a field without a fact: the schema's default, an absence, or a missing value."""
     node = place.node
     if isinstance(node, Slot):
         allowed = place.excusable or node.nullable
         if node.default and not refusal:
-            return BoundValue(place, "absent", (node.default,))
+            return FieldFact(place, "absent", (node.default,))
     else:
         allowed = place.optional or node.nullable or not node.min_items
-    return BoundValue(place, "absent" if allowed else "missing", refusal=refusal)
+    return FieldFact(place, "absent" if allowed else "missing", refusal=refusal)
 
 
 def _accept(slot: Slot, fact: str, value: str | int) -> str | None:

@@ -45,7 +45,7 @@ from cinnabar.extraction.reading.records.repeats import (
 )
 from cinnabar.extraction.reading.records.thresholds import AGREED
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.compiling.bindings import bound_places
+from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.form.fitting import accept, walk_lists
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within
@@ -86,9 +86,9 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
 
 
 def _join_chunks(
-    form: Form, filled_chunks: Sequence[tuple[Chunk, Filled]], bound: frozenset[int]
+    form: Form, filled_chunks: Sequence[tuple[Chunk, Filled]], facts: frozenset[int]
 ) -> RecordPart | None:
-    """Returns what these chunks found, None if there are none; the rows of `bound` lists are those of the first."""
+    """Returns what these chunks found, None if there are none; the rows of lists of `facts` are those of the first."""
     merged: RecordPart | None = None
     before = 0
     for chunk, filled in filled_chunks:
@@ -96,7 +96,7 @@ def _join_chunks(
         if merged is None:
             merged = part
         else:
-            part.rows = defaultdict(list, {array: own for array, own in part.rows.items() if array not in bound})
+            part.rows = defaultdict(list, {array: own for array, own in part.rows.items() if array not in facts})
             merged = _join(merged, part, chunk.start, before)
         before = chunk.end
     return merged
@@ -115,19 +115,19 @@ def _complete(exact: RecordPart, copy: RecordPart) -> RecordPart:
 
 
 @dataclass(frozen=True, slots=True)
-class _BoundParts:
+class _FactParts:
     """The lists of a form that are facts, and the slots of all facts."""
 
     arrays: frozenset[int]
     slots: frozenset[int]
 
 
-def _facts_of(form: Form) -> _BoundParts:
-    nodes = [place.node for place in bound_places(form)]
+def _facts_of(form: Form) -> _FactParts:
+    nodes = [place.node for place in fact_fields(form)]
     arrays = [node for node in nodes if isinstance(node, ArrayNode)]
     items = [node.item for node in arrays]
     slots = (node.index for node in [*nodes, *items] if isinstance(node, Slot))
-    return _BoundParts(frozenset(array.index for array in arrays), frozenset(slots))
+    return _FactParts(frozenset(array.index for array in arrays), frozenset(slots))
 
 
 def _join(before: RecordPart, after: RecordPart, start: int, end: int) -> RecordPart:

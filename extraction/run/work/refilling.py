@@ -45,8 +45,8 @@ from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.extraction.store.stored_records import CHANGED, GONE, Stored
 from cinnabar.extraction.store.tables import field_of
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.compiling.bindings import bound_places
 from cinnabar.schemas.compiling.changes import Changes
+from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.pointers import above
 
@@ -127,7 +127,7 @@ def _refill(read: Sequence[Read], known: Known, job: Job, overtakes: bool) -> Ba
 
 @dataclass(frozen=True)
 class _Held(FactValues):
-    """The values of bound fields, and beside them what is frozen of a stored record."""
+    """The values of fact fields, and beside them what is frozen of a stored record."""
 
     frozen: Frozen = field(default_factory=Frozen)
 
@@ -151,7 +151,7 @@ class _Held(FactValues):
 class _RefillPlan:
     """A document with its stored record, the schema's changes, its tokens and its chunks.
 
-    `frozen` holds the frozen values of the record (None: nothing is frozen), `facts` the values of its bound fields,
+    `frozen` holds the frozen values of the record (None: nothing is frozen), `facts` the values of its fact fields,
     `results` the answer for each chunk, `final` the record with what a stronger model says. A stored fact stays; one
     that the changes ask for comes from the document.
     """
@@ -174,7 +174,7 @@ class _RefillPlan:
 
     @property
     def asked_facts(self) -> FactValues:
-        """Returns the values of the bound fields that are not frozen as the record has them."""
+        """Returns the values of the fact fields that are not frozen as the record has them."""
         return self.facts if self.frozen is None else self.facts.beside(self.frozen.known, self.frozen.counted)
 
     def requests(self, job: Job) -> list[Request]:
@@ -252,7 +252,7 @@ def _plan(
             return tokens
         pieces = chunks_for(document, job.engine, job.context, job.compiled.form, tokens)
         frozen = freeze(job.compiled.form, stored.record, changes, below, lists=len(pieces) == 1)
-        facts = FactValues.of(document, bound_places(job.compiled.form))
+        facts = FactValues.of(document, fact_fields(job.compiled.form))
     except DocumentError as error:
         return to_quarantine(item.path, document, error.code, error.detail)
     except Exception as error:

@@ -10,7 +10,7 @@ from tests.support.tiny_models import BLOCK, VOCABULARY, decoder
 from cinnabar.engine.diffusion import class_scores
 from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.kernels.bounds import LEAST
+from cinnabar.kernels.score_limits import LEAST
 
 SIZE = VOCABULARY.size
 

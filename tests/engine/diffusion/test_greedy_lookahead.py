@@ -14,7 +14,7 @@ from cinnabar.engine.diffusion.class_scores import ClassScores
 from cinnabar.engine.diffusion.lookahead import Constraint, GreedyConstraint, ScanSpan
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.diffusion.text_languages import any_text, text_until
-from cinnabar.kernels.bounds import FLOOR
+from cinnabar.kernels.score_limits import FLOOR
 
 GRAPH = graph_of(any_text(), VOCABULARY)
 WORDS = st.text(st.characters(exclude_categories=("Cs",)), max_size=12) | st.text("a`\n", max_size=8)

@@ -13,7 +13,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.mail.quoting import marks
 from cinnabar.extraction.documents.plain.html import html_to_text
-from cinnabar.extraction.plan.bounds import LEAST_LIMIT
+from cinnabar.extraction.plan.limits import LEAST_LIMIT
 
 HEAD = "From: a@example.org\nSubject: Re: order\nContent-Type: text/%s; charset=utf-8\n\n"
 

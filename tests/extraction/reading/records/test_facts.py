@@ -45,7 +45,7 @@ from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.compiling.bindings import bound_places
+from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.facts import FACTS
 from cinnabar.schemas.form.fitting import walk_lists
 from cinnabar.schemas.form.form import Form, ObjectNode
@@ -272,7 +272,7 @@ def form_of(field: dict[str, Any]) -> Form:
 def values(fact: str, value: Any, field: dict[str, Any]) -> tuple[str, list[str]]:
     document = parse(b"some words", "a.txt")
     document = Document(**{n: getattr(document, n) for n in document.__slots__} | {"facts": {fact: Fact(value)}})
-    (found,) = FactValues.of(document, bound_places(form_of(bound(fact, **field)))).values
+    (found,) = FactValues.of(document, fact_fields(form_of(bound(fact, **field)))).values
     return found.state, list(found.texts)
 
 
@@ -499,7 +499,7 @@ def test_a_list_without_values_is_not_asked_either() -> None:
     form = compile_schema(of(name=TEXT, cc=bound("mail.cc.address", type="array", items={"type": "string"}))).form
     found = read(mail()).found
     assert isinstance(found, Document)
-    facts = FactValues.of(found, bound_places(form))
+    facts = FactValues.of(found, fact_fields(form))
     wire = Wire(form, facts.known, facts.counted_lists)
     assert wire.schema is not None and set(wire.schema["properties"]) == {"name"}
 

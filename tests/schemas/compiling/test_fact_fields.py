@@ -9,9 +9,9 @@ import pytest
 
 from cinnabar.errors import SchemaError, UsageError
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.compiling.bindings import bound_places, proposals
 from cinnabar.schemas.compiling.changes import changes
 from cinnabar.schemas.compiling.describe import describe
+from cinnabar.schemas.compiling.fact_fields import fact_fields, proposals
 from cinnabar.schemas.facts import FACTS, column_of
 
 FACTS_PAGE = Path(__file__).resolve().parents[3] / "docs" / "facts.md"
@@ -36,7 +36,7 @@ def test_a_field_is_bound_through_references_nullable_types_and_nested_objects()
         "mail": of(subject=bound("mail.subject", type=["string", "null"])),
         "list": {"type": "array", "items": {"type": "string"}},
     }
-    places = {place.pointer: place.fact for place in bound_places(compile_schema(schema).form)}
+    places = {place.pointer: place.fact for place in fact_fields(compile_schema(schema).form)}
     assert places == {
         "/sender": "mail.from.address",
         "/sent": "mail.sent",
@@ -80,7 +80,7 @@ def test_a_binding_where_no_fact_can_stand_is_refused_with_its_pointer(part: dic
 
 def test_an_unused_definition_may_be_bound() -> None:
     schema = of(a={"type": "string"}) | {"$defs": {"b": bound("mail.subject", type="string")}}
-    assert bound_places(compile_schema(schema).form) == ()
+    assert fact_fields(compile_schema(schema).form) == ()
 
 
 def test_names_and_types_propose_a_fact_and_bind_nothing() -> None:
@@ -111,7 +111,7 @@ def test_names_and_types_propose_a_fact_and_bind_nothing() -> None:
         "/page_count": "document.pages",
         "/language": "document.language",
     }
-    assert bound_places(compiled.form) == ()
+    assert fact_fields(compiled.form) == ()
     rows = [row for row in describe(compiled, load_schema(schema)) if row.values == "may be a fact"]
     assert [row.pointer for row in rows] == list(found)
     assert '"x-cinnabar-from": "mail.from.address"' in rows[0].enforced

@@ -34,8 +34,8 @@ _EMPTY = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class BoundPlace:
-    """A bound field: its JSON pointer in every record, its node, and its fact.
+class FactField:
+    """A fact field: its JSON pointer in every record, its node, and its fact.
 
     `optional`: the record may omit the field. `excusable`: the field, or an object around it, may be left out or null.
     """
@@ -81,26 +81,26 @@ def _near(name: str) -> list[str]:
 
 
 @lru_cache(maxsize=256)
-def bound_places(form: Form) -> tuple[BoundPlace, ...]:
-    """Returns the bound fields of a form, in its order."""
-    return tuple(_bound(form.root, "", False, False))
+def fact_fields(form: Form) -> tuple[FactField, ...]:
+    """Returns the fact fields of a form, in its order."""
+    return tuple(_fields_in(form.root, "", False, False))
 
 
-def _bound(node: Node, pointer: str, optional: bool, excusable: bool) -> Iterator[BoundPlace]:
+def _fields_in(node: Node, pointer: str, optional: bool, excusable: bool) -> Iterator[FactField]:
     if isinstance(node, (Slot, ArrayNode)):
         if node.binding is not None:
-            yield BoundPlace(pointer, node, node.binding.fact, optional, excusable or optional)
+            yield FactField(pointer, node, node.binding.fact, optional, excusable or optional)
     elif isinstance(node, ObjectNode):
         may_close = excusable or optional or node.nullable
         for place in node.properties:
-            yield from _bound(place.node, f"{pointer}/{escape(place.name)}", not place.required, may_close)
+            yield from _fields_in(place.node, f"{pointer}/{escape(place.name)}", not place.required, may_close)
 
 
 def check_places(form: Form, schema: dict[str, Any] | bool) -> None:
     """Raises UnsupportedSchema, with the pointer of the keyword, for a binding where the form can hold no fact."""
-    bound = bound_places(form)
-    there = {place.node.binding.pointer for place in bound if place.node.binding is not None}
-    for place in bound:
+    found = fact_fields(form)
+    there = {place.node.binding.pointer for place in found if place.node.binding is not None}
+    for place in found:
         node = place.node
         if isinstance(node, ArrayNode) and (node.prefix or not isinstance(node.item, Slot)):
             assert node.binding is not None

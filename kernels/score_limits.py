@@ -1,4 +1,4 @@
-"""The bounds of scores, shared by all scans."""
+"""The limits of scores, shared by all scans."""
 
 from __future__ import annotations
 
