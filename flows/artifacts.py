@@ -26,7 +26,7 @@ from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.progress import OutcomeTally, Progress
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.cluster.connection import Cluster, join_cluster
-from cinnabar.extraction.run.events.telling import notify_run
+from cinnabar.extraction.run.notifications.run_notifications import notify_run
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.extraction.store.records import Outcome
@@ -37,7 +37,7 @@ from prefect import get_run_logger  # isort: skip
 if TYPE_CHECKING:
     from cinnabar.extraction.reading.cost_estimate import CostEstimate
     from cinnabar.extraction.run.batched_run import Summary
-    from cinnabar.extraction.run.events.run_events import Event
+    from cinnabar.extraction.run.notifications.run_events import Event
 
 # The keys under which Prefect lists the artifacts of all runs.
 _PROGRESS, _RESULTS, _REPORT = "cinnabar-progress", "cinnabar-results", "cinnabar-report"

@@ -26,7 +26,7 @@ from cinnabar.extraction.run.backfill.backfill import begin_backfill
 from cinnabar.extraction.run.backfill.estimate import BackfillEstimate
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.cluster.connection import join_cluster
-from cinnabar.extraction.run.events.telling import notify_run
+from cinnabar.extraction.run.notifications.run_notifications import notify_run
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.stored_records import CHANGED, GONE, Selection, latest_source, names
@@ -149,10 +149,10 @@ def _work(
     out = plan.out
     lying = parse_locations(others)
     summary = None
-    telling = plan.model_copy(update={"tell": []}) if dry_run else plan
+    notified = plan.model_copy(update={"tell": []}) if dry_run else plan
     with (
         Bar(out=out) as bar,
-        notify_run(telling, bar) as progress,
+        notify_run(notified, bar) as progress,
         join_cluster(plan.ray, assignment) as cluster,
         (backfill := begin_backfill(assignment, out, chosen, progress, lying)).run as run,
     ):

@@ -27,8 +27,8 @@ from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, Server
 from cinnabar.extraction.reading.progress import ReasonCount
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.cluster.connection import join_cluster
-from cinnabar.extraction.run.events.telling import notify_run
 from cinnabar.extraction.run.extract import begin_extraction
+from cinnabar.extraction.run.notifications.run_notifications import notify_run
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import AMBIGUOUS_DATE, EMPTY, EMPTY_RECORD

@@ -86,7 +86,7 @@ def serve_schedule(
     """
     check_extra("flows", "cinnabar flows serve")
     # Extra: flows.
-    from cinnabar.flows.notices import end_dead_runs, mark_killed_runs
+    from cinnabar.flows.alerts import end_dead_runs, mark_killed_runs
     from cinnabar.flows.serve import schedule_of, serve
 
     # These checks report wrong use now, not at the first scheduled run.
@@ -133,7 +133,7 @@ def alert_owner(
     """
     check_extra("flows", "cinnabar flows alert")
     # Extra: flows.
-    from cinnabar.flows.notices import alert, check_address, mark_killed_runs
+    from cinnabar.flows.alerts import alert, check_address, mark_killed_runs
 
     check_address(address)
     with at_server(port) as url:

@@ -15,8 +15,8 @@ from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out, warn_of_unread
 from cinnabar.extraction.people.verification import verify as check
 from cinnabar.extraction.reading.checks.judgement import check_results
-from cinnabar.extraction.run.events.receivers import deliver, waiting_events
-from cinnabar.extraction.run.events.telling import keep_promises
+from cinnabar.extraction.run.notifications.delivery import deliver_notifications, waiting_notifications
+from cinnabar.extraction.run.notifications.run_notifications import notify_killed_runs
 from cinnabar.extraction.run.report.reports import write_report
 from cinnabar.extraction.store.housekeeping import compact as merge
 from cinnabar.extraction.store.housekeeping import runs as stored
@@ -194,7 +194,7 @@ def events(
 ) -> int:
     """List the events of runs that wait for their receivers, and with --send try for a minute to send them.
 
-    Runs with --tell send their events, and those of earlier runs that wait. Exit status 1 if --send leaves some.
+    Runs with --notify send their events, and those of earlier runs that wait. Exit status 1 if --send leaves some.
 
     \b
     Examples:
@@ -203,9 +203,9 @@ def events(
     """
     notes = list[str]()
     if send:
-        keep_promises(out, notes.append)
-        notes += deliver(out, None, _TRIES)
-    rows = [{"id": one.id, "to": one.to} for one in waiting_events(out)]
+        notify_killed_runs(out, notes.append)
+        notes += deliver_notifications(out, None, _TRIES)
+    rows = [{"id": one.id, "to": one.to} for one in waiting_notifications(out)]
     if as_json:
         print(json.dumps({"events": rows, "notes": notes}))
     else:

@@ -32,6 +32,8 @@ from cinnabar.apps.cli.lazy_commands import CommandEntry, LazyGroup
 from cinnabar.errors import CinnabarError, ModelError, UsageError
 from cinnabar.wording import harmless
 
+#: Options that were renamed.
+_RENAMED = {"--tell": "--notify"}
 #: Typer returns this status, without a message, if a command was interrupted.
 _INTERRUPTED = 130
 _ESCAPED = "escaped"
@@ -114,6 +116,8 @@ def run(arguments: Sequence[str]) -> int:
     except TyperException as error:
         context = getattr(error, "ctx", None)
         command = "cinnabar" if context is None else context.command_path
+        if (former := getattr(error, "option_name", "")) in _RENAMED:
+            return _fail(2, f"{former}: expected {_RENAMED[former]}, as the option is called now")
         return _fail(2, f"{error.format_message()} (`{command} --help` tells more)")
     except (UsageError, ModelError) as error:
         return _fail(2, str(error))

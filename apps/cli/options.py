@@ -34,6 +34,8 @@ _METAVARS = {
     "URL": "base_url",
     "USD": "budget",
 }
+# Options whose parameters of flows have another name: deployments hold these.
+_OPTION_OF = {"tell": "--notify"}
 _METAVAR_OF = {name: metavar for metavar, names in _METAVARS.items() for name in names.split()}
 
 
@@ -153,6 +155,6 @@ def takes_options(*names: str) -> Callable[[Function], Function]:
 
 def _option(name: str, field: FieldInfo) -> Any:
     # With an explicit name Typer gives a flag no `--no-` opposite.
-    named = f"--{name.replace('_', '-')}"
+    named = _OPTION_OF.get(name) or f"--{name.replace('_', '-')}"
     texts: dict[str, Any] = {"metavar": _METAVAR_OF.get(name), "help": field.description}
     return Annotated[field.annotation, typer.Option(named, autocompletion=_COMPLETED.get(name), **texts)]

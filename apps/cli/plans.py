@@ -13,7 +13,7 @@ from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.progress import ReasonCount
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.cluster.connection import check_cluster
-from cinnabar.extraction.run.events.receivers import check_addresses
+from cinnabar.extraction.run.notifications.delivery import check_addresses
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.sinks.sink import check_apart
 from cinnabar.flows.parameters import broken_limits

@@ -22,8 +22,8 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.run_options import Device, RunOptions, RunPlan
 from cinnabar.extraction.plan.run_options import Server as ServerOptions
 from cinnabar.extraction.reading.progress import NoProgress
-from cinnabar.extraction.run.events.telling import notify_run
 from cinnabar.extraction.run.extract import begin_extraction
+from cinnabar.extraction.run.notifications.run_notifications import notify_run
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.names import check_local
 from cinnabar.extraction.store.records import LeafRow, Outcome
@@ -67,13 +67,13 @@ Shown = bool | Callable[[Progress], object]
 def extract(
     paths: Documents, schema: type[_M], *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    sink: Sequence[str] = (), tell: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
+    sink: Sequence[str] = (), notify: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Table[_M]: ...  # fmt: skip
 @overload
 def extract(
     paths: Documents, schema: Any, *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    sink: Sequence[str] = (), tell: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
+    sink: Sequence[str] = (), notify: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Table[Any]: ...  # fmt: skip
 
 
@@ -88,7 +88,7 @@ def extract(
     below: float | None = None,
     server: Server | None = None,
     sink: Sequence[str] = (),
-    tell: Sequence[str] = (),
+    notify: Sequence[str] = (),
     progress: Shown = False,
     **options: Unpack[Options],
 ) -> Table[Any]:
@@ -98,7 +98,7 @@ def extract(
     bytes, files that are open for bytes (BytesIO), or (name, bytes); one of these or a list. `schema` is a Pydantic
     class, another type, a dict, a type of outlines, a name of the library, a JSON Schema file, or module:Class; records
     of a type are instances of it. The results go to the folder `out`, where a second call reads only documents that are
-    new, or to a temporary folder that goes with the table. `model`, `device`, `escalate_to`, `below` and `tell` are
+    new, or to a temporary folder that goes with the table. `model`, `device`, `escalate_to`, `below` and `notify` are
     those of the command; without a `model` it is the one that `cinnabar improve` kept in `out`, else `default`.
     `server` has the settings of a model behind a server (`base_url`, `budget` …), and `options` are those of the
     command, such as `effort`, `on_missing` or `engines`. After the run the results go to each address of `sink`, too,
@@ -107,7 +107,7 @@ def extract(
     A document that cannot be read raises nothing: it is one of the table's `failures`. Raises UsageError before any
     document is read if the arguments are wrong, and RunError if the run fails; the same call with `out` continues it.
     """
-    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "sink": sink, "tell": tell}
+    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "sink": sink, "tell": notify}
     plan = _plan(schema, out, server, options, **own)
     run = _Run(paths, plan, progress)
     return run.table(run.progress)
@@ -117,13 +117,13 @@ def extract(
 def aextract(
     paths: Documents, schema: type[_M], *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    sink: Sequence[str] = (), tell: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
+    sink: Sequence[str] = (), notify: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Extracting[_M]: ...  # fmt: skip
 @overload
 def aextract(
     paths: Documents, schema: Any, *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    sink: Sequence[str] = (), tell: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
+    sink: Sequence[str] = (), notify: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Extracting[Any]: ...  # fmt: skip
 
 
@@ -138,7 +138,7 @@ def aextract(
     below: float | None = None,
     server: Server | None = None,
     sink: Sequence[str] = (),
-    tell: Sequence[str] = (),
+    notify: Sequence[str] = (),
     progress: Shown = False,
     **options: Unpack[Options],
 ) -> Extracting[Any]:
@@ -152,7 +152,7 @@ def aextract(
     The arguments are those of `extract`, and wrong ones raise UsageError at once. A loop that is left, or cancelled,
     ends the run after the batch in work; what is committed stays in `out`.
     """
-    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "sink": sink, "tell": tell}
+    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "sink": sink, "tell": notify}
     plan = _plan(schema, out, server, options, **own)
     return Extracting(_Run(paths, plan, progress))
 
@@ -193,10 +193,12 @@ def _plan(
     """Returns the plan of these arguments. Raises UsageError if one is out of range, or `out` is no path of here."""
     if out is not None:
         check_local(out, "out")
-    for name in ("sink", "tell"):
+    if "tell" in options:
+        raise UsageError("tell: expected notify, as the argument is called now")
+    for name, shown in (("sink", "sink"), ("tell", "notify")):
         if isinstance(arguments[name], str):
             text = arguments[name].partition("?")[0]
-            raise UsageError(f"{name}: expected a list of addresses, got the text {text!r}")
+            raise UsageError(f"{shown}: expected a list of addresses, got the text {text!r}")
         arguments[name] = [*arguments[name]]
     if arguments["sink"] and out is None:
         raise UsageError("sink: expected `out` beside it, the folder whose results are brought there")

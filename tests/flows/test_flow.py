@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.support import imap_server
 from tests.support import mercury_server as mercury
-from tests.support.event_receivers import hook
+from tests.support.notification_receivers import hook
 
 from cinnabar.apps.cli.main import run
 from cinnabar.errors import InUse, RunError, UsageError
@@ -283,7 +283,7 @@ def test_a_flow_waits_for_a_locked_folder(
 def test_an_address_for_messages_is_checked_first_and_its_password_is_not_told(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    import cinnabar.flows.notices  # noqa: F401, it sets what Prefect reads from the environment
+    import cinnabar.flows.alerts  # noqa: F401, it sets what Prefect reads from the environment
 
     from prefect.settings import PREFECT_API_URL, temporary_settings  # isort: skip
 

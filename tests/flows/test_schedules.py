@@ -311,7 +311,7 @@ def test_a_night_with_broken_files_drift_and_a_killed_worker_is_told_outside_of_
     with receiving() as (hook, mail, hooks, mails):
         alert(hook)
         # As `flows alert` has done, with less patience than three minutes: heartbeats come every 30 seconds.
-        quick = "from cinnabar.flows.notices import mark_killed_runs; mark_killed_runs(50)"
+        quick = "from cinnabar.flows.alerts import mark_killed_runs; mark_killed_runs(50)"
         place.run("-c", quick, **place.known)
         server = place.processes()
         with place.working():

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.event_receivers import told_run, write
+from tests.support.notification_receivers import told_run, write
 
 from cinnabar import extras
 from cinnabar.errors import UsageError

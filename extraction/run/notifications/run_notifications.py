@@ -1,7 +1,7 @@
-"""What watches a run beside its own display: events for their receivers, and traces for a collector.
+"""A run notifies webhooks and mailboxes of its events, and a collector of its traces.
 
-A run leaves a promise, a locked folder in the outbox, before it begins. At its end its events lie in the outbox before
-the promise goes. If the process is killed, the kernel drops the lock, and the next process derives the events from the
+A run leaves a locked folder in the outbox before it begins. At its end its events lie in the outbox before that folder
+goes. If the process is killed, the kernel drops the lock, and the next process derives the events from the
 tables. So none is lost.
 """
 
@@ -21,21 +21,26 @@ import orjson
 from cinnabar.errors import CinnabarError, InUse, UsageError
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.progress import NoProgress, Progress, ProgressGroup
-from cinnabar.extraction.run.events.receivers import check_addresses, deliver, outbox_of, put
-from cinnabar.extraction.run.events.run_events import Event, run_events
+from cinnabar.extraction.run.notifications.delivery import (
+    check_addresses,
+    deliver_notifications,
+    notifications_folder,
+    write_notifications,
+)
+from cinnabar.extraction.run.notifications.run_events import Event, run_events
 from cinnabar.extraction.run.telemetry import trace_run
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import FolderLock, failures, make_folder, write_bytes
 
 #: What gets the events of a run beside the addresses of its plan.
-Carrier = Callable[[Sequence[Event]], object]
-_PROMISE = "promise.json"
+Notifier = Callable[[Sequence[Event]], object]
+_PENDING = "promise.json"
 # Seconds of tries at the end of a run.
 _AT_END = 5.0
 
 
 @contextlib.contextmanager
-def notify_run(plan: RunPlan, progress: Progress, carry: Carrier | None = None) -> Iterator[Progress]:
+def notify_run(plan: RunPlan, progress: Progress, carry: Notifier | None = None) -> Iterator[Progress]:
     """Yields the progress of a run by this plan, which also tells its events, has them carried, and traces it.
 
     It surrounds the whole run. What cannot be told at its end is noted, and leaves the run alone. Raises UsageError,
@@ -44,21 +49,21 @@ def notify_run(plan: RunPlan, progress: Progress, carry: Carrier | None = None) 
     """
     check_addresses(plan.tell)
     if plan.tell and plan.out is None:
-        raise UsageError("tell: expected a folder `out`, where events wait for their receivers")
+        raise UsageError("notify: expected a folder `out`, where events wait for their receivers")
     with trace_run(plan.model or "default", progress) as trace:
         if plan.out is None or not (plan.tell or carry):
             yield cast(Progress, ProgressGroup(progress, trace))
             return
-        promise = TellingPromise.make(plan.out, plan, progress.note, carry)
-        keep_promises(plan.out, progress.note)
+        pending = PendingNotifications.make(plan.out, plan, progress.note, carry)
+        notify_killed_runs(plan.out, progress.note)
         try:
-            yield cast(Progress, ProgressGroup(progress, promise, trace))
+            yield cast(Progress, ProgressGroup(progress, pending, trace))
         except BaseException as error:
-            promise.keep(failure=_reason(error))
+            pending.write(failure=_reason(error))
             raise
         finally:
-            promise.drop()
-            for note in deliver(plan.out, plan.tell, _AT_END):
+            pending.drop()
+            for note in deliver_notifications(plan.out, plan.tell, _AT_END):
                 progress.note(note)
 
 
@@ -70,42 +75,42 @@ def _reason(error: BaseException) -> str:
     return f"The run failed ({kind}); its output or log says where. Committed records are kept."
 
 
-class TellingPromise(NoProgress):
-    """The promise of a living process to tell the events of its runs; `about` is what lies on disk of it."""
+class PendingNotifications(NoProgress):
+    """The notifications that a living process owes of its runs; `about` is what lies on disk of them."""
 
-    def __init__(self, out: Path, folder: Path, note: Callable[[str], None], carry: Carrier | None) -> None:
+    def __init__(self, out: Path, folder: Path, note: Callable[[str], None], carry: Notifier | None) -> None:
         self._out, self._folder, self._note, self._carry = out, folder, note, carry
         self._lock, self._over = FolderLock(folder), False
         self.about: dict[str, Any] = {}
 
     @classmethod
-    def make(cls, out: Path, plan: RunPlan, note: Callable[[str], None], carry: Carrier | None) -> Self:
-        """Makes a promise, which is on disk before the run begins. Raises RunError if it cannot be written."""
+    def make(cls, out: Path, plan: RunPlan, note: Callable[[str], None], carry: Notifier | None) -> Self:
+        """Makes them, on disk before the run begins. Raises RunError if that cannot be written."""
         # Of the form of a run's id: it stands for the run as long as this has none.
         token = f"{manifests.now():%Y%m%dT%H%M%S%f}"[:-3] + f"Z-{secrets.token_hex(4)}"
         source = f"//{quote(socket.gethostname())}{quote(str(out.absolute()))}"
-        folder = outbox_of(out) / token
+        folder = notifications_folder(out) / token
         with failures(f"{folder}: could not be made"):
             make_folder(folder)
             # Locked first: what is written and not locked is broken.
-            promise = cls(out, folder, note, carry)
-        promise.about = {"addresses": plan.tell, "source": source, "bound": plan.max_error_rate}
-        promise.on_runs_started([token])
-        return promise
+            pending = cls(out, folder, note, carry)
+        pending.about = {"addresses": plan.tell, "source": source, "bound": plan.max_error_rate}
+        pending.on_runs_started([token])
+        return pending
 
     def on_runs_started(self, runs: Sequence[str]) -> None:
-        """Keeps the ids of the runs that it is about."""
+        """Keeps the ids of the runs that they are about."""
         self.about["runs"] = [*runs]
         with failures(f"{self._folder}: could not be written"):
-            write_bytes(self._folder / _PROMISE, orjson.dumps(self.about))
+            write_bytes(self._folder / _PENDING, orjson.dumps(self.about))
 
     def on_runs_ended(
         self, _runs: Sequence[str], drift: Sequence[str] | None, _usage: Mapping[str, Any] | None
     ) -> None:
-        """Keeps the promise, while the run still holds its folder."""
-        self.keep(drift=drift or ())
+        """Writes the notifications, while the run still holds its folder."""
+        self.write(drift=drift or ())
 
-    def keep(self, drift: Sequence[str] | None = None, failure: str | None = None) -> None:
+    def write(self, drift: Sequence[str] | None = None, failure: str | None = None) -> None:
         """Puts the events of the runs on disk and has them carried, once; if that fails, another process will."""
         if self._over:
             return
@@ -113,7 +118,7 @@ class TellingPromise(NoProgress):
         try:
             about = {name: value for name, value in self.about.items() if name != "addresses"}
             events = run_events(self._out, **about, drift=drift, failure=failure)
-            put(self._out, events, self.about["addresses"])
+            write_notifications(self._out, events, self.about["addresses"])
             self._remove()
             if self._carry is not None:
                 self._carry(events)
@@ -123,7 +128,7 @@ class TellingPromise(NoProgress):
             self._lock.release()
 
     def drop(self) -> None:
-        """Removes a promise that is not kept, because there is nothing to tell."""
+        """Removes them if they are not written, because nothing happened."""
         if not self._over:
             self._remove()
             self._lock.release()
@@ -132,10 +137,10 @@ class TellingPromise(NoProgress):
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def keep_promises(out: Path, note: Callable[[str], None]) -> None:
-    """Puts the events of runs whose processes were killed into the outbox."""
-    for path in sorted(outbox_of(out).glob(f"*/{_PROMISE}")):
+def notify_killed_runs(out: Path, note: Callable[[str], None]) -> None:
+    """Writes the notifications of runs whose processes were killed."""
+    for path in sorted(notifications_folder(out).glob(f"*/{_PENDING}")):
         with contextlib.suppress(InUse, OSError, ValueError):
-            promise = TellingPromise(out, path.parent, note, None)
-            promise.about = orjson.loads(path.read_bytes())
-            promise.keep()
+            pending = PendingNotifications(out, path.parent, note, None)
+            pending.about = orjson.loads(path.read_bytes())
+            pending.write()

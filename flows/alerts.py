@@ -72,9 +72,7 @@ def end_dead_runs(name: str) -> None:
     deployment = DeploymentFilter(name=DeploymentFilterName(any_=[name]))
     why = "its folder is not locked: its process was killed; committed records are kept, and the next run goes on"
     with get_client(sync_client=True) as client:
-        for run in client.read_flow_runs(
-            flow_run_filter=FlowRunFilter(state=states), deployment_filter=deployment
-        ):
+        for run in client.read_flow_runs(flow_run_filter=FlowRunFilter(state=states), deployment_filter=deployment):
             since = run.state.timestamp if run.state is not None else datetime.now(UTC)
             out, old = run.parameters.get("out"), datetime.now(UTC) - since > timedelta(seconds=_BEGINNING)
             if isinstance(out, str) and old and not is_locked(Path(out)):
@@ -84,7 +82,7 @@ def end_dead_runs(name: str) -> None:
 def alert(address: str) -> None:
     """Has the server send a message to this address if a run fails or crashes, or is due and does not begin.
 
-    What a run tells of itself goes to `--tell` (extraction/run/events). The address is one of Apprise, such as
+    What a run tells of itself goes to `--notify` (extraction/run/notifications). The address is one of Apprise, such as
     mailtos://USER:PASSWORD@HOST?to=NAME@HOST or jsons://HOST/PATH; the server keeps it in a block. Raises UsageError
     if it is none.
     """
@@ -128,9 +126,7 @@ def check_address(address: str) -> None:
 
 def _trigger_of(expect: set[str], **match: Any) -> EventTrigger:
     """Returns the trigger that fires at each of these events."""
-    return EventTrigger(
-        expect=expect, for_each={"prefect.resource.id"}, posture=Posture.Reactive, threshold=1, **match
-    )
+    return EventTrigger(expect=expect, for_each={"prefect.resource.id"}, posture=Posture.Reactive, threshold=1, **match)
 
 
 def _silence(after: set[str], expect: set[str], seconds: float) -> EventTrigger:

@@ -16,8 +16,8 @@ from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.reading.progress import OutcomeTally
 from cinnabar.extraction.run.batched_run import Summary
-from cinnabar.extraction.run.events.telling import notify_run
 from cinnabar.extraction.run.extract import begin_extraction
+from cinnabar.extraction.run.notifications.run_notifications import notify_run
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.schemas import load_schema
 

@@ -1,8 +1,7 @@
-"""The receivers of events: webhooks (Standard Webhooks), mailboxes, or a variable of the environment that holds one.
+"""Notifications reach webhooks (Standard Webhooks) and mailboxes, at an address or in a variable of the environment.
 
-The events of a folder that wait for their receivers, one file for each address, which goes once it is taken.
-
-They are delivered in their order for each address, again and again within a time that is bounded. An event that goes
+A notification is an event for one address: a file in a folder of results, which goes once the event is taken. They are
+delivered in their order for each address, again and again within a time that is bounded. An event that goes
 twice has the same id.
 """
 
@@ -32,7 +31,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 import orjson
 
 from cinnabar.errors import InUse, UsageError
-from cinnabar.extraction.run.events.run_events import KINDS, Event, kind_of
+from cinnabar.extraction.run.notifications.run_events import KINDS, Event, kind_of
 from cinnabar.extraction.store.files import FolderLock, write_bytes
 from cinnabar.extraction.store.path_safety import check_links
 
@@ -46,7 +45,7 @@ for _handler in (urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib
     _OPENER.add_handler(_handler())
 
 
-class NotTaken(Exception):
+class NotDelivered(Exception):
     """A receiver did not take an event. It may after so many seconds; with None there is no use in asking again now."""
 
     def __init__(self, why: str, after: float | None = 0.0) -> None:
@@ -58,7 +57,7 @@ def check_addresses(addresses: Sequence[str]) -> None:
     """Raises UsageError for what is no address, or cannot be reached with this environment."""
     for address in addresses:
         if unknown := [one for one in kinds_of(address) if one not in KINDS]:
-            raise UsageError(f"--tell: expected kinds of events ({', '.join(KINDS)}), got {unknown[0]!r}")
+            raise UsageError(f"--notify: expected kinds of events ({', '.join(KINDS)}), got {unknown[0]!r}")
         if _found_at(address).scheme == "mailto":
             _server()
         else:
@@ -76,8 +75,8 @@ def public_address(address: str) -> str:
     return f"{parts.scheme}://{parts.hostname}/…" if parts.hostname else address
 
 
-def send(address: str, event: Event, timeout: float) -> None:
-    """Hands an event to this address; each wait for it lasts at most `timeout` seconds. Raises NotTaken."""
+def send_event(address: str, event: Event, timeout: float) -> None:
+    """Hands an event to this address; each wait for it lasts at most `timeout` seconds. Raises NotDelivered."""
     place = _found_at(address)
     (_mail if place.scheme == "mailto" else _post)(place, event, timeout)
 
@@ -88,7 +87,7 @@ def _found_at(address: str) -> SplitResult:
     if (name := place.removeprefix("env:")) != place:
         place = os.environ.get(name, "")
         if not place:
-            raise UsageError(f"--tell env:{name}: expected an address in the variable {name}, which is not set")
+            raise UsageError(f"--notify env:{name}: expected an address in the variable {name}, which is not set")
     with contextlib.suppress(ValueError):  # brackets or a port that are wrong
         parts = urlsplit(place)
         mail = parts.scheme == "mailto" and parts.path.count("@") == 1 and not parts.query
@@ -96,8 +95,8 @@ def _found_at(address: str) -> SplitResult:
         if known and parts.password is None and all("!" <= one <= "~" for one in place):
             return parts
     raise UsageError(
-        "--tell: expected https://HOST/PATH, mailto:NAME@HOST or env:NAME, in ASCII without a password or a blank, and"
-        " #KIND,KIND behind it for some kinds of events only, got another text"
+        "--notify: expected https://HOST/PATH, mailto:NAME@HOST or env:NAME, in ASCII without a password or a blank,"
+        " and #KIND,KIND behind it for some kinds of events only, got another text"
     )
 
 
@@ -133,10 +132,10 @@ def _post(place: SplitResult, event: Event, timeout: float) -> None:
             status, after = answer.status, answer.headers.get("Retry-After", "")
     except (OSError, http.client.HTTPException) as error:
         why = getattr(error, "reason", error)
-        raise NotTaken(f"no answer ({type(why).__name__}: {why})") from None
+        raise NotDelivered(f"no answer ({type(why).__name__}: {why})") from None
     if status >= 300:
         again = status >= 500 or status in (408, 425, 429)  # a timeout, too early, too many
-        raise NotTaken(f"it answered {status}", (float(after) if after.isdecimal() else 0.0) if again else None)
+        raise NotDelivered(f"it answered {status}", (float(after) if after.isdecimal() else 0.0) if again else None)
 
 
 def _server() -> SplitResult:
@@ -179,17 +178,19 @@ def _mail(place: SplitResult, event: Event, timeout: float) -> None:
         refused = [code for code, _ in getattr(error, "recipients", {}).values()]
         code = refused[0] if refused else getattr(error, "smtp_code", 0)
         # With 4xx the same mail may be taken later (RFC 5321), and so it may if nobody answered.
-        raise NotTaken(f"no mail sent ({type(error).__name__}: {error})"[:300], None if code >= 500 else 0.0) from None
+        raise NotDelivered(
+            f"no mail sent ({type(error).__name__}: {error})"[:300], None if code >= 500 else 0.0
+        ) from None
 
 
 #: The folder within the results.
-OUTBOX = "outbox"
+NOTIFICATIONS_FOLDER = "outbox"
 # Seconds that a receiver has for an answer, as Standard Webhooks has it; of the pauses the first and the longest.
 _ANSWER, _PAUSES = 15.0, (0.2, 60.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingNotification:
     """An event that waits for one receiver; `to` is its address as it is shown."""
 
     path: Path
@@ -203,28 +204,28 @@ class Waiting:
         self.path.unlink(missing_ok=True)
 
 
-def outbox_of(out: Path) -> Path:
+def notifications_folder(out: Path) -> Path:
     """Returns where events of this folder of results wait. Raises StrangeName if a link leads out of the folder."""
     check_links(out, everything=True)
-    return out / OUTBOX
+    return out / NOTIFICATIONS_FOLDER
 
 
-def waiting_events(out: Path) -> list[Waiting]:
+def waiting_notifications(out: Path) -> list[WaitingNotification]:
     """Returns the events that wait in this folder of results, those of the oldest run first."""
     entries = []
-    for path in sorted(outbox_of(out).glob("[0-9]*.json")):
+    for path in sorted(notifications_folder(out).glob("[0-9]*.json")):
         # What is gone was delivered meanwhile; what is no event of ours is left alone.
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             if not path.is_symlink():
                 content = orjson.loads(path.read_bytes())
                 address, event = content["address"], content["event"]
-                entries.append(Waiting(path, address, event, event["id"], public_address(address)))
+                entries.append(WaitingNotification(path, address, event, event["id"], public_address(address)))
     return entries
 
 
-def put(out: Path, events: Sequence[Event], addresses: Sequence[str]) -> None:
+def write_notifications(out: Path, events: Sequence[Event], addresses: Sequence[str]) -> None:
     """Has these events wait for the addresses that want them, each once, on disk before it returns."""
-    folder = outbox_of(out)
+    folder = notifications_folder(out)
     for event in events:
         kind = kind_of(event)
         for address in (one for one in addresses if kind in (kinds_of(one) or KINDS)):
@@ -234,18 +235,18 @@ def put(out: Path, events: Sequence[Event], addresses: Sequence[str]) -> None:
             write_bytes(path, orjson.dumps({"address": address, "event": event}) + b"\n")
 
 
-def deliver(out: Path, addresses: Collection[str] | None, seconds: float) -> list[str]:
+def deliver_notifications(out: Path, addresses: Collection[str] | None, seconds: float) -> list[str]:
     """Delivers the events that wait for these addresses, or for all, for so many seconds at most.
 
     Returns what a person should know, in sentences. If another process delivers events of this folder, it does nothing.
     """
-    queues, late = defaultdict[str, list[Waiting]](list), dict[str, str]()
+    queues, late = defaultdict[str, list[WaitingNotification]](list), dict[str, str]()
     deadline = time.monotonic() + seconds
     try:
-        lock = FolderLock(outbox_of(out))
+        lock = FolderLock(notifications_folder(out))
     except (InUse, OSError):
         return []
-    for entry in waiting_events(out):
+    for entry in waiting_notifications(out):
         if addresses is None or entry.address in addresses:
             queues[entry.address].append(entry)
     # Daemons: a receiver that sends its answer byte by byte holds up neither the run nor the end of its process.
@@ -259,17 +260,17 @@ def deliver(out: Path, addresses: Collection[str] | None, seconds: float) -> lis
     return [f"{public_address(address)}: events wait ({why}); {send_them}" for address, why in late.items()]
 
 
-def _send_all(address: str, queue: Sequence[Waiting], deadline: float, late: dict[str, str]) -> None:
+def _send_all(address: str, queue: Sequence[WaitingNotification], deadline: float, late: dict[str, str]) -> None:
     """Sends these events; `late` holds why some of them wait, and has nothing of the address once all are taken."""
     late[address], refused = "no answer yet", False
     for entry in queue:
         pause = _PAUSES[0]
         while (left := deadline - time.monotonic()) > 0:
             try:
-                send(address, entry.event, min(_ANSWER, left))
+                send_event(address, entry.event, min(_ANSWER, left))
                 entry.taken()
                 break
-            except (NotTaken, UsageError, OSError) as error:
+            except (NotDelivered, UsageError, OSError) as error:
                 late[address] = str(error)
                 # A wrong setting stays as it is.
                 after = None if isinstance(error, UsageError) else getattr(error, "after", 0.0)

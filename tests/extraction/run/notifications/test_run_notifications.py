@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 from tests.support import ROOT
-from tests.support.event_receivers import Hook, hook, told_run, write
+from tests.support.notification_receivers import Hook, hook, told_run, write
 
 from cinnabar.apps.cli import housekeeping
 from cinnabar.apps.cli.main import run as command
 from cinnabar.errors import RunError, UsageError
-from cinnabar.extraction.run.events import telling
-from cinnabar.extraction.run.events.receivers import OUTBOX
+from cinnabar.extraction.run.notifications import run_notifications
+from cinnabar.extraction.run.notifications.delivery import NOTIFICATIONS_FOLDER
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store
 
@@ -25,7 +25,7 @@ from cinnabar.extraction.store.store import Store
 KILLED = """
 import importlib, os, signal, sys
 from pathlib import Path
-from tests.support.event_receivers import told_run
+from tests.support.notification_receivers import told_run
 module, _, name = sys.argv[4].partition(":")
 owner, _, name = name.rpartition(".")
 owner = getattr(importlib.import_module(module), owner)
@@ -36,7 +36,7 @@ told_run(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "_AT_END", 0.3)
+    monkeypatch.setattr(run_notifications, "_AT_END", 0.3)
     monkeypatch.setattr(housekeeping, "_TRIES", 0.3)
 
 
@@ -59,7 +59,7 @@ def test_a_run_tells_its_end_its_quarantine_and_that_a_person_is_wanted(tmp_path
     assert review["text"].startswith("In quarantine: 2. Records with a check that fails: 0.")
     look = f"\ncinnabar status report {summary.run_id} --out {out}\ncinnabar review --out {out}"
     assert review["text"].endswith(look)
-    assert not [*(out / OUTBOX).glob("*Z-*")] and "Anna" not in json.dumps(there.events)
+    assert not [*(out / NOTIFICATIONS_FOLDER).glob("*Z-*")] and "Anna" not in json.dumps(there.events)
 
 
 def test_drift_is_told_and_kinds_are_chosen_by_address(tmp_path: Path) -> None:
@@ -115,8 +115,8 @@ def test_a_receiver_that_is_down_does_not_change_the_run_and_only_a_run_that_nam
     ("where", "kinds"),
     [
         # Killed once the run's end is committed and before its events are on disk, and in the middle.
-        ("cinnabar.extraction.run.events.telling:TellingPromise.on_runs_ended", ["finished"]),
-        ("cinnabar.extraction.run.events.telling:TellingPromise._remove", ["finished"]),
+        ("cinnabar.extraction.run.notifications.run_notifications:PendingNotifications.on_runs_ended", ["finished"]),
+        ("cinnabar.extraction.run.notifications.run_notifications:PendingNotifications._remove", ["finished"]),
         ("cinnabar.extraction.run.batched_run:BatchedRun.finish", ["failed"]),
         ("cinnabar.extraction.run.stored_run:Run.commit_batch", ["failed"]),
     ],
@@ -139,14 +139,19 @@ def test_the_command_lists_and_sends_what_waits_and_what_a_killed_run_left(
     docs, out = write(tmp_path / "docs", "Anna"), tmp_path / "out"
     down = Hook()
     down.stop()
-    killed_run(docs, out, down.url, "cinnabar.extraction.run.events.telling:TellingPromise.on_runs_ended")
+    killed_run(
+        docs,
+        out,
+        down.url,
+        "cinnabar.extraction.run.notifications.run_notifications:PendingNotifications.on_runs_ended",
+    )
     listing = ["status", "events", "--out", str(out)]
     assert command([*listing, "--send"]) == 1
     assert "1 event waiting" in capsys.readouterr().out
     with hook(port=down.port) as there:
         assert command([*listing, "--send", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"events": [], "notes": []} and there.kinds == ["finished"]
-    assert [one.name for one in (out / OUTBOX).iterdir()] == [".lock"]
+    assert [one.name for one in (out / NOTIFICATIONS_FOLDER).iterdir()] == [".lock"]
 
 
 def test_python_tells_and_needs_a_folder_for_it() -> None:

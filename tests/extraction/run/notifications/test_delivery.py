@@ -14,22 +14,22 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.event_receivers import Hook, hook
 from tests.support.message_receivers import receiving
+from tests.support.notification_receivers import Hook, hook
 
 from cinnabar.errors import UsageError
-from cinnabar.extraction.run.events import receivers
-from cinnabar.extraction.run.events.receivers import (
-    OUTBOX,
+from cinnabar.extraction.run.notifications import delivery
+from cinnabar.extraction.run.notifications.delivery import (
+    NOTIFICATIONS_FOLDER,
     check_addresses,
-    deliver,
+    deliver_notifications,
     message_of,
     public_address,
-    put,
     signature,
-    waiting_events,
+    waiting_notifications,
+    write_notifications,
 )
-from cinnabar.extraction.run.events.run_events import Event
+from cinnabar.extraction.run.notifications.run_events import Event
 from cinnabar.extraction.store.files import FolderLock
 
 RUN = "20260301T120000000Z-1a2b3c4d"
@@ -43,7 +43,7 @@ def event(kind: str = "finished", run: str = RUN) -> Event:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(receivers, "_PAUSES", (0.005, 0.02))
+    monkeypatch.setattr(delivery, "_PAUSES", (0.005, 0.02))
     for name in ("CINNABAR_WEBHOOK_SECRET", "CINNABAR_SMTP", "CINNABAR_SMTP_PASSWORD", "CINNABAR_SMTP_FROM"):
         monkeypatch.delenv(name, raising=False)
     return
@@ -53,8 +53,8 @@ def test_an_event_is_a_cloud_event_signed_by_each_secret(tmp_path: Path, monkeyp
     keys = [b"k" * 24, b"l" * 32]
     monkeypatch.setenv("CINNABAR_WEBHOOK_SECRET", " ".join(f"whsec_{base64.b64encode(k).decode()}" for k in keys))
     with hook() as there:
-        put(tmp_path, [event()], [there.url])
-        assert deliver(tmp_path, None, 5) == []
+        write_notifications(tmp_path, [event()], [there.url])
+        assert deliver_notifications(tmp_path, None, 5) == []
     ((headers, body),) = there.got
     content = json.loads(body)
     assert headers["content-type"] == "application/cloudevents+json"
@@ -64,7 +64,7 @@ def test_an_event_is_a_cloud_event_signed_by_each_secret(tmp_path: Path, monkeyp
     signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
     digests = [base64.b64encode(hmac.new(k, signed, hashlib.sha256).digest()).decode() for k in keys]
     assert headers["webhook-signature"] == " ".join(f"v1,{one}" for one in digests)
-    assert waiting_events(tmp_path) == []
+    assert waiting_notifications(tmp_path) == []
 
 
 def test_the_signature_is_that_of_the_standards_own_example() -> None:
@@ -76,63 +76,63 @@ def test_the_signature_is_that_of_the_standards_own_example() -> None:
 @pytest.mark.parametrize("status", [408, 429, 503])
 def test_a_busy_receiver_is_asked_again(tmp_path: Path, status: int) -> None:
     with hook(lambda number: status if number < 3 else 200) as there:
-        put(tmp_path, [event("finished"), event("drift")], [there.url])
-        notes = deliver(tmp_path, None, 5)
+        write_notifications(tmp_path, [event("finished"), event("drift")], [there.url])
+        notes = deliver_notifications(tmp_path, None, 5)
     assert (there.kinds, there.asked, notes) == (["finished", "drift"], 5, [])
 
 
 def test_retry_after_is_kept(tmp_path: Path) -> None:
     with hook(lambda number: (429, {"Retry-After": "1"}) if number == 0 else 200) as there:
-        put(tmp_path, [event()], [there.url])
+        write_notifications(tmp_path, [event()], [there.url])
         begun = time.monotonic()
-        assert "answered 429" in deliver(tmp_path, None, 0.5)[0] and time.monotonic() - begun < 0.4
+        assert "answered 429" in deliver_notifications(tmp_path, None, 0.5)[0] and time.monotonic() - begun < 0.4
         assert there.asked == 1
     with hook(lambda number: (503, {"Retry-After": "1"}) if number == 0 else 200, there.port) as there:
-        assert deliver(tmp_path, None, 5) == [] and time.monotonic() - begun >= 1.0
+        assert deliver_notifications(tmp_path, None, 5) == [] and time.monotonic() - begun >= 1.0
 
 
 @pytest.mark.parametrize("status", [301, 401])
 def test_a_refused_event_waits_for_the_next_run_and_later_ones_go_on(tmp_path: Path, status: int) -> None:
     elsewhere = {"Location": "http://127.0.0.1:1/"}
     with hook(lambda number: (status, elsewhere) if number == 0 else 200) as there:
-        put(tmp_path, [event("finished"), event("drift")], [there.url])
-        (note,) = deliver(tmp_path, None, 5)
+        write_notifications(tmp_path, [event("finished"), event("drift")], [there.url])
+        (note,) = deliver_notifications(tmp_path, None, 5)
         assert there.kinds == ["drift"] and f"answered {status}" in note and there.asked == 2
-        assert [one.event["id"] for one in waiting_events(tmp_path)] == [f"{RUN}-finished"]
-        assert deliver(tmp_path, None, 5) == [] and there.kinds == ["drift", "finished"]
+        assert [one.event["id"] for one in waiting_notifications(tmp_path)] == [f"{RUN}-finished"]
+        assert deliver_notifications(tmp_path, None, 5) == [] and there.kinds == ["drift", "finished"]
 
 
 def test_a_receiver_that_is_down_keeps_nobody_waiting_and_gets_all_in_order_when_it_is_up(tmp_path: Path) -> None:
     down = Hook()
     down.stop()
     with hook() as there:
-        put(tmp_path, [event("finished"), event("drift")], [down.url, there.url])
+        write_notifications(tmp_path, [event("finished"), event("drift")], [down.url, there.url])
         begun = time.monotonic()
-        (note,) = deliver(tmp_path, None, 0.5)
+        (note,) = deliver_notifications(tmp_path, None, 0.5)
         assert time.monotonic() - begun < 2 and there.kinds == ["finished", "drift"]
         assert note.startswith("http://127.0.0.1/…: events wait (no answer")
     with hook(port=down.port) as up:
-        assert deliver(tmp_path, None, 5) == [] and up.kinds == ["finished", "drift"]
+        assert deliver_notifications(tmp_path, None, 5) == [] and up.kinds == ["finished", "drift"]
 
 
 def test_a_receiver_that_never_answers_holds_a_run_for_a_bounded_time(tmp_path: Path) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        put(tmp_path, [event()], [f"http://127.0.0.1:{silent.getsockname()[1]}/"])
+        write_notifications(tmp_path, [event()], [f"http://127.0.0.1:{silent.getsockname()[1]}/"])
         begun = time.monotonic()
-        assert "no answer" in deliver(tmp_path, None, 0.5)[0]
+        assert "no answer" in deliver_notifications(tmp_path, None, 0.5)[0]
         assert time.monotonic() - begun < 2
-    assert len(waiting_events(tmp_path)) == 1
+    assert len(waiting_notifications(tmp_path)) == 1
 
 
 def test_of_two_processes_one_delivers(tmp_path: Path) -> None:
     with hook() as there:
-        put(tmp_path, [event()], [there.url])
-        other = FolderLock(tmp_path / OUTBOX)
-        assert deliver(tmp_path, None, 1) == [] and there.asked == 0
+        write_notifications(tmp_path, [event()], [there.url])
+        other = FolderLock(tmp_path / NOTIFICATIONS_FOLDER)
+        assert deliver_notifications(tmp_path, None, 1) == [] and there.asked == 0
         other.release()
-        assert deliver(tmp_path, None, 1) == [] and there.asked == 1
+        assert deliver_notifications(tmp_path, None, 1) == [] and there.asked == 1
 
 
 @settings(max_examples=6, deadline=None)
@@ -143,22 +143,22 @@ def test_every_event_arrives_once_and_in_order_whatever_a_receiver_answers(
     out = tmp_path_factory.mktemp("out")
     runs = [f"20260301T12000000{number}Z-1a2b3c4d" for number in range(5)]
     with hook(lambda number: answers[number] if number < len(answers) else 200) as there:
-        put(out, [event(run=run) for run in runs], [there.url])
-        assert deliver(out, None, 30) == []
+        write_notifications(out, [event(run=run) for run in runs], [there.url])
+        assert deliver_notifications(out, None, 30) == []
     assert [one["subject"] for one in there.events] == runs
 
 
 def test_an_event_that_waits_already_waits_once(tmp_path: Path) -> None:
     for _ in range(2):
-        put(tmp_path, [event()], ["https://hooks.example.org/a", "https://hooks.example.org/a#failed"])
-    assert [one.address for one in waiting_events(tmp_path)] == ["https://hooks.example.org/a"]
+        write_notifications(tmp_path, [event()], ["https://hooks.example.org/a", "https://hooks.example.org/a#failed"])
+    assert [one.address for one in waiting_notifications(tmp_path)] == ["https://hooks.example.org/a"]
 
 
 def test_a_mail_tells_the_event_and_has_an_id_that_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with receiving() as (_, mail, _, mails):
         monkeypatch.setenv("CINNABAR_SMTP", f"smtp://127.0.0.1:{mail.partition('?')[0].rpartition(':')[2]}")
-        put(tmp_path, [event()], ["mailto:anna@example.org"])
-        assert deliver(tmp_path, None, 5) == []
+        write_notifications(tmp_path, [event()], ["mailto:anna@example.org"])
+        assert deliver_notifications(tmp_path, None, 5) == []
     assert mails[0].startswith("anna@example.org\nCinnabar: finished: note\n2 documents: 2 written.")
     message = message_of("anna@example.org", event())
     assert message["Message-ID"] == f"<{RUN}-finished@cinnabar.invalid>"
@@ -167,14 +167,14 @@ def test_a_mail_tells_the_event_and_has_an_id_that_stays(tmp_path: Path, monkeyp
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("hooks.example.org", "--tell: expected https://HOST/PATH, mailto:NAME@HOST or env:NAME"),
-        ("https://[hidden/", "--tell: expected https://HOST/PATH"),
-        ("https://hooks.example.org:99999/hidden", "--tell: expected https://HOST/PATH"),
+        ("hooks.example.org", "--notify: expected https://HOST/PATH, mailto:NAME@HOST or env:NAME"),
+        ("https://[hidden/", "--notify: expected https://HOST/PATH"),
+        ("https://hooks.example.org:99999/hidden", "--notify: expected https://HOST/PATH"),
         ("https://me:hidden@hooks.example.org/", "without a password"),
-        ("https://hooks.example.org/#failed,lost", "--tell: expected kinds of events (finished, failed,"),
+        ("https://hooks.example.org/#failed,lost", "--notify: expected kinds of events (finished, failed,"),
         ("mailto:anna@example.org", "CINNABAR_SMTP: expected the server of mails"),
         ("env:NO_SUCH_HOOK", "NO_SUCH_HOOK, which is not set"),
-        ("env:SECRET_HOOK", "--tell: expected https://HOST/PATH"),
+        ("env:SECRET_HOOK", "--notify: expected https://HOST/PATH"),
     ],
 )
 def test_a_wrong_address_is_refused_without_its_secrets(
@@ -194,10 +194,10 @@ def test_a_wrong_setting_is_not_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str, wrong: str
 ) -> None:
     monkeypatch.setenv("CINNABAR_SMTP", "nonsense")
-    put(tmp_path, [event("finished"), event("drift")], [address])
+    write_notifications(tmp_path, [event("finished"), event("drift")], [address])
     begun = time.monotonic()
-    (told,) = deliver(tmp_path, None, 30)
-    assert wrong in told and len(waiting_events(tmp_path)) == 2 and time.monotonic() - begun < 10
+    (told,) = deliver_notifications(tmp_path, None, 30)
+    assert wrong in told and len(waiting_notifications(tmp_path)) == 2 and time.monotonic() - begun < 10
 
 
 def test_a_shorter_secret_than_the_standards_is_taken_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,9 +218,9 @@ def test_a_secret_that_is_none_is_refused_without_showing_it(monkeypatch: pytest
 def test_an_address_in_the_environment_is_stored_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with hook() as there:
         monkeypatch.setenv("OUR_HOOK", there.url)
-        put(tmp_path, [event()], ["env:OUR_HOOK"])
-        assert there.url not in waiting_events(tmp_path)[0].path.read_text()
-        assert deliver(tmp_path, ["env:OUR_HOOK"], 5) == [] and there.kinds == ["finished"]
+        write_notifications(tmp_path, [event()], ["env:OUR_HOOK"])
+        assert there.url not in waiting_notifications(tmp_path)[0].path.read_text()
+        assert deliver_notifications(tmp_path, ["env:OUR_HOOK"], 5) == [] and there.kinds == ["finished"]
 
 
 def test_what_may_be_a_token_in_an_address_is_not_shown() -> None:

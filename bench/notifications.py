@@ -1,10 +1,11 @@
 """Events of runs while their receiver is down and their processes are killed: how many are lost, and how many doubled.
 
-    python -m bench.voices --seconds 600
+    python -m bench.notifications --seconds 600
 
-Runs of `cinnabar extract --tell` follow each other over one folder, each with new documents. A third of them is killed
-at a random moment, and a third at one of the moments between the last commit and the receiver's answer. The receiver is
-down for so many seconds; then it answers 503 to a fifth of the requests and takes another tenth without an answer.
+Runs of `cinnabar extract --notify` follow each other over one folder, each with new documents. A third of them is
+killed at a random moment, and a third at one of the moments between the last commit and the receiver's answer. The
+receiver is down for so many seconds; then it answers 503 to a fifth of the requests and takes another tenth without an
+answer.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from cinnabar.extraction.store.reading import query
 
 # Where a process kills itself, in place of this call.
 _MOMENTS = (
-    "cinnabar.extraction.run.events.telling:TellingPromise.on_runs_ended",
-    "cinnabar.extraction.run.events.telling:TellingPromise._remove",
-    "cinnabar.extraction.run.events.telling:TellingPromise.drop",
-    "cinnabar.extraction.run.events.receivers:Waiting.taken",
+    "cinnabar.extraction.run.notifications.run_notifications:PendingNotifications.on_runs_ended",
+    "cinnabar.extraction.run.notifications.run_notifications:PendingNotifications._remove",
+    "cinnabar.extraction.run.notifications.run_notifications:PendingNotifications.drop",
+    "cinnabar.extraction.run.notifications.delivery:WaitingNotification.taken",
     "cinnabar.extraction.run.batched_run:BatchedRun.finish",
 )
 _RUN = """
@@ -88,7 +89,7 @@ def one_run(root: Path, number: int, url: str, chance: random.Random) -> bool:
         (docs / f"{number}-{at}.txt").write_text(f"Meeting {number}.{at} on 2026-03-0{at + 1} in Bern.\n")
     kind = number % 3
     where = chance.choice(_MOMENTS) if kind == 1 else ""
-    words = ["extract", str(docs), "--schema", "event", "--out", str(root / "out"), "--workers", "1", "--tell", url]
+    words = ["extract", str(docs), "--schema", "event", "--out", str(root / "out"), "--workers", "1", "--notify", url]
     program = [sys.executable, "-c", _RUN, where, *words]
     null = subprocess.DEVNULL
     with subprocess.Popen(program, stdout=null, stderr=null) as process:
