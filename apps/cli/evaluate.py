@@ -21,13 +21,13 @@ from cinnabar.engine.request import Filler, Metered, Prompted
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.planned_models import reader_of, sources_of
 from cinnabar.extraction.reading.records.validation import RecordViolation, Validator
 from cinnabar.extraction.reading.routing.routing import routing_of
 from cinnabar.extraction.run.work.prompt_examples import prompt_examples
-from cinnabar.extraction.store.tables import OTHER_KIND
 from cinnabar.extras import check_extra
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.wording import harmless, with_noun

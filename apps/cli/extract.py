@@ -21,8 +21,8 @@ from cinnabar.apps.cli.console import Bar, short, speed, standard_output, table
 from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
 from cinnabar.apps.cli.plans import check_plan, flow_parameters, limit_status, print_notice
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
-from cinnabar.extraction.documents.inputs import SYSTEM_FILE, parse_locations
-from cinnabar.extraction.plan.outcomes import UNREADABLE
+from cinnabar.extraction.documents.inputs import parse_locations
+from cinnabar.extraction.plan.outcomes import OTHER_KIND, SYSTEM_FILE, UNREADABLE
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, Server
 from cinnabar.extraction.reading.progress import ReasonCount
 from cinnabar.extraction.run.batched_run import Summary
@@ -33,7 +33,6 @@ from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import AMBIGUOUS_DATE, EMPTY, EMPTY_RECORD
 from cinnabar.extraction.store.store import Store
-from cinnabar.extraction.store.tables import OTHER_KIND
 from cinnabar.extras import check_extra
 from cinnabar.flows.prefect_server import check_server
 from cinnabar.schemas import SchemaSource

@@ -35,13 +35,14 @@ from cinnabar.extraction.corrections.stored import (
     undo_row,
 )
 from cinnabar.extraction.corrections.units import LEFT_OUT
+from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.files import failures
 from cinnabar.extraction.store.names import identifier
 from cinnabar.extraction.store.records import DocumentInfo, Outcome, Record
 from cinnabar.extraction.store.store import Store
-from cinnabar.extraction.store.tables import COMMAND, CORRECT, OTHER_KIND, Key, RecordColumns
+from cinnabar.extraction.store.tables import COMMAND, CORRECT, Key, RecordColumns
 from cinnabar.schemas.columns.arrow import arrow_schema
 
 

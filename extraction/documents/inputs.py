@@ -368,8 +368,6 @@ def _check_link(path: Path, roots: Sequence[Location]) -> None:
             raise DocumentError("not_a_file", "the link leads out of the folder and was not followed")
 
 
-#: The code of a path that is skipped for it.
-SYSTEM_FILE = "system_file"
 _NAMES = frozenset(
     ("thumbs.db", "ehthumbs.db", "ehthumbs_vista.db", "desktop.ini", "iconcache.db", "icon\r", ".ds_store")
 )

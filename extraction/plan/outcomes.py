@@ -12,6 +12,8 @@ class Reason(NamedTuple):
     advice: str = ""
 
 
+#: The code of a path that is skipped for its name, and of documents that a routing sent to no schema.
+SYSTEM_FILE, OTHER_KIND = "system_file", "other_kind"
 _AGAIN = "save it again; if it then fails too, report the file as a bug"
 #: Why a file cannot be read: the codes that a `DocumentError` may carry.
 UNREADABLE: dict[str, Reason] = {
@@ -113,8 +115,8 @@ NO_ANSWER: dict[str, Reason] = {
 SKIPPED: dict[str, Reason] = {
     "done": Reason("An earlier run has its outcome."),
     "duplicate": Reason("Another document of the run has the same bytes."),
-    "system_file": Reason("The file is one that systems leave in folders."),
-    "other_kind": Reason("The document is of another kind than the schemas."),
+    SYSTEM_FILE: Reason("The file is one that systems leave in folders."),
+    OTHER_KIND: Reason("The document is of another kind than the schemas."),
     "gone": Reason("A stored document is not found any more.", "name its folder with --from"),
     "changed": Reason("The path of a stored document holds other bytes now.", "run extract on it"),
 }

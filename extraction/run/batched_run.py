@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from cinnabar.engine.work_time import told_to
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.inputs import Input
+from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.reading.model_sources import RunPlace
 from cinnabar.extraction.run.batches import Batches
 from cinnabar.extraction.run.cluster.supervisor import Supervisor
@@ -26,7 +27,6 @@ from cinnabar.extraction.run.work.retries import BatchAttempts
 from cinnabar.extraction.store.records import EMPTY_RECORD, Outcome
 from cinnabar.extraction.store.sinks.sink import deliver
 from cinnabar.extraction.store.store import UNAVAILABLE
-from cinnabar.extraction.store.tables import OTHER_KIND
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:

@@ -20,14 +20,14 @@ from cinnabar.extraction.documents.content.formats import SUFFIXES, format_named
 from cinnabar.extraction.documents.content.inputs import Content, content_of
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.documents.inputs import SYSTEM_FILE, Input, Location, examine, is_system_file
+from cinnabar.extraction.documents.inputs import Input, Location, examine, is_system_file
 from cinnabar.extraction.documents.packets.part import PacketPart, PageRange
 from cinnabar.extraction.documents.pdf.reader import FILE_PAGES
+from cinnabar.extraction.plan.outcomes import OTHER_KIND, SYSTEM_FILE
 from cinnabar.extraction.reading.packets.boundaries import VERSION, PageFeatures, boundaries, page_signs
 from cinnabar.extraction.store.packets import Packet, changing_packets, store_packet, stored_packet
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import Store
-from cinnabar.extraction.store.tables import OTHER_KIND
 
 #: Pages that a parser reads at a time: its time and memory are bounded for any length of a packet.
 WINDOW = 40

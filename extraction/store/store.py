@@ -23,7 +23,7 @@ from pyarrow.dataset import dataset
 from cinnabar.engine.version import read_by
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.content.formats import format_named
-from cinnabar.extraction.plan.outcomes import UNREADABLE
+from cinnabar.extraction.plan.outcomes import OTHER_KIND, UNREADABLE
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.compaction import due, merge_batches
 from cinnabar.extraction.store.files import FolderLock, explain_broken_file, failures, make_folder, write_whole
@@ -34,7 +34,7 @@ from cinnabar.extraction.store.path_safety import check_links, is_own
 from cinnabar.extraction.store.records import EMPTY_RECORD
 from cinnabar.extraction.store.schema_versions import stored_columns
 from cinnabar.extraction.store.snapshot import DATABASE, publish, published_number
-from cinnabar.extraction.store.tables import OTHER_KIND, TABLE_COLUMNS, RecordColumns
+from cinnabar.extraction.store.tables import TABLE_COLUMNS, RecordColumns
 from cinnabar.schemas.columns.arrow import arrow_schema, united_columns
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource

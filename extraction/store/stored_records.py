@@ -20,6 +20,7 @@ import duckdb
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.mailboxes.address import parse_mail_path
+from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.names import meant, quote_name
 from cinnabar.extraction.store.path_safety import own_name
@@ -29,7 +30,7 @@ from cinnabar.extraction.store.records import EMPTY_RECORD, LeafRow, Record
 from cinnabar.extraction.store.snapshot import view_of
 from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.store import ROUTING
-from cinnabar.extraction.store.tables import LENGTH, LIST, OTHER_KIND, THOUGHTS, evidence_in, length_note
+from cinnabar.extraction.store.tables import LENGTH, LIST, THOUGHTS, evidence_in, length_note
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.library import LIBRARY

@@ -44,8 +44,6 @@ SYSTEM_COLUMNS = _columns(
         ("record_json", pa.string()),
     ]
 )
-#: The code of documents that a routing sent to no schema.
-OTHER_KIND = "other_kind"
 #: The code of documents with a value that its schema allows and its column cannot hold.
 UNSTORABLE = "unstorable"
 #: The argument of a run that holds corrections and no work of a model, and its value.

@@ -15,6 +15,7 @@ import numpy as np
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.reading.routing.likeness import (
     PageVectors,
     example_features,
@@ -25,7 +26,6 @@ from cinnabar.extraction.reading.routing.likeness import (
 )
 from cinnabar.extraction.reading.routing.routing import Route, Routing
 from cinnabar.extraction.reading.routing.vectors import common, kinds_of, page_vectors
-from cinnabar.extraction.store.tables import OTHER_KIND
 
 
 class Router:

@@ -18,12 +18,12 @@ from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.packets.part import KIND
+from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.reading.routing.examples import LabelledVectors, load_examples
 from cinnabar.extraction.reading.routing.likeness import check_described, routing_fit
 from cinnabar.extraction.store.names import identifier
 from cinnabar.extraction.store.records import DocumentInfo, Outcome
 from cinnabar.extraction.store.store import ROUTING
-from cinnabar.extraction.store.tables import OTHER_KIND
 from cinnabar.schemas import SchemaSource
 
 if TYPE_CHECKING:
