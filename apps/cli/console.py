@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich import box
 from rich.console import Console
@@ -20,10 +20,12 @@ from rich.table import Table
 from rich.text import Text
 
 from cinnabar.errors import ModelError, UsageError
-from cinnabar.extraction.reading.cost_estimate import CostEstimate
 from cinnabar.extraction.reading.progress import NoProgress, OutcomeTally, ReasonCount
-from cinnabar.extraction.store.records import Outcome
 from cinnabar.wording import harmless, with_noun
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.reading.cost_estimate import CostEstimate
+    from cinnabar.extraction.store.records import Outcome
 
 #: Seconds between two lines of progress without a terminal.
 LINE_SECONDS = 30.0

@@ -13,30 +13,25 @@ from dataclasses import asdict
 from decimal import Decimal
 from itertools import repeat
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cinnabar.apps.cli.console import Bar, short, speed, standard_output, table
 from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
 from cinnabar.apps.cli.plans import check_plan, flow_parameters, limit_status, print_notice
-from cinnabar.extraction.corrections.waiting_commits import commit_waiting
-from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.plan.outcomes import OTHER_KIND, SYSTEM_FILE, UNREADABLE
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, Server
-from cinnabar.extraction.reading.progress import ReasonCount
-from cinnabar.extraction.run.batched_run import Summary
-from cinnabar.extraction.run.cluster.connection import join_cluster
-from cinnabar.extraction.run.extract import begin_extraction
-from cinnabar.extraction.run.notifications.run_notifications import notify_run
-from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import AMBIGUOUS_DATE, EMPTY, EMPTY_RECORD
-from cinnabar.extraction.store.store import Store
 from cinnabar.extras import check_extra
 from cinnabar.flows.prefect_server import check_server
-from cinnabar.schemas import SchemaSource
 from cinnabar.wording import harmless, with_noun
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.reading.progress import ReasonCount
+    from cinnabar.extraction.run.batched_run import Summary
+    from cinnabar.extraction.run.work.assignment import Assignment
+    from cinnabar.schemas import SchemaSource
 
 
 @takes_options(
@@ -92,6 +87,9 @@ def extract(
         from cinnabar.extraction.learning.wrong_values import with_promise
 
         plan = with_promise(plan, print_notice)
+    # Cold start: help and the refusal of an option need none of what a run needs.
+    from cinnabar.extraction.run.work.assignment import Assignment
+
     # An unusable schema is refused before weights are read.
     assignment = Assignment.of(plan, print_notice)
     # Standard output is for the result, but Ray prints lost workers there.
@@ -105,6 +103,12 @@ def extract(
 
 
 def _run(paths: list[str], plan: RunPlan, assignment: Assignment) -> tuple[Summary, list[ReasonCount]]:
+    # Cold start: an unusable schema is refused before.
+    from cinnabar.extraction.documents.inputs import parse_locations
+    from cinnabar.extraction.run.cluster.connection import join_cluster
+    from cinnabar.extraction.run.extract import begin_extraction
+    from cinnabar.extraction.run.notifications.run_notifications import notify_run
+
     assert plan.out is not None
     locations = parse_locations(paths)
     with (
@@ -121,6 +125,11 @@ def _through_prefect(paths: list[str], plan: RunPlan, assignment: Assignment) ->
 
     Raises UsageError for wrong use before Prefect starts its server.
     """
+    # Cold start: as above. The flow comes last: wrong use is refused before.
+    from cinnabar.extraction.corrections.waiting_commits import commit_waiting
+    from cinnabar.extraction.run.batched_run import Summary
+    from cinnabar.extraction.store.store import Store
+
     assert plan.out is not None
     check_plan(paths, plan, assignment)
     with Store.open(plan.out) as store:
@@ -237,11 +246,19 @@ def _escalation_rows(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
     return [("escalated", usage["escalated_documents"], fields)]
 
 
+def _rows(out: Path, sql: str, *parameters: object) -> list[Any]:
+    """Returns the rows that the tables of a folder of results answer with."""
+    # Cold start: DuckDB and PyArrow take .4 s.
+    from cinnabar.extraction.store.reading import connect
+
+    with connect(out, sql=sql) as connection:
+        return connection.execute(sql, parameters).fetchall()
+
+
 def _count_failing(run_id: str, out: Path) -> int:
     """Returns the number of records of this run that fail a check."""
     sql = "SELECT count(DISTINCT document) FROM _checks WHERE run_id = ? AND NOT holds"
-    with connect(out, sql=sql) as connection:
-        return int((connection.execute(sql, [run_id]).fetchone() or (0,))[0])
+    return int(_rows(out, sql, run_id)[0][0])
 
 
 def _orders_of_dates(run_id: str, out: Path) -> tuple[int, int, int]:
@@ -252,15 +269,14 @@ def _orders_of_dates(run_id: str, out: Path) -> tuple[int, int, int]:
         f" count(*) FILTER (regexp_matches(evidence_text, '^{day}{month}{rest}')),"
         f" count(*) FILTER (regexp_matches(evidence_text, '^{month}{day}{rest}')) FROM _fields WHERE run_id = ?"
     )
-    with connect(out, sql=sql) as connection:
-        return connection.execute(sql, [AMBIGUOUS_DATE, run_id]).fetchone() or (0, 0, 0)
+    ambiguous, days, months = _rows(out, sql, AMBIGUOUS_DATE, run_id)[0]
+    return ambiguous, days, months
 
 
 def _incomplete(run_id: str, out: Path) -> list[tuple[str, str, str]]:
     """Returns the lists of a run's records whose documents tell another length: path, pointer and sentence."""
     sql = "SELECT path, pointer, length FROM lists WHERE run_id = ? AND incomplete ORDER BY path, pointer LIMIT ?"
-    with connect(out, sql=sql) as connection:
-        return connection.execute(sql, [run_id, _LISTS]).fetchall()
+    return _rows(out, sql, run_id, _LISTS)
 
 
 def _preview(source: SchemaSource, out: Path) -> tuple[list[str], list[list[Any]], int]:
@@ -269,8 +285,7 @@ def _preview(source: SchemaSource, out: Path) -> tuple[list[str], list[list[Any]
         "SELECT path, record_json FROM records WHERE latest AND schema_fingerprint = ?"
         " ORDER BY run_id DESC, path LIMIT ?"
     )
-    with connect(out, sql=sql) as connection:
-        stored = connection.execute(sql, [source.fingerprint, _PREVIEW_ROWS]).fetchall()
+    stored = _rows(out, sql, source.fingerprint, _PREVIEW_ROWS)
     records = [(Path(path).name, json.loads(text, parse_float=Decimal)) for path, text in stored]
     rows = [(name, record if isinstance(record, dict) else {"value": record}) for name, record in records]
     fields = list(dict.fromkeys(field for _, record in rows for field in record))

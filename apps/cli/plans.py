@@ -5,19 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cinnabar.extraction.documents.inputs import gather, parse_locations
-from cinnabar.extraction.documents.parser_settings import parser_settings
-from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.reading.progress import ReasonCount
-from cinnabar.extraction.run.batched_run import Summary
-from cinnabar.extraction.run.cluster.connection import check_cluster
-from cinnabar.extraction.run.notifications.delivery import check_addresses
-from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.store.sinks.sink import check_apart
 from cinnabar.flows.parameters import broken_limits
 from cinnabar.wording import harmless
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.plan.run_options import RunPlan
+    from cinnabar.extraction.reading.progress import ReasonCount
+    from cinnabar.extraction.run.batched_run import Summary
+    from cinnabar.extraction.run.work.assignment import Assignment
 
 
 def print_notice(note: str) -> None:
@@ -30,6 +27,13 @@ def check_plan(paths: Sequence[str], plan: RunPlan, assignment: Assignment, reac
 
     A flow reports it now, not at the first scheduled run.
     """
+    # Cold start: the other functions are for all commands, this one is for flows.
+    from cinnabar.extraction.documents.inputs import gather, parse_locations
+    from cinnabar.extraction.documents.parser_settings import parser_settings
+    from cinnabar.extraction.run.cluster.connection import check_cluster
+    from cinnabar.extraction.run.notifications.delivery import check_addresses
+    from cinnabar.extraction.store.sinks.sink import check_apart
+
     parser_settings(plan.options)
     check_addresses(plan.tell)
     if plan.ray is not None:

@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cinnabar.extraction.store.records import Outcome
-
 # Commands import this module for their help; tables need pyarrow.
 if TYPE_CHECKING:
     from cinnabar.extraction.reading.cost_estimate import CostEstimate
+    from cinnabar.extraction.store.records import Outcome
 
 # Documents that a tally names for each reason, and the most characters about one of them.
 _NAMED, _LONGEST = 5, 200

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from cinnabar.engine.request import Origin
-from cinnabar.extraction.documents.content.document import Document, Evidence
 from cinnabar.schemas.automata.canonical import shared_value
-from cinnabar.schemas.facts import FactValue
+
+if TYPE_CHECKING:
+    from cinnabar.engine.request import Origin
+    from cinnabar.extraction.documents.content.document import Document, Evidence
+    from cinnabar.schemas.facts import FactValue
+
+    #: Where a stored value comes from: a model, a fact, or a person who corrected or accepted it.
+    LeafOrigin = Origin | Literal["human"]
 
 _Status = Literal["written", "quarantined", "skipped"]
 STATUSES: tuple[_Status, ...] = ("written", "quarantined", "skipped")
@@ -19,8 +24,6 @@ EMPTY, EMPTY_RECORD = "empty", "empty_record"
 LIST_INCOMPLETE = "list_incomplete"
 #: The flag of a date whose order of day and month no sign tells (`reading/records/doubts.py`).
 AMBIGUOUS_DATE = "ambiguous_date"
-#: Where a stored value comes from: a model, a fact, or a person who corrected or accepted it.
-LeafOrigin = Origin | Literal["human"]
 
 
 @dataclass(frozen=True, slots=True)

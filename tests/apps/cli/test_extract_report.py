@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from cinnabar.apps.cli import extract
+from cinnabar.extraction.store import reading
 
 
 def test_dates_of_one_meaning_are_counted_by_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,5 +33,5 @@ def test_dates_of_one_meaning_are_counted_by_their_order(monkeypatch: pytest.Mon
             connection.executemany("INSERT INTO _fields VALUES (?, ?, ?, ?)", rows)
             yield connection
 
-    monkeypatch.setattr(extract, "connect", connect)
+    monkeypatch.setattr(reading, "connect", connect)
     assert extract._orders_of_dates("run", Path("out")) == (1, 2, 1)
