@@ -22,7 +22,7 @@ CinnabarError
 ├── EngineFailure              one request that could not be filled: quarantine, with `code`
 └── RunError                   the run itself failed; rerun the same command (exit status 1)
     ├── StrangeName            a name in an output folder that Cinnabar does not give (extraction/store/path_safety.py)
-    ├── NoEngine               no process starts that would do its work
+    ├── NoEngine               no process starts, or no service answers, that would do its work
     └── ClusterGone            the machines that did its work do not answer any more
 """
 
@@ -215,7 +215,7 @@ class RunError(CinnabarError):
 
 
 class NoEngine(RunError):
-    """No process starts that would fill the batches of a run."""
+    """No process starts, or no service answers, that would fill the batches of a run."""
 
 
 class ClusterGone(RunError):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from cinnabar.engine.models.remote.ledger import Tokens
 from cinnabar.engine.models.remote.serving import RemoteSettings, Served
-from cinnabar.errors import EngineFailure, RunError
+from cinnabar.errors import EngineFailure, NoEngine
 
 if TYPE_CHECKING:
     import httpx2
@@ -219,16 +219,16 @@ def _refusal(error: Any, served: Served, key: str) -> Exception:
     code = error.code if isinstance(error.code, str) else ""
     where = served.where
     if code == "insufficient_quota" or status == 402:
-        return RunError(f"{where}: the account has no credit left (HTTP {status}); what was committed stands")
+        return NoEngine(f"{where}: the account has no credit left (HTTP {status}); what was committed stands")
     if status == 429 or status in (408, 409, 425) or status >= 500:
         wait = retry_after(headers.get("retry-after"), headers.get("retry-after-ms"))
         # After a gateway's timeout the service behind it may still have worked on the request.
         sent = status in (408, 502, 504) or status >= 520
         return Transient(f"HTTP {status}: {message}", wait=wait, sent=sent, limited=status in (429, 503))
     if status in (401, 403):
-        return RunError(f"{where}: the server refused the key in {served.key_name} (HTTP {status})")
+        return NoEngine(f"{where}: the server refused the key in {served.key_name} (HTTP {status})")
     if status == 404 or status < 400:
-        return RunError(f"{where}: not found (HTTP {status}); check --base-url and the model's name")
+        return NoEngine(f"{where}: not found (HTTP {status}); check --base-url and the model's name")
     if code == "context_length_exceeded" or status == 413:
         return EngineFailure("too_long", f"HTTP {status}: {message}; try a smaller --context")
     return EngineFailure("request_refused", f"HTTP {status}: {message}")

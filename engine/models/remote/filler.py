@@ -39,7 +39,7 @@ from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
 from cinnabar.engine.settings import effort_of
-from cinnabar.errors import EngineFailure, RunError
+from cinnabar.errors import EngineFailure, NoEngine, RunError
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -190,7 +190,7 @@ class RemoteFiller:
         except Transient as failure:
             if self._is_nowhere(failure):
                 reason = f"{self._served.where}: {scrub(failure.reason, self._key)}"
-                raise RunError(f"{reason}; check the address in --base-url") from None
+                raise NoEngine(f"{reason}; check the address in --base-url") from None
             self._count_unanswered(failure)
             raise EngineFailure("unavailable", f"{settings.attempts} attempts: {failure.reason}") from None
         raise AssertionError("an attempt returns or raises")
@@ -199,7 +199,7 @@ class RemoteFiller:
         """Counts a request that is not sent again. Raises RunError after OUTAGE of them in a row."""
         self._silent += 1
         if self._silent >= OUTAGE_REQUESTS:
-            raise RunError(
+            raise NoEngine(
                 f"{self._served.model}: the service does not answer ({failure.reason}); what was"
                 " committed stands, run the same command again later"
             ) from None
@@ -252,7 +252,7 @@ class RemoteFiller:
         self._refusals += failure.code == "request_refused"
         if self._refusals >= REFUSED_REQUESTS and not self.ledger.answers and not self.ledger.from_journal:
             reason = f"{self._served.where}: the server refused the first {REFUSED_REQUESTS} requests: {failure.detail}"
-            raise RunError(f"{reason}; check that the model supports the response format json_schema") from None
+            raise NoEngine(f"{reason}; check that the model supports the response format json_schema") from None
 
     def _doubt(self, key: str, most: Decimal) -> None:
         self.ledger.doubt(most)

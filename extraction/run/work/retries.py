@@ -5,7 +5,7 @@ here: they are its outcome. Whatever fails, committed batches are kept, and the 
 
 - A batch that raises an error while it is read, filled or committed has three attempts in all, 1 s and 10 s apart; then
   the run fails and names its documents. The cause is a disk, a mailbox or a bug; a bug comes again and costs 11 s.
-- UsageError, ModelError and NoEngine are raised at once.
+- UsageError, ModelError and NoEngine (also of a service with patience of its own) are raised at once.
 - If a process ends that works on a batch, the batch has two attempts as a whole, then each of its documents goes alone.
   A document whose process ends again is held back as `engine_died`. If three batches end so before a model has filled
   any, no document is the cause, and the run fails.

@@ -29,6 +29,7 @@ from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.batched_run import Summary
+from cinnabar.extraction.run.work import retries
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
 
@@ -238,6 +239,7 @@ def test_a_store_that_stays_down_ends_the_run_and_not_the_documents(
     bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backend, "_WAITS", (0.01,))
+    monkeypatch.setattr(retries, "DELAYS", (0.0, 0.0))
     monkeypatch.setitem(store_retries(), "max_retries", 0)
     bucket.put_at("a.txt", note("A"))
 
