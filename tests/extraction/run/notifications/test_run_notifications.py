@@ -157,5 +157,8 @@ def test_the_command_lists_and_sends_what_waits_and_what_a_killed_run_left(
 def test_python_tells_and_needs_a_folder_for_it() -> None:
     import cinnabar
 
-    with pytest.raises(UsageError, match="tell: expected a folder"):
-        cinnabar.extract(("a.txt", b"name=Anna"), {"type": "object"}, tell=["https://hooks.example.org/"])
+    asked = ("a.txt", b"name=Anna"), {"type": "object"}
+    with pytest.raises(UsageError, match="notify: expected a folder"):
+        cinnabar.extract(*asked, notify=["https://hooks.example.org/"])
+    with pytest.raises(UsageError, match="tell: expected notify"):
+        cinnabar.extract(*asked, tell=["https://hooks.example.org/"])  # type: ignore[call-overload]
