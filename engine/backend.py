@@ -1,4 +1,4 @@
-"""Which device runs a model, and which implementation of the kernels: Triton on CUDA, numpy and PyTorch elsewhere.
+"""The device that runs a model, and the implementation of the kernels: Triton on CUDA, numpy and PyTorch elsewhere.
 
 The environment variable `CINNABAR_KERNELS` demands one, such as `triton` for a CPU in Triton's interpreter.
 """

@@ -272,7 +272,7 @@ ALONE = frozenset({TOO_SLOW, NO_NUMBERS})
 
 
 class Counting(Protocol):
-    """Whatever counts the tokens of a text."""
+    """A model that counts the tokens of a text."""
 
     def count_tokens(self, text: str) -> int:
         """Returns the number of tokens of this text."""

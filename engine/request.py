@@ -201,7 +201,7 @@ class Preparing(Protocol):
 
 
 class OverEngine:
-    """What fillers over another one share: all but `fill` is that one's own."""
+    """A filler over another one: all but `fill` is that one's own."""
 
     _engine: Filler
 

@@ -1,4 +1,4 @@
-"""What the commands that run an extraction do with its plan: notes, early checks, its flow, its status."""
+"""The commands that run an extraction do this with its plan: notes, early checks, its flow, its status."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ Pairs = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class SchemaReport:
-    """What `cinnabar schema check` shows of a schema.
+    """The facts that `cinnabar schema check` shows of a schema.
 
     places: pointer, values and what is enforced. choices: path, and how it is decided. not_promised: pointer and
     reason. checks: name and expression. proposals: pointer and fact.

@@ -1,4 +1,4 @@
-"""What an agent may ask for: its answers are JSON values of a bounded size, and an error tells what to do.
+"""An agent may ask for these tools: their answers are JSON values of a bounded size, and an error tells what to do.
 
 The folders whose files an agent may name.
 """

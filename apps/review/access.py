@@ -1,4 +1,4 @@
-"""Who may ask the review page: only a browser on this machine that opened the printed address.
+"""The review page answers only a browser on this machine that opened the printed address.
 
 The address ends in a key behind `#`, which browsers send to no server. The page keeps it for its tab, and sends it in a
 header. A cookie would go to every port of this machine, so that another server here could read it and use it. Every

@@ -55,7 +55,7 @@ _Roles = dict[
 
 
 class Team(BaseModel):
-    """Where the names of people come from, and which role each has.
+    """The source of the names of people, and the role of each.
 
     name_header, group_header: have the person's name, and their groups parted by commas. proxies: the networks whose
     word is believed. host: the address that they reach. names, groups: the roles. secret: what the proxy sends

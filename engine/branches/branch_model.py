@@ -60,7 +60,7 @@ _Key = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class BranchAnswer:
-    """What a branch answered: a value's canonical text and characters, if any, and how sure the model was."""
+    """The answer of a branch: a value's canonical text and characters, if any, and how sure the model was."""
 
     null: float
     text: bytes | None = None

@@ -1,4 +1,4 @@
-"""What a branch may write: a stretch of the document, one of some texts, or any text that a slot accepts.
+"""A branch may write a stretch of the document, one of some texts, or any text that a slot accepts.
 
 A state of a grounded value is the set of places that it may have reached; following a token never needs an undo, for
 states do not change. All shares are of the model's softmax over the whole vocabulary.

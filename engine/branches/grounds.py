@@ -1,4 +1,4 @@
-"""What each slot may copy from a document: its constraint, and the value that a stretch means there.
+"""Each slot may copy this from a document: its constraint, and the value that a stretch means there.
 
 The items of lists: which lists are asked for, their rows, and the text that each item stands in.
 """

@@ -19,7 +19,7 @@ from cinnabar.schemas.form.record_language import one_line, record_language
 
 @dataclass(frozen=True, slots=True)
 class ClientAnswer:
-    """What a text answers: the text for the client, or the name of a tool and its arguments as JSON text."""
+    """The answer of a text: the text for the client, or the name of a tool and its arguments as JSON text."""
 
     text: str
     call: tuple[str, str] | None = None

@@ -60,7 +60,7 @@ _log = logging.getLogger(__name__)
 
 
 class Answering(Protocol):
-    """What fills requests one by one: the engine of one model, or of two."""
+    """The engine of one model, or of two, which fills requests one by one."""
 
     @property
     def queue_length(self) -> int: ...

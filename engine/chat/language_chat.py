@@ -205,7 +205,7 @@ class TaskStream:
 
 
 class _Batch:
-    """What one batch has taken in: see `Arrivals`.
+    """The requests that one batch has taken in: see `Arrivals`.
 
     apart: tasks that shall be decoded alone behind the batch, which takes no more then, so that it ends.
     """

@@ -1,4 +1,4 @@
-"""Where the text of a hole has gone on too far: it meets the text behind the hole, or leaves its line or its block.
+"""The text of a hole has gone on too far where it meets the text behind the hole, or leaves its line or its block.
 
 A model may not end a middle where it should, above all one that was trained to chat.
 """

@@ -43,7 +43,7 @@ BatchWatch = Callable[[int, int, float], None]
 
 @dataclass(eq=False, kw_only=True)
 class Awaited:
-    """What waits for the model since its arrival, and the future of its result."""
+    """A request that waits for the model since its arrival, and the future of its result."""
 
     identity: str
     since: float = field(default_factory=time.monotonic)

@@ -98,7 +98,7 @@ _WORD = (1 << 64) - 1
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How the tokens of a request are drawn.
+    """The rules by which the tokens of a request are drawn.
 
     temperature: above 0; at 1 by the model's own probabilities. top_p: the likeliest tokens that together have this
     probability may be drawn. seed: any integer; the same one gives the same answer.

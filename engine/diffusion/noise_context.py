@@ -33,7 +33,7 @@ MAX_TEMPERATURE, MIN_TEMPERATURE, PASSES = 0.8, 0.4, 48
 
 @dataclass(slots=True)
 class _CachedSequence:
-    """What is kept of one sequence.
+    """The kept state of one sequence.
 
     seed: of its random tokens. length: how many of its tokens were read as text. held: their keys and values by layer.
     canvas: the first position of the canvas that was read last. states: [C, D], its hidden states. passes: how often it

@@ -38,7 +38,7 @@ OUT = object()
 
 
 class Remaining:
-    """What is left to fill of a request's form.
+    """The rest of a request's form, which is left to fill.
 
     `form` is the form without the frozen places, the request's own one if nothing is frozen, None if nothing is left.
     Its slots and arrays keep their numbers, and its places their pointers, except that an item with nothing to ask is

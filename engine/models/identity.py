@@ -57,7 +57,7 @@ def about(folder: Path) -> dict[str, Any]:
 
 
 def fingerprint_of(name: str | Path) -> str:
-    """What a record's key says of the model: its weights, and its calibration where it has one."""
+    """The name of the model in a record's key: its weights, and its calibration where it has one."""
     weights = weights_fingerprint(name)
     path = model_folder(name) / CALIBRATION
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""What stands once above many rows: headings between the rows of a table, as further columns.
+"""Headings that stand once above many rows of a table become further columns.
 
 Headings of one kind share words ("POL Izmir / POD Cork", "POL Riga / POD Cork"): these are the heads of columns, and
 what lies between them are cells, which hold for each row below until the next heading of the kind.

@@ -16,7 +16,7 @@ from cinnabar.schemas.pointers import above, lies_within
 
 
 class Action(StrEnum):
-    """What a person says of a place; stored by these names, but for an insertion."""
+    """A person's word about a place; stored by these names, but for an insertion."""
 
     #: The value at the pointer is `after`.
     VALUE = "value"

@@ -1,4 +1,4 @@
-"""Which corrections wait and cannot be read, and which could not be stored, for those who look at a folder."""
+"""Tells those who look at a folder which corrections wait unread, and which could not be stored."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ _PACE = 4
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """How far an improvement is: `reading`, `measuring`, `training` or `comparing`; `done` from 0 to 1.
+    """The progress of an improvement: `reading`, `measuring`, `training` or `comparing`; `done` from 0 to 1.
 
     f1: of the last measurement, None before the first. left: seconds to the end, at most; None if nothing bounds them.
     """

@@ -1,4 +1,4 @@
-"""What people say of packets: where their documents begin. The records of parts that are none leave the tables."""
+"""People say where the documents of packets begin. The records of parts that are none leave the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the plan of a run and the parsers must agree on; it imports nothing, since parser processes start with it."""
+"""The plan of a run and the parsers agree on these; the file imports nothing, since parser processes start with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a document has no record: every code, its meaning, and what to do. No other code exists (a test looks)."""
+"""The reasons why a document has no record: each code, its meaning and what to do. There is no other (a test looks)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told to whoever watches a run: its warnings, inputs and outcomes; and a tally of the outcomes."""
+"""A run tells its watchers its warnings, inputs and outcomes; a tally counts the outcomes."""
 
 from __future__ import annotations
 

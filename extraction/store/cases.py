@@ -43,7 +43,7 @@ class CaseCheck:
 
 @dataclass(frozen=True, slots=True)
 class Cases:
-    """What makes a case, "" if nothing does yet, and the checks by schema and name."""
+    """The rule that makes a case, "" if nothing does yet, and the checks by schema and name."""
 
     by: str
     checks: Mapping[str, Mapping[str, CaseCheck]] = field(default_factory=dict)

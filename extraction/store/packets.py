@@ -1,4 +1,4 @@
-"""Where the documents of packets begin: what the splitter found and what people said, a file for each packet.
+"""The pages on which documents of packets begin, by the splitter and by people: a file for each packet.
 
 The files lie in `packets/` of the output folder, by the digests of the packets.
 """

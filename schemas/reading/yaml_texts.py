@@ -83,7 +83,7 @@ def read_yaml(text: str) -> YamlText:
 
 
 def _advice(text: str, mark: yaml.Mark | None) -> str:
-    """What to do about the character at which reading stopped; "" if that says nothing."""
+    """Returns advice on the character at which reading stopped; "" if that says nothing."""
     lines = text.split("\n")
     sign = lines[mark.line][mark.column : mark.column + 1] if mark and mark.line < len(lines) else ""
     if sign == "\t":

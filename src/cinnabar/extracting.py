@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is: of its `inputs` so many are `done`, which are those written, quarantined and skipped."""
+    """The progress of a run: of its `inputs` so many are `done`, which are those written, quarantined and skipped."""
 
     inputs: int
     written: int = 0

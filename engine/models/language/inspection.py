@@ -1,4 +1,4 @@
-"""What a checkpoint's folder holds and needs, told without loading its weights."""
+"""Tells the contents and needs of a checkpoint's folder without loading its weights."""
 
 from __future__ import annotations
 

@@ -337,7 +337,7 @@ ENDS = (
 
 
 class Marked(Protocol):
-    """What is needed of a tokenizer."""
+    """The part of a tokenizer that is needed."""
 
     @property
     def added(self) -> Mapping[str, AddedToken]: ...

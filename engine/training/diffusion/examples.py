@@ -41,7 +41,7 @@ def answer_example(model: LanguageModel, messages: Sequence[dict[str, str]], rec
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """How much of an answer's block is hidden or wrong.
+    """The shares of an answer's block that are hidden or wrong.
 
     tail: share of the blocks that hide everything from some position on, as decoding mostly sees them. near: so many
     hidden tokens of a tail have a loss in any case, and the share `beyond` of those behind them: decoding commits the

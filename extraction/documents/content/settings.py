@@ -1,4 +1,4 @@
-"""What a run lets the parsers do."""
+"""The work that a run lets the parsers do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PASSWORD_HELP = "give its password in CINNABAR_PASSWORDS or by --password-file"
 
 @dataclass(frozen=True, slots=True)
 class ParserSettings:
-    """What a run lets the parsers do.
+    """The work that a run lets the parsers do.
 
     passwords: tried on encrypted files. ocr: pictures and pages without text (`auto`), all pages (`always`) or none are
     read from their image. ocr_engine: `rapidocr`, or `tesseract` with languages after a colon. hidden: text that no

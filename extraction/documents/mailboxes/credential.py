@@ -1,4 +1,4 @@
-"""What a connection shows to a mail server: a password, or a fresh access token of a login; and where both are kept.
+"""A connection shows a mail server a password or a fresh access token of a login; here is where both are kept.
 
 OAuth 2.0 for mailboxes: the device grant (RFC 8628), a code from a browser with PKCE (RFC 7636), refreshed tokens.
 

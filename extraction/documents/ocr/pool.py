@@ -38,7 +38,7 @@ from cinnabar.wording import with_noun
 
 
 class Unread(Enum):
-    """Why a picture was not read, in words for one picture or several."""
+    """The reason why a picture was not read, in words for one picture or several."""
 
     DAMAGED = "damaged"
     LARGE = "too large for the memory"

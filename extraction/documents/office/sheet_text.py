@@ -145,7 +145,7 @@ _PLACES = 30
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """How some numbers are written.
+    """The format of some numbers.
 
     places: digits after the point, at least and at most, None for as many as there are. slots: those for digits before
     the point, in groups, each with the text before it. after: text behind the number. minus: a sign or brackets tell of

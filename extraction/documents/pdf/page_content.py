@@ -87,7 +87,7 @@ class Lines:
 
 @dataclass(slots=True)
 class PageContent:
-    """What is on one page.
+    """The content of one page.
 
     size: width and height as displayed. plain: its text without layout, if that is all that is known. fields, notes:
     the entries beside the words. field_values: those of all fields. image: it holds an image, and no word. files:

@@ -66,7 +66,7 @@ _INVISIBLE = (pdfium.FPDF_TEXTRENDERMODE_INVISIBLE, pdfium.FPDF_TEXTRENDERMODE_C
 
 @dataclass(frozen=True, slots=True)
 class _Covers:
-    """What may cover text: places in the order of drawing [C], and boxes as displayed [C, 4]."""
+    """Shapes that may cover text: places in the order of drawing [C], and boxes as displayed [C, 4]."""
 
     order: _Ints
     box: _Floats

@@ -1,4 +1,4 @@
-"""What all processes that handle hostile bytes share: the pipes to their parent, and the limits on themselves."""
+"""All processes that handle hostile bytes share this: the pipes to their parent, and the limits on themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store does for a run: it lists objects and gives their bytes; its faults are tried again.
+"""A store lists objects for a run and gives their bytes; its faults are tried again.
 
 The addresses of servers in the environment: on a wrong one obstore panics, and others wait for an answer.
 

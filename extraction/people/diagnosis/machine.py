@@ -139,7 +139,7 @@ class CheckState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found; `advice` says what to do, "" if nothing."""
+    """The result of a check; `advice` says what to do, "" if nothing."""
 
     check: str
     state: CheckState

@@ -77,7 +77,7 @@ _VIEWS = ("outcomes", "records", "_checks", "_case_failures", "documents", "runs
 
 @dataclass(frozen=True, slots=True)
 class ListSelection:
-    """Which documents a list has.
+    """The conditions on the documents of a list.
 
     search: words that the path has. schema: the name of a schema, "" for all. status: `written`, `quarantined`, or
     "" for both. code: a code of quarantine. flag: a flag of the record or the document, or the name of a failed check.

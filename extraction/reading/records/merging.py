@@ -315,7 +315,7 @@ def prefer_confident_record(
 
 @dataclass(slots=True)
 class _Chosen:
-    """What was chosen so far of two readings."""
+    """The parts that were chosen so far of two readings."""
 
     one: Filled
     other: Filled

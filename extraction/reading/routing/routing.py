@@ -106,7 +106,7 @@ def check_names(sources: Sequence[SchemaSource]) -> None:
 
 
 class Chooser(Protocol):
-    """What chooses a schema for each document of a run, as `Router` does."""
+    """A chooser of a schema for each document of a run, such as `Router`."""
 
     def route(self, document: Document) -> Route:
         """Returns the schema that the document goes to, if any, with the probabilities."""

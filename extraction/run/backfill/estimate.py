@@ -27,7 +27,7 @@ _PATIENCE = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What it took to read and to fill some documents: the tokens of their texts, and seconds."""
+    """The cost of reading and filling some documents: the tokens of their texts, and seconds."""
 
     tokens: int
     parse: float

@@ -43,7 +43,7 @@ Reading = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a second reader found in one document: who, how many of its values are right, and how many there are."""
+    """A second reader's judgement of one document: who, how many of its values are right, and how many there are."""
 
     who: str
     right: int

@@ -45,7 +45,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """What was brought to a sink: `sent` rows or files (`unit`); 0 if it had everything."""
+    """A delivery to a sink: `sent` rows or files (`unit`); 0 if it had everything."""
 
     address: str
     sent: int

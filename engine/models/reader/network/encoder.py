@@ -167,22 +167,22 @@ class WindowStates:
 
     @property
     def starts(self) -> Tensor:
-        """What starts are compared with."""
+        """The query that starts are compared with."""
         return self.parts[-5]
 
     @property
     def end_starts(self) -> Tensor:
-        """What is added to a slot's query for the end, given the start."""
+        """The addend to a slot's query for the end, given the start."""
         return self.parts[-4]
 
     @property
     def ends(self) -> Tensor:
-        """What ends are compared with."""
+        """The query that ends are compared with."""
         return self.parts[-3]
 
     @property
     def rows(self) -> Tensor:
-        """What beginnings of rows are compared with."""
+        """The query that beginnings of rows are compared with."""
         return self.parts[-2]
 
     @property

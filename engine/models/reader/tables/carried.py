@@ -149,7 +149,7 @@ def read_rows(asked: ListFields, beside: Callable[[], Model | None], table: Tabl
 
 @dataclass(frozen=True, slots=True)
 class FieldSaid:
-    """What a language model says of a field: the share of no value, and values by their spans, with their shares."""
+    """A language model's answer about a field: the share of no value, and values by their spans, with their shares."""
 
     none: float
     values: list[tuple[tuple[Span, ...], float]]

@@ -81,7 +81,7 @@ class ListFields:
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What tells the columns of F fields in a table of C columns.
+    """The signs of the columns of F fields in a table of C columns.
 
     votes: [F, C + 1], the network's shares, the last one of absence; readable: [F, C], the share of cells that are a
     value; alike: [F, C], cosines of heads and fields; total: [F, C], log odds of a column of sums; constant: [C],
