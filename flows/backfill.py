@@ -84,14 +84,15 @@ def backfill_folder(
     assignment = Assignment.of(plan)
     password = secret(password_block) if password_block else password_of_environment
     lying = parse_locations(others or [], password)
+    name = f"{assignment.source.name} in {out}"
     with (
         with_environment(environment_block),
         begun_run(
-            f"{assignment.source.name} in {out}",
+            name,
             plan,
             assignment,
             wait,
-            lambda progress: begin_backfill(assignment, Path(out), chosen, progress, lying, password).run,
+            lambda one: begin_backfill(assignment, Path(out), chosen, one, lying, password).run,
         ) as (run, cluster, artifacts),
     ):
         if run.empty:

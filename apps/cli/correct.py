@@ -24,53 +24,44 @@ from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.wording import harmless, with_noun
 
 _Pages = list[int] | None
-_OfPages = list[str] | None
+_Texts = list[str] | None
+_Document = Annotated[
+    str,
+    typer.Argument(
+        metavar="DOCUMENT",
+        help="Its path, the end of it, or the start of its digest; a packet or a part of it.",
+        autocompletion=options.documents,
+    ),
+]
+_SchemaName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The schema's name, if the document has records of several.",
+        autocompletion=options.schemas_in_out,
+    ),
+]
 
 
 def correct(
-    document: Annotated[
-        str,
-        typer.Argument(
-            metavar="DOCUMENT",
-            help="Its path, the end of it, or the start of its digest; a packet or a part of it.",
-            autocompletion=options.documents,
-        ),
-    ],
+    document: _Document,
     out: Out,
-    schema: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The schema's name, if the document has records of several.",
-            autocompletion=options.schemas_in_out,
-        ),
-    ] = None,
-    values: Annotated[
-        list[str] | None, typer.Option("--set", metavar="/P=JSON", help="The right value at this place.")
-    ] = None,
-    absent: Annotated[
-        list[str] | None, typer.Option("--absent", metavar="/P", help="The document does not have this value.")
-    ] = None,
-    accept: Annotated[
-        list[str] | None, typer.Option("--accept", metavar="/P", help="This value or list is right; / is all of it.")
-    ] = None,
+    schema: _SchemaName = None,
+    values: Annotated[_Texts, typer.Option("--set", metavar="/P=JSON", help="The right value at this place.")] = None,
+    absent: Annotated[_Texts, typer.Option(metavar="/P", help="The document does not have this value.")] = None,
+    accept: Annotated[_Texts, typer.Option(metavar="/P", help="This value or list is right; / is all of it.")] = None,
     saw: Annotated[
-        list[str] | None,
-        typer.Option("--saw", metavar="/P=JSON", help="Correct this place only if it still has this value."),
+        _Texts, typer.Option(metavar="/P=JSON", help="Correct this place only if it still has this value.")
     ] = None,
-    other_kind: Annotated[
-        bool, typer.Option("--other-kind", help="The document is not of this schema.")
-    ] = False,
-    undo: Annotated[
-        list[str] | None, typer.Option("--undo", metavar="ID", help="Take back this correction, or `all` of them.")
-    ] = None,
+    other_kind: Annotated[bool, typer.Option("--other-kind", help="The document is not of this schema.")] = False,
+    undo: Annotated[_Texts, typer.Option(metavar="ID", help="Take back this correction, or `all` of them.")] = None,
     list_them: Annotated[bool, typer.Option("--list", help="Only list the corrections.")] = False,
     parts: Annotated[bool, typer.Option("--parts", help="Only show where the documents of a packet begin.")] = False,
     split: Annotated[_Pages, typer.Option(metavar="PAGE", help="Of a packet: a document begins on this page.")] = None,
     join: Annotated[_Pages, typer.Option(metavar="PAGE", help="Of a packet: no document begins there.")] = None,
-    turn: Annotated[_OfPages, typer.Option(metavar="PAGE:DEGREES", help="Of a packet: turn it clockwise.")] = None,
+    turn: Annotated[_Texts, typer.Option(metavar="PAGE:DEGREES", help="Of a packet: turn it clockwise.")] = None,
     kind: Annotated[
-        _OfPages, typer.Option(metavar="PAGE:SCHEMA", help="Of a packet: the schema of the document that begins there.")
+        _Texts, typer.Option(metavar="PAGE:SCHEMA", help="Of a packet: the schema of the document that begins there.")
     ] = None,
     who: Annotated[str | None, typer.Option(metavar="NAME", help="Who corrects; by default the user's name.")] = None,
     as_json: AsJson = False,
@@ -106,25 +97,27 @@ def correct(
         _correct_packet(out, document, split, join, turn, kind, who, as_json)
         return
     warn_of_unread(out)
-    digest, name = record_named(out, document, schema)
-    corrector = Corrector(out)
-    if changes:
-        reviewed = corrector.correct(digest, name, changes, who or getpass.getuser())
-    elif undo:
-        identities = None if "all" in undo else undo
-        reviewed = corrector.undo(digest, name, identities, who or getpass.getuser())
-    else:
-        reviewed = corrector.state(digest, name)
+    reviewed = _correct_record(out, *record_named(out, document, schema), changes, undo, who)
     if as_json:
         print(json.dumps(reviewed.as_json, ensure_ascii=False))
-        return
-    _print(reviewed)
-    if left := len(waiting_corrections(out)):
-        print(f"{with_noun(left, 'change')} kept in the folder; the next run or correction brings them into the tables")
+    else:
+        _print(reviewed, len(waiting_corrections(out)))
+
+
+def _correct_record(
+    out: Path, digest: str, schema: str, changes: Sequence[Change], undo: Sequence[str] | None, who: str | None
+) -> Reviewed:
+    """Makes the changes or takes corrections back, if there are any, and returns the record's state."""
+    corrector = Corrector(out)
+    if changes:
+        return corrector.correct(digest, schema, changes, who or getpass.getuser())
+    if undo:
+        return corrector.undo(digest, schema, None if "all" in undo else undo, who or getpass.getuser())
+    return corrector.state(digest, schema)
 
 
 def _correct_packet(
-    out: Path, packet: str, split: _Pages, join: _Pages, turn: _OfPages, kind: _OfPages, who: str | None, as_json: bool
+    out: Path, packet: str, split: _Pages, join: _Pages, turn: _Texts, kind: _Texts, who: str | None, as_json: bool
 ) -> None:
     """Corrects where the documents of a packet begin, if anything is said, and shows it."""
     # Cold start: modules of models take .2 s.
@@ -184,7 +177,7 @@ def _cell_text(text: str | None) -> str:
     return "" if text is None else short(json.loads(text))
 
 
-def _print(reviewed: Reviewed) -> None:
+def _print(reviewed: Reviewed, waiting: int) -> None:
     rows = [
         (
             one.identity,
@@ -209,3 +202,6 @@ def _print(reviewed: Reviewed) -> None:
     if reviewed.guesses and force:
         guesses = ", ".join(sorted(reviewed.guesses)[:10])
         print(harmless(f"left open, because it was guessed: {guesses}; accept each by name, or --set its value"))
+    if waiting:
+        noun = with_noun(waiting, "change")
+        print(f"{noun} kept in the folder; the next run or correction brings them into the tables")

@@ -24,7 +24,7 @@ from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.reading.checks.checks import Checks
-from cinnabar.extraction.reading.planned_models import reader_of, sources_of
+from cinnabar.extraction.reading.planned_models import Escalation, reader_of, sources_of
 from cinnabar.extraction.reading.records.validation import RecordViolation, Validator
 from cinnabar.extraction.reading.routing.routing import routing_of
 from cinnabar.extraction.run.work.prompt_examples import prompt_examples
@@ -33,6 +33,7 @@ from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.wording import harmless, with_noun
 
 if TYPE_CHECKING:
+    from cinnabar.extraction.reading.model_sources import Source
     from cinnabar.extraction.reading.routing.router import SetRoutes
     from cinnabar.extraction.reading.tiers import Tier
     from cinnabar.extraction.run.work.labelled_sets import LabelledSet
@@ -54,51 +55,42 @@ _OF_CONFIDENCE = ("ece", "value_ece", "value_auc", "null_ece", "null_auc", "valu
 #: The figures of rows, of sets with lists of objects.
 _OF_ROWS = ("rows", "rows_found", "rows_exact", "lists_whole")
 
+_Files = Annotated[
+    Path | None, typer.Option(metavar="LIST", help="Only the documents in this file, one name to a line.")
+]
+_Predictions = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the predictions to a file, or for several sets to a folder.")
+]
+_Rules = Annotated[
+    list[str] | None,
+    typer.Option(metavar="RULE", help="Switch off this rule of the model; the option may be repeated."),
+]
+
+_Constant = Annotated[
+    bool, typer.Option("--constant", help="Score the best answer that ignores the document instead.")
+]
+_BesideConstant = Annotated[
+    bool, typer.Option("--beside-constant", help="Print that answer's F1 beside the model's.")
+]
+_Route = Annotated[
+    bool, typer.Option("--route", help="Measure the choice among the schemas of the sets instead.")
+]
+
 
 @takes_options(
-    "device",
-    "effort",
-    "steps",
-    "context",
-    "max_tokens",
-    "max_seconds",
-    "password_file",
-    "examples",
-    "hidden",
-    "ocr",
-    "ocr_engine",
-    "workers",
-    "base_url",
-    "budget",
-    "prices",
-    "related",
-    "escalate_to",
-    "below",
+    *("device", "effort", "steps", "context", "max_tokens", "max_seconds", "password_file", "examples", "hidden"),
+    *("ocr", "ocr_engine", "workers", "base_url", "budget", "prices", "related", "escalate_to", "below"),
 )
 def evaluate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Sets, or folders of sets.")],
     model: ModelOption = "default",
     limit: Annotated[int | None, typer.Option(metavar="N", help="The first N documents of each set.")] = None,
-    files: Annotated[
-        Path | None, typer.Option(metavar="LIST", help="Only the documents in this file, one name to a line.")
-    ] = None,
-    constant: Annotated[
-        bool, typer.Option("--constant", help="Score the best answer that ignores the document instead.")
-    ] = False,
-    beside_constant: Annotated[
-        bool, typer.Option("--beside-constant", help="Print that answer's F1 beside the model's.")
-    ] = False,
-    predictions: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the predictions to a file, or for several sets to a folder."),
-    ] = None,
-    without: Annotated[
-        list[str] | None,
-        typer.Option(metavar="RULE", help="Switch off this rule of the model; the option may be repeated."),
-    ] = None,
-    route: Annotated[
-        bool, typer.Option("--route", help="Measure the choice among the schemas of the sets instead.")
-    ] = False,
+    files: _Files = None,
+    constant: _Constant = False,
+    beside_constant: _BesideConstant = False,
+    predictions: _Predictions = None,
+    without: _Rules = None,
+    route: _Route = False,
     as_json: AsJson = False,
     **run_options: Any,
 ) -> None:
@@ -123,8 +115,6 @@ def evaluate(
 
     plan = RunPlan.of(model=model, on_missing="guess", **run_options)
     options = plan.options
-    if not route and plan.related is None:
-        check_extra("learn", "cinnabar eval")
     if route or plan.related is not None:
         scoring: dict[str, object] = {"constant": constant, "beside_constant": beside_constant}
         scoring |= {"predictions": predictions, "examples": options.examples, "without": without}
@@ -133,34 +123,47 @@ def evaluate(
         chosen = select_sets(sets, files, limit)
         evaluate_routing(chosen, route, plan.related, reader_of(model), options, as_json)
         return
+    check_extra("learn", "cinnabar eval")
     if constant and options.examples:
         raise UsageError("--examples: the best constant answer has no prompt; leave out --constant or --examples")
     if constant and without:
         raise UsageError("--without: the best constant answer has no rules; leave out --constant or --without")
     source, escalation = sources_of(plan, model, without or ())
     chosen = select_sets(sets, files, limit)
-    if predictions is not None and not constant:
-        _check_writable(predictions, several=len(chosen) > 1)
     if constant:
         figures = {one.name: best_constant_of(one) for one in chosen}
     else:
-        if source.notice is not None:
-            print(harmless(f"cinnabar: {source.notice}"), file=sys.stderr)
-        schemas = [load_schema(one.folder / "schema.json") for one in chosen]
-        sources = [source] if escalation is None else [source, escalation.source]
-        examples = prompt_examples(options, schemas, sources)
-        lower, *upper = sources if examples is None else map(examples.shown_to, sources)
-        tier = None if escalation is None else escalation.tier(lambda: upper[0].filler(options.effort, None))
-        predicted = predict_sets(chosen, partial(lower.filler, options.effort, options.steps), options, tier)
+        predicted = _predict_planned(chosen, options, source, escalation, predictions)
         figures = {one.name: score_set(one, predicted[one.name]) for one in chosen}
-        if predictions is not None:
-            _write(predictions, predicted)
     summary = summarise(figures)
     if as_json:
         print(json.dumps(summary))
     else:
         beside = {one.name: best_constant_of(one)["f1"] for one in chosen} if beside_constant else {}
         print_figures(summary, beside)
+
+
+def _predict_planned(
+    chosen: Sequence[LabelledSet],
+    options: RunOptions,
+    source: Source,
+    escalation: Escalation | None,
+    file: Path | None,
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """Returns what the models of a plan predict, each with the examples of its prompts, and writes it if asked to."""
+    if file is not None:
+        _check_writable(file, several=len(chosen) > 1)
+    if source.notice is not None:
+        print(harmless(f"cinnabar: {source.notice}"), file=sys.stderr)
+    schemas = [load_schema(one.folder / "schema.json") for one in chosen]
+    sources = [source] if escalation is None else [source, escalation.source]
+    examples = prompt_examples(options, schemas, sources)
+    lower, *upper = sources if examples is None else map(examples.shown_to, sources)
+    tier = None if escalation is None else escalation.tier(lambda: upper[0].filler(options.effort, None))
+    predicted = predict_sets(chosen, partial(lower.filler, options.effort, options.steps), options, tier)
+    if file is not None:
+        _write(file, predicted)
+    return predicted
 
 
 def select_sets(paths: Sequence[Path], files: Path | None = None, limit: int | None = None) -> list[LabelledSet]:

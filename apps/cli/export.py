@@ -20,29 +20,31 @@ from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.sinks.sink import is_sink, sink_of
 from cinnabar.wording import harmless, with_noun
 
+_View = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="VIEW", help="A schema's view, fields, history, quarantine, ….", autocompletion=options.views
+    ),
+]
+_Target = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="The file to write (without it, standard output), or postgresql://…, delta:… for all results.",
+    ),
+]
+_Format = Annotated[
+    str | None,
+    typer.Option("--format", metavar="F", help="csv, json, jsonl, parquet or xlsx; by default the ending of FILE."),
+]
+
 
 def export(
     out: Out,
-    view: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="VIEW",
-            help="A schema's view, fields, history, quarantine, ….",
-            autocompletion=options.views,
-        ),
-    ] = None,
+    view: _View = None,
     sql: Annotated[str | None, typer.Option(metavar="QUERY", help="A query, instead of a view.")] = None,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="The file to write (without it, standard output), or postgresql://…, delta:… for all results.",
-        ),
-    ] = None,
-    form: Annotated[
-        str | None,
-        typer.Option("--format", metavar="F", help="csv, json, jsonl, parquet or xlsx; by default the ending of FILE."),
-    ] = None,
+    to: _Target = None,
+    form: _Format = None,
     formulas: Annotated[
         bool, typer.Option("--formulas", help="In CSV, leave texts that a spreadsheet would run as formulas.")
     ] = False,
@@ -71,13 +73,10 @@ def export(
     does the same after each run.
     """
     if to is not None and is_sink(to):
-        sink = sink_of(to, out)
         if view is not None or sql is not None or form is not None or formulas or record_json:
-            raise UsageError(f"--to {sink.address}: expected no view and no format; all results go there")
-        with connect(out, views=()):  # without results nothing is made there
-            sink.check()
-        sent = sink.bring(out)
-        print(json.dumps(asdict(sent)) if as_json else harmless(str(sent)))
+            address = sink_of(to, out).address
+            raise UsageError(f"--to {address}: expected no view and no format; all results go there")
+        _bring_all(out, to, as_json)
         return
     path = None if to is None else Path(to)
     check_local(path or "", "--to")
@@ -94,3 +93,12 @@ def export(
         print(json.dumps({"file": str(to), "rows": rows}, ensure_ascii=False))
     elif to is not None:
         print(harmless(f"{with_noun(rows, 'row')}: {to}"))
+
+
+def _bring_all(out: Path, address: str, as_json: bool) -> None:
+    """Brings all results to a sink, and prints what it got."""
+    sink = sink_of(address, out)
+    with connect(out, views=()):  # without results nothing is made there
+        sink.check()
+    sent = sink.bring(out)
+    print(json.dumps(asdict(sent)) if as_json else harmless(str(sent)))

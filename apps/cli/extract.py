@@ -162,23 +162,11 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
     read = summary.written + summary.quarantined
     rate = speed(read, max(summary.seconds, 1e-3))
     speed_and_steps = f"{rate}, {with_noun(summary.steps, 'denoising step')}" if read else ""
-    left = summary.usage["left"] if summary.usage else 0
-    why = (summary.usage or {}).get("stopped")
-    named_skips = {code: count for code in _SKIPS if (count := summary.skips.get(code, 0))}
-    again = "done before, or the same bytes as another input; --retry-quarantined reads quarantine again"
-    known = left + sum(count for code, count in summary.skips.items() if code in {*_SKIPS, *UNREADABLE})
-    before = [again] if summary.skipped > known else []
-    if unread := {code: count for code, count in summary.skips.items() if code in UNREADABLE}:
-        reasons_of = ", ".join(f"{code} {count}" for code, count in unread.items())
-        before.append(f"{sum(unread.values())} that cannot be read now ({reasons_of}); their records stay")
-    before += [f"{count} {_SKIPS[code]} ({code} in outcomes)" for code, count in named_skips.items()]
-    if left:
-        before.append(f"{left} left for lack of budget{f': {why}' if why else ''}")
     rows: list[tuple[str, object, str]] = [
         ("inputs", summary.inputs, ""),
         ("written", summary.written, ""),
         ("quarantined", summary.quarantined, reasons),
-        ("skipped", summary.skipped, "; ".join(before)),
+        ("skipped", summary.skipped, "; ".join(_skip_reasons(summary))),
         ("seconds", summary.seconds, speed_and_steps),
     ]
     if summary.routing_ms is not None:
@@ -216,6 +204,22 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
         console.print(f"Drift: {harmless(sentences)}", markup=False)
     if summary.report is not None:
         console.print(f"Report: {summary.report}", markup=False)
+
+
+def _skip_reasons(summary: Summary) -> list[str]:
+    """Returns why inputs were skipped, with their numbers."""
+    left = summary.usage["left"] if summary.usage else 0
+    why = (summary.usage or {}).get("stopped")
+    known = left + sum(count for code, count in summary.skips.items() if code in {*_SKIPS, *UNREADABLE})
+    again = "done before, or the same bytes as another input; --retry-quarantined reads quarantine again"
+    reasons = [again] if summary.skipped > known else []
+    if unread := {code: count for code, count in summary.skips.items() if code in UNREADABLE}:
+        codes = ", ".join(f"{code} {count}" for code, count in unread.items())
+        reasons.append(f"{sum(unread.values())} that cannot be read now ({codes}); their records stay")
+    reasons += [f"{count} {_SKIPS[code]} ({code} in outcomes)" for code in _SKIPS if (count := summary.skips.get(code))]
+    if left:
+        reasons.append(f"{left} left for lack of budget{f': {why}' if why else ''}")
+    return reasons
 
 
 def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:

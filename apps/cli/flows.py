@@ -37,6 +37,21 @@ def flows_group(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
+_Zone = Annotated[
+    str | None, typer.Option(metavar="ZONE", help="The time zone of the schedule, by default UTC.")
+]
+_PasswordBlock = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with the mailbox's password.")
+]
+_DocumentPasswords = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with passwords of documents, one a line.")
+]
+_EnvironmentBlock = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Prefect's Secret block with variables for stores, NAME=VALUE one a line."),
+]
+
+
 @flows_app.command("serve")
 @takes_options(
     "model",
@@ -49,23 +64,12 @@ def serve_schedule(
     schema: SchemasOption,
     out: OutOption,
     name: Annotated[str, typer.Option(metavar="NAME", help="The deployment's name in Prefect.")] = "nightly",
-    cron: Annotated[
-        str | None, typer.Option(metavar="CRON", help='The schedule, such as "0 2 * * *".')
-    ] = None,
+    cron: Annotated[str | None, typer.Option(metavar="CRON", help='The schedule, such as "0 2 * * *".')] = None,
     every: Annotated[float | None, typer.Option(metavar="S", help="Run every so many seconds.")] = None,
-    timezone: Annotated[
-        str | None, typer.Option(metavar="ZONE", help="The time zone of the schedule, by default UTC.")
-    ] = None,
-    password_block: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with the mailbox's password.")
-    ] = None,
-    document_password_block: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with passwords of documents, one a line.")
-    ] = None,
-    environment_block: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Prefect's Secret block with variables for stores, NAME=VALUE one a line."),
-    ] = None,
+    timezone: _Zone = None,
+    password_block: _PasswordBlock = None,
+    document_password_block: _DocumentPasswords = None,
+    environment_block: _EnvironmentBlock = None,
     wait: Annotated[
         float, typer.Option(metavar="S", help="Seconds to wait for another run that is writing to DIR.")
     ] = 3600,

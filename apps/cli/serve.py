@@ -24,43 +24,51 @@ from cinnabar.extraction.store.stored_records import names
 from cinnabar.extras import check_extra
 from cinnabar.schemas import SchemaSource, load_schema
 
+_ModelName = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The model's name for clients, such as mercury-2.")
+]
+_AllowedHosts = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="A name of this server in a request's Host; repeatable.")
+]
+_KeyFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="A file with the key that clients have to show.")
+]
+_Schemas = Annotated[
+    list[str] | None,
+    typer.Option(metavar="S", help="A schema that clients of /v1/extract may name; repeatable."),
+]
+_Results = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="A results folder: its corrected documents are examples, its model is used."),
+]
+_KeepDocuments = Annotated[
+    bool,
+    typer.Option("--keep-documents", help="A language model keeps what it read of a document for other schemas."),
+]
+_AddressAsJson = Annotated[
+    bool, typer.Option("--json", help="One JSON object with the address on standard output at the start.")
+]
+
 
 @takes_options(
     *("model", "device", "effort", "max_tokens", "max_seconds", "seconds_each", "password_file", "examples", "hidden"),
     *("ocr", "ocr_engine", "workers"),
 )
 def serve_model(
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The model's name for clients, such as mercury-2.")
-    ] = None,
+    name: _ModelName = None,
     host: Annotated[str, typer.Option(metavar="HOST", help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="N", help="The port; 0 takes a free one.")] = 8000,
-    allowed_host: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A name of this server in a request's Host; repeatable.")
-    ] = None,
-    api_key_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file with the key that clients have to show.")
-    ] = None,
-    schema: Annotated[
-        list[str] | None,
-        typer.Option(metavar="S", help="A schema that clients of /v1/extract may name; repeatable."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="A results folder: its corrected documents are examples, its model is used."),
-    ] = None,
+    allowed_host: _AllowedHosts = None,
+    api_key_file: _KeyFile = None,
+    schema: _Schemas = None,
+    out: _Results = None,
     max_clients: Annotated[
         int, typer.Option(metavar="N", help="Requests that are worked on or wait; more get status 429.")
     ] = 256,
     timeout: Annotated[float, typer.Option(metavar="S", help="Seconds that a request may take.")] = 600.0,
     max_body: Annotated[int, typer.Option(metavar="MB", help="Megabytes of a request.")] = 64,
-    keep_documents: Annotated[
-        bool,
-        typer.Option("--keep-documents", help="A language model keeps what it read of a document for other schemas."),
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object with the address on standard output at the start.")
-    ] = False,
+    keep_documents: _KeepDocuments = False,
+    as_json: _AddressAsJson = False,
     **run_options: Any,
 ) -> int:
     """Serve a model: chat completions with a schema, files into records, by HTTP on this machine.

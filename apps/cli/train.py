@@ -32,6 +32,13 @@ from cinnabar.schemas import load_schema
 if TYPE_CHECKING:
     from cinnabar.extraction.learning.tuning_sets import FineTuned
 
+_Minutes = Annotated[
+    float | None, typer.Option(metavar="N", help="The most minutes; by default 4 to 12, by the number of documents.")
+]
+_Rank = Annotated[
+    int | None, typer.Option(metavar="N", help="With --diffusion: train matrices of rank N beside the frozen weights.")
+]
+
 
 def train(
     sets: Annotated[
@@ -39,32 +46,17 @@ def train(
     ] = None,
     *,
     out: Annotated[Path, typer.Option(metavar="MODEL", help="Folder of the new model.")],
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="BASE", help="The base; by default the shipped model."),
-    ] = None,
+    model: Annotated[str | None, typer.Option(metavar="BASE", help="The base; by default the shipped model.")] = None,
     device: Annotated[Device, typer.Option(help="The device of the training.")] = "auto",
-    minutes: Annotated[
-        float | None,
-        typer.Option(metavar="N", help="The most minutes; by default 4 to 12, by the number of documents."),
-    ] = None,
-    steps: Annotated[
-        int | None, typer.Option(metavar="N", help="The most steps, in place of minutes.")
-    ] = None,
-    fields: Annotated[
-        bool, typer.Option("--fields", help="Print F1 before and after for each field as well.")
-    ] = False,
+    minutes: _Minutes = None,
+    steps: Annotated[int | None, typer.Option(metavar="N", help="The most steps, in place of minutes.")] = None,
+    fields: Annotated[bool, typer.Option("--fields", help="Print F1 before and after for each field as well.")] = False,
     as_json: AsJson = False,
     diffusion: Annotated[
         bool, typer.Option("--diffusion", help="Train the diffusion language model in the folder BASE.")
     ] = False,
-    rank: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="With --diffusion: train matrices of rank N beside the frozen weights."),
-    ] = None,
-    rate: Annotated[
-        float | None, typer.Option(metavar="X", help="With --diffusion: the learning rate.")
-    ] = None,
+    rank: _Rank = None,
+    rate: Annotated[float | None, typer.Option(metavar="X", help="With --diffusion: the learning rate.")] = None,
 ) -> None:
     """Fine-tune a model on labelled documents of your own; an interrupted run resumes.
 
