@@ -145,16 +145,8 @@ def page_words(text_page: Any, frame: Frame, limit: int, scan: bool = False) -> 
     deque(map(_get_box, repeat(address), owner.tolist(), (buffer.ctypes.data + 16 * owner).tolist()), maxlen=0)
     box = frame.to_display(np.clip(np.nan_to_num(buffer[owner].astype(np.float64)), -1e6, 1e6))
 
-    # Runs between blanks share one angle.
-    run_start = np.flatnonzero(np.diff(at, prepend=-2) > 1)
     run = np.cumsum(np.diff(at, prepend=-2) > 1) - 1
-    angle = np.fromiter(map(_get_angle, repeat(address), owner[run_start].tolist()), np.float64, len(run_start))
-    # pdfium leaves the sign of the size out of it, which matters where letters are turned or run to the left.
-    if angle.any() or (np.diff(buffer[owner, 0])[np.diff(run) == 0] < 0).any():
-        size = np.fromiter(map(_get_size, repeat(address), owner[run_start].tolist()), np.float64, len(run_start))
-        angle += np.pi * (size < 0)
-    turn = _quarter_turns(angle, frame.rotation)[run]
-
+    turn = _quarter_turns(_run_angles(address, owner, run, buffer[owner, 0]), frame.rotation)[run]
     seen = turn_boxes(box, turn)
     if (accents := _compose(code, seen)).any():
         code, owner, run, turn = code[~accents], owner[~accents], run[~accents], turn[~accents]
@@ -189,6 +181,20 @@ def page_words(text_page: Any, frame: Frame, limit: int, scan: bool = False) -> 
         vertical=2 * np.add.reduceat(stacked.astype(np.int64), starts) > ends - starts - 1,
         first=owner[starts],
     )
+
+
+def _run_angles(address: int | None, owner: _Ints, run: _Ints, left: npt.NDArray[np.float32]) -> _Floats:
+    """Returns the angle of each run between blanks, whose characters share one.
+
+    owner, run, left: [N], of each character: its place on the text page, its run and its left edge in user space.
+    """
+    first = owner[np.flatnonzero(np.diff(run, prepend=-1))].tolist()
+    angle = np.fromiter(map(_get_angle, repeat(address), first), np.float64, len(first))
+    # pdfium leaves the sign of the size out of it, which matters where letters are turned or run to the left.
+    if angle.any() or (np.diff(left)[np.diff(run) == 0] < 0).any():
+        size = np.fromiter(map(_get_size, repeat(address), first), np.float64, len(first))
+        angle += np.pi * (size < 0)
+    return angle
 
 
 def _whole_characters(code: _Ints) -> tuple[_Ints, _Ints]:

@@ -109,6 +109,11 @@ class Network(nn.Module):
         # What kind of value a piece is part of, and which kinds a slot asks for (value_kinds.py). They are zero at
         # first, so that they change no pointer before they are learned.
         self.tag_window, self.tag_slot = nn.Linear(h, TAGS), nn.Linear(h, TAGS)
+        self._start_new_parts()
+        self._start_from_priors()
+
+    def _start_new_parts(self) -> None:
+        """Initialises the parts that no pretrained layer fills, so that at first they change little."""
         for module in (self.tag_window, self.tag_slot):
             nn.init.zeros_(module.weight)
             nn.init.zeros_(module.bias)
@@ -122,7 +127,6 @@ class Network(nn.Module):
             nn.init.normal_(module.weight, std=0.02)
         nn.init.normal_(self.kind.weight, std=0.02)
         nn.init.normal_(self.state.weight, std=0.02)
-        self._start_from_priors()
 
     def _start_from_priors(self) -> None:
         """Initialises the weights with prior knowledge, so that training need not learn it.

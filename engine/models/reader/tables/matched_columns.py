@@ -53,39 +53,16 @@ def match_columns(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConf
     readable, alike = signs.readable, signs.alike
     count = readable.shape[1]
     voted = np.where(chosen[:, None], 1.0 / (count + 1), signs.votes)
-    scores = np.empty_like(voted)
-    scores[:, count] = config.none * np.log(voted[:, count] + config.doubt)
     pointed = voted[:, :count]
-    apart = alike - alike.mean(1, keepdims=True) - alike.mean(0, keepdims=True) + alike.mean()
     # "Min. stock" has a word that "quantity in stock" has not, and names another thing.
     told = np.where(signs.named >= MATCH_TOLD, signs.named, 0.0)
     own = told - _others(told, readable)
-    scores[:, :count] = (
-        config.votes * np.log(pointed + config.doubt)
-        + config.claimed * pointed / (pointed.sum(0) + MATCH_EVEN)
-        + config.readable * np.log(readable + config.doubt)
-        + config.alike * alike
-        + config.apart * apart
-        + config.named * np.where(signs.counts[:, None], own, 0.0)
-        + config.total * signs.total
-        + config.read * signs.read[:, :count]
-        - config.constant * signs.constant
-        - config.empty * signs.empty
-        + config.some
-    )
-    scores[:, count] += config.read_none * signs.read[:, count]
+    scores = _scores(signs, voted, own, config)
     shares = _shares(scores)
     for _ in range(MATCH_REORDERED):
         shares = _shares(scores + config.order * _in_order(shares))
     absences = shares[:, count].tolist()
-    columns, chances = [-1] * len(shares), [*absences]
-    free = set(range(count))
-    # Of two fields that share a column the surer one has it.
-    for at in np.argsort(-shares[:, :count], axis=None).tolist():
-        field, column = divmod(at, count)
-        if column in free and columns[field] < 0 and shares[field, column] > chances[field]:
-            columns[field], chances[field] = column, float(shares[field, column])
-            free.remove(column)
+    columns, chances = _choose_columns(shares)
     claims = np.where(chosen[:, None], 1.0, pointed / (pointed.sum(1, keepdims=True) + MATCH_EVEN))
     # What a language model reads is less sure where the network points elsewhere; of cells that are all the same it is
     # one reading.
@@ -116,6 +93,47 @@ def match_columns(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConf
     return MatchedColumns(
         tuple(columns), tuple(chances), tuple(absences), tuple(matches), tuple(named), tuple(doubtful)
     )
+
+
+def _scores(signs: Signs, voted: Floats, own: Floats, config: TableConfig) -> Floats:
+    """Returns the scores of fields by columns, with that of no column last: [F, C + 1].
+
+    voted: [F, C + 1], the network's votes; own: [F, C], how much more a head names a field than any other one.
+    """
+    readable, alike = signs.readable, signs.alike
+    count = readable.shape[1]
+    scores = np.empty_like(voted)
+    scores[:, count] = config.none * np.log(voted[:, count] + config.doubt)
+    pointed = voted[:, :count]
+    apart = alike - alike.mean(1, keepdims=True) - alike.mean(0, keepdims=True) + alike.mean()
+    scores[:, :count] = (
+        config.votes * np.log(pointed + config.doubt)
+        + config.claimed * pointed / (pointed.sum(0) + MATCH_EVEN)
+        + config.readable * np.log(readable + config.doubt)
+        + config.alike * alike
+        + config.apart * apart
+        + config.named * np.where(signs.counts[:, None], own, 0.0)
+        + config.total * signs.total
+        + config.read * signs.read[:, :count]
+        - config.constant * signs.constant
+        - config.empty * signs.empty
+        + config.some
+    )
+    scores[:, count] += config.read_none * signs.read[:, count]
+    return scores
+
+
+def _choose_columns(shares: Floats) -> tuple[list[int], list[float]]:
+    """Returns the column of each field, -1 for none, and its share; of two that share a column the surer one has it."""
+    count = shares.shape[1] - 1
+    columns, chances = [-1] * len(shares), shares[:, count].tolist()
+    free = set(range(count))
+    for at in np.argsort(-shares[:, :count], axis=None).tolist():
+        field, column = divmod(at, count)
+        if column in free and columns[field] < 0 and shares[field, column] > chances[field]:
+            columns[field], chances[field] = column, float(shares[field, column])
+            free.remove(column)
+    return columns, chances
 
 
 def _others(named: Floats, readable: Floats) -> Floats:
