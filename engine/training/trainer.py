@@ -128,81 +128,90 @@ def train(
     optimizer = optimizer_for(network, config)
     folder.mkdir(parents=True, exist_ok=True)
     checkpoint = folder / CHECKPOINT
-    spent, step, length = 0.0, 0, config.length
-    if checkpoint.exists():
-        kept = _restore(checkpoint, network, optimizer, device)
-        spent, step = kept["spent"], kept["step"]
-        if stopping is not None:
-            stopping.restore(kept["stopping"])
-            length = kept["length"]
-
-    def gone() -> float:
-        """Returns the elapsed part of the schedule, in its unit; updates `spent`."""
-        nonlocal spent
-        spent = time.monotonic() - begun
-        if config.steps is None:
-            return spent
-        # Of the two bounds the nearer one counts; the first step is made in any case.
-        by_clock = (time.monotonic() - called) / config.at_most if step else 0.0
-        return max(float(step), by_clock * length)
-
-    def row(**figures: float) -> dict[str, float]:
-        whole = length / 60 if config.steps is None else length
-        return {"step": step, "minutes": spent / 60, "of": whole, **figures}
-
-    def measure() -> None:
-        if stopping is not None:
-            report(row(held_back=stopping.take_measurement(network, gone)))
-
-    def kept_so_far() -> dict[str, Any]:
-        return {} if stopping is None else {"stopping": stopping.state(), "length": length}
-
+    spent, step, length = _resume(checkpoint, network, optimizer, config, device, stopping)
     rng = random.Random(config.seed * 1_000_003 + step)
     words = network.encoder.words.weight.detach().cpu()
     mix = Mix([with_evidence(source, words, wordpieces) for source in sources], rng)
-    called = time.monotonic()
-    begun = called - spent
+    clock = _Clock(config, spent, step, length)
     saved = time.monotonic()
     means: dict[str, float] = {}
+
     def save() -> None:
-        save_checkpoint(checkpoint, network, optimizer, spent, step, **kept_so_far())
+        more = {} if stopping is None else {"stopping": stopping.state(), "length": clock.length}
+        save_checkpoint(checkpoint, network, optimizer, clock.spent, clock.step, **more)
 
     with saved_when_interrupted(save):
-        while (now := gone()) < length:
+        while (now := clock.elapsed()) < clock.length:
             if stopping is not None and now >= stopping.due:
-                measure()
+                report(clock.row(held_back=stopping.take_measurement(network, clock.elapsed)))
                 if stopping.should_stop:
-                    length = min(length, max(now, 1.0) / (1 - min(config.decay, 0.9)))
-            factor = rate_at(now / length, config)
+                    clock.length = min(clock.length, max(now, 1.0) / (1 - min(config.decay, 0.9)))
+            factor = rate_at(now / clock.length, config)
             for group in optimizer.param_groups:
                 group["lr"] = group["base"] * factor
             drawn = mix.draw(config.sources, config.each, config.budget)
             batch = _to_device(collate(drawn, wordpieces, rng, kinds), device)
             parts = _learn(network, batch, optimizer, device)
-            step += 1
+            clock.step += 1
             for k, v in parts.items():
                 means[k] = 0.98 * means.get(k, float(v.detach())) + 0.02 * float(v.detach())
-            if step % 20 == 0:
-                reached = row(rate=factor, **{k: round(v, 4) for k, v in means.items()})
+            if clock.step % 20 == 0:
+                reached = clock.row(rate=factor, **{k: round(v, 4) for k, v in means.items()})
                 log_progress(folder / "progress.csv", _COLUMNS, reached)
                 report(reached)
             if time.monotonic() - saved > config.save_every:
                 save()
                 saved = time.monotonic()
     if stopping is not None:
-        measure()
+        report(clock.row(held_back=stopping.take_measurement(network, clock.elapsed)))
         stopping.give_back(network)
     save()
 
 
-def _restore(
-    checkpoint: Path, network: Network, optimizer: torch.optim.Optimizer, device: torch.device
-) -> dict[str, Any]:
-    """Returns the checkpoint; network and optimizer take its state."""
+class _Clock:
+    """How far a schedule has come: steps, seconds spent over all resumed parts, and its length in its unit."""
+
+    def __init__(self, config: TrainingConfig, spent: float, step: int, length: float) -> None:
+        self._config, self.spent, self.step, self.length = config, spent, step, length
+        self._called = time.monotonic()
+        self._begun = self._called - spent
+
+    def elapsed(self) -> float:
+        """Returns the elapsed part of the schedule, in its unit; updates `spent`."""
+        self.spent = time.monotonic() - self._begun
+        if self._config.steps is None:
+            return self.spent
+        # Of the two bounds the nearer one counts; the first step is made in any case.
+        by_clock = (time.monotonic() - self._called) / self._config.at_most if self.step else 0.0
+        return max(float(self.step), by_clock * self.length)
+
+    def row(self, **figures: float) -> dict[str, float]:
+        """Returns these figures with the step, the minutes and the length of the schedule."""
+        whole = self.length / 60 if self._config.steps is None else self.length
+        return {"step": self.step, "minutes": self.spent / 60, "of": whole, **figures}
+
+
+def _resume(
+    checkpoint: Path,
+    network: Network,
+    optimizer: torch.optim.Optimizer,
+    config: TrainingConfig,
+    device: torch.device,
+    stopping: Stopping | None,
+) -> tuple[float, int, float]:
+    """Returns the seconds spent, the step and the length of the schedule; the rest takes its state in the checkpoint.
+
+    Without a checkpoint the schedule begins.
+    """
+    if not checkpoint.exists():
+        return 0.0, 0, config.length
     kept: dict[str, Any] = torch.load(checkpoint, map_location=device, weights_only=True)
     network.load_state_dict(kept["network"])
     optimizer.load_state_dict(kept["optimizer"])
-    return kept
+    if stopping is None:
+        return kept["spent"], kept["step"], config.length
+    stopping.restore(kept["stopping"])
+    return kept["spent"], kept["step"], kept["length"]
 
 
 def _learn(
