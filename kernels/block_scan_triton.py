@@ -69,6 +69,13 @@ def _add_tile(top, sums, x):  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+def _add_row(top, sums, x):  # type: ignore[no-untyped-def]
+    """Takes one row of terms into a running log sum, as `_add_tile` does for many rows."""
+    higher = tl.maximum(top, tl.max(x, 0))
+    return higher, sums * tl.exp(top - higher) + tl.sum(tl.exp(x - higher), 0)
+
+
+@triton.jit  # type: ignore[untyped-decorator, unused-ignore]
 def _emissions(  # type: ignore[no-untyped-def]
     tables, blocks, places, total, best, free, fixed, sharp, LANE: tl.constexpr
 ):
@@ -125,6 +132,31 @@ def _allowed_sums(  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+def _score_ends(distance, state, inside, left):  # type: ignore[no-untyped-def]
+    """0 for the states in which a block may end, as `left` tokens lead from there to the end of its text."""
+    away = tl.load(distance + state, mask=inside, other=-1)
+    return tl.where((away >= 0) & (away <= left), 0.0, _FLOOR)
+
+
+@triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+def _sum_edges(  # type: ignore[no-untyped-def]
+    begins, near, label, before, emission, state, inside, ROWS: tl.constexpr, EDGES: tl.constexpr
+):
+    """For these states, running log sums over the edges that lead to them: what lies before, and the edge's score."""
+    begin = tl.load(begins + state, mask=inside, other=0)
+    stop = tl.load(begins + state + 1, mask=inside, other=0)
+    top = tl.full((ROWS,), _NONE, tl.float32)
+    sums = tl.zeros((ROWS,), tl.float32)
+    for k in range(0, tl.max(stop - begin, 0), EDGES):
+        edge = begin[:, None] + k + tl.arange(0, EDGES)[None, :]
+        on = edge < stop[:, None]
+        x = tl.load(before + tl.load(near + edge, mask=on, other=0), mask=on, other=_NONE)
+        x += tl.load(emission + tl.load(label + edge, mask=on, other=0), mask=on, other=0.0)
+        top, sums = _add_tile(top, sums, x)
+    return top, sums
+
+
+@triton.jit  # type: ignore[untyped-decorator, unused-ignore]
 def _recursions(  # type: ignore[no-untyped-def]
     tables, blocks, places, fixed, sharp, allowed, trace, cells, local, ROWS: tl.constexpr, EDGES: tl.constexpr
 ):
@@ -169,23 +201,11 @@ def _recursions(  # type: ignore[no-untyped-def]
             inside = lane < states
             state = tl.load(order + lane, mask=inside, other=0)
             if step == 0:
+                reach = tl.where(state == start, 0.0, _FLOOR)
                 if which == 1:
-                    away = tl.load(distance + state, mask=inside, other=-1)
-                    reach = tl.where((away >= 0) & (away <= left), 0.0, _FLOOR)
-                else:
-                    reach = tl.where(state == start, 0.0, _FLOOR)
+                    reach = _score_ends(distance, state, inside, left)
             else:
-                begin = tl.load(begins + state, mask=inside, other=0)
-                stop = tl.load(begins + state + 1, mask=inside, other=0)
-                top = tl.full((ROWS,), _NONE, tl.float32)
-                sums = tl.zeros((ROWS,), tl.float32)
-                for k in range(0, tl.max(stop - begin, 0), EDGES):
-                    edge = begin[:, None] + k + tl.arange(0, EDGES)[None, :]
-                    on = edge < stop[:, None]
-                    x = tl.load(before + tl.load(near + edge, mask=on, other=0), mask=on, other=_NONE)
-                    x += tl.load(emission + tl.load(label + edge, mask=on, other=0), mask=on, other=0.0)
-                    top, sums = _add_tile(top, sums, x)
-                reach = top
+                reach, sums = _sum_edges(begins, near, label, before, emission, state, inside, ROWS, EDGES)
                 if which != 2:
                     reach += tl.log(tl.maximum(sums, 1e-30))
             share = tl.load(shares + row * states + state, mask=lane < tl.where(opened != 0.0, states, 0), other=0.0)
@@ -219,9 +239,8 @@ def _trace(  # type: ignore[no-untyped-def]
     for first in range(0, states, LANE):
         state = first + lane
         inside = state < states
-        away = tl.load(distance + state, mask=inside, other=-1)
         x = tl.load(highest + length * states + state, mask=inside, other=_NONE)
-        x += tl.where((away >= 0) & (away <= left), 0.0, _FLOOR)
+        x += _score_ends(distance, state, inside, left)
         top = tl.max(x, 0)
         here = tl.min(tl.where(x == top, state, states), 0)
         at = tl.where(top > peak, here, at)
@@ -248,6 +267,44 @@ def _trace(  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+def _sum_class(  # type: ignore[no-untyped-def]
+    begins, classes, edges, forward, backward, shares, held, label, inside, ROWS: tl.constexpr, EDGES: tl.constexpr
+):
+    """For these classes, running log sums over their edges: what lies before and behind, less the `held` share."""
+    near = begins + classes + 1
+    far = near + edges
+    begin = tl.load(begins + label, mask=inside, other=0)
+    stop = tl.load(begins + label + 1, mask=inside, other=0)
+    top = tl.full((ROWS,), _NONE, tl.float32)
+    sums = tl.zeros((ROWS,), tl.float32)
+    for k in range(0, tl.max(stop - begin, 0), EDGES):
+        edge = begin[:, None] + k + tl.arange(0, EDGES)[None, :]
+        on = edge < stop[:, None]
+        source = tl.load(near + edge, mask=on, other=0)
+        x = tl.load(forward + source, mask=on, other=_NONE)
+        x += tl.load(backward + tl.load(far + edge, mask=on, other=0), mask=on, other=0.0)
+        x -= held * tl.load(shares + source, mask=on, other=0.0)
+        top, sums = _add_tile(top, sums, x)
+    return top, sums
+
+
+@triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+def _expected_share(  # type: ignore[no-untyped-def]
+    forward, backward, shares, states, local, total, LANE: tl.constexpr
+):
+    """The log share of what may follow at an open position, expected over all texts."""
+    mass = tl.sum(tl.zeros((LANE,), tl.float32), 0)
+    for first in range(0, states, LANE):
+        state = first + tl.arange(0, LANE)
+        inside = state < states
+        share = tl.load(shares + state, mask=inside, other=0.0)
+        x = tl.load(forward + state, mask=inside, other=_FLOOR) + local * share
+        x += tl.load(backward + state, mask=inside, other=_FLOOR) - total
+        mass += tl.sum(tl.where(inside, tl.exp(tl.minimum(x, 0.0)) * share, 0.0), 0)
+    return mass
+
+
+@triton.jit  # type: ignore[untyped-decorator, unused-ignore]
 def _shares(  # type: ignore[no-untyped-def]
     tables, blocks, places, free, best, token, own, finite, allowed, trace, cells, path, local, numbers, floats,
     LANE: tl.constexpr, ROWS: tl.constexpr, EDGES: tl.constexpr,
@@ -263,9 +320,6 @@ def _shares(  # type: ignore[no-untyped-def]
         table = tables + tl.load(block)
         sizes = table + classes
         order = table + 2 * classes + 5 * states + 2 + 4 * edges
-        begins = order + classes
-        near = begins + classes + 1
-        far = near + edges
         emission = free + tl.load(block + 8) + at * classes
         forward = trace + s0 + at * states
         backward = trace + cells + s0 + (at + 1) * states
@@ -282,18 +336,9 @@ def _shares(  # type: ignore[no-untyped-def]
             lane = first + tl.arange(0, ROWS)
             inside = lane < classes
             label = tl.load(order + lane, mask=inside, other=0)
-            begin = tl.load(begins + label, mask=inside, other=0)
-            stop = tl.load(begins + label + 1, mask=inside, other=0)
-            top = tl.full((ROWS,), _NONE, tl.float32)
-            sums = tl.zeros((ROWS,), tl.float32)
-            for k in range(0, tl.max(stop - begin, 0), EDGES):
-                edge = begin[:, None] + k + tl.arange(0, EDGES)[None, :]
-                on = edge < stop[:, None]
-                source = tl.load(near + edge, mask=on, other=0)
-                x = tl.load(forward + source, mask=on, other=_NONE)
-                x += tl.load(backward + tl.load(far + edge, mask=on, other=0), mask=on, other=0.0)
-                x -= held * tl.load(shares + source, mask=on, other=0.0)
-                top, sums = _add_tile(top, sums, x)
+            top, sums = _sum_class(
+                order + classes, classes, edges, forward, backward, shares, held, label, inside, ROWS, EDGES
+            )
             one = tl.load(emission + label, mask=inside, other=0.0)
             share = tl.where(inside, top + tl.log(tl.maximum(sums, 1e-30)) + one, _NONE)
             graph_class = tl.load(table + label, mask=inside, other=0)
@@ -302,9 +347,7 @@ def _shares(  # type: ignore[no-untyped-def]
             possible = inside & (share > _POSSIBLE)
             choices += tl.sum(tl.where(possible, tl.load(sizes + label, mask=inside, other=0), 0), 0)
             witness = tl.maximum(witness, tl.max(tl.where(inside & (label == chosen), share, _NONE), 0))
-            higher_all = tl.maximum(whole_top, tl.max(share, 0))
-            whole = whole * tl.exp(whole_top - higher_all) + tl.sum(tl.exp(share - higher_all), 0)
-            whole_top = higher_all
+            whole_top, whole = _add_row(whole_top, whole, share)
         norm = whole_top + tl.log(tl.maximum(whole, 1e-30))
         graph_class = tl.load(table + chosen)
         scored_as = tl.load(own + score)
@@ -315,13 +358,7 @@ def _shares(  # type: ignore[no-untyped-def]
         mass = tl.sum(tl.zeros((LANE,), tl.float32), 0)
         if kind == -1:
             total = tl.load(trace + cells + s0 + start)
-            for first in range(0, states, LANE):
-                state = first + tl.arange(0, LANE)
-                inside = state < states
-                share = tl.load(shares + state, mask=inside, other=0.0)
-                x = tl.load(forward + state, mask=inside, other=_FLOOR) + local * share
-                x += tl.load(backward - states + state, mask=inside, other=_FLOOR) - total
-                mass += tl.sum(tl.where(inside, tl.exp(tl.minimum(x, 0.0)) * share, 0.0), 0)
+            mass = _expected_share(forward, backward - states, shares, states, local, total, LANE)
         tl.store(numbers + 6 * q, tl.load(token + base + graph_class))
         tl.store(numbers + 6 * q + 1, choices)
         tl.store(numbers + 6 * q + 2, tl.load(finite + score).to(tl.int32))
@@ -387,12 +424,8 @@ def block_scan_triton(
     many = len(blocks)
     lengths = np.array([len(block.base) for block in blocks])
     fields, emissions, cells = _block_fields(blocks, begins, lengths)
-    positions = int(lengths.sum())
-    places = np.empty((positions, POSITION_FIELDS), np.int64)
-    places[:, 0] = np.repeat(np.arange(many), lengths)
-    places[:, 1] = np.concatenate([block.base for block in blocks])
-    places[:, 2] = np.concatenate([block.kind for block in blocks])
-    places[:, 3] = np.concatenate([block.row for block in blocks])
+    places = _position_fields(blocks, lengths)
+    positions = len(places)
     asked = upload(np.concatenate([fields.ravel(), places.ravel()]), device)
     where, at = asked[: fields.size], asked[fields.size :]
     width, room = int(emissions.sum()), int(cells.sum())
@@ -470,6 +503,16 @@ def _block_fields(blocks: Sequence[ScoredBlock], begins: Sequence[int], lengths:
     emissions, cells = fields[:, 2] * lengths, fields[:, 1] * (lengths + 1)
     fields[:, 8], fields[:, 9] = np.cumsum(emissions) - emissions, np.cumsum(cells) - cells
     return fields, emissions, cells
+
+
+def _position_fields(blocks: Sequence[ScoredBlock], lengths: Ints) -> Ints:
+    """Returns the numbers of each position, [Q, POSITION_FIELDS]."""
+    fields = np.empty((int(lengths.sum()), POSITION_FIELDS), np.int64)
+    fields[:, 0] = np.repeat(np.arange(len(blocks)), lengths)
+    fields[:, 1] = np.concatenate([block.base for block in blocks])
+    fields[:, 2] = np.concatenate([block.kind for block in blocks])
+    fields[:, 3] = np.concatenate([block.row for block in blocks])
+    return fields
 
 
 def upload(array: npt.NDArray[np.int64], device: torch.device) -> torch.Tensor:

@@ -72,6 +72,16 @@ def _piece(  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+def _subtract(scores, classes, norm, fine, CLASSES: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Takes the log-sum-exp of a position from its scores, in place; where it is not `fine` all are the least."""
+    for block in range(0, classes, CLASSES):
+        kind = block + tl.arange(0, CLASSES)
+        kept = kind < classes
+        x = tl.load(scores + kind, mask=kept, other=0.0) - norm
+        tl.store(scores + kind, tl.where(fine, tl.maximum(x, _LEAST), _LEAST), mask=kept)
+
+
+@triton.jit  # type: ignore[untyped-decorator, unused-ignore]
 def _class(  # type: ignore[no-untyped-def]
     logits, held, top_of, sum_of, token_of, first_of, total, best, token, own, finite,
     vocabulary, pieces, classes, CLASSES: tl.constexpr, TILE: tl.constexpr,
@@ -127,15 +137,10 @@ def _class(  # type: ignore[no-untyped-def]
     x = tl.where(fine, tl.maximum(x - norm, _LEAST), _LEAST)
     tl.store(own + position, tl.where(one < 0, _FLOOR, x))
     tl.store(finite + position, fine)
-    # The second loop reads values that other threads of this program have just written.
+    # These loops read values that other threads of this program have just written.
     tl.debug_barrier()
-    for block in range(0, classes, CLASSES):
-        kind = block + tl.arange(0, CLASSES)
-        kept = kind < classes
-        for_total = tl.load(total + out + kind, mask=kept, other=0.0) - norm
-        for_best = tl.load(best + out + kind, mask=kept, other=0.0) - norm
-        tl.store(total + out + kind, tl.where(fine, tl.maximum(for_total, _LEAST), _LEAST), mask=kept)
-        tl.store(best + out + kind, tl.where(fine, tl.maximum(for_best, _LEAST), _LEAST), mask=kept)
+    _subtract(total + out, classes, norm, fine, CLASSES)
+    _subtract(best + out, classes, norm, fine, CLASSES)
 
 
 def class_scores_triton(logits: torch.Tensor, tables: PieceTables, held: torch.Tensor, out: Reduced) -> None:
