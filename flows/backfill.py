@@ -88,11 +88,8 @@ def backfill_folder(
     with (
         with_environment(environment_block),
         begun_run(
-            name,
-            plan,
-            assignment,
-            wait,
-            lambda one: begin_backfill(assignment, Path(out), chosen, one, lying, password).run,
+            name, plan, assignment, wait,
+            lambda progress: begin_backfill(assignment, Path(out), chosen, progress, lying, password).run,
         ) as (run, cluster, artifacts),
     ):
         if run.empty:
