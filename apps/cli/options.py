@@ -113,14 +113,6 @@ _COMPLETED = {"model": models}
 Documents = Annotated[
     list[str], typer.Argument(metavar="PATH...", help="Files, folders, mailboxes and stores to read.")
 ]
-SchemaOption = Annotated[
-    str,
-    typer.Option(
-        metavar="S",
-        help="A name of the library, a JSON Schema file (JSON or YAML), or module:Class.",
-        autocompletion=schemas,
-    ),
-]
 SchemasOption = Annotated[
     list[str],
     typer.Option(

@@ -198,7 +198,7 @@ def zip_format(data: bytes) -> str:
         if error.code == "unpacked":
             raise
         return "ZIP archive"
-    names = {_plain(name) for name in archive.namelist()}
+    names = {plain_name(name) for name in archive.namelist()}
     if "mimetype" in names:
         declared = _declared_type(archive)
         for kind, name in _DECLARED:
@@ -216,7 +216,7 @@ def zip_format(data: bytes) -> str:
 
 
 def _declared_type(archive: zipfile.ZipFile) -> str:
-    name = next(one for one in archive.namelist() if _plain(one) == "mimetype")
+    name = next(one for one in archive.namelist() if plain_name(one) == "mimetype")
     try:
         with archive.open(name) as file:
             return file.read(_MAX_TYPE).decode("ascii", "replace").strip()
@@ -225,5 +225,6 @@ def _declared_type(archive: zipfile.ZipFile) -> str:
         return ""
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
+    """Returns a member's name to compare: without regard to case, and some writers use backslashes."""
     return name.replace("\\", "/").lstrip("/").lower()

@@ -19,7 +19,7 @@ from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.formats import add_content
 from cinnabar.extraction.documents.content.limits import MAX_ATTRIBUTES, MAX_PACKAGE_FILES, MAX_RELATIONS, MAX_TREE
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.content.zipped import open_zip, read_member
+from cinnabar.extraction.documents.content.zipped import open_zip, plain_name, read_member
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Package:
         self._reading = reading
         self._archive = open_zip(data)
         # The last of equal names is the one that office programs read.
-        self._entries = {_plain(entry.filename): entry for entry in self._archive.infolist()}
+        self._entries = {plain_name(entry.filename): entry for entry in self._archive.infolist()}
 
     @property
     def names(self) -> list[str]:
@@ -46,11 +46,11 @@ class Package:
         return [entry.filename for entry in self._entries.values()]
 
     def __contains__(self, name: str) -> bool:
-        return _plain(name) in self._entries
+        return plain_name(name) in self._entries
 
     def read(self, name: str) -> bytes:
         """Returns a member. Raises DocumentError: broken (also if there is no such member), password, unpacked."""
-        entry = self._entries.get(_plain(name))
+        entry = self._entries.get(plain_name(name))
         if entry is None:
             raise DocumentError("broken", "a part of the office file is missing")
         return read_member(self._archive, entry, self._reading.count)
@@ -122,11 +122,6 @@ class Package:
             )
             if key in ("title", "subject", "creator", "keywords", "created", "modified") and element.text:
                 self._reading.builder.metadata[key] = element.text.strip()[:1000]
-
-
-def _plain(name: str) -> str:
-    # Names are compared without regard to case, and some writers use backslashes.
-    return name.replace("\\", "/").lstrip("/").lower()
 
 
 _LONG_TAG, _ATTRIBUTE = re.compile(rb"<[^<>]{50000,}"), re.compile(rb"=\s*[\"']")

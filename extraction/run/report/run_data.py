@@ -16,6 +16,7 @@ from cinnabar.extraction.plan.thresholds import DRIFT_LEVEL, DRIFT_SHARE
 from cinnabar.extraction.run.report.audit import AuditFigure, audit_figure
 from cinnabar.extraction.run.report.drift import Share, chi_squared, holm, is_large_shift
 from cinnabar.extraction.store import manifest as manifests
+from cinnabar.extraction.store.names import literal
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import EMPTY
 from cinnabar.extraction.store.snapshot import files_as_table
@@ -164,7 +165,7 @@ class _Gathering:
         # Only the values of these runs; the files of others are left out by their statistics.
         self._rows(
             f"CREATE TEMP VIEW own_values AS SELECT * FROM {fields}"
-            f" WHERE run_id IN ({', '.join(map(_literal, self._runs))}) AND schema_name = {_literal(self._schema)}"
+            f" WHERE run_id IN ({', '.join(map(literal, self._runs))}) AND schema_name = {literal(self._schema)}"
             " AND origin NOT IN ('list', 'length', 'thoughts')"
         )
 
@@ -483,7 +484,3 @@ def _share_text(pair: tuple[int, int]) -> str:
 
 def _mean(bins: Sequence[int]) -> float:
     return sum((at + 0.5) / BINS * count for at, count in enumerate(bins)) / sum(bins)
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
