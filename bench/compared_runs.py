@@ -16,7 +16,7 @@ from typing import Any
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.errors import CinnabarError, DocumentError
-from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
+from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.documents.ingest.sandbox import file_facts
 from cinnabar.extraction.people.verification import verify

@@ -27,7 +27,7 @@ from bench.reporting import table
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 
 # The outcomes of the collection, by our codes; every other code is an error.

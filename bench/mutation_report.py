@@ -31,8 +31,7 @@ from bench.reporting import table
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import Sent
-from cinnabar.extraction.documents.content.parse_context import FLAGS
-from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.content.parse_context import FLAGS, ParserSettings
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 

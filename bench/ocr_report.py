@@ -32,7 +32,7 @@ from bench.reporting import table
 from cinnabar.engine.model import Model
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.ocr.engines import OcrEngine, tesseract_languages

@@ -33,7 +33,7 @@ class Tree:
 def main(root: str, folders: Sequence[str]) -> None:
     """Prints a line of JSON for each folder: pages, seconds."""
     sys.meta_path.insert(0, Tree(root))
-    from cinnabar.extraction.documents.content.settings import ParserSettings
+    from cinnabar.extraction.documents.content.parse_context import ParserSettings
     from cinnabar.extraction.documents.ingest import parse
 
     settings = ParserSettings(ocr="never")

@@ -29,7 +29,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Filled
 from cinnabar.errors import CinnabarError, NotAccepted, NoValue, TooLarge
 from cinnabar.schemas import CompiledSchema, compile_schema
-from cinnabar.schemas.automata.canonical import json_text, parse
+from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.form.fitting import fit
 
 GIB = 1 << 30

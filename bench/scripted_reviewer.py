@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from bench.review_server import asked, browser_page, served
 from cinnabar.extraction.people.reviewing.forms import place_at
 from cinnabar.extraction.run.work.labelled_sets import load_set
-from cinnabar.schemas.automata.canonical import json_text, parse
+from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.pointers import escape
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from cinnabar.engine.repair import Alternatives, repair_record
 from cinnabar.engine.request import Filled, Leaf, Request
 from cinnabar.engine.writing import Value, Writer, known_value
 from cinnabar.errors import EngineFailure
-from cinnabar.schemas.automata.canonical import parse, scalar_text
+from cinnabar.schemas.automata.strings import parse, scalar_text
 from cinnabar.schemas.pointers import escape
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from cinnabar.engine.readings.codes import code_kinds, codes_of
 from cinnabar.engine.request import Filled, Leaf, Origin
 from cinnabar.engine.thresholds import CODE_NAME_LETTERS, COMPARED_OPTIONS, LEAST_ABSENCE, LEAST_CHOICE
-from cinnabar.schemas.automata.canonical import json_text, parse
+from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.facts import LANGUAGE
 from cinnabar.schemas.form.form import Form, Slot
 from cinnabar.schemas.pointers import unescape

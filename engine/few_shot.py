@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.errors import UsageError
-from cinnabar.schemas.automata.canonical import json_text, parse
+from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode
 from cinnabar.schemas.form.record_language import one_line
 

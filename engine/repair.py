@@ -27,7 +27,7 @@ from cinnabar.engine.thresholds import (
     TRIED_CHANGES,
 )
 from cinnabar.engine.writing import Value, Writer
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.instances import texts_of
 from cinnabar.schemas.judging.judge import Judge
 from cinnabar.schemas.pointers import lies_within

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.readings.locale import Locale
-from cinnabar.schemas.automata.canonical import shared_value
+from cinnabar.schemas.automata.strings import shared_value
 from cinnabar.schemas.form.form import Form
 
 Origin = Literal["copied", "chosen", "generated", "absent", "default", "known", "fact", "minimal", "looked_up"]

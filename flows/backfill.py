@@ -8,7 +8,7 @@ from typing import Any
 # First, because it sets the environment that Prefect reads on import.
 from cinnabar.flows.tasks import work_on
 
-from cinnabar.flows.ending import ends_in_words, show_end  # isort: skip
+from cinnabar.flows.artifacts import ends_in_words, show_end  # isort: skip
 from prefect import flow, get_run_logger  # isort: skip
 
 from cinnabar.extraction.documents.inputs import parse_locations

@@ -9,7 +9,7 @@ from typing import Any
 from cinnabar.extraction.plan.thresholds import ESCALATE_BELOW
 from cinnabar.flows.tasks import work_on
 
-from cinnabar.flows.ending import ends_in_words, show_end  # isort: skip
+from cinnabar.flows.artifacts import ends_in_words, show_end  # isort: skip
 from prefect import flow, get_run_logger  # isort: skip
 
 from cinnabar.extraction.documents.inputs import parse_locations

@@ -20,7 +20,7 @@ from cinnabar.extraction.corrections import Action, Change, Corrector, Reviewed
 from cinnabar.extraction.corrections.corrector import place_digest
 from cinnabar.extraction.corrections.journal import waiting_corrections
 from cinnabar.extraction.store.reading import record_named
-from cinnabar.schemas.automata.canonical import json_text, parse
+from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.wording import harmless, with_noun
 
 _Pages = list[int] | None

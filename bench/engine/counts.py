@@ -31,7 +31,7 @@ from cinnabar.engine.models.language.memory import PREFILL_OF_ACCELERATOR
 from cinnabar.engine.models.language.passes import Passes, StaticPass
 from cinnabar.kernels.paged_attention import PagedRows, Sight, seen_end
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 
 MODEL = "tests/data/small_diffusion_model"
 HEAD = ("what", "wanted", "got", "")

@@ -22,7 +22,7 @@ from cinnabar.engine.settings import EFFORTS
 from cinnabar.errors import CinnabarError
 from cinnabar.extraction.reading.records.validation import exact
 from cinnabar.schemas import CompiledSchema, compile_schema
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 
 #: Clients at once, tokens of the model's window, tokens of an answer beyond a smallest record, seconds for one answer.
 CLIENTS, WINDOW, BUDGET, PATIENCE = 32, 65_536, 100, 600

@@ -14,7 +14,7 @@ from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.schemas import CompiledSchema, compile_schema
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 
 #: The most tokens of an answer, for each slot of its form.
 SLOT = 40

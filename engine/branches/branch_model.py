@@ -42,7 +42,7 @@ from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.request import Origin, Passage
 from cinnabar.engine.work_time import part
 from cinnabar.errors import UsageError
-from cinnabar.schemas.automata.canonical import scalar_text
+from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
 from cinnabar.schemas.pointers import lies_within
 

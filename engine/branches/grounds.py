@@ -17,7 +17,7 @@ from cinnabar.engine.model import WHOLE, Row
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.request import Passage
-from cinnabar.schemas.automata.canonical import json_text
+from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing_arrays
 
 #: Characters before a stretch in which the words of its field are looked for.

@@ -9,9 +9,8 @@ from cinnabar.engine.chat.meeting import NOWHERE, Meeting
 from cinnabar.engine.chat.requests import Tool
 from cinnabar.engine.diffusion.text_languages import any_text, text_until
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.automata.operations import concat, literal, union
-from cinnabar.schemas.automata.strings import canonical_string
+from cinnabar.schemas.automata.strings import canonical_string, parse
 from cinnabar.schemas.form.fitting import accept, fit
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import one_line, record_language

@@ -30,8 +30,8 @@ from cinnabar.engine.diffusion.prompt import outline
 from cinnabar.engine.diffusion.record_graph import RecordGraph, ended_by
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import answer_budget, settings_for
-from cinnabar.engine.models.language.chat import Message as Rendered
 from cinnabar.engine.models.language.language_model import LanguageModel
+from cinnabar.engine.models.language.language_model import Message as Rendered
 from cinnabar.engine.models.language.tokenizer import middle_marks
 from cinnabar.errors import ModelError, TooLarge, UsageError
 from cinnabar.schemas.compiling.compile import CompiledSchema, compile_schema

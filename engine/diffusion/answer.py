@@ -32,7 +32,7 @@ from cinnabar.engine.replies.thresholds import ABSENT
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.engine.writing import Value
 from cinnabar.errors import EngineFailure
-from cinnabar.schemas.automata.canonical import json_text, parse, scalar_text
+from cinnabar.schemas.automata.strings import json_text, parse, scalar_text
 from cinnabar.schemas.form.fitting import RecordRow, accept, branch_of, walk_record
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within

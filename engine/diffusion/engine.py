@@ -33,7 +33,7 @@ from cinnabar.engine.settings import Effort, effort_of
 from cinnabar.engine.version import engine_fingerprint
 from cinnabar.engine.work_time import time_stage
 from cinnabar.errors import NotAccepted, RunError, UsageError
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
 

@@ -25,7 +25,7 @@ from cinnabar.engine.replies.reading import slot_pointers
 from cinnabar.engine.request import Failed, Request
 from cinnabar.engine.writing import minimal
 from cinnabar.errors import EngineFailure, TooLarge
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot, walk
 from cinnabar.schemas.form.instances import smallest_instance

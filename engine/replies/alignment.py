@@ -37,7 +37,7 @@ from cinnabar.engine.replies.thresholds import (
     READ,
     STANDS,
 )
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.form import Slot
 
 Span = tuple[int, int]

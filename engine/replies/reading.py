@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cinnabar.engine.replies.provider_schema import MORE, Wire, expected_values, open_names
-from cinnabar.schemas.automata.canonical import scalar_text
+from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within
 

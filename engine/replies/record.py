@@ -16,7 +16,7 @@ from cinnabar.engine.replies.reading import AnswerReader, Taken, shorten_answer
 from cinnabar.engine.replies.thresholds import ABSENT, WRITTEN_LENGTH
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.engine.writing import Value, Writer, known_value
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.form import Form, ObjectNode, Slot, json_length
 from cinnabar.schemas.judging.judge import Violation
 from cinnabar.schemas.pointers import lies_within

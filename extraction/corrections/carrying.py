@@ -15,14 +15,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cinnabar.errors import RunError, UsageError
-from cinnabar.extraction.corrections.changes import counting_of, in_force
-from cinnabar.extraction.corrections.renaming import renamed_correction, renames_since
+from cinnabar.extraction.corrections.changes import counting_of, in_force, renamed_correction, renames_since
 from cinnabar.extraction.corrections.stored import correction_rows
 from cinnabar.extraction.corrections.units import HUMAN, MISSING, CorrectedPlace, at, scalars
 from cinnabar.extraction.plan.thresholds import SHARED_VALUE
 from cinnabar.extraction.store.records import LeafRow
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas.automata.canonical import json_text, parse, scalar_text
+from cinnabar.schemas.automata.strings import json_text, parse, scalar_text
 from cinnabar.schemas.compiling.changes import Renames
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource

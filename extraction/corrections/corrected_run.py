@@ -10,8 +10,14 @@ from functools import cached_property
 import pyarrow as pa
 
 from cinnabar.errors import NotAccepted
-from cinnabar.extraction.corrections.changes import EXCLUDING, counting_units, in_force
-from cinnabar.extraction.corrections.renaming import renamed_corrections, renamed_record, renames_between
+from cinnabar.extraction.corrections.changes import (
+    EXCLUDING,
+    counting_units,
+    in_force,
+    renamed_corrections,
+    renamed_record,
+    renames_between,
+)
 from cinnabar.extraction.corrections.revising import Rules, judged_again, spelled_record, with_corrections
 from cinnabar.extraction.corrections.stored import CorrectedState, ModelResult, StoredCorrections, base_table, states
 from cinnabar.extraction.corrections.units import HUMAN, CorrectedPlace, RecordDraft, text_at

@@ -29,7 +29,7 @@ from cinnabar.extraction.documents.content.document import Document, Evidence
 from cinnabar.extraction.reading.records.evidence import evidence_of, page_of
 from cinnabar.extraction.store.manifest import now
 from cinnabar.extraction.store.records import LeafRow
-from cinnabar.schemas.automata.canonical import json_text, parse
+from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.pointers import above, index_of, lies_within, unescape
 
 

@@ -32,7 +32,7 @@ from cinnabar.extraction.store.files import (
     write_bytes,
 )
 from cinnabar.extraction.store.path_safety import check_links, own_name
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 
 
 @dataclass(frozen=True, slots=True)

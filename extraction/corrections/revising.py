@@ -23,7 +23,7 @@ from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD, LIST_INCOMPLE
 from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.extraction.store.tables import UNSTORABLE
 from cinnabar.schemas import SchemaSource, compile_schema
-from cinnabar.schemas.automata.canonical import json_text
+from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.pointers import lies_within
 

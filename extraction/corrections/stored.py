@@ -24,10 +24,10 @@ from cinnabar.extraction.corrections.changes import (
     Undo,
     counting_units,
     in_force,
+    renamed_corrections,
     taken_back,
 )
 from cinnabar.extraction.corrections.journal import WaitingCorrection
-from cinnabar.extraction.corrections.renaming import renamed_corrections
 from cinnabar.extraction.corrections.units import (
     MISSING,
     RecordDraft,
@@ -44,7 +44,7 @@ from cinnabar.extraction.store.records import LeafRow, Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.stored_records import stored_of
 from cinnabar.extraction.store.tables import CORRECTIONS, UNCORRECTED, evidence_columns, evidence_in, table_of
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 
 # Files of so many bytes are kept in memory, the last used ones: each look reads hundreds; opening one takes 3 ms.
 _SMALL, _KEPT = 1 << 17, 2048

@@ -13,7 +13,7 @@ import orjson
 
 from cinnabar.extraction.documents.content.document import Box, Evidence, Span
 from cinnabar.extraction.store.records import LeafRow, ListLengthNote, Record
-from cinnabar.schemas.automata.canonical import json_text, parse
+from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.form.form import Form, Node, ObjectNode
 from cinnabar.schemas.pointers import escape, index_of, lies_within, unescape
 

@@ -20,9 +20,8 @@ import pyarrow as pa
 
 from cinnabar.errors import NotAccepted, NotStored, RunError
 from cinnabar.extraction.corrections import journal
-from cinnabar.extraction.corrections.changes import Correction, in_force, taken_back
+from cinnabar.extraction.corrections.changes import Correction, in_force, renamed_corrections, taken_back
 from cinnabar.extraction.corrections.journal import WaitingCorrection
-from cinnabar.extraction.corrections.renaming import renamed_corrections
 from cinnabar.extraction.corrections.revising import judged_again, rules_of, with_corrections, without_units
 from cinnabar.extraction.corrections.stored import (
     CorrectedState,

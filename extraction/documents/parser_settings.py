@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.limits import MAX_PASSWORDS
-from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ocr.engines import OcrEngine
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
 

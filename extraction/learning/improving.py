@@ -34,17 +34,18 @@ from cinnabar.engine.training.trainer import train
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.learning.corrected_set import CorrectedSet
-from cinnabar.extraction.learning.evaluation import answers, score_set
-from cinnabar.extraction.learning.fine_tuning import FineTuning
-from cinnabar.extraction.learning.scoring import Figures
-from cinnabar.extraction.learning.thresholds import FEWEST_CORRECTED, LEAST_STEPS
-from cinnabar.extraction.learning.tier_choice import (
+from cinnabar.extraction.learning.evaluation import (
+    answers,
     doubtful_pointers,
     more_than_chance,
     read_until,
+    score_set,
     tier_choice,
     without_texts,
 )
+from cinnabar.extraction.learning.fine_tuning import FineTuning
+from cinnabar.extraction.learning.scoring import Figures
+from cinnabar.extraction.learning.thresholds import FEWEST_CORRECTED, LEAST_STEPS
 from cinnabar.extraction.learning.tuning_sets import Labelled, labelled_passages
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS
 from cinnabar.extraction.reading.model_sources import model_source

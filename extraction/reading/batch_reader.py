@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
+from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PageStore

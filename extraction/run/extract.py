@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.extraction.documents.content.inputs import Content
-from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input, InputSource, Location, examine, gather, path_of, source_of
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore

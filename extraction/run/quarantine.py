@@ -23,7 +23,7 @@ from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.automata.canonical import json_text
+from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.pointers import escape, lies_within_template
 
 # The flag of a record that a person released.

@@ -30,7 +30,7 @@ from cinnabar.extraction.store.files import FolderLock, failures, make_folder, s
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.records import STATUSES
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 
 #: The folder that keeps broken files.
 ASIDE = "aside"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from cinnabar.schemas.automata.canonical import shared_value
+from cinnabar.schemas.automata.strings import shared_value
 
 if TYPE_CHECKING:
     from cinnabar.engine.request import Origin

@@ -32,7 +32,7 @@ from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.store import ROUTING
 from cinnabar.extraction.store.tables import LENGTH, LIST, THOUGHTS, evidence_in, length_note
 from cinnabar.schemas import SchemaSource, load_schema
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.pointers import unescape
 from cinnabar.schemas.reading.texts import read_schema

@@ -17,7 +17,7 @@ from cinnabar.errors import NotStored
 from cinnabar.extraction.documents.content.document import Box, Evidence, Span
 from cinnabar.extraction.store.names import columns_of
 from cinnabar.extraction.store.records import LIST_INCOMPLETE, LeafRow, ListLengthNote, Outcome, Record
-from cinnabar.schemas.automata.canonical import json_text
+from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.columns.arrow import arrow_value
 from cinnabar.schemas.facts import FACTS, FactKind, FactValue, column_of
 from cinnabar.schemas.pointers import escape, unescape

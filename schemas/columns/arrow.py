@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from cinnabar.errors import NotStored, NotUnited
-from cinnabar.schemas.automata.canonical import decimal, json_text
+from cinnabar.schemas.automata.strings import decimal, json_text
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.algebra import text_type

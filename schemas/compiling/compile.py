@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from cinnabar.errors import NotAccepted, UnsupportedSchema
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.compiling.fact_fields import check_names, check_places
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form

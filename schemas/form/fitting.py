@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 
 from cinnabar.errors import NotAccepted
-from cinnabar.schemas.automata.canonical import parse, scalar_text
+from cinnabar.schemas.automata.strings import parse, scalar_text
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape
 

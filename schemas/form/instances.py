@@ -17,8 +17,8 @@ from typing import Any, Protocol
 
 from cinnabar.errors import NotAccepted
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.automata.canonical import parse, scalar_text
 from cinnabar.schemas.automata.operations import difference, intersect
+from cinnabar.schemas.automata.strings import parse, scalar_text
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.judging.judge import Violation

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from typing import TypeGuard
 
-from cinnabar.schemas.automata.canonical import scalar_text
+from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Kind, Node, ObjectNode, Property, Slot
 from cinnabar.schemas.form.meanings import bounds_in_words, meanings
 from cinnabar.schemas.form.opening import open_groups

@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from cinnabar.errors import RegexError, SchemaError
-from cinnabar.schemas.automata.canonical import decimal, parse
+from cinnabar.schemas.automata.strings import decimal, parse
 from cinnabar.schemas.formats.formats import FORMATS, is_format
 from cinnabar.schemas.judging.checks import (
     ARRAY,

@@ -26,7 +26,7 @@ from decimal import Decimal
 from types import NoneType
 from typing import Any
 
-from cinnabar.schemas.automata.canonical import decimal
+from cinnabar.schemas.automata.strings import decimal
 from cinnabar.schemas.judging.resources import Place, Resource
 
 #: A node and the identity of a value; the value lives as long as the judgement.

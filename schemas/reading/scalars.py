@@ -14,8 +14,8 @@ from cinnabar.errors import (
     UnsupportedNumber,
 )
 from cinnabar.schemas.automata.automaton import MAX_STATES
-from cinnabar.schemas.automata.canonical import decimal, scalar_text
 from cinnabar.schemas.automata.minimise import MAX_RAW_STATES
+from cinnabar.schemas.automata.strings import decimal, scalar_text
 from cinnabar.schemas.formats.formats import format_content
 from cinnabar.schemas.keywords import DECIMALS, MOST, step_of
 from cinnabar.schemas.reading.algebra import union

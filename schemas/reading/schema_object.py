@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cinnabar.errors import UnsupportedSchema
-from cinnabar.schemas.automata.canonical import json_text
+from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.judging.checks import TYPES as KINDS_OF
 from cinnabar.schemas.judging.dialects import Entry, modern
 from cinnabar.schemas.judging.resources import Documents, Place

@@ -19,7 +19,7 @@ from itertools import count
 from typing import Any
 
 from cinnabar.errors import SchemaError, UnsupportedSchema
-from cinnabar.schemas.automata.canonical import most_repeated
+from cinnabar.schemas.automata.strings import most_repeated
 from cinnabar.schemas.judging.resources import MAPS
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.refusals import Refusal, refused

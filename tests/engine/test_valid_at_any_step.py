@@ -14,7 +14,7 @@ from tests.support.steps_of_a_fill import EFFORTS, fill_at_random, in_the_forms_
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Failed, Filled
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import fit
 
 CHUNKS, SEEDS, BATCH = 20, 20, 5

@@ -59,7 +59,7 @@ for name in modules:
 """
 # The files that need an extra at their head; nothing imports them before the extra is checked.
 ROOMS = (
-    "apps/server/", "apps/mcp/", "flows/extract.py", "flows/ending.py", "flows/backfill.py", "flows/alerts.py",
+    "apps/server/", "apps/mcp/", "flows/extract.py", "flows/artifacts.py", "flows/backfill.py", "flows/alerts.py",
     "flows/serve.py", "flows/tasks.py", "flows/artifacts.py", "flows/artifacts.py",
     "extraction/documents/ocr/rapid.py", "extraction/documents/ocr/tesseract.py",
     "extraction/documents/ocr/text_lines.py", "extraction/documents/ocr/rapid.py",

@@ -16,7 +16,7 @@ import pytest
 from cinnabar.errors import NotAccepted
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.compiling.loading import SchemaSource
 
 

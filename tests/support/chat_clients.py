@@ -107,6 +107,6 @@ def failed(chat: LanguageChat, request: ChatRequest) -> FailedRequest:
 
 def accepts(schema: CompiledSchema, text: str) -> bool:
     """Whether a text is the canonical text of a record that the schema allows."""
-    from cinnabar.schemas.automata.canonical import parse
+    from cinnabar.schemas.automata.strings import parse
 
     return schema.accepts(text) and schema.canonical(parse(text)) == text

@@ -19,7 +19,7 @@ from cinnabar.engine.model import Candidate, Canvas, Row, Scores, SlotInstance
 from cinnabar.engine.request import Passage, Request
 from cinnabar.errors import NotAccepted
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.automata.canonical import scalar_text
+from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.form.fitting import Fitted, branch_of, fit, group_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot, enclosing_arrays
 

@@ -14,7 +14,7 @@ import torch
 
 from cinnabar.engine.model import Candidate, Canvas, Row, Scores, SlotInstance
 from cinnabar.engine.request import Passage
-from cinnabar.schemas.automata.canonical import scalar_text
+from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.form.form import Form
 
 _ROW = re.compile(r"^( *)([-*]) ", re.MULTILINE)

@@ -16,7 +16,7 @@ from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.automata.canonical import json_text
+from cinnabar.schemas.automata.strings import json_text
 
 SCHEMA: dict[str, Any] = {
     "title": "parcel",

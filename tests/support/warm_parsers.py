@@ -15,7 +15,7 @@ from typing import Any
 from cinnabar.engine.child_environment import child_environment
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest import sandbox
 
 _Fresh = sandbox._Parser

@@ -25,7 +25,7 @@ from cinnabar.engine.models.remote.thresholds import (
 )
 from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.request import Request
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.form import Form
 
 _TASK = """You fill in a form from a document. Answer with one JSON object that meets the given JSON schema.

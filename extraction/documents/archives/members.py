@@ -27,8 +27,7 @@ from cinnabar.extraction.documents.content.limits import (
     MAX_RATIO,
     MAX_UNPACKED,
 )
-from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
+from cinnabar.extraction.documents.content.parse_context import PASSWORD_HELP, ParseContext
 from cinnabar.extraction.documents.content.seven_zip import seven_zip_members
 from cinnabar.extraction.documents.content.zipped import archive_kind, open_zip, packed_kind, read_member
 

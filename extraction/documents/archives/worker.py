@@ -23,8 +23,7 @@ from cinnabar.extraction.documents.archives.members import Member, UnpackedBytes
 from cinnabar.extraction.documents.content.inputs import read_file
 from cinnabar.extraction.documents.content.limits import MAX_UNPACKED
 from cinnabar.extraction.documents.content.zipped import archive_kind
-from cinnabar.extraction.documents.processes.frames import MAGIC
-from cinnabar.extraction.documents.processes.serving import allow_processor_time, limit, parent_pipes
+from cinnabar.extraction.documents.processes.serving import MAGIC, allow_processor_time, limit, parent_pipes
 
 
 def list_archive(path: str, max_bytes: int, passwords: list[str]) -> tuple[dict[str, Any], list[Member]]:

@@ -20,7 +20,7 @@ from cinnabar.extraction.documents.content.limits import (
     MAX_7Z_KEY_POWER,
     MAX_7Z_LIST,
 )
-from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
+from cinnabar.extraction.documents.content.parse_context import PASSWORD_HELP
 from cinnabar.extras import EXTRAS, install_line
 
 #: The first bytes of such an archive.

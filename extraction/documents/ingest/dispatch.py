@@ -9,8 +9,7 @@ from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, Fact
 from cinnabar.extraction.documents.content.formats import content_format
 from cinnabar.extraction.documents.content.language import language_of
-from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
+from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParseContext, ParserSettings
 from cinnabar.schemas.facts import LANGUAGE
 
 # The worker's name for `parse`.

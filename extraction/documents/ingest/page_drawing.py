@@ -14,8 +14,7 @@ from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, Picture
 from cinnabar.extraction.documents.content.formats import content_format
 from cinnabar.extraction.documents.content.limits import DRAWING_SECONDS, DRAWN_PIXELS, MAX_DRAWN, NEXT_DRAWING_SECONDS
-from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
+from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParseContext, ParserSettings
 
 if TYPE_CHECKING:
     from PIL import Image

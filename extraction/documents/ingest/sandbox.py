@@ -21,13 +21,13 @@ from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, Fact, moment
 from cinnabar.extraction.documents.content.inputs import Content, content_of
 from cinnabar.extraction.documents.content.limits import MAX_FILE, PARSER_DOCUMENTS, PARSER_MEMORY, PARSER_SECONDS
-from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
+from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.dispatch import PARSE
 from cinnabar.extraction.documents.ingest.page_drawing import DRAW
 from cinnabar.extraction.documents.ocr.page_store import PageKeeper
 from cinnabar.extraction.documents.ocr.pool import OcrPool
-from cinnabar.extraction.documents.processes.frames import HEADER, BadFrame, lengths, unpack
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
+from cinnabar.extraction.documents.processes.serving import HEADER, BadFrame, lengths, unpack
 
 # Documents for each worker that are in progress or wait for their turn.
 LOOK_AHEAD = 4

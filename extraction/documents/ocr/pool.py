@@ -27,7 +27,7 @@ from cinnabar.extraction.documents.content.limits import (
     PICTURE_SECONDS,
     PROCESSOR_SECONDS,
 )
-from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ocr.engines import OcrEngine
 from cinnabar.extraction.documents.ocr.merging import merge_pages
 from cinnabar.extraction.documents.ocr.page_store import PageKeeper, PageText, unpack_page

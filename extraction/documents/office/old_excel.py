@@ -16,8 +16,7 @@ import python_calamine
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.formats import content_format
 from cinnabar.extraction.documents.content.limits import MAX_RECTANGLE, MAX_SHEETS
-from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
+from cinnabar.extraction.documents.content.parse_context import PASSWORD_HELP, ParseContext
 from cinnabar.extraction.documents.content.zipped import open_zip, read_member
 from cinnabar.extraction.documents.office.sheet_text import GENERAL, CellCount, sheet_rows
 

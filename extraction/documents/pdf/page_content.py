@@ -23,7 +23,7 @@ from cinnabar.extraction.documents.content.limits import (
     MAX_PAGE_PICTURES,
     PICTURING_SECONDS,
 )
-from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.marks.boxes_and_lines import EMPTY, TICKED, Mark
 from cinnabar.extraction.documents.pdf.annotations import Entry, PageEntries, page_entries
 from cinnabar.extraction.documents.pdf.drawn_marks import drawn_marks, drawn_shapes, scanned_page_marks, with_marks

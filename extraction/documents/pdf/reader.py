@@ -26,8 +26,7 @@ from cinnabar.extraction.documents.content.limits import (
     MAX_UNPLACED_BYTES,
     MAX_UNPLACED_FIELDS,
 )
-from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
+from cinnabar.extraction.documents.content.parse_context import PASSWORD_HELP, ParseContext
 from cinnabar.extraction.documents.pdf.annotations import (
     Entry,
     add_files,

@@ -19,7 +19,7 @@ import orjson
 from cinnabar.engine.child_environment import child_environment
 from cinnabar.errors import RunError
 from cinnabar.extraction.documents.content.limits import MAX_STARTS, START_SECONDS
-from cinnabar.extraction.documents.processes.frames import MAGIC
+from cinnabar.extraction.documents.processes.serving import MAGIC
 
 
 class WorkerDied(Exception):

@@ -23,9 +23,15 @@ import orjson
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, check_length
 from cinnabar.extraction.documents.content.inputs import read_file
-from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
-from cinnabar.extraction.documents.processes.frames import MAGIC, pack
-from cinnabar.extraction.documents.processes.serving import ParentPipes, allow_processor_time, limit, parent_pipes
+from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserSettings
+from cinnabar.extraction.documents.processes.serving import (
+    MAGIC,
+    ParentPipes,
+    allow_processor_time,
+    limit,
+    pack,
+    parent_pipes,
+)
 
 #: Turns bytes under a name into a document, as the settings say.
 Parser = Callable[[bytes, str, ParserSettings], Document]

@@ -25,7 +25,7 @@ from cinnabar.extraction.corrections.units import lists_in
 from cinnabar.extraction.people.reviewing.review import Review
 from cinnabar.extraction.run.report.audit import drawn_documents, taken_out, verdicts
 from cinnabar.extraction.store.reading import connect
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.addresses import is_address
 from cinnabar.extraction.documents.content.document import Document, Part
 from cinnabar.extraction.documents.content.inputs import Content
-from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
+from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.page_drawing import PDF
 from cinnabar.extraction.documents.ingest.page_pictures import page_pictures
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool

@@ -16,7 +16,7 @@ from cinnabar.extraction.corrections.changes import Action, Change
 from cinnabar.extraction.documents.content.document import Document, Span
 from cinnabar.extraction.reading.planning import TableColumns, locale_of
 from cinnabar.extraction.store.records import Record
-from cinnabar.schemas.automata.canonical import json_text
+from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.pointers import escape
 
 _MOST = 8

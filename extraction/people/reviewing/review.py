@@ -17,7 +17,7 @@ from cinnabar.errors import Overtaken, RunError, UsageError
 from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed, corrections
 from cinnabar.extraction.corrections.changes import EXCLUDING
 from cinnabar.extraction.documents.content.document import Document, Span
-from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
+from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserSettings
 from cinnabar.extraction.people.reviewing.asking import Asking, held_leaves_json, leaves_json, why_stopped
 from cinnabar.extraction.people.reviewing.contents import (
     Contents,
@@ -40,7 +40,7 @@ from cinnabar.extraction.people.reviewing.picking import column_change, picked_v
 from cinnabar.extraction.people.steps import WatchedStep, steps_of
 from cinnabar.extraction.store.records import Record
 from cinnabar.extraction.store.stored_records import source_of
-from cinnabar.schemas.automata.canonical import json_text, parse
+from cinnabar.schemas.automata.strings import json_text, parse
 
 # Seconds between two looks for new commits, and states that are kept.
 _REFRESH, _KEPT = 1.0, 64

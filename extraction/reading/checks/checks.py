@@ -29,7 +29,7 @@ from cinnabar.extraction.reading.checks.expressions import (
 from cinnabar.extraction.reading.checks.thresholds import LONGEST_EXPRESSION, QUERY_SECONDS
 from cinnabar.extraction.store.cases import ALL, CaseCheck, name_in_case
 from cinnabar.extraction.store.tables import RecordColumns
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.columns.arrow import PRECISION, arrow_schema, arrow_type, arrow_value
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource

@@ -18,7 +18,7 @@ from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.automata.canonical import json_text, parse
+from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.pointers import unescape
 
 #: The reason code of a record that fails a check, if such records are held back.

@@ -19,8 +19,8 @@ from typing import Any, Literal
 from cinnabar.engine.readings.codes import codes_of
 from cinnabar.engine.request import Filled, Leaf, Passage, Request
 from cinnabar.extraction.documents.content.document import Document, Fact, moment
-from cinnabar.schemas.automata.canonical import parse, scalar_text
 from cinnabar.schemas.automata.numbers import canonical_number
+from cinnabar.schemas.automata.strings import parse, scalar_text
 from cinnabar.schemas.compiling.fact_fields import FactField
 from cinnabar.schemas.facts import FACTS, LANGUAGE
 from cinnabar.schemas.form.fitting import fit, walk_lists

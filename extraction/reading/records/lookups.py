@@ -30,7 +30,7 @@ from cinnabar.extraction.reading.records.thresholds import (
     WORD_DIFFERENCE,
 )
 from cinnabar.extraction.store.names import literal, quote_name
-from cinnabar.schemas.automata.canonical import json_text, parse
+from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form, Slot
 from cinnabar.schemas.keywords import Lookup

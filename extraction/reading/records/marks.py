@@ -33,7 +33,7 @@ from cinnabar.extraction.reading.records.thresholds import (
     LABEL_LIKENESS,
     LABEL_NEARER,
 )
-from cinnabar.schemas.automata.canonical import json_text, parse
+from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within

@@ -44,7 +44,7 @@ from cinnabar.extraction.reading.records.repeats import (
     without_repeats,
 )
 from cinnabar.extraction.reading.records.thresholds import AGREED
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.form.fitting import accept, walk_lists
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot

@@ -27,7 +27,7 @@ from cinnabar.engine.models.reader.calibration import NONE
 from cinnabar.engine.readings.align import fold
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.reading.records.thresholds import COMPLETED_ROWS, OWN_PLACE_ROWS, SAME_PLACES
-from cinnabar.schemas.automata.canonical import scalar_text
+from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.form.fitting import RecordRow, walk_lists, walk_record
 from cinnabar.schemas.form.form import Form
 

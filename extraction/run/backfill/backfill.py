@@ -15,7 +15,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinnabar.extraction.corrections.renaming import renamed_record
+from cinnabar.extraction.corrections.changes import renamed_record
 from cinnabar.extraction.documents.inputs import Input, Location
 from cinnabar.extraction.documents.mailboxes.address import password_of_environment
 from cinnabar.extraction.documents.parser_settings import parser_settings

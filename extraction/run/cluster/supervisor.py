@@ -17,8 +17,7 @@ from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.reading.model_sources import RunPlace
 from cinnabar.extraction.run.cluster.connection import Cluster, Heartbeat
-from cinnabar.extraction.run.cluster.packing import letters, needs, packed_assignment, size_of
-from cinnabar.extraction.run.cluster.workers import Filling, Parsing
+from cinnabar.extraction.run.cluster.workers import Filling, Parsing, letters, needs, packed_assignment, size_of
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.retries import (
     ATTEMPTS,

@@ -15,8 +15,7 @@ import sys
 from typing import Any
 
 from cinnabar.errors import RunError
-from cinnabar.extraction.documents.processes.frames import MAGIC
-from cinnabar.extraction.documents.processes.serving import ParentPipes, parent_pipes
+from cinnabar.extraction.documents.processes.serving import MAGIC, ParentPipes, parent_pipes
 
 #: The length of a pickle.
 LENGTH = struct.Struct("<Q")

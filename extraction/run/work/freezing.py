@@ -14,7 +14,7 @@ from typing import Any
 
 from cinnabar.extraction.reading.tiers import is_plain
 from cinnabar.extraction.store.records import Record
-from cinnabar.schemas.automata.canonical import scalar_text
+from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.compiling.changes import Changes
 from cinnabar.schemas.form.fitting import branch_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot, walk

@@ -44,7 +44,7 @@ from cinnabar.extraction.run.work.freezing import Frozen, freeze, splice
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.extraction.store.stored_records import CHANGED, GONE, Stored
 from cinnabar.extraction.store.tables import field_of
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.compiling.changes import Changes
 from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.form.form import Form

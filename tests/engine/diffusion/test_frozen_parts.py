@@ -19,7 +19,7 @@ from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.request import Failed, Filled, Request
 from cinnabar.errors import UnsupportedSchema
 from cinnabar.extraction.reading.tiers import freeze_sure
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.form import Form
 
 TEXT = "No. R-77\n2,00 yes\n"

@@ -18,8 +18,8 @@ from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.errors import NotAccepted
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.automata.operations import literals
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import left_to_judge, one_line, record_language

@@ -20,7 +20,7 @@ from cinnabar.engine.models.remote.thresholds import VALUE_TOKENS
 from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
 from cinnabar.engine.request import Filled
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.form import Form
 
 NO_EXAMPLES = FewShot(None, 32_000, len)

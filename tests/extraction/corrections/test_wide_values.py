@@ -21,7 +21,7 @@ from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.store.housekeeping import compact
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 
 A, B = digest_of("a.txt"), digest_of("b.txt")
 # Values at and beyond the edges of columns, as JSON texts.

@@ -26,7 +26,7 @@ from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.backfill.retrying import retry
-from cinnabar.extraction.run.cluster.packing import letters
+from cinnabar.extraction.run.cluster.workers import letters
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.quarantine import held
 from cinnabar.extraction.store.reading import query

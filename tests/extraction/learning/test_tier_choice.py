@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cinnabar.extraction.learning.tier_choice import doubtful_pointers, tier_choice
+from cinnabar.extraction.learning.evaluation import doubtful_pointers, tier_choice
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 
 RIGHT, WRONG = "right", "wrong"

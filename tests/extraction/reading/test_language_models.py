@@ -40,7 +40,7 @@ from cinnabar.extraction.reading.planned_models import Escalation, sources_of
 from cinnabar.extraction.reading.planning import chunks_for, passage_of
 from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.cluster.connection import join_cluster
-from cinnabar.extraction.run.cluster.packing import needs, packed_assignment
+from cinnabar.extraction.run.cluster.workers import needs, packed_assignment
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.labelled_sets import find_sets

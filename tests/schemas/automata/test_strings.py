@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.errors import TooLarge
-from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.automata.strings import (
     any_escaped_string,
     any_string,
     bounded_length,
     canonical_string,
     content_of,
+    parse,
     string,
 )
 from cinnabar.schemas.regex.patterns import fullmatch

@@ -18,7 +18,7 @@ from tests.support.schema_strategies import hard_schemas, near, schemas
 
 from cinnabar.errors import NotAccepted
 from cinnabar.schemas import UnsupportedSchema, compile_schema, load_schema
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.columns.arrow import arrow_schema, arrow_type, arrow_value
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.reading.shape_reader import normalise

@@ -13,7 +13,7 @@ from tests.support.schema_strategies import hard_schemas, hard_values
 
 from cinnabar.errors import NotAccepted
 from cinnabar.schemas import UnsupportedSchema, compile_schema
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import branch_of, fit
 from cinnabar.schemas.form.form import ChoiceNode, Form
 from cinnabar.schemas.form.layout import lay_out

@@ -13,7 +13,7 @@ from tests.support.schema_strategies import hard_schemas
 
 from cinnabar.errors import NoValue
 from cinnabar.schemas import UnsupportedSchema, compile_schema
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.instances import Decision, Sketch, near, smallest_instance, texts_of

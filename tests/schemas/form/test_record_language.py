@@ -17,8 +17,7 @@ from tests.support.schema_strategies import hard_schemas, hard_values, near, sch
 from cinnabar.errors import NotAccepted, TooLarge, UnsupportedSchema
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.automata.canonical import json_text, parse, scalar_text
-from cinnabar.schemas.automata.strings import canonical_string
+from cinnabar.schemas.automata.strings import canonical_string, json_text, parse, scalar_text
 from cinnabar.schemas.form.fitting import RecordLeaf, accept, fit, walk_record
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import left_to_judge, one_line, record_language

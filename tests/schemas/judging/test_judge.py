@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.effort import examples
 
 from cinnabar.errors import UnsupportedSchema
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.judging import Judge, judge_of
 from cinnabar.schemas.judging.judge import MAX_BESIDE
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cinnabar.errors import UnsupportedSchema
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.judging import judge_of
 
 pytestmark = pytest.mark.shared

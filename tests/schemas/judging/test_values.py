@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.errors import SchemaError, UnsupportedSchema
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.judging import judge_of
 from cinnabar.schemas.judging.checks import frozen, is_whole, split
 

@@ -12,9 +12,8 @@ from tests.support.effort import some
 from tests.support.tiny_checkpoint import CHATML, HEADERS, TRAITS, write_checkpoint, write_texts
 
 from cinnabar.engine.models.language import rendering
-from cinnabar.engine.models.language.chat import ChatTemplate, Template, load_template
 from cinnabar.engine.models.language.families import config_of
-from cinnabar.engine.models.language.language_model import load_texts
+from cinnabar.engine.models.language.language_model import ChatTemplate, Template, load_template, load_texts
 from cinnabar.engine.models.language.tokenizer import Tokenizer
 from cinnabar.errors import ModelError
 

@@ -26,7 +26,7 @@ from cinnabar.extraction.documents.content import seven_zip
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import DistinctNames, member_name
 from cinnabar.extraction.documents.content.limits import MAX_MEMBERS
-from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extras import Extra
 

@@ -8,7 +8,7 @@ import pytest
 from bench.hostile_report import outcome_of, squeezed
 
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 
 HOSTILE = Path(__file__).parents[5] / "shared" / "data" / "hostile"

@@ -11,7 +11,7 @@ from tests.support.worker_modules import importable
 from cinnabar.errors import DocumentError, RunError
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
+from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.ocr import pool as pools
 from cinnabar.extraction.documents.ocr.engines import OcrEngine

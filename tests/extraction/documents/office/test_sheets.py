@@ -16,7 +16,7 @@ from openpyxl.comments import Comment
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.office import excel, sheet_text
 from cinnabar.extraction.documents.office.sheet_text import read_format

@@ -12,7 +12,7 @@ from docx.shared import Inches
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'

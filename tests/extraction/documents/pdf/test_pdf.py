@@ -13,8 +13,7 @@ from tests.support.drawn_pages import Draw, drawn
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.parse_context import FLAGS
-from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
+from cinnabar.extraction.documents.content.parse_context import DEFAULT, FLAGS, ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 

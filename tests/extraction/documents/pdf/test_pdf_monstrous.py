@@ -17,7 +17,7 @@ from tests.support.drawn_pages import drawn
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.pdf.pages import copied_answers

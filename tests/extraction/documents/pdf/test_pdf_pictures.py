@@ -11,7 +11,7 @@ from reportlab.pdfgen import canvas
 from tests.support.drawn_pages import Draw, drawn
 
 from cinnabar.errors import DocumentError
-from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 
 

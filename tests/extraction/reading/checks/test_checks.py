@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cinnabar.errors import UnsupportedSchema
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.automata.canonical import json_text
+from cinnabar.schemas.automata.strings import json_text
 
 NUMBER = {"type": ["number", "null"]}
 SCHEMA: dict[str, Any] = {

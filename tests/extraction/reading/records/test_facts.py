@@ -38,8 +38,7 @@ from cinnabar.extraction.reading.pipeline import Job, OnMissing, Read, run_batch
 from cinnabar.extraction.reading.planned_models import Escalation
 from cinnabar.extraction.reading.records.facts import FactValues
 from cinnabar.extraction.reading.records.validation import Validator
-from cinnabar.extraction.run.cluster.packing import letters
-from cinnabar.extraction.run.cluster.workers import Parsing
+from cinnabar.extraction.run.cluster.workers import Parsing, letters
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.reading import query

@@ -36,9 +36,8 @@ from cinnabar.extraction.reading.routing.routing import Routing
 from cinnabar.extraction.run.batched_run import driver_of
 from cinnabar.extraction.run.cluster import connection
 from cinnabar.extraction.run.cluster.connection import Cluster, Heartbeat, check_cluster, join_cluster
-from cinnabar.extraction.run.cluster.packing import letters, packed_assignment
 from cinnabar.extraction.run.cluster.supervisor import EngineSlot, parser_machines, seats
-from cinnabar.extraction.run.cluster.workers import Filling
+from cinnabar.extraction.run.cluster.workers import Filling, letters, packed_assignment
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import query

@@ -21,7 +21,7 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import LanguageSource, ModelSource, model_source
 from cinnabar.extraction.reading.planned_models import Escalation
-from cinnabar.extraction.run.cluster.packing import packed_assignment
+from cinnabar.extraction.run.cluster.workers import packed_assignment
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work import prompt_examples as module
 from cinnabar.extraction.run.work.assignment import Assignment
