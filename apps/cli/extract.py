@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from decimal import Decimal
-from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,6 +27,8 @@ from cinnabar.flows.prefect_server import check_server
 from cinnabar.wording import harmless, with_noun
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
     from cinnabar.extraction.reading.progress import ReasonCount
     from cinnabar.extraction.run.batched_run import Summary
     from cinnabar.extraction.run.work.assignment import Assignment
@@ -175,28 +176,7 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
     if summary.routed and len(summary.routed) > 1:
         counts = ("schema", "written", "quarantined", "skipped")
         console.print(table(counts, [[part[name] for name in counts] for part in summary.routed]))
-    for source in sources:
-        columns, records, more = _preview(source, out)
-        if records:
-            shown = [[path, *map(short, values)] for path, *values in records]
-            of = f" of {source.name}" if len(sources) > 1 else ""
-            title = f"{len(records)} of the records{of}" + (f"; {with_noun(more, 'more field')} each" if more else "")
-            console.print(table(("document", *columns), shown, title))
-    runs = [part["run_id"] for part in summary.routed or ()] or [summary.run_id]
-    failing = sum(_count_failing(run_id, out) for run_id in runs)
-    if failing:
-        console.print(f"Records that fail a check of the schema: {failing} (cinnabar status checks --out {out})")
-    if kept := summary.empty - summary.skips.get(EMPTY_RECORD, 0) - summary.reasons.get(EMPTY_RECORD, 0):
-        console.print(f"Written records whose every value is null: {kept} (flag {EMPTY} in records)")
-    for path, pointer, sentence in [one for run_id in runs for one in _incomplete(run_id, out)][:_LISTS]:
-        console.print(f"List of another length: {harmless(path)} {pointer}: {harmless(sentence)}", markup=False)
-    for ambiguous, days, months in map(_orders_of_dates, runs, repeat(out)):
-        if ambiguous:
-            advice = f", so --day-first {'yes' if days else 'no'} may be right" if bool(days) != bool(months) else ""
-            told = (
-                f"the others have {with_noun(days, 'date')} with the day first, {months} with the month first{advice}"
-            )
-            console.print(f"Records with a date that means two days: {ambiguous} (flag {AMBIGUOUS_DATE}); {told}")
+    _print_records(summary, sources, out)
     if not summary.inputs:
         console.print("Nothing to do: there is no file to read (hidden ones do not count).")
     console.print(f"Results: {out} (cinnabar sql, cinnabar show, or {out / 'cinnabar.duckdb'} in DuckDB)")
@@ -220,6 +200,40 @@ def _skip_reasons(summary: Summary) -> list[str]:
     if left:
         reasons.append(f"{left} left for lack of budget{f': {why}' if why else ''}")
     return reasons
+
+
+def _print_records(summary: Summary, sources: Sequence[SchemaSource], out: Path) -> None:
+    """Prints a preview of the records of each schema, and what the folder tells of a run's records."""
+    # Cold start: DuckDB and PyArrow take .4 s.
+    from cinnabar.extraction.store.reading import connect
+
+    console = standard_output()
+    runs = [part["run_id"] for part in summary.routed or ()] or [summary.run_id]
+    # One connection for all of them: its views take as long as their queries.
+    with connect(out, views=("records", "_checks", "_fields", "lists")) as connection:
+        previews = [_preview(source, connection) for source in sources]
+        failing = sum(_count_failing(run_id, connection) for run_id in runs)
+        lists = [one for run_id in runs for one in _incomplete(run_id, connection)][:_LISTS]
+        dates = [_orders_of_dates(run_id, connection) for run_id in runs]
+    for source, (columns, records, more) in zip(sources, previews, strict=True):
+        if records:
+            shown = [[path, *map(short, values)] for path, *values in records]
+            of = f" of {source.name}" if len(sources) > 1 else ""
+            title = f"{len(records)} of the records{of}" + (f"; {with_noun(more, 'more field')} each" if more else "")
+            console.print(table(("document", *columns), shown, title))
+    if failing:
+        console.print(f"Records that fail a check of the schema: {failing} (cinnabar status checks --out {out})")
+    if kept := summary.empty - summary.skips.get(EMPTY_RECORD, 0) - summary.reasons.get(EMPTY_RECORD, 0):
+        console.print(f"Written records whose every value is null: {kept} (flag {EMPTY} in records)")
+    for path, pointer, sentence in lists:
+        console.print(f"List of another length: {harmless(path)} {pointer}: {harmless(sentence)}", markup=False)
+    for ambiguous, days, months in dates:
+        if ambiguous:
+            advice = f", so --day-first {'yes' if days else 'no'} may be right" if bool(days) != bool(months) else ""
+            told = (
+                f"the others have {with_noun(days, 'date')} with the day first, {months} with the month first{advice}"
+            )
+            console.print(f"Records with a date that means two days: {ambiguous} (flag {AMBIGUOUS_DATE}); {told}")
 
 
 def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
@@ -250,22 +264,13 @@ def _escalation_rows(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
     return [("escalated", usage["escalated_documents"], fields)]
 
 
-def _rows(out: Path, sql: str, *parameters: object) -> list[Any]:
-    """Returns the rows that the tables of a folder of results answer with."""
-    # Cold start: DuckDB and PyArrow take .4 s.
-    from cinnabar.extraction.store.reading import connect
-
-    with connect(out, sql=sql) as connection:
-        return connection.execute(sql, parameters).fetchall()
-
-
-def _count_failing(run_id: str, out: Path) -> int:
+def _count_failing(run_id: str, connection: DuckDBPyConnection) -> int:
     """Returns the number of records of this run that fail a check."""
     sql = "SELECT count(DISTINCT document) FROM _checks WHERE run_id = ? AND NOT holds"
-    return int(_rows(out, sql, run_id)[0][0])
+    return int((connection.execute(sql, [run_id]).fetchone() or (0,))[0])
 
 
-def _orders_of_dates(run_id: str, out: Path) -> tuple[int, int, int]:
+def _orders_of_dates(run_id: str, connection: DuckDBPyConnection) -> tuple[int, int, int]:
     """Returns the number of a run's records with an ambiguous date, and of dates that begin or go on with 13 to 31."""
     day, month, rest = r"(1[3-9]|2\d|3[01])[./-]", r"(0?[1-9]|1[0-2])[./-]", r"(\d\d|\d{4})\b"
     sql = (
@@ -273,23 +278,22 @@ def _orders_of_dates(run_id: str, out: Path) -> tuple[int, int, int]:
         f" count(*) FILTER (regexp_matches(evidence_text, '^{day}{month}{rest}')),"
         f" count(*) FILTER (regexp_matches(evidence_text, '^{month}{day}{rest}')) FROM _fields WHERE run_id = ?"
     )
-    ambiguous, days, months = _rows(out, sql, AMBIGUOUS_DATE, run_id)[0]
-    return ambiguous, days, months
+    return connection.execute(sql, [AMBIGUOUS_DATE, run_id]).fetchone() or (0, 0, 0)
 
 
-def _incomplete(run_id: str, out: Path) -> list[tuple[str, str, str]]:
+def _incomplete(run_id: str, connection: DuckDBPyConnection) -> list[tuple[str, str, str]]:
     """Returns the lists of a run's records whose documents tell another length: path, pointer and sentence."""
     sql = "SELECT path, pointer, length FROM lists WHERE run_id = ? AND incomplete ORDER BY path, pointer LIMIT ?"
-    return _rows(out, sql, run_id, _LISTS)
+    return connection.execute(sql, [run_id, _LISTS]).fetchall()
 
 
-def _preview(source: SchemaSource, out: Path) -> tuple[list[str], list[list[Any]], int]:
+def _preview(source: SchemaSource, connection: DuckDBPyConnection) -> tuple[list[str], list[list[Any]], int]:
     """Returns the first fields of some of the latest records, and the number of further fields."""
     sql = (
         "SELECT path, record_json FROM records WHERE latest AND schema_fingerprint = ?"
         " ORDER BY run_id DESC, path LIMIT ?"
     )
-    stored = _rows(out, sql, source.fingerprint, _PREVIEW_ROWS)
+    stored = connection.execute(sql, [source.fingerprint, _PREVIEW_ROWS]).fetchall()
     records = [(Path(path).name, json.loads(text, parse_float=Decimal)) for path, text in stored]
     rows = [(name, record if isinstance(record, dict) else {"value": record}) for name, record in records]
     fields = list(dict.fromkeys(field for _, record in rows for field in record))

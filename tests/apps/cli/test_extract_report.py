@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
-
 import duckdb
-import pytest
 
 from cinnabar.apps.cli import extract
-from cinnabar.extraction.store import reading
 
 
-def test_dates_of_one_meaning_are_counted_by_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dates_of_one_meaning_are_counted_by_their_order() -> None:
     rows = [
         ("a", "run", "03/04/2026", ["ambiguous_date"]),
         ("a", "run", "04/05/2026", ["ambiguous_date", "ocr"]),
@@ -26,12 +19,7 @@ def test_dates_of_one_meaning_are_counted_by_their_order(monkeypatch: pytest.Mon
         ("d", "other", "04/25/2026", ["ambiguous_date"]),
     ]
 
-    @contextmanager
-    def connect(_: Path, **_sql: str) -> Iterator[Any]:
-        with duckdb.connect() as connection:
-            connection.execute("CREATE TABLE _fields (document TEXT, run_id TEXT, evidence_text TEXT, flags TEXT[])")
-            connection.executemany("INSERT INTO _fields VALUES (?, ?, ?, ?)", rows)
-            yield connection
-
-    monkeypatch.setattr(reading, "connect", connect)
-    assert extract._orders_of_dates("run", Path("out")) == (1, 2, 1)
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE _fields (document TEXT, run_id TEXT, evidence_text TEXT, flags TEXT[])")
+        connection.executemany("INSERT INTO _fields VALUES (?, ?, ?, ?)", rows)
+        assert extract._orders_of_dates("run", connection) == (1, 2, 1)

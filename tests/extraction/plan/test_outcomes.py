@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from cinnabar.extraction.plan.outcomes import HELD, NO_ANSWER, REASONS, SKIPPED, UNREADABLE
@@ -12,14 +13,19 @@ from cinnabar.extraction.plan.outcomes import HELD, NO_ANSWER, REASONS, SKIPPED,
 ROOT = Path(__file__).parents[3]
 #: The place of the code in the arguments of what makes an outcome, or a failure that becomes one.
 PLACES = {"Outcome": 2, "quarantined": 2, "EngineFailure": 0, "DocumentError": 0}
-FILES = [path for folder in ("extraction", "engine") for path in (ROOT / folder).rglob("*.py")]
-TREES = {path: ast.parse(path.read_text("utf-8")) for path in FILES}
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    """The files that may give an outcome."""
+    paths = [path for folder in ("extraction", "engine") for path in (ROOT / folder).rglob("*.py")]
+    return {path: ast.parse(path.read_text("utf-8")) for path in paths}
 
 
 def constants() -> dict[str, set[str]]:
     """The texts that names at the top of modules stand for."""
     found = defaultdict[str, set[str]](set)
-    for tree in TREES.values():
+    for tree in trees().values():
         for node in tree.body:
             if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
                 continue
@@ -35,7 +41,7 @@ def constants() -> dict[str, set[str]]:
 def codes() -> Iterator[tuple[str, str]]:
     """Each code that the product gives an outcome, with its place."""
     known = constants()
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         for node in ast.walk(tree):
             if not isinstance(node, ast.Call):
                 continue
