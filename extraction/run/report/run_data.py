@@ -168,6 +168,11 @@ class _Gathering:
             f" WHERE run_id IN ({', '.join(map(literal, self._runs))}) AND schema_name = {literal(self._schema)}"
             " AND origin NOT IN ('list', 'length', 'thoughts')"
         )
+        # Four queries read them; the view of all records would be planned and read for each.
+        self._rows(
+            "CREATE TEMP TABLE own_records AS SELECT path, document, confidence, flags, run_id FROM records"
+            f" WHERE run_id IN ({', '.join(map(_literal, self._runs))})"
+        )
 
     def _rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = self._connection.execute(sql, [*values]).fetchall()
@@ -254,14 +259,14 @@ class _Gathering:
 
     def _empty(self) -> int:
         ((count,),) = self._rows(
-            "SELECT count(*) FROM records WHERE run_id = ? AND list_contains(flags, ?)", self._run, EMPTY
+            "SELECT count(*) FROM own_records WHERE run_id = ? AND list_contains(flags, ?)", self._run, EMPTY
         )
         return int(count)
 
     def _incomplete(self) -> list[ShownDocument]:
         rows = self._rows(
             "SELECT path, document, string_agg(pointer || ': ' || (value_json ->> '$'), '; ')"
-            f" FROM {self._values} JOIN (SELECT path, document, run_id FROM records WHERE run_id = ?) AS r"
+            f" FROM {self._values} JOIN (SELECT path, document, run_id FROM own_records WHERE run_id = ?) AS r"
             " USING (document, run_id) WHERE origin = 'length' AND len(flags) > 0 AND schema_name = ?"
             " GROUP BY ALL ORDER BY path LIMIT ?",
             self._run,
@@ -415,7 +420,7 @@ class _Gathering:
 
     def _unsure(self) -> list[ShownDocument]:
         rows = self._rows(
-            "SELECT path, document, confidence FROM records WHERE run_id = ? ORDER BY confidence, path LIMIT ?",
+            "SELECT path, document, confidence FROM own_records WHERE run_id = ? ORDER BY confidence, path LIMIT ?",
             self._run,
             _UNSURE,
         )
@@ -424,9 +429,8 @@ class _Gathering:
     def _record_bins(self) -> tuple[list[int], list[int]]:
         now, before = [0] * BINS, [0] * BINS
         for own, at, count in self._rows(
-            f"SELECT run_id = ?, {_BIN}, count(*) FROM records WHERE list_contains(?, run_id) GROUP BY 1, 2",
+            f"SELECT run_id = ?, {_BIN}, count(*) FROM own_records GROUP BY 1, 2",
             self._run,
-            self._runs,
         ):
             (now if own else before)[at] = count
         return now, before
