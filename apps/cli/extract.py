@@ -210,10 +210,10 @@ def _print_records(summary: Summary, sources: Sequence[SchemaSource], out: Path)
     console = standard_output()
     runs = [part["run_id"] for part in summary.routed or ()] or [summary.run_id]
     # One connection for all of them: its views take as long as their queries.
-    with connect(out, views=("records", "_checks", "_fields", "lists")) as connection:
+    with connect(out, views=("records", "_checks", "_fields")) as connection:
         previews = [_preview(source, connection) for source in sources]
         failing = sum(_count_failing(run_id, connection) for run_id in runs)
-        lists = [one for run_id in runs for one in _incomplete(run_id, connection)][:_LISTS]
+        lists = [one for run_id in runs for one in _incomplete(run_id, connection, out)][:_LISTS]
         dates = [_orders_of_dates(run_id, connection) for run_id in runs]
     for source, (columns, records, more) in zip(sources, previews, strict=True):
         if records:
@@ -281,10 +281,19 @@ def _orders_of_dates(run_id: str, connection: DuckDBPyConnection) -> tuple[int, 
     return connection.execute(sql, [AMBIGUOUS_DATE, run_id]).fetchone() or (0, 0, 0)
 
 
-def _incomplete(run_id: str, connection: DuckDBPyConnection) -> list[tuple[str, str, str]]:
+def _incomplete(run_id: str, connection: DuckDBPyConnection, out: Path) -> list[tuple[str, str, str]]:
     """Returns the lists of a run's records whose documents tell another length: path, pointer and sentence."""
+    # Cold start: as above.
+    from cinnabar.extraction.store.reading import connect
+    from cinnabar.extraction.store.tables import LENGTH
+
+    # Few runs have one, and the view of lists takes longer than all others together.
+    told = "SELECT 1 FROM _fields WHERE run_id = ? AND origin = ? AND len(flags) > 0 LIMIT 1"
+    if not connection.execute(told, [run_id, LENGTH]).fetchall():
+        return []
     sql = "SELECT path, pointer, length FROM lists WHERE run_id = ? AND incomplete ORDER BY path, pointer LIMIT ?"
-    return connection.execute(sql, [run_id, _LISTS]).fetchall()
+    with connect(out, sql=sql) as lists:
+        return lists.execute(sql, [run_id, _LISTS]).fetchall()
 
 
 def _preview(source: SchemaSource, connection: DuckDBPyConnection) -> tuple[list[str], list[list[Any]], int]:

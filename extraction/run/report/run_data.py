@@ -171,7 +171,7 @@ class _Gathering:
         # Four queries read them; the view of all records would be planned and read for each.
         self._rows(
             "CREATE TEMP TABLE own_records AS SELECT path, document, confidence, flags, run_id FROM records"
-            f" WHERE run_id IN ({', '.join(map(_literal, self._runs))})"
+            f" WHERE run_id IN ({', '.join(map(literal, self._runs))})"
         )
 
     def _rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
