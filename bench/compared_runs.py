@@ -19,7 +19,7 @@ from cinnabar.errors import CinnabarError, DocumentError
 from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.documents.ingest.sandbox import file_facts
-from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading import batch_reader
 from cinnabar.extraction.reading.model_sources import ModelSource

@@ -34,7 +34,7 @@ from tests.support.corrected_folder import commit_waiting_of
 
 from bench.reporting import table
 from bench.stored_volume import fill
-from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.store.reading import query
 
 # Corrections of one document before its record is accepted; documents in a batch of the folder.

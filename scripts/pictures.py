@@ -141,7 +141,7 @@ def real_steps() -> list[dict[str, Any]]:
     import re
 
     import cinnabar
-    from cinnabar.extraction.people.steps import steps_of
+    from cinnabar.extraction.review.steps import steps_of
 
     text = (ROOT / "README.md").read_text("utf-8")
     files = dict(re.findall(r"^```\w+ file=(\S+)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))

@@ -95,7 +95,7 @@ def _bare_runs(request: pytest.FixtureRequest) -> Iterator[None]:
     """
     rooms = {*request.path.relative_to(HERE).parts[:-1]}
     slow = request.node.get_closest_marker("slow") is not None
-    if slow or "extraction" not in rooms or {"run", "store", "people"} & rooms:
+    if slow or "extraction" not in rooms or {"run", "store", "review", "maintenance"} & rooms:
         yield
         return
     with pytest.MonkeyPatch.context() as patch:

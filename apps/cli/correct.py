@@ -121,7 +121,7 @@ def _correct_packet(
 ) -> None:
     """Corrects where the documents of a packet begin, if anything is said, and shows it."""
     # Cold start: modules of models take .2 s.
-    from cinnabar.extraction.people.packets import amend, packet_around
+    from cinnabar.extraction.maintenance.packets import amend, packet_around
     from cinnabar.extraction.store.packets import Said
 
     shown = packet_around(out, packet)

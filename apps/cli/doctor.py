@@ -15,8 +15,8 @@ import typer
 from cinnabar.apps.cli.console import PAGE_WIDTH, standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.errors import UsageError
-from cinnabar.extraction.people.diagnosis import machine as installation
-from cinnabar.extraction.people.diagnosis.machine import (
+from cinnabar.extraction.maintenance.diagnosis import machine as installation
+from cinnabar.extraction.maintenance.diagnosis.machine import (
     CheckState,
     Finding,
     fails,

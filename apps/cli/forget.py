@@ -16,8 +16,8 @@ from cinnabar.apps.cli.options import AsJson
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.inputs import file_of
 from cinnabar.extraction.learning.forgetting import ForgottenInSet, forget_in_set
-from cinnabar.extraction.people.forgetting import Forgotten
-from cinnabar.extraction.people.forgetting import forget as remove
+from cinnabar.extraction.maintenance.forgetting import Forgotten
+from cinnabar.extraction.maintenance.forgetting import forget as remove
 from cinnabar.wording import harmless, with_noun
 
 # The words for a row of each table.

@@ -13,7 +13,7 @@ import typer
 from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out, warn_of_unread
-from cinnabar.extraction.people.verification import verify as check
+from cinnabar.extraction.maintenance.verification import verify as check
 from cinnabar.extraction.reading.checks.judgement import check_results
 from cinnabar.extraction.run.notifications.delivery import deliver_notifications, waiting_notifications
 from cinnabar.extraction.run.notifications.run_notifications import notify_killed_runs

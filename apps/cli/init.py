@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from cinnabar.apps.cli.options import AsJson
-from cinnabar.extraction.people.drafting.draft import DRAFTED, make_project, parsed_documents
 from cinnabar.extraction.reading.planned_models import largest_model
+from cinnabar.extraction.review.drafting.draft import DRAFTED, make_project, parsed_documents
 from cinnabar.wording import harmless
 
 
@@ -39,7 +39,7 @@ def init(
     schema = comment = None
     if documents:
         # Cold start: Torch takes a second.
-        from cinnabar.extraction.people.drafting.draft import choose_library_schema, library_schema
+        from cinnabar.extraction.review.drafting.draft import choose_library_schema, library_schema
 
         parsed, problems = parsed_documents([str(path) for path in documents])
         for path, reason in problems:
@@ -50,7 +50,7 @@ def init(
         if schema is None and (name := largest_model()) is not None:
             # Cold start: as above.
             from cinnabar.engine.models.language.language_model import load_language_model
-            from cinnabar.extraction.people.drafting.draft import drafted_schema
+            from cinnabar.extraction.review.drafting.draft import drafted_schema
 
             shortest = min(parsed, key=lambda one: len(one.text))
             schema, comment = drafted_schema(shortest, load_language_model(name)), DRAFTED

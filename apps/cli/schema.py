@@ -15,7 +15,7 @@ from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import PAGE_WIDTH, standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.engine.choices import ways_of_choices
-from cinnabar.extraction.people.diagnosis.misspelt_keywords import misspelt_keywords
+from cinnabar.extraction.maintenance.diagnosis.misspelt_keywords import misspelt_keywords
 from cinnabar.extraction.reading.checks.checks import KEYWORD, Checks
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.reading.routing.likeness import kind_of

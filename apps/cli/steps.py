@@ -13,7 +13,7 @@ from typing import Any
 from rich.text import Text
 
 from cinnabar.apps.cli.console import standard_output
-from cinnabar.extraction.people.steps import WatchedStep, watch
+from cinnabar.extraction.review.steps import WatchedStep, watch
 from cinnabar.schemas.pointers import escape
 from cinnabar.wording import harmless, with_noun
 

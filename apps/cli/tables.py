@@ -19,8 +19,8 @@ from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import examine, gather, parse_locations
 from cinnabar.extraction.documents.parser_settings import parser_settings
-from cinnabar.extraction.people.table_files import DocumentTable, document_tables, write_tables
 from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.review.table_files import DocumentTable, document_tables, write_tables
 from cinnabar.extraction.store.exporting import export_table
 from cinnabar.wording import harmless, with_noun
 

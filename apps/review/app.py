@@ -24,10 +24,10 @@ from cinnabar.apps.review.access import person_of
 from cinnabar.apps.review.improving import Improving
 from cinnabar.errors import CinnabarError, InUse, Overtaken, UsageError
 from cinnabar.extraction.corrections import Refused
-from cinnabar.extraction.people.packets import amend, packet_around
-from cinnabar.extraction.people.reviewing.auditing import Auditing, Claims, Judged
-from cinnabar.extraction.people.reviewing.listing import MOST_LISTED, ListGone, ListSelection
-from cinnabar.extraction.people.reviewing.review import AskedChange, Review
+from cinnabar.extraction.maintenance.packets import amend, packet_around
+from cinnabar.extraction.review.auditing import Auditing, Claims, Judged
+from cinnabar.extraction.review.listing import MOST_LISTED, ListGone, ListSelection
+from cinnabar.extraction.review.review import AskedChange, Review
 from cinnabar.extraction.store.packets import Packet, Said
 
 #: The files of the page, by their path in the address; no other file is served.

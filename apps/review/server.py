@@ -35,7 +35,7 @@ from cinnabar.apps.review.improving import Improving
 from cinnabar.apps.server.connections import Connection
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.parser_settings import parser_settings
-from cinnabar.extraction.people.reviewing.review import Review
+from cinnabar.extraction.review.review import Review
 
 #: The header that has the proxy's secret.
 SECRET = "x-cinnabar-proxy"

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving
 from cinnabar.apps.review.server import Team, TeamAccess
-from cinnabar.extraction.people.reviewing.review import Review
+from cinnabar.extraction.review.review import Review
 
 PUBLIC = "review.example"
 TEAM = """

@@ -12,7 +12,7 @@ import xlsxwriter
 from cinnabar.apps.cli.main import run
 from cinnabar.errors import Refused, UsageError
 from cinnabar.extraction.corrections import Corrector
-from cinnabar.extraction.people.reviewing.review import AskedChange, Review
+from cinnabar.extraction.review.review import AskedChange, Review
 from cinnabar.extraction.run.report.reports import report_page
 from cinnabar.extraction.run.report.run_data import gather_run
 from cinnabar.extraction.store.reading import query

@@ -10,7 +10,7 @@ import pytest
 
 from cinnabar.apps.cli.forget import _print_forgotten
 from cinnabar.apps.cli.main import run
-from cinnabar.extraction.people.forgetting import Forgotten
+from cinnabar.extraction.maintenance.forgetting import Forgotten
 from cinnabar.extraction.store.manifest import TABLES
 from cinnabar.extraction.store.reading import query
 

@@ -12,7 +12,7 @@ from tests.support.hostile_folders import CORPUS, QUICK, correct, prepared, tree
 
 from cinnabar.apps.cli.main import run
 from cinnabar.errors import CinnabarError
-from cinnabar.extraction.people.reviewing.listing import Listing, ListSelection
+from cinnabar.extraction.review.listing import Listing, ListSelection
 
 # What lies where the snapshot or a report would be written is one way out of the folder.
 CaptureResult = pytest.CaptureFixture[str]

@@ -16,8 +16,8 @@ from tests.support.reviewed_folder import write_folder
 from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving
 from cinnabar.errors import UsageError
-from cinnabar.extraction.people.reviewing.listing import ListSelection
-from cinnabar.extraction.people.reviewing.review import Review
+from cinnabar.extraction.review.listing import ListSelection
+from cinnabar.extraction.review.review import Review
 
 HOSTILE: list[Any] = [
     "", "\0", "a\0b", "--help", "-1", -1, 1 << 31, 1 << 63, 1 << 64, 10**4000, 1e308, 1.5, "NaN", "9" * 5000,

@@ -16,8 +16,8 @@ from tests.support.reviewed_folder import TEXT, write_folder
 from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving
 from cinnabar.engine.models.releases import RELEASED
-from cinnabar.extraction.people.reviewing.asking import _fetched_model
-from cinnabar.extraction.people.reviewing.review import Review
+from cinnabar.extraction.review.asking import _fetched_model
+from cinnabar.extraction.review.review import Review
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.spelling import begin_with
 

@@ -10,7 +10,7 @@ from tests.support.review_server import review_of
 from tests.support.split_packet import split_folder
 
 from cinnabar.extraction.corrections import corrections
-from cinnabar.extraction.people.packets import packet_around
+from cinnabar.extraction.maintenance.packets import packet_around
 
 
 @pytest.mark.slow

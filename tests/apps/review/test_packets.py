@@ -10,7 +10,7 @@ from tests.support.split_packet import split_folder
 
 from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving
-from cinnabar.extraction.people.reviewing.review import Review
+from cinnabar.extraction.review.review import Review
 from cinnabar.extraction.store.reading import query
 
 

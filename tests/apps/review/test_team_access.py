@@ -19,7 +19,7 @@ from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving
 from cinnabar.apps.review.server import Team
 from cinnabar.errors import UsageError
-from cinnabar.extraction.people.reviewing.review import Review
+from cinnabar.extraction.review.review import Review
 
 Served = tuple[Review, TestClient]
 _NAME = "x-forwarded-user"
@@ -129,7 +129,7 @@ def test_a_role_in_the_body_or_the_address_changes_nothing(client: TestClient) -
 
 def test_every_route_that_changes_something_has_its_role() -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cinnabar.extraction.people.reviewing.review.Listing", lambda _: None)
+        patch.setattr("cinnabar.extraction.review.review.Listing", lambda _: None)
         app = review_app(Review.__new__(Review), Improving(Path()))
     posts = {one.path for one in app.routes if isinstance(one, APIRoute) and one.methods != {"GET"}}
     assert posts == set(_LEAST)

@@ -25,8 +25,8 @@ from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving
 from cinnabar.extraction.corrections import Action, Corrector
 from cinnabar.extraction.corrections.journal import waiting_corrections
-from cinnabar.extraction.people.reviewing.review import Review
-from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.maintenance.verification import verify
+from cinnabar.extraction.review.review import Review
 from cinnabar.extraction.store.reading import query
 
 #: Asks the server of a person: method, path, parameters or body. Raises httpx.TransportError if it died meanwhile.

@@ -12,7 +12,7 @@ from tests.support.corrected_folder import SCHEMA, digest_of, outcome_of, run, v
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.corrections.carrying import carry_over, match_items
 from cinnabar.extraction.corrections.units import HUMAN, CorrectedPlace, scalars
-from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import LeafRow
 from cinnabar.schemas import compile_schema

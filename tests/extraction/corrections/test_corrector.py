@@ -15,8 +15,8 @@ from tests.support.effort import first
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections, journal, units
 from cinnabar.extraction.documents.content.document import Span
-from cinnabar.extraction.people.forgetting import forget
-from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.maintenance.forgetting import forget
+from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.housekeeping import compact
 from cinnabar.extraction.store.reading import query

@@ -18,7 +18,7 @@ from tests.support import ROOT
 from tests.support.corrected_folder import commit_waiting_of, digest_of, run, value_of
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, corrections
-from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.store.reading import query
 
 A = digest_of("a.txt")

@@ -11,9 +11,9 @@ from tests.support.corrected_folder import commit_waiting_of, digest_of, outcome
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
 from cinnabar.extraction.corrections.unread import unread_corrections
-from cinnabar.extraction.people.diagnosis.machine import results_folder
-from cinnabar.extraction.people.forgetting import forget
-from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.maintenance.diagnosis.machine import results_folder
+from cinnabar.extraction.maintenance.forgetting import forget
+from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.store.housekeeping import compact
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store

@@ -18,8 +18,8 @@ from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.packets.part import PacketPart, PageRange, named_part
-from cinnabar.extraction.people.forgetting import forget
-from cinnabar.extraction.people.packets import amend, packet_around
+from cinnabar.extraction.maintenance.forgetting import forget
+from cinnabar.extraction.maintenance.packets import amend, packet_around
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.reading.packets.boundaries import EdgedLine, PageFeatures, boundaries

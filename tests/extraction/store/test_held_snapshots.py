@@ -9,7 +9,7 @@ from datetime import timedelta
 import duckdb
 import pytest
 
-from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.store import held_snapshots
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import store as store_module

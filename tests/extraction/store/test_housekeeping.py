@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from cinnabar.errors import RunError, UsageError
-from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.store import housekeeping
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.extraction.store.housekeeping import compact, runs, status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store

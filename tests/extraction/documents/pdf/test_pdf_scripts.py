@@ -10,14 +10,14 @@ from reportlab.pdfgen import canvas
 from tests.support.drawn_pages import Draw, drawn, glyph_pdf
 
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.people.diagnosis.machine import has_east_asian_font
+from cinnabar.extraction.maintenance.diagnosis.machine import has_east_asian_font
 
 pdfmetrics.registerFont(UnicodeCIDFont("HeiseiMin-W3"))
 pdfmetrics.registerFont(UnicodeCIDFont("HeiseiKakuGo-W5", isVertical=True))
 
 
 # The pages of these tests hold no fonts, and PDFium drops letters without a shape
-# (extraction/people/diagnosis/machine.py).
+# (extraction/maintenance/diagnosis/machine.py).
 needs_font = pytest.mark.skipif(not has_east_asian_font(), reason="no font of this machine has Japanese letters")
 
 

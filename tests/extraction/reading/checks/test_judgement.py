@@ -13,7 +13,7 @@ from tests.support.reading_model import ReadingModel
 
 from cinnabar.apps.cli.main import run
 from cinnabar.errors import UsageError
-from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.checks.judgement import check_results
 from cinnabar.extraction.reading.model_sources import ModelSource

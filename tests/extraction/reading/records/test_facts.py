@@ -31,7 +31,7 @@ from cinnabar.engine.request import Filled, Passage
 from cinnabar.extraction.documents.content.document import Document, Fact, moment
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.inputs import Input
-from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource, RemoteSource, model_source
 from cinnabar.extraction.reading.pipeline import Job, OnMissing, Read, run_batch

@@ -11,7 +11,7 @@ from tests.support.begun_runs import backfill, begun_backfill, begun_extraction
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.people.packets import amend, packet_around
+from cinnabar.extraction.maintenance.packets import amend, packet_around
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.reading.routing.routing import Route, Routing

@@ -20,7 +20,7 @@ from tests.support.reading_model import ReadingModel
 from cinnabar.engine.model import Canvas, Row, Scores
 from cinnabar.errors import NotUnited, UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
-from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.backfill.estimate import Cost, measure

@@ -9,7 +9,7 @@ import pytest
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.errors import UsageError
-from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.backfill.retrying import retry

@@ -15,7 +15,7 @@ from tests.support.held_by_sinks import CHANGES, bring, correct, differing, held
 
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.stores import object_backend
-from cinnabar.extraction.people.forgetting import forget
+from cinnabar.extraction.maintenance.forgetting import forget
 from cinnabar.extraction.store.sinks import delta, postgresql
 from cinnabar.extraction.store.sinks import sink as tables_module
 from cinnabar.extraction.store.sinks.sink import sink_of

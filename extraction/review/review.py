@@ -18,8 +18,8 @@ from cinnabar.extraction.corrections import Action, Change, Correction, Correcto
 from cinnabar.extraction.corrections.changes import EXCLUDING
 from cinnabar.extraction.documents.content.document import Document, Span
 from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserSettings
-from cinnabar.extraction.people.reviewing.asking import Asking, held_leaves_json, leaves_json, why_stopped
-from cinnabar.extraction.people.reviewing.contents import (
+from cinnabar.extraction.review.asking import Asking, held_leaves_json, leaves_json, why_stopped
+from cinnabar.extraction.review.contents import (
     Contents,
     Missing,
     Wanted,
@@ -27,8 +27,8 @@ from cinnabar.extraction.people.reviewing.contents import (
     blocks_of,
     reads_hidden_text,
 )
-from cinnabar.extraction.people.reviewing.forms import blank_of, form_of, place_at
-from cinnabar.extraction.people.reviewing.listing import (
+from cinnabar.extraction.review.forms import blank_of, form_of, place_at
+from cinnabar.extraction.review.listing import (
     Listing,
     ListPage,
     ListSelection,
@@ -36,8 +36,8 @@ from cinnabar.extraction.people.reviewing.listing import (
     ReviewMarks,
     SortedList,
 )
-from cinnabar.extraction.people.reviewing.picking import column_change, picked_values, rows_in_tables
-from cinnabar.extraction.people.steps import WatchedStep, steps_of
+from cinnabar.extraction.review.picking import column_change, picked_values, rows_in_tables
+from cinnabar.extraction.review.steps import WatchedStep, steps_of
 from cinnabar.extraction.store.records import Record
 from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.schemas.automata.strings import json_text, parse

@@ -14,8 +14,8 @@ from cinnabar.apps.cli.main import run
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.request import Filled
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.people.drafting import draft
-from cinnabar.extraction.people.drafting.draft import choose_library_schema, drafted_schema
+from cinnabar.extraction.review.drafting import draft
+from cinnabar.extraction.review.drafting.draft import choose_library_schema, drafted_schema
 from cinnabar.schemas import compile_schema, load_schema
 
 INVOICE = """Invoice INV-{0}

@@ -16,10 +16,10 @@ from tests.support.tiny_checkpoint import write_checkpoint
 from cinnabar.apps.cli.main import run
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
-from cinnabar.extraction.people import steps
-from cinnabar.extraction.people.steps import WatchedStep, steps_of
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource, model_source
+from cinnabar.extraction.review import steps
+from cinnabar.extraction.review.steps import WatchedStep, steps_of
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import SchemaSource, load_schema

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cinnabar.extraction.people.diagnosis import machine
-from cinnabar.extraction.people.diagnosis.machine import CheckState, Finding, findings_of, ok, results_folder
+from cinnabar.extraction.maintenance.diagnosis import machine
+from cinnabar.extraction.maintenance.diagnosis.machine import CheckState, Finding, findings_of, ok, results_folder
 
 
 def states(findings: Iterator[Finding]) -> dict[str, CheckState]:

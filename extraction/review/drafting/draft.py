@@ -195,7 +195,7 @@ def make_project(
 
 
 def _texts(folder: Path, own: list[Path], paths: list[Path], view: str) -> dict[str, str]:
-    room = files("cinnabar.extraction.people.drafting") / "template"
+    room = files("cinnabar.extraction.review.drafting") / "template"
     # JSON texts are YAML texts.
     deployed = {
         "DOCUMENTS": ", ".join(json.dumps(str(path), ensure_ascii=False) for path in paths),

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from cinnabar.errors import InUse, UsageError
-from cinnabar.extraction.people.forgetting import FORGOTTEN, forget
-from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.maintenance.forgetting import FORGOTTEN, forget
+from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.store import compaction
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.broken_files import FileProblem, set_aside

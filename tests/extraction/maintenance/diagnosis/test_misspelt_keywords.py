@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cinnabar.extraction.people.diagnosis.misspelt_keywords import misspelt_keywords
+from cinnabar.extraction.maintenance.diagnosis.misspelt_keywords import misspelt_keywords
 
 
 @pytest.mark.parametrize(

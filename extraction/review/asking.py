@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from cinnabar.engine.models.language.gguf_folder import named_model
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.people.steps import options_of
 from cinnabar.extraction.plan.outcomes import REASONS, Reason
 from cinnabar.extraction.plan.thresholds import DOUBTFUL_BELOW
 from cinnabar.extraction.reading.model_sources import model_source
 from cinnabar.extraction.reading.planned_models import SMALLEST, largest_model
 from cinnabar.extraction.reading.planning import matched_columns
+from cinnabar.extraction.review.steps import options_of
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.extraction.store.spelling import began_with

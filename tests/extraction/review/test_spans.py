@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.support.corrected_folder import outcome_of, run
 
-from cinnabar.extraction.people.reviewing.review import AskedChange, Review
+from cinnabar.extraction.review.review import AskedChange, Review
 from cinnabar.extraction.store.reading import query
 
 PAGE = b"<html><body><p style='display:none'>a secret before it</p><p>Number R-17 of May</p></body></html>"

@@ -8,8 +8,8 @@ import pytest
 
 from cinnabar.extraction.documents.content.document import Span
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.people.reviewing.forms import form_of, place_at
-from cinnabar.extraction.people.reviewing.picking import picked_values
+from cinnabar.extraction.review.forms import form_of, place_at
+from cinnabar.extraction.review.picking import picked_values
 
 SCHEMA: dict[str, Any] = {
     "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}, "name": {"type": "string"}}}},

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cinnabar.errors import Overtaken, OvertakenPlace, UsageError
 from cinnabar.extraction.corrections.outside_rows import settle_packets
-from cinnabar.extraction.people.forgetting import find_documents
+from cinnabar.extraction.maintenance.forgetting import find_documents
 from cinnabar.extraction.store.packets import (
     Packet,
     Said,

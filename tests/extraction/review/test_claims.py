@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinnabar.extraction.people.reviewing.auditing import Claims
+from cinnabar.extraction.review.auditing import Claims
 
 BILL, NOTE = ("d1", "bill"), ("d2", "note")
 

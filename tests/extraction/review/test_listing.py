@@ -11,8 +11,8 @@ from tests.support.reviewed_folder import written
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.corrections.journal import waiting_corrections
-from cinnabar.extraction.people.reviewing import review as review_module
-from cinnabar.extraction.people.reviewing.review import Review
+from cinnabar.extraction.review import review as review_module
+from cinnabar.extraction.review.review import Review
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.errors import UsageError
-from cinnabar.extraction.people.table_files import DocumentTable, write_tables
+from cinnabar.extraction.review.table_files import DocumentTable, write_tables
 
 HEAD = f"{'Code':8}{'Name':16}{'Since':14}{'Rent':>10}{'Share':>8}\n"
 ROWS = [(f"A{n}", ("Ida Wynn", "Gus Hill", "Ana Silva")[n % 3], f"{n + 1:02}.04.2023", f"{900 + 111 * n:,}", f"{n}.5")

@@ -14,8 +14,8 @@ from reportlab.pdfgen.canvas import Canvas
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.limits import MAX_DRAWN
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.people.reviewing import contents as module
-from cinnabar.extraction.people.reviewing.contents import Contents, Wanted
+from cinnabar.extraction.review import contents as module
+from cinnabar.extraction.review.contents import Contents, Wanted
 
 PAGES = 3 * MAX_DRAWN
 

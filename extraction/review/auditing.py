@@ -22,7 +22,7 @@ from typing import Any
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, corrections
 from cinnabar.extraction.corrections.units import lists_in
-from cinnabar.extraction.people.reviewing.review import Review
+from cinnabar.extraction.review.review import Review
 from cinnabar.extraction.run.report.audit import drawn_documents, taken_out, verdicts
 from cinnabar.extraction.store.reading import connect
 from cinnabar.schemas.automata.strings import parse

@@ -14,8 +14,8 @@ from tests.support.reviewed_folder import written
 
 from cinnabar.errors import Overtaken, UsageError
 from cinnabar.extraction.corrections import Action, Change
-from cinnabar.extraction.people.reviewing.auditing import Auditing, Judged
-from cinnabar.extraction.people.reviewing.review import AskedChange, Review
+from cinnabar.extraction.review.auditing import Auditing, Judged
+from cinnabar.extraction.review.review import AskedChange, Review
 from cinnabar.extraction.run.report.audit import audit_figure, drawn_documents
 from cinnabar.extraction.run.report.reports import write_report
 from cinnabar.extraction.store.reading import connect, query
@@ -184,6 +184,6 @@ def test_the_report_of_the_run_has_the_figure(audited: tuple[Review, Auditing]) 
 
 
 def _everything() -> Any:
-    from cinnabar.extraction.people.reviewing.listing import ListSelection
+    from cinnabar.extraction.review.listing import ListSelection
 
     return ListSelection()

@@ -9,7 +9,7 @@ import pytest
 from tests.support.effort import first
 
 from cinnabar.errors import RunError, UsageError
-from cinnabar.extraction.people.verification import check, verify
+from cinnabar.extraction.maintenance.verification import check, verify
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.snapshot import DATABASE, published_number
