@@ -27,8 +27,8 @@ from bench.reporting import machine, table
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Canvas, Model, Row, Scores
 from cinnabar.engine.models.encodings import CachingModel
+from cinnabar.extraction.filling.model_sources import ENCODINGS, ModelSource, RunPlace, model_source
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ENCODINGS, ModelSource, RunPlace, model_source
 from cinnabar.extraction.run.backfill.backfill import begin_backfill
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment

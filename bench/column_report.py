@@ -22,8 +22,8 @@ from bench.labelled_sets import job_of, read_text
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.extraction.documents.ingest.dispatch import parse
+from cinnabar.extraction.filling.pipeline import Read, run_batch
 from cinnabar.extraction.learning.evaluation import prediction_of
-from cinnabar.extraction.reading.pipeline import Read, run_batch
 
 #: The least mean confidence of a column that is told as sure.
 SURE = 0.9

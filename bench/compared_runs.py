@@ -19,10 +19,10 @@ from cinnabar.errors import CinnabarError, DocumentError
 from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.documents.ingest.sandbox import file_facts
+from cinnabar.extraction.filling import batch_reader
+from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading import batch_reader
-from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run import stored_run as run
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import connect
@@ -159,4 +159,4 @@ def prepare() -> None:
     # The snapshot is published after every commit, not by the clock, so every run has the same operations.
     run.PUBLISH_EVERY = 0.0
     import cinnabar.engine.engine
-    import cinnabar.extraction.reading.pipeline  # noqa: F401
+    import cinnabar.extraction.filling.pipeline  # noqa: F401

@@ -18,9 +18,9 @@ from bench.dated_documents import SCHEMA, DatedDocument, dated_documents
 from bench.reporting import table
 from cinnabar.engine.readings.dates import read_date
 from cinnabar.extraction.documents.ingest.dispatch import parse
+from cinnabar.extraction.filling.pipeline import Read, run_batch
+from cinnabar.extraction.filling.planning import locale_of
 from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.reading.pipeline import Read, run_batch
-from cinnabar.extraction.reading.planning import locale_of
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.records import AMBIGUOUS_DATE
 

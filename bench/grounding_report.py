@@ -31,11 +31,11 @@ from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.request import Filled, Passage
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.filling.model_sources import local_folder
+from cinnabar.extraction.filling.planning import chunks_for, passage_of
+from cinnabar.extraction.filling.records.facts import FactValues
 from cinnabar.extraction.learning.evaluation import leaves_of
 from cinnabar.extraction.learning.pairing import is_right, says_something
-from cinnabar.extraction.reading.model_sources import local_folder
-from cinnabar.extraction.reading.planning import chunks_for, passage_of
-from cinnabar.extraction.reading.records.facts import FactValues
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.compiling.fact_fields import fact_fields

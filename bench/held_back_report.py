@@ -19,9 +19,9 @@ from training.labelled import held_back_part
 from training.recipe import load_recipe
 
 from cinnabar.apps.cli.evaluate import predict_sets, print_figures, select_sets
+from cinnabar.extraction.filling.planned_models import sources_of
 from cinnabar.extraction.learning.evaluation import best_constant_of, score_set, summarise
 from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.reading.planned_models import sources_of
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 
 

@@ -27,9 +27,9 @@ from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.filling.pipeline import Job
+from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.learning.evaluation import predict, score_set
-from cinnabar.extraction.reading.pipeline import Job
-from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.run.work.assignment import kept_model
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set
 from cinnabar.schemas import compile_schema, load_schema

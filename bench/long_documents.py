@@ -27,9 +27,9 @@ from bench.reporting import machine, peak_memory, start_peak, table
 from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.content.document import check_length
 from cinnabar.extraction.documents.ingest.dispatch import parse
+from cinnabar.extraction.filling.model_sources import ModelSource, model_source
+from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource, model_source
-from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.extract import begin_extraction
 
 # The engine must set up its environment before torch is loaded (engine/__init__.py).

@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable
 
 from bench.reporting import table
-from cinnabar.extraction.reading.records.lookups import MeantRow, ReferenceTable
-from cinnabar.extraction.reading.records.thresholds import LOOKUP_MARGIN
+from cinnabar.extraction.filling.records.lookups import MeantRow, ReferenceTable
+from cinnabar.extraction.filling.records.thresholds import LOOKUP_MARGIN
 from cinnabar.schemas.keywords import LEAST
 
 _PARTS = ("ar", "bel", "cor", "dan", "el", "far", "gol", "hart", "il", "jun", "kel", "lor", "mar", "nor", "ost", "pal",

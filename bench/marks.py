@@ -27,8 +27,8 @@ from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.reading.pipeline import Read, run_batch
-from cinnabar.extraction.reading.records.marks import with_marks
+from cinnabar.extraction.filling.pipeline import Read, run_batch
+from cinnabar.extraction.filling.records.marks import with_marks
 from cinnabar.schemas import compile_schema, load_schema
 
 # Those from 1,000,000 on were looked at twice while the rules were made, and belong to the tuning part since.

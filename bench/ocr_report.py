@@ -36,7 +36,7 @@ from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.ocr.engines import OcrEngine, tesseract_languages
-from cinnabar.extraction.reading.pipeline import Read
+from cinnabar.extraction.filling.pipeline import Read
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets
 
 _WORD, _CHARACTER = re.compile(r"[^\W_]+"), re.compile(r"[^\W_]")

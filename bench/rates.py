@@ -18,7 +18,7 @@ from cinnabar.engine.model import Model
 from cinnabar.engine.request import Filled, Passage, Request
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.reading.planning import passage_of
+from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.schemas import compile_schema
 
 T = TypeVar("T")

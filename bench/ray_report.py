@@ -20,8 +20,8 @@ from statistics import median
 from bench.mixture import mixed_documents
 from bench.reporting import machine, table
 from cinnabar.errors import UsageError
+from cinnabar.extraction.filling.model_sources import ModelSource, model_source
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource, model_source
 from cinnabar.extraction.run.cluster.connection import Cluster, join_cluster
 from cinnabar.extraction.run.cluster.supervisor import Supervisor
 from cinnabar.extraction.run.extract import begin_extraction

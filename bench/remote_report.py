@@ -26,8 +26,8 @@ from typing import Any
 from tests.support import mercury_server as mercury
 
 from cinnabar.engine.models.remote.serving import RemoteSettings
+from cinnabar.extraction.filling.model_sources import model_source
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import model_source
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema

@@ -24,9 +24,9 @@ import torch
 from bench.reporting import machine_line
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.reading.routing.likeness import routing_fit
-from cinnabar.extraction.reading.routing.router import Router
-from cinnabar.extraction.reading.routing.routing import Routing
+from cinnabar.extraction.filling.routing.likeness import routing_fit
+from cinnabar.extraction.filling.routing.router import Router
+from cinnabar.extraction.filling.routing.routing import Routing
 from cinnabar.schemas import load_schema
 
 _SAMPLES = Path(__file__).resolve().parents[1] / "data" / "samples"

@@ -31,7 +31,7 @@ from bench.reporting import machine_line, table
 from cinnabar.engine.settings import reading_precision
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.reading.model_sources import model_source
+from cinnabar.extraction.filling.model_sources import model_source
 
 _FILES = Path(__file__).resolve().parents[1] / "data" / "samples" / "invoice" / "docs"
 _TEXT, _NUMBER = {"type": ["string", "null"]}, {"type": ["number", "null"]}

@@ -33,8 +33,8 @@ from bench.processes import watch
 from bench.reporting import table
 from cinnabar.engine.model import Model
 from cinnabar.extraction.documents.inputs import Input, examine, gather
+from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS
-from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.run.work.assignment import Assignment

@@ -18,8 +18,8 @@ from cinnabar.engine.model import Model
 from cinnabar.engine.work_time import time_stage
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.reading.pipeline import Job, Read, run_batch
-from cinnabar.extraction.reading.records.validation import RecordViolation, Validator
+from cinnabar.extraction.filling.pipeline import Job, Read, run_batch
+from cinnabar.extraction.filling.records.validation import RecordViolation, Validator
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import Store

@@ -34,8 +34,8 @@ from cinnabar.apps.server.assembly import assemble
 from cinnabar.apps.server.documents import FileReading
 from cinnabar.apps.server.settings import ServerSettings
 from cinnabar.extraction.corrections import Action, Change, Corrector
+from cinnabar.extraction.filling.model_sources import model_source
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import model_source
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas import compile_schema, load_schema

@@ -19,8 +19,8 @@ from prefect.artifacts import (
 from prefect.events import emit_event
 
 from cinnabar.errors import CinnabarError, InUse
+from cinnabar.extraction.filling.progress import OutcomeTally, Progress
 from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.reading.progress import OutcomeTally, Progress
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.cluster.connection import Cluster, join_cluster
 from cinnabar.extraction.run.notifications.run_notifications import notify_run
@@ -43,7 +43,7 @@ from prefect.states import Completed, Failed  # isort: skip
 
 # Annotations stay values here, as in extract.py.
 if TYPE_CHECKING:
-    from cinnabar.extraction.reading.cost_estimate import CostEstimate
+    from cinnabar.extraction.filling.cost_estimate import CostEstimate
     from cinnabar.extraction.run.batched_run import Summary
     from cinnabar.extraction.run.notifications.run_events import Event
 

@@ -16,7 +16,7 @@ from cinnabar.extraction.store.records import EMPTY_RECORD
 from cinnabar.wording import with_noun
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.reading.progress import ReasonCount
+    from cinnabar.extraction.filling.progress import ReasonCount
     from cinnabar.extraction.run.batched_run import Summary
 
 Share = Annotated[float, Field(ge=0, le=1)]

@@ -26,9 +26,9 @@ from jinja2 import Environment, StrictUndefined
 from cinnabar.apps.cli.console import Bar, standard_output, table
 from cinnabar.engine.models.releases import RELEASED
 from cinnabar.errors import UsageError
+from cinnabar.extraction.filling.model_sources import local_folder
 from cinnabar.extraction.learning.scoring import CALIBRATION_BINS, calibration_error, means_of_lists
 from cinnabar.extraction.plan.run_options import Device
-from cinnabar.extraction.reading.model_sources import local_folder
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets
 from training.confidence_fit import LEAVES, Calibrated, calibrate, worth
 from training.labelled import held_back_part

@@ -17,10 +17,10 @@ from cinnabar.engine.version import FAMILIES, values_version
 from cinnabar.extraction.corrections.units import at as value_at
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.filling.planning import chunks_for, passage_of
+from cinnabar.extraction.filling.records.facts import FactValues
+from cinnabar.extraction.filling.records.merging import merge
 from cinnabar.extraction.learning.evaluation import leaves_of, lists_of
-from cinnabar.extraction.reading.planning import chunks_for, passage_of
-from cinnabar.extraction.reading.records.facts import FactValues
-from cinnabar.extraction.reading.records.merging import merge
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, mark_of
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.compiling.fact_fields import fact_fields

@@ -35,8 +35,8 @@ from cinnabar.engine.version import values_version
 from cinnabar.errors import ModelError, UsageError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.filling.model_sources import local_folder
 from cinnabar.extraction.learning.scoring import area_under_curve, calibration_error, coverage
-from cinnabar.extraction.reading.model_sources import local_folder
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 from training.calibration_data import (
     ALL,

@@ -11,8 +11,8 @@ from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.ingest.dispatch import parse
+from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.learning.tuning_sets import Labelled, labelled_passages
-from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.reading.texts import read_schema

@@ -1,4 +1,4 @@
-"""Fits the coefficients of routing (extraction/reading/routing/fit.json) on labelled sets; judges them on others.
+"""Fits the coefficients of routing (extraction/filling/routing/fit.json) on labelled sets; judges them on others.
 
     python -m training.routing_fit SETS... --judge SETS... [--write]
 
@@ -27,7 +27,7 @@ from safetensors.numpy import save_file
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.reading.routing.likeness import (
+from cinnabar.extraction.filling.routing.likeness import (
     FEATURES,
     FITTED,
     VECTORS,
@@ -45,7 +45,7 @@ from cinnabar.extraction.reading.routing.likeness import (
     shortness,
     standardize,
 )
-from cinnabar.extraction.reading.routing.vectors import common, kinds_of, outline, page_vectors
+from cinnabar.extraction.filling.routing.vectors import common, kinds_of, outline, page_vectors
 from cinnabar.schemas import load_schema
 
 _DOCUMENTS, _DRAWS, _MOST, _EXAMPLES = 10, 3, 8, 6

@@ -19,9 +19,9 @@ from cinnabar.apps.cli.plans import limit_status, print_notice
 from cinnabar.engine.models.remote.serving import is_remote
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import parse_locations
+from cinnabar.extraction.filling.model_sources import is_named, local_fingerprint
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
-from cinnabar.extraction.reading.model_sources import is_named, local_fingerprint
 from cinnabar.extraction.run.backfill.backfill import begin_backfill
 from cinnabar.extraction.run.backfill.estimate import BackfillEstimate
 from cinnabar.extraction.run.batched_run import Summary

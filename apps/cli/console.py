@@ -20,11 +20,11 @@ from rich.table import Table
 from rich.text import Text
 
 from cinnabar.errors import ModelError, UsageError
-from cinnabar.extraction.reading.progress import NoProgress, OutcomeTally, ReasonCount
+from cinnabar.extraction.filling.progress import NoProgress, OutcomeTally, ReasonCount
 from cinnabar.wording import harmless, with_noun
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.reading.cost_estimate import CostEstimate
+    from cinnabar.extraction.filling.cost_estimate import CostEstimate
     from cinnabar.extraction.store.records import Outcome
 
 #: Seconds between two lines of progress without a terminal.

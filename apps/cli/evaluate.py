@@ -21,21 +21,21 @@ from cinnabar.engine.request import Filler, Metered, Prompted
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.filling.checks.checks import Checks
+from cinnabar.extraction.filling.planned_models import Escalation, reader_of, sources_of
+from cinnabar.extraction.filling.records.validation import RecordViolation, Validator
+from cinnabar.extraction.filling.routing.routing import routing_of
 from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
-from cinnabar.extraction.reading.checks.checks import Checks
-from cinnabar.extraction.reading.planned_models import Escalation, reader_of, sources_of
-from cinnabar.extraction.reading.records.validation import RecordViolation, Validator
-from cinnabar.extraction.reading.routing.routing import routing_of
 from cinnabar.extraction.run.work.prompt_examples import prompt_examples
 from cinnabar.extras import check_extra
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.wording import harmless, with_noun
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.reading.model_sources import Source
-    from cinnabar.extraction.reading.routing.router import SetRoutes
-    from cinnabar.extraction.reading.tiers import Tier
+    from cinnabar.extraction.filling.model_sources import Source
+    from cinnabar.extraction.filling.routing.router import SetRoutes
+    from cinnabar.extraction.filling.tiers import Tier
     from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 
 _SHOWN = (
@@ -202,8 +202,8 @@ def predict_sets(
     The `filler` is made when the schemas are found to be sound. The `tier` is asked for what it is not sure of.
     """
     # Cold start: Torch takes a second.
+    from cinnabar.extraction.filling.pipeline import Job
     from cinnabar.extraction.learning.evaluation import broken_truths, predict
-    from cinnabar.extraction.reading.pipeline import Job
 
     compiled = {}
     for one in chosen:
@@ -330,7 +330,7 @@ def evaluate_routing(
     routing = routing_of([load_schema(one.folder / "schema.json") for one in chosen], route, related, model)
     assert routing is not None, "--route or --related was given"
     # Cold start: Torch takes a second.
-    from cinnabar.extraction.reading.routing.router import confusion
+    from cinnabar.extraction.filling.routing.router import confusion
     from cinnabar.extraction.run.work.labelled_sets import read_set
 
     with ParserPool(options.workers, settings=parser_settings(options)) as pool, Bar() as bar:

@@ -29,7 +29,7 @@ from cinnabar.wording import harmless, with_noun
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from cinnabar.extraction.reading.progress import ReasonCount
+    from cinnabar.extraction.filling.progress import ReasonCount
     from cinnabar.extraction.run.batched_run import Summary
     from cinnabar.extraction.run.work.assignment import Assignment
     from cinnabar.schemas import SchemaSource

@@ -13,8 +13,8 @@ import typer
 from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out, warn_of_unread
+from cinnabar.extraction.filling.checks.judgement import check_results
 from cinnabar.extraction.maintenance.verification import verify as check
-from cinnabar.extraction.reading.checks.judgement import check_results
 from cinnabar.extraction.run.notifications.delivery import deliver_notifications, waiting_notifications
 from cinnabar.extraction.run.notifications.run_notifications import notify_killed_runs
 from cinnabar.extraction.run.report.reports import write_report

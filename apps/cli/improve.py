@@ -21,10 +21,10 @@ from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import LINE_SECONDS, Bar, standard_output, table
 from cinnabar.apps.cli.options import AsJson, OutOption
 from cinnabar.errors import UsageError
+from cinnabar.extraction.filling.planned_models import sources_of
+from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.plan.run_options import Device, RunPlan
 from cinnabar.extraction.plan.thresholds import READ_AGAIN_BELOW
-from cinnabar.extraction.reading.planned_models import sources_of
-from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.backfill.backfill import begin_backfill
 from cinnabar.extraction.run.work.assignment import Assignment, discard_model, keep_model
 from cinnabar.extraction.store.records import Outcome

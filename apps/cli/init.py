@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from cinnabar.apps.cli.options import AsJson
-from cinnabar.extraction.reading.planned_models import largest_model
+from cinnabar.extraction.filling.planned_models import largest_model
 from cinnabar.extraction.review.drafting.draft import DRAFTED, make_project, parsed_documents
 from cinnabar.wording import harmless
 

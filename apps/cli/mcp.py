@@ -19,8 +19,8 @@ from cinnabar.apps.cli.schema import report_of_schema
 from cinnabar.apps.cli.serve import key_in, model_of
 from cinnabar.apps.server.settings import ServerSettings, start_log
 from cinnabar.errors import UsageError
+from cinnabar.extraction.filling.planned_models import sources_of
 from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.reading.planned_models import sources_of
 from cinnabar.extras import check_extra
 from cinnabar.schemas import SchemaSource, load_schema
 

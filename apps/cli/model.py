@@ -17,8 +17,8 @@ from cinnabar.apps.cli.plans import print_notice
 from cinnabar.engine.models.language.released import fetch_checkpoint, fetch_released
 from cinnabar.engine.models.releases import RELEASED
 from cinnabar.errors import ModelError, UsageError
+from cinnabar.extraction.filling.model_sources import model_source
 from cinnabar.extraction.plan.run_options import Device, RunOptions
-from cinnabar.extraction.reading.model_sources import model_source
 from cinnabar.extras import check_extra
 from cinnabar.wording import harmless, with_noun
 

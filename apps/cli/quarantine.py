@@ -15,7 +15,7 @@ from cinnabar.apps.cli.options import AsJson, DeviceOption, FromOption
 from cinnabar.apps.cli.results import Out
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import parse_locations
-from cinnabar.extraction.reading.model_sources import model_source
+from cinnabar.extraction.filling.model_sources import model_source
 from cinnabar.extraction.run.backfill.document_lookup import ELSEWHERE
 from cinnabar.extraction.run.backfill.retrying import retry as again
 from cinnabar.extraction.run.quarantine import held

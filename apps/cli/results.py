@@ -18,8 +18,8 @@ from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import DeviceOption
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.unread import unread_corrections
+from cinnabar.extraction.filling.planning import matched_columns
 from cinnabar.extraction.plan.thresholds import SURE_NULL
-from cinnabar.extraction.reading.planning import matched_columns
 from cinnabar.extraction.store.reading import Shown, as_objects
 from cinnabar.extraction.store.reading import query as ask
 from cinnabar.extraction.store.reading import show as find

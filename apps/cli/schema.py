@@ -15,10 +15,10 @@ from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import PAGE_WIDTH, standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.engine.choices import ways_of_choices
+from cinnabar.extraction.filling.checks.checks import KEYWORD, Checks
+from cinnabar.extraction.filling.records.validation import Validator
+from cinnabar.extraction.filling.routing.likeness import kind_of
 from cinnabar.extraction.maintenance.diagnosis.misspelt_keywords import misspelt_keywords
-from cinnabar.extraction.reading.checks.checks import KEYWORD, Checks
-from cinnabar.extraction.reading.records.validation import Validator
-from cinnabar.extraction.reading.routing.likeness import kind_of
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.describe import FieldInWords, describe, fields_in_words

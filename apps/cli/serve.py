@@ -15,9 +15,9 @@ from cinnabar.apps.cli.plans import print_notice
 from cinnabar.apps.server.settings import ServerSettings, start_log
 from cinnabar.engine.few_shot import Examples, join_examples
 from cinnabar.errors import UsageError
+from cinnabar.extraction.filling.model_sources import LanguageSource, Source
+from cinnabar.extraction.filling.planned_models import chosen_note, sources_of
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
-from cinnabar.extraction.reading.model_sources import LanguageSource, Source
-from cinnabar.extraction.reading.planned_models import chosen_note, sources_of
 from cinnabar.extraction.run.work.assignment import kept_model, model_for
 from cinnabar.extraction.run.work.prompt_examples import prompt_examples
 from cinnabar.extraction.store.stored_records import names

@@ -18,9 +18,9 @@ from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import examine, gather, parse_locations
 from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.plan.limits import OcrChoice
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.wording import harmless
 
 _PARTS = ("part", "kind", "name", "page", "start", "end", "width", "height", "parent", "media_type")

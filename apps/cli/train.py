@@ -24,8 +24,8 @@ from cinnabar.engine.models.identity import fingerprint_of
 from cinnabar.engine.models.language.configuration import is_checkpoint
 from cinnabar.engine.models.language.gguf_folder import checkpoint_folder
 from cinnabar.errors import UsageError
+from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.plan.run_options import Device
-from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extras import check_extra
 from cinnabar.schemas import load_schema
 

@@ -29,16 +29,16 @@ from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
-from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import (
+from cinnabar.extraction.filling.model_sources import (
     AUTO,
     LanguageSource,
     ModelSource,
     RemoteSource,
     Source,
 )
-from cinnabar.extraction.reading.planned_models import Escalation
-from cinnabar.extraction.reading.planning import passage_of
+from cinnabar.extraction.filling.planned_models import Escalation
+from cinnabar.extraction.filling.planning import passage_of
+from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.library import LIBRARY
 

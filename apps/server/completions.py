@@ -44,7 +44,7 @@ from cinnabar.engine.chat.requests import (
 )
 from cinnabar.engine.few_shot import Examples
 from cinnabar.engine.settings import EFFORTS, Effort
-from cinnabar.extraction.reading.tiers import ALONE
+from cinnabar.extraction.filling.tiers import ALONE
 
 _STREAM = "text/event-stream; charset=utf-8"
 #: The effort of a request that asks for a short time to the first token and names no effort.

@@ -32,8 +32,8 @@ from cinnabar.errors import CinnabarError, DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.filling.pipeline import Job, Read, run_batch
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.pipeline import Job, Read, run_batch
 from cinnabar.extraction.store.records import LeafRow, Outcome
 from cinnabar.schemas import SchemaSource
 

@@ -17,8 +17,8 @@ from cinnabar.apps.server.errors import ApiError, of_schema
 from cinnabar.apps.server.gate import Metrics
 from cinnabar.errors import CinnabarError, SchemaError
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
-from cinnabar.extraction.reading.checks.checks import Checks
-from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extraction.filling.checks.checks import Checks
+from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.keywords import LOOKUP

@@ -10,8 +10,8 @@ from cinnabar.engine.request import Failed, Filled, Request, Result
 from cinnabar.engine.settings import Effort
 from cinnabar.engine.work_time import GIVEN_UP
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.reading.planned_models import Escalation
-from cinnabar.extraction.reading.tiers import MergedRecord, Tier, escalate
+from cinnabar.extraction.filling.planned_models import Escalation
+from cinnabar.extraction.filling.tiers import MergedRecord, Tier, escalate
 
 #: Threads that wait for the language model, so many records share its batches.
 _THREADS = 64

@@ -18,7 +18,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.request import Filled, Request, text_passage
 from cinnabar.errors import CinnabarError
-from cinnabar.extraction.reading.model_sources import local_folder
+from cinnabar.extraction.filling.model_sources import local_folder
 from cinnabar.schemas import compile_schema
 
 #: Characters of a text, and fields of a schema: larger ones take minutes of a processor.

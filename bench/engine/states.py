@@ -20,7 +20,7 @@ from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.settings import EFFORTS
 from cinnabar.errors import CinnabarError
-from cinnabar.extraction.reading.records.validation import exact
+from cinnabar.extraction.filling.records.validation import exact
 from cinnabar.schemas import CompiledSchema, compile_schema
 from cinnabar.schemas.automata.strings import parse
 

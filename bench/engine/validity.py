@@ -21,7 +21,7 @@ from cinnabar.engine.models.language.tokenizer import Tokenizer
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.settings import EFFORTS
 from cinnabar.errors import CinnabarError, TooLarge
-from cinnabar.extraction.reading.records.validation import ECMA_PATTERN, EcmaPattern, exact, translate
+from cinnabar.extraction.filling.records.validation import ECMA_PATTERN, EcmaPattern, exact, translate
 from cinnabar.schemas import CompiledSchema, compile_schema, load_schema
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.library import LIBRARY

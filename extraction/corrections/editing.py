@@ -26,7 +26,7 @@ from cinnabar.extraction.corrections.units import (
     text_at,
 )
 from cinnabar.extraction.documents.content.document import Document, Evidence
-from cinnabar.extraction.reading.records.evidence import evidence_of, page_of
+from cinnabar.extraction.filling.records.evidence import evidence_of, page_of
 from cinnabar.extraction.store.manifest import now
 from cinnabar.extraction.store.records import LeafRow
 from cinnabar.schemas.automata.strings import json_text, parse

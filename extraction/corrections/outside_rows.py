@@ -17,7 +17,7 @@ from typing import Any
 from cinnabar.extraction.corrections.changes import Action, Change
 from cinnabar.extraction.corrections.corrector import Corrector, corrections
 from cinnabar.extraction.documents.packets.part import named_part
-from cinnabar.extraction.reading.records.lookups import plain_words
+from cinnabar.extraction.filling.records.lookups import plain_words
 from cinnabar.extraction.store.names import literal
 from cinnabar.extraction.store.packets import Packet
 from cinnabar.extraction.store.reading import connect, query

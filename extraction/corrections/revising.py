@@ -13,12 +13,12 @@ from cinnabar.extraction.corrections.carrying import Carried, carry_over
 from cinnabar.extraction.corrections.changes import Correction, counting_of, find_concerned
 from cinnabar.extraction.corrections.stored import CorrectedState, ModelResult
 from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, CorrectedPlace, RecordDraft, text_at
+from cinnabar.extraction.filling.checks.checks import Checks
+from cinnabar.extraction.filling.checks.judgement import CODE as CHECK_FAILED
+from cinnabar.extraction.filling.checks.judgement import with_checks
+from cinnabar.extraction.filling.records.doubts import with_emptiness
+from cinnabar.extraction.filling.records.validation import RecordViolation, Validator
 from cinnabar.extraction.plan.run_options import OnCheck
-from cinnabar.extraction.reading.checks.checks import Checks
-from cinnabar.extraction.reading.checks.judgement import CODE as CHECK_FAILED
-from cinnabar.extraction.reading.checks.judgement import with_checks
-from cinnabar.extraction.reading.records.doubts import with_emptiness
-from cinnabar.extraction.reading.records.validation import RecordViolation, Validator
 from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD, LIST_INCOMPLETE, Outcome, Record
 from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.extraction.store.tables import UNSTORABLE

@@ -21,8 +21,8 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
-from cinnabar.extraction.reading.batch_reader import BatchReader
-from cinnabar.extraction.reading.pipeline import Read
+from cinnabar.extraction.filling.batch_reader import BatchReader
+from cinnabar.extraction.filling.pipeline import Read
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 from cinnabar.extraction.store.records import Record

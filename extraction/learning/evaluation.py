@@ -14,13 +14,13 @@ from itertools import islice
 from typing import Any
 
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.filling.pipeline import Job, Read, run_batch
+from cinnabar.extraction.filling.records.validation import RecordViolation, Validator
+from cinnabar.extraction.filling.tiers import are_doubtful
 from cinnabar.extraction.learning.pairing import LeafPair, ListPair, leaf_pairs, list_pairs, says_something
 from cinnabar.extraction.learning.pairing import Path as FieldPath
 from cinnabar.extraction.learning.scoring import Figures, Prediction, Scoring, spell_path
 from cinnabar.extraction.plan.thresholds import ESCALATE_AUTO_BELOW
-from cinnabar.extraction.reading.pipeline import Job, Read, run_batch
-from cinnabar.extraction.reading.records.validation import RecordViolation, Validator
-from cinnabar.extraction.reading.tiers import are_doubtful
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, Truth, read_set
 from cinnabar.extraction.store.records import Outcome
 

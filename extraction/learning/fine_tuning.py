@@ -27,6 +27,8 @@ from cinnabar.engine.training.trainer import CHECKPOINT, Patience, Stopping, Tra
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.filling.routing.examples import LabelledVectors, load_examples, save_examples
+from cinnabar.extraction.filling.routing.vectors import examples_of
 from cinnabar.extraction.learning.thresholds import CHANCE_VALUES
 from cinnabar.extraction.learning.tuning_sets import (
     WORKERS,
@@ -37,8 +39,6 @@ from cinnabar.extraction.learning.tuning_sets import (
     overall_f1,
     run_key,
 )
-from cinnabar.extraction.reading.routing.examples import LabelledVectors, load_examples, save_examples
-from cinnabar.extraction.reading.routing.vectors import examples_of
 from cinnabar.extraction.run.work.labelled_sets import mark_of
 
 

@@ -33,6 +33,13 @@ from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.engine.training.trainer import train
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.filling.model_sources import model_source
+from cinnabar.extraction.filling.pipeline import Job
+from cinnabar.extraction.filling.planned_models import keep_preferred
+from cinnabar.extraction.filling.planning import passage_of
+from cinnabar.extraction.filling.records.validation import Validator
+from cinnabar.extraction.filling.routing.examples import LabelledVectors, load_examples, save_examples
+from cinnabar.extraction.filling.routing.vectors import examples_of
 from cinnabar.extraction.learning.corrected_set import CorrectedSet
 from cinnabar.extraction.learning.evaluation import (
     answers,
@@ -48,13 +55,6 @@ from cinnabar.extraction.learning.scoring import Figures
 from cinnabar.extraction.learning.thresholds import FEWEST_CORRECTED, LEAST_STEPS
 from cinnabar.extraction.learning.tuning_sets import Labelled, labelled_passages
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS
-from cinnabar.extraction.reading.model_sources import model_source
-from cinnabar.extraction.reading.pipeline import Job
-from cinnabar.extraction.reading.planned_models import keep_preferred
-from cinnabar.extraction.reading.planning import passage_of
-from cinnabar.extraction.reading.records.validation import Validator
-from cinnabar.extraction.reading.routing.examples import LabelledVectors, load_examples, save_examples
-from cinnabar.extraction.reading.routing.vectors import examples_of
 from cinnabar.extraction.run.work.assignment import FIGURES, candidate, models_of
 from cinnabar.extraction.store.files import write_bytes
 from cinnabar.extraction.store.spelling import began_with

@@ -20,12 +20,12 @@ from cinnabar.engine.training.labels import label_by_search
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.filling.pipeline import Job, Read
+from cinnabar.extraction.filling.planning import passage_of
+from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.learning.evaluation import answers, score_set
 from cinnabar.extraction.learning.scoring import Figures
 from cinnabar.extraction.learning.thresholds import FEWEST_LABELLED, MEASURED, PARTS_APART, STOPPING
-from cinnabar.extraction.reading.pipeline import Job, Read
-from cinnabar.extraction.reading.planning import passage_of
-from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set, mark_of, read_set
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.form.form import Form

@@ -17,13 +17,13 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import corrections
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.filling.model_sources import AUTO
+from cinnabar.extraction.filling.planned_models import reader_of
 from cinnabar.extraction.learning.evaluation import leaves_of, predict
 from cinnabar.extraction.learning.scoring import Prediction, spell_path
 from cinnabar.extraction.learning.thresholds import SAMPLE_SHARES
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.plan.thresholds import PROMISE_PROBABILITY
-from cinnabar.extraction.reading.model_sources import AUTO
-from cinnabar.extraction.reading.planned_models import reader_of
 from cinnabar.extraction.run.report.audit import share_right, verdicts
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, Truth, load_set

@@ -33,7 +33,7 @@ from cinnabar.extraction.documents.content.inputs import FRAGMENT, own_path
 from cinnabar.extraction.documents.mailboxes.files import is_maildir
 from cinnabar.extraction.documents.ocr.page_store import PAGES
 from cinnabar.extraction.documents.stores.store import FILE as STORES
-from cinnabar.extraction.reading.model_sources import ENCODINGS, JOURNALS
+from cinnabar.extraction.filling.model_sources import ENCODINGS, JOURNALS
 from cinnabar.extraction.run.report.reports import naming_reports, remove_reports, write_anew
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables

@@ -1,7 +1,7 @@
 """The thresholds that a run and the people behind it meet: when a model is asked again, what is doubtful, what is told.
 
-Those by which a record is merged and judged are in `reading/records/thresholds.py`, those of the routes in
-`reading/routing/thresholds.py`, limits of parsers in `documents/content/limits.py`.
+Those by which a record is merged and judged are in `filling/records/thresholds.py`, those of the routes in
+`filling/routing/thresholds.py`, limits of parsers in `documents/content/limits.py`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ DRIFT_SHARE, DRIFT_DISTANCE, DRIFT_CONFIDENCE = 0.02, 0.05, 0.05
 #: The least expected count for which the chi-squared distribution holds (Cochran 1954).
 DRIFT_EXPECTED_COUNT = 5.0
 
-# Late documents and estimates (`reading/batch_reader.py`, `cost_estimate.py`, `time_estimate.py`).
+# Late documents and estimates (`filling/batch_reader.py`, `cost_estimate.py`, `time_estimate.py`).
 
 #: A document is late if all others of its batch are parsed and none has arrived for so many seconds. Most late
 #: documents at a time, because each takes memory.

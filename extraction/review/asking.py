@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from cinnabar.engine.models.language.gguf_folder import named_model
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.filling.model_sources import model_source
+from cinnabar.extraction.filling.planned_models import SMALLEST, largest_model
+from cinnabar.extraction.filling.planning import matched_columns
 from cinnabar.extraction.plan.outcomes import REASONS, Reason
 from cinnabar.extraction.plan.thresholds import DOUBTFUL_BELOW
-from cinnabar.extraction.reading.model_sources import model_source
-from cinnabar.extraction.reading.planned_models import SMALLEST, largest_model
-from cinnabar.extraction.reading.planning import matched_columns
 from cinnabar.extraction.review.steps import options_of
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.records import LeafRow, Record
@@ -28,7 +28,7 @@ from cinnabar.wording import with_noun
 
 # Torch takes seconds to import; most reviews ask no model.
 if TYPE_CHECKING:
-    from cinnabar.extraction.reading.pipeline import Job
+    from cinnabar.extraction.filling.pipeline import Job
 
 
 class Asking:
@@ -51,7 +51,7 @@ class Asking:
         with self._lock:
             job = self._job(row["schema_name"], row["schema_fingerprint"], arguments)
             # Cold start: Torch takes a second.
-            from cinnabar.extraction.reading.pipeline import Read, run_batch
+            from cinnabar.extraction.filling.pipeline import Read, run_batch
 
             (outcome,) = run_batch([Read(row["path"], row["document"], document)], job).outcomes
         if outcome.record is None:

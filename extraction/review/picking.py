@@ -14,7 +14,7 @@ from cinnabar.engine.readings.readings import around, readings
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.changes import Action, Change
 from cinnabar.extraction.documents.content.document import Document, Span
-from cinnabar.extraction.reading.planning import TableColumns, locale_of
+from cinnabar.extraction.filling.planning import TableColumns, locale_of
 from cinnabar.extraction.store.records import Record
 from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.pointers import escape

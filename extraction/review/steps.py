@@ -14,9 +14,9 @@ from cinnabar.extraction.documents.content.inputs import Content
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.filling.batch_reader import BatchReader
+from cinnabar.extraction.filling.model_sources import MODEL_FOLDER, LanguageSource, ModelSource, model_source
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.batch_reader import BatchReader
-from cinnabar.extraction.reading.model_sources import MODEL_FOLDER, LanguageSource, ModelSource, model_source
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.names import meant
@@ -143,7 +143,7 @@ def watch(
     # Cold start: Torch takes a second.
     from cinnabar.engine.diffusion.engine import DiffusionEngine
     from cinnabar.engine.engine import Engine
-    from cinnabar.extraction.reading.pipeline import run_batch
+    from cinnabar.extraction.filling.pipeline import run_batch
 
     if isinstance(read.found, Exception):
         raise UsageError(f"{stored.paths[0]}: no step to show, the file cannot be read: {read.found}")

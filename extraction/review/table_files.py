@@ -25,8 +25,8 @@ from cinnabar.engine.tables.heads import words_of
 from cinnabar.engine.tables.table import Table, tables_of
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.reading.planning import passage_of
-from cinnabar.extraction.reading.records.evidence import evidence_of, page_of
+from cinnabar.extraction.filling.planning import passage_of
+from cinnabar.extraction.filling.records.evidence import evidence_of, page_of
 from cinnabar.extraction.store.files import write_whole
 from cinnabar.extraction.store.names import literal, quote_name
 from cinnabar.extraction.store.reading import distinct

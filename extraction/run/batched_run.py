@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from cinnabar.engine.work_time import told_to
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.inputs import Input
+from cinnabar.extraction.filling.model_sources import RunPlace
 from cinnabar.extraction.plan.outcomes import OTHER_KIND
-from cinnabar.extraction.reading.model_sources import RunPlace
 from cinnabar.extraction.run.batches import Batches
 from cinnabar.extraction.run.cluster.supervisor import Supervisor
 from cinnabar.extraction.run.commits import Commits
@@ -30,7 +30,7 @@ from cinnabar.extraction.store.store import UNAVAILABLE
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
-    from cinnabar.extraction.reading.pipeline import Batch, Read
+    from cinnabar.extraction.filling.pipeline import Batch, Read
     from cinnabar.extraction.run.cluster.connection import Cluster
     from cinnabar.extraction.run.work.refilling import Known
 

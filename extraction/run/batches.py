@@ -12,14 +12,14 @@ from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
+from cinnabar.extraction.filling.batch_reader import BatchReader
 from cinnabar.extraction.plan.outcomes import UNREADABLE
-from cinnabar.extraction.reading.batch_reader import BatchReader
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.records import Outcome
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
-    from cinnabar.extraction.reading.pipeline import Batch, Read
+    from cinnabar.extraction.filling.pipeline import Batch, Read
 
 
 class Batches(Sequence[Sequence[Input]]):

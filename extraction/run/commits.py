@@ -13,9 +13,9 @@ from cinnabar.extraction.corrections.carrying import check_corrections_kept
 from cinnabar.extraction.corrections.outside_rows import learned_rows
 from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
-from cinnabar.extraction.reading.model_sources import RunPlace, named_folder
-from cinnabar.extraction.reading.packets.boundaries import SEVERAL
-from cinnabar.extraction.reading.progress import Progress
+from cinnabar.extraction.filling.model_sources import RunPlace, named_folder
+from cinnabar.extraction.filling.packets.boundaries import SEVERAL
+from cinnabar.extraction.filling.progress import Progress
 from cinnabar.extraction.run.run_group import RunGroup
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -25,7 +25,7 @@ from cinnabar.extraction.store.store import Store
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
-    from cinnabar.extraction.reading.pipeline import Batch
+    from cinnabar.extraction.filling.pipeline import Batch
 
 # How many outcomes of skipped inputs are committed together.
 _SKIPS = 5000

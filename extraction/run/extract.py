@@ -18,12 +18,12 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input, InputSource, Location, examine, gather, path_of, source_of
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.filling.cost_estimate import estimate_cost
+from cinnabar.extraction.filling.model_sources import Source
+from cinnabar.extraction.filling.packets.boundaries import SEVERAL
+from cinnabar.extraction.filling.planned_models import Escalation
+from cinnabar.extraction.filling.progress import NoProgress, Progress
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
-from cinnabar.extraction.reading.cost_estimate import estimate_cost
-from cinnabar.extraction.reading.model_sources import Source
-from cinnabar.extraction.reading.packets.boundaries import SEVERAL
-from cinnabar.extraction.reading.planned_models import Escalation
-from cinnabar.extraction.reading.progress import NoProgress, Progress
 from cinnabar.extraction.run.batched_run import BatchedRun, Summary
 from cinnabar.extraction.run.batches import Batches
 from cinnabar.extraction.run.commits import Commits, Opening, open_output
@@ -40,7 +40,7 @@ from cinnabar.wording import with_noun
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
-    from cinnabar.extraction.reading.routing.routing import Routing
+    from cinnabar.extraction.filling.routing.routing import Routing
     from cinnabar.extraction.run.cluster.connection import Cluster
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.request import Filler, Metered
-from cinnabar.extraction.reading.model_sources import LanguageSource, RemoteSource
+from cinnabar.extraction.filling.model_sources import LanguageSource, RemoteSource
 from cinnabar.extraction.run.commits import Commits
 from cinnabar.extraction.run.work.assignment import Assignment
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
-    from cinnabar.extraction.reading.pipeline import Job
+    from cinnabar.extraction.filling.pipeline import Job
 
 
 class LoadedModels:
@@ -59,7 +59,7 @@ class LoadedModels:
 
     def _note_time(self, filler: Filler) -> None:
         # Cold start: it imports torch, as the job has by now.
-        from cinnabar.extraction.reading.time_estimate import time_note
+        from cinnabar.extraction.filling.time_estimate import time_note
 
         form, at_most = self.assignment.compiled_schema.form, self.assignment.escalation is not None
         note = time_note(filler, form, self._texts, self._count, at_most=at_most)

@@ -12,9 +12,9 @@ from typing import Any
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
-from cinnabar.extraction.reading.checks.checks import Checks
-from cinnabar.extraction.reading.checks.judgement import with_checks
-from cinnabar.extraction.reading.records.validation import Validator, exact
+from cinnabar.extraction.filling.checks.checks import Checks
+from cinnabar.extraction.filling.checks.judgement import with_checks
+from cinnabar.extraction.filling.records.validation import Validator, exact
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store.queries import READ_BY
 from cinnabar.extraction.store.reading import connect

@@ -23,8 +23,8 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input, Location, examine, is_system_file
 from cinnabar.extraction.documents.packets.part import PacketPart, PageRange
 from cinnabar.extraction.documents.pdf.reader import FILE_PAGES
+from cinnabar.extraction.filling.packets.boundaries import VERSION, PageFeatures, boundaries, page_signs
 from cinnabar.extraction.plan.outcomes import OTHER_KIND, SYSTEM_FILE
-from cinnabar.extraction.reading.packets.boundaries import VERSION, PageFeatures, boundaries, page_signs
 from cinnabar.extraction.store.packets import Packet, changing_packets, store_packet, stored_packet
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import Store

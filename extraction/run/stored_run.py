@@ -29,10 +29,10 @@ from cinnabar.extraction.corrections.corrected_run import Revision
 from cinnabar.extraction.corrections.revising import Rules, rules_of
 from cinnabar.extraction.corrections.stored import StoredCorrections
 from cinnabar.extraction.documents.content.parse_context import problem_message
+from cinnabar.extraction.filling.checks.checks import Checks
+from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.plan.run_options import OnCheck
-from cinnabar.extraction.reading.checks.checks import Checks
-from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.files import explain_broken_file, failures, write_bytes

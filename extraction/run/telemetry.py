@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from cinnabar.extraction.reading.progress import NoProgress, Progress
+from cinnabar.extraction.filling.progress import NoProgress, Progress
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extras import check_extra
 

@@ -22,7 +22,7 @@ STATUSES: tuple[_Status, ...] = ("written", "quarantined", "skipped")
 EMPTY, EMPTY_RECORD = "empty", "empty_record"
 #: The flag of a record one of whose lists has another length than its document tells, and the code if it is held back.
 LIST_INCOMPLETE = "list_incomplete"
-#: The flag of a date whose order of day and month no sign tells (`reading/records/doubts.py`).
+#: The flag of a date whose order of day and month no sign tells (`filling/records/doubts.py`).
 AMBIGUOUS_DATE = "ambiguous_date"
 
 

@@ -19,9 +19,9 @@ from pydantic import BaseModel
 
 from cinnabar.documents import Documents, locations_of
 from cinnabar.errors import UsageError
+from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.plan.run_options import Device, RunOptions, RunPlan
 from cinnabar.extraction.plan.run_options import Server as ServerOptions
-from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.notifications.run_notifications import notify_run
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -36,7 +36,7 @@ _M = TypeVar("_M", bound=BaseModel)
 _LINES, _REDRAWN = 30.0, 0.2
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.reading.cost_estimate import CostEstimate
+    from cinnabar.extraction.filling.cost_estimate import CostEstimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,11 +31,11 @@ from cinnabar.engine.settings import effort_of
 from cinnabar.errors import DocumentError, SchemaError, UsageError
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.filling.checks.checks import Checks
+from cinnabar.extraction.filling.pipeline import Job, Read, run_batch
+from cinnabar.extraction.filling.planned_models import sources_of
+from cinnabar.extraction.filling.records.validation import Validator, exact
 from cinnabar.extraction.plan.run_options import Device, EffortName, RunPlan
-from cinnabar.extraction.reading.checks.checks import Checks
-from cinnabar.extraction.reading.pipeline import Job, Read, run_batch
-from cinnabar.extraction.reading.planned_models import sources_of
-from cinnabar.extraction.reading.records.validation import Validator, exact
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 

@@ -13,7 +13,7 @@ from tests.support import ROOT
 def loop(monkeypatch: pytest.MonkeyPatch):
     # `prepare` leaves these in place for the processes that it forks.
     monkeypatch.setattr("os.fsync", lambda _: None)
-    monkeypatch.setattr("cinnabar.extraction.reading.batch_reader.ParserPool", None)
+    monkeypatch.setattr("cinnabar.extraction.filling.batch_reader.ParserPool", None)
     monkeypatch.setattr("cinnabar.extraction.run.stored_run.PUBLISH_EVERY", 0.0)
     fault_loop = importlib.import_module("bench.fault_loop")
     monkeypatch.chdir(ROOT)

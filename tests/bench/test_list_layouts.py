@@ -15,8 +15,8 @@ from bench.list_layouts.writing import drawn, write_part
 from bench.list_report import Rows, counted
 
 from cinnabar.extraction.documents.ingest.dispatch import parse
+from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.learning.evaluation import broken_truths
-from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.run.work.labelled_sets import find_sets
 from cinnabar.schemas import compile_schema, load_schema
 

@@ -19,7 +19,7 @@ from cinnabar.engine.settings import (
     reading_precision,
 )
 from cinnabar.errors import UsageError
-from cinnabar.extraction.reading.model_sources import ModelByName, ModelSource, model_source
+from cinnabar.extraction.filling.model_sources import ModelByName, ModelSource, model_source
 from cinnabar.schemas import compile_schema
 
 

@@ -13,9 +13,9 @@ from tests.support.begun_runs import begun_extraction
 from tests.support.dying_model import FailingModel, ThirdLoad
 
 from cinnabar.errors import RunError
+from cinnabar.extraction.filling.model_sources import ModelSource
+from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource
-from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.cluster.connection import Cluster, join_cluster
 from cinnabar.extraction.run.work import retries

@@ -18,7 +18,7 @@ from tests.support.notification_receivers import hook
 from cinnabar.apps.cli.main import run
 from cinnabar.errors import InUse, RunError, UsageError
 from cinnabar.extraction.documents.mailboxes.credential import Login
-from cinnabar.extraction.reading.pipeline import Batch
+from cinnabar.extraction.filling.pipeline import Batch
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.work import retries
 from cinnabar.extraction.store.reading import query

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from cinnabar.errors import NotAccepted
-from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.compiling.loading import SchemaSource

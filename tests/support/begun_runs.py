@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cinnabar.extraction.documents.inputs import Location
+from cinnabar.extraction.filling.model_sources import Source
+from cinnabar.extraction.filling.planned_models import Escalation
+from cinnabar.extraction.filling.progress import Progress
+from cinnabar.extraction.filling.routing.routing import Routing
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
-from cinnabar.extraction.reading.model_sources import Source
-from cinnabar.extraction.reading.planned_models import Escalation
-from cinnabar.extraction.reading.progress import Progress
-from cinnabar.extraction.reading.routing.routing import Routing
 from cinnabar.extraction.run.backfill.backfill import Backfill, begin_backfill
 from cinnabar.extraction.run.batched_run import BatchedRun, Summary
 from cinnabar.extraction.run.cluster.connection import Cluster

@@ -12,9 +12,9 @@ from typing import Any
 
 from tests.support.reading_model import ReadingModel
 
+from cinnabar.extraction.filling.model_sources import ModelSource
+from cinnabar.extraction.filling.progress import OutcomeTally
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
-from cinnabar.extraction.reading.model_sources import ModelSource
-from cinnabar.extraction.reading.progress import OutcomeTally
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.notifications.run_notifications import notify_run

@@ -8,8 +8,8 @@ from typing import Any
 from tests.support import packet_files
 from tests.support.reading_model import ReadingModel
 
+from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
 from cinnabar.schemas import load_schema

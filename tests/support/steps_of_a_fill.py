@@ -13,7 +13,7 @@ from cinnabar.engine.layout import lay_out
 from cinnabar.engine.model import Row
 from cinnabar.engine.request import Filled, Result
 from cinnabar.engine.writing import Value, Writer
-from cinnabar.extraction.reading.records.validation import ECMA_PATTERN, EcmaPattern, exact, translate
+from cinnabar.extraction.filling.records.validation import ECMA_PATTERN, EcmaPattern, exact, translate
 from cinnabar.schemas import CompiledSchema
 from cinnabar.schemas.form.fitting import Fitted
 from cinnabar.schemas.form.form import Form

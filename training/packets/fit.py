@@ -1,4 +1,4 @@
-"""Fits the model that tells where documents of a packet begin (extraction/reading/packets/boundaries.json).
+"""Fits the model that tells where documents of a packet begin (extraction/filling/packets/boundaries.json).
 
     python -m training.packets.fit DATA [--write] [--cache FILE]
 
@@ -23,7 +23,7 @@ import torch
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.ingest.dispatch import parse
-from cinnabar.extraction.reading.packets.boundaries import FITTED, EdgedLine, PageFeatures, ends, features, page_signs
+from cinnabar.extraction.filling.packets.boundaries import FITTED, EdgedLine, PageFeatures, ends, features, page_signs
 from training.generator.generator import FAMILIES, make_example
 from training.packets.sheets import divided, draw_style, kinds_in, printed, sheet
 

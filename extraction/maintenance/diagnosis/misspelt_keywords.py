@@ -9,8 +9,8 @@ from typing import Any
 
 from jsonschema_specifications import REGISTRY
 
+from cinnabar.extraction.filling.checks.checks import KEYWORD as CHECKS
 from cinnabar.extraction.plan.thresholds import ALIKE_KEYWORDS
-from cinnabar.extraction.reading.checks.checks import KEYWORD as CHECKS
 from cinnabar.schemas.keywords import DECIMALS, LOOKUP, PAGES
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.schema_object import BINDING, DAY_FIRST, WAS, WORDS, WRITTEN

@@ -11,9 +11,9 @@ from typing import Any
 
 from cinnabar.extraction.documents.inputs import Input, Location, examine
 from cinnabar.extraction.documents.mailboxes.address import password_of_environment
+from cinnabar.extraction.filling.model_sources import Source
+from cinnabar.extraction.filling.progress import Progress
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import Source
-from cinnabar.extraction.reading.progress import Progress
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract

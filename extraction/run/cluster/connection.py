@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import Any
 
 from cinnabar.errors import ClusterGone, UsageError
-from cinnabar.extraction.reading.model_sources import RemoteSource
+from cinnabar.extraction.filling.model_sources import RemoteSource
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extras import check_extra
 

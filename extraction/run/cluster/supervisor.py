@@ -15,7 +15,7 @@ from cinnabar.errors import NoEngine, RunError, UsageError
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
-from cinnabar.extraction.reading.model_sources import RunPlace
+from cinnabar.extraction.filling.model_sources import RunPlace
 from cinnabar.extraction.run.cluster.connection import Cluster, Heartbeat
 from cinnabar.extraction.run.cluster.workers import Filling, Parsing, letters, needs, packed_assignment, size_of
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -29,7 +29,7 @@ from cinnabar.extraction.run.work.retries import (
 )
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.reading.pipeline import Batch
+    from cinnabar.extraction.filling.pipeline import Batch
     from cinnabar.extraction.run.work.refilling import Known
 
 # Most batches in progress for each engine: one that is filled, one that waits for it, one that is parsed.

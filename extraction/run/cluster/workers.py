@@ -27,14 +27,14 @@ from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserS
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import CarriedPages, PackedPages
-from cinnabar.extraction.reading.model_sources import LanguageSource, ModelByName, ModelSource
+from cinnabar.extraction.filling.model_sources import LanguageSource, ModelByName, ModelSource
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.batch_filling import fill_batch
 
 if TYPE_CHECKING:
     from cinnabar.engine.model import Model
-    from cinnabar.extraction.reading.model_sources import RunPlace
-    from cinnabar.extraction.reading.pipeline import Batch, Job
+    from cinnabar.extraction.filling.model_sources import RunPlace
+    from cinnabar.extraction.filling.pipeline import Batch, Job
     from cinnabar.extraction.run.work.assignment import Assignment
     from cinnabar.extraction.run.work.refilling import Known
 
@@ -193,7 +193,7 @@ class Filling:
     def fill(self, parsed: Sequence[_Parsed], known: Known | None = None) -> Batch:
         """Returns the outcomes of a batch; `known` holds the stored records in a backfill."""
         # Cold start: Torch takes a second.
-        from cinnabar.extraction.reading.pipeline import Read
+        from cinnabar.extraction.filling.pipeline import Read
 
         assert self._job is not None, "call start() before fill()"
         return fill_batch([Read(*one) for one in parsed], known, self._job)

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.errors import NoEngine, RunError, UsageError
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess
-from cinnabar.extraction.reading.model_sources import ModelByName, ModelSource, RemoteSource, RunPlace
+from cinnabar.extraction.filling.model_sources import ModelByName, ModelSource, RemoteSource, RunPlace
 from cinnabar.extraction.run.engines.worker import LENGTH, frame
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.retries import WHOLE_ATTEMPTS, join_alone, lose_document
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.reading.pipeline import Batch, Read
+    from cinnabar.extraction.filling.pipeline import Batch, Read
     from cinnabar.extraction.run.work.refilling import Known
 
 # Makes all attempts of a batch that may raise errors.

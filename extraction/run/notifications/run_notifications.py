@@ -19,8 +19,8 @@ from urllib.parse import quote
 import orjson
 
 from cinnabar.errors import CinnabarError, InUse, UsageError
+from cinnabar.extraction.filling.progress import NoProgress, Progress, ProgressGroup
 from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.reading.progress import NoProgress, Progress, ProgressGroup
 from cinnabar.extraction.run.notifications.delivery import (
     check_addresses,
     deliver_notifications,

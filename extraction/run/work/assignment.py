@@ -19,9 +19,8 @@ from cinnabar.engine.few_shot import shown_with
 from cinnabar.engine.models.remote.serving import is_plain
 from cinnabar.engine.request import Filler, Prompted
 from cinnabar.errors import UsageError
-from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions, RunPlan
-from cinnabar.extraction.reading.checks.checks import Checks
-from cinnabar.extraction.reading.model_sources import (
+from cinnabar.extraction.filling.checks.checks import Checks
+from cinnabar.extraction.filling.model_sources import (
     AUTO,
     READER,
     LanguageSource,
@@ -30,9 +29,10 @@ from cinnabar.extraction.reading.model_sources import (
     Source,
     filler_part,
 )
-from cinnabar.extraction.reading.planned_models import Escalation, chosen_note, largest_model, reader_of, sources_of
-from cinnabar.extraction.reading.records.validation import Validator
-from cinnabar.extraction.reading.routing.routing import RoutedJobs, Routing, routing_of
+from cinnabar.extraction.filling.planned_models import Escalation, chosen_note, largest_model, reader_of, sources_of
+from cinnabar.extraction.filling.records.validation import Validator
+from cinnabar.extraction.filling.routing.routing import RoutedJobs, Routing, routing_of
+from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions, RunPlan
 from cinnabar.extraction.run.work.prompt_examples import PromptExamples, prompt_examples
 from cinnabar.extraction.store.cases import case_key, fields_of_case
 from cinnabar.extraction.store.files import failures
@@ -47,7 +47,7 @@ from cinnabar.schemas.reading.schema_object import DAY_FIRST
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
-    from cinnabar.extraction.reading.pipeline import Job
+    from cinnabar.extraction.filling.pipeline import Job
 
 
 def _check_case(by: str | None, places: Collection[str]) -> None:
@@ -192,7 +192,7 @@ class Assignment:
         UsageError if a model has no room for the schema.
         """
         # Cold start: Torch takes a second.
-        from cinnabar.extraction.reading.pipeline import Job
+        from cinnabar.extraction.filling.pipeline import Job
 
         options, tier = self.options, None
         engine = self._shown(self.model).filler(options.effort, options.steps, place)
@@ -227,7 +227,7 @@ class Assignment:
         if self.routing is None:
             return job
         # Cold start: Torch takes a second.
-        from cinnabar.extraction.reading.routing.router import Router
+        from cinnabar.extraction.filling.routing.router import Router
 
         jobs = {
             part.source.name: replace(job, compiled=part.compiled_schema, validator=part.validator, checks=part.checks)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 # The pipeline imports torch, which takes a second.
 if TYPE_CHECKING:
-    from cinnabar.extraction.reading.pipeline import Batch, Job, Read
+    from cinnabar.extraction.filling.pipeline import Batch, Job, Read
     from cinnabar.extraction.run.work.refilling import Known
 
 
@@ -18,7 +18,7 @@ def fill_batch(read: Sequence[Read], known: Known | None, job: Job) -> Batch:
     to come again, alone.
     """
     # Cold start: Torch takes a second.
-    from cinnabar.extraction.reading.pipeline import run_batch
+    from cinnabar.extraction.filling.pipeline import run_batch
     from cinnabar.extraction.run.work.refilling import refill_batch
 
     if known is None:

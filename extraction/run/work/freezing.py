@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from cinnabar.extraction.reading.tiers import is_plain
+from cinnabar.extraction.filling.tiers import is_plain
 from cinnabar.extraction.store.records import Record
 from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.compiling.changes import Changes

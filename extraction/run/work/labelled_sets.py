@@ -16,7 +16,7 @@ import orjson
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.reading.pipeline import Read
+from cinnabar.extraction.filling.pipeline import Read
 
 #: A line of a set's truth: {"file": …, "truth": record, "also_accepted": {top-level field: other right values}}.
 Truth = Mapping[str, Any]

@@ -15,9 +15,9 @@ from cinnabar.errors import NotAccepted, UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.filling.model_sources import LanguageSource, RemoteSource, Source
+from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import LanguageSource, RemoteSource, Source
-from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 
 # Scores need SciPy, which takes a fifth of a second to import; most runs show no examples.

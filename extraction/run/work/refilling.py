@@ -13,9 +13,9 @@ from cinnabar.engine.work_time import time_stage
 from cinnabar.errors import DocumentError, NotAccepted
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.reading.checks.judgement import with_checks
-from cinnabar.extraction.reading.filling import DocumentRequests, fill_documents
-from cinnabar.extraction.reading.pipeline import (
+from cinnabar.extraction.filling.checks.judgement import with_checks
+from cinnabar.extraction.filling.filling import DocumentRequests, fill_documents
+from cinnabar.extraction.filling.pipeline import (
     Batch,
     Job,
     Long,
@@ -34,12 +34,12 @@ from cinnabar.extraction.reading.pipeline import (
     tokens_or_long,
     unread,
 )
-from cinnabar.extraction.reading.planning import chunks_for, passage_of
-from cinnabar.extraction.reading.records.facts import REFUSED, FactValues, with_facts
-from cinnabar.extraction.reading.records.lookups import with_lookups
-from cinnabar.extraction.reading.records.marks import with_marks
-from cinnabar.extraction.reading.records.merging import merge
-from cinnabar.extraction.reading.tiers import ALONE, Escalated, MergedRecord
+from cinnabar.extraction.filling.planning import chunks_for, passage_of
+from cinnabar.extraction.filling.records.facts import REFUSED, FactValues, with_facts
+from cinnabar.extraction.filling.records.lookups import with_lookups
+from cinnabar.extraction.filling.records.marks import with_marks
+from cinnabar.extraction.filling.records.merging import merge
+from cinnabar.extraction.filling.tiers import ALONE, Escalated, MergedRecord
 from cinnabar.extraction.run.work.freezing import Frozen, freeze, splice
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.extraction.store.stored_records import CHANGED, GONE, Stored

@@ -31,7 +31,7 @@ from cinnabar.wording import with_noun
 
 # The pipeline imports torch, which takes a second.
 if TYPE_CHECKING:
-    from cinnabar.extraction.reading.pipeline import Batch
+    from cinnabar.extraction.filling.pipeline import Batch
 
 #: Attempts for a batch that raises errors, and for a start on a cluster; the seconds before each further attempt.
 ATTEMPTS, DELAYS = 3, (1.0, 10.0)
@@ -115,7 +115,7 @@ def _said(error: BaseException) -> str:
 def lose_document(path: str, digest: str, found: Document | DocumentError | None, cause: str) -> Batch:
     """Returns the batch of a document alone whose process ended again; `found` is what was parsed, None if unknown."""
     # Cold start: Torch takes a second.
-    from cinnabar.extraction.reading.pipeline import Batch
+    from cinnabar.extraction.filling.pipeline import Batch
 
     detail = f"each engine that filled it died ({cause}); more memory or a lower --context may help"
     info = DocumentInfo.of(found) if isinstance(found, Document) else None
@@ -125,6 +125,6 @@ def lose_document(path: str, digest: str, found: Document | DocumentError | None
 def join_alone(alone: Sequence[Batch]) -> Batch:
     """Returns the one batch of documents that went alone, in their order."""
     # Cold start: Torch takes a second.
-    from cinnabar.extraction.reading.pipeline import in_order
+    from cinnabar.extraction.filling.pipeline import in_order
 
     return in_order(len(alone), {}, [((at,), one) for at, one in enumerate(alone)], 0.0)

@@ -22,8 +22,8 @@ from cinnabar.apps.server.assembly import Assembled, assemble
 from cinnabar.apps.server.documents import FileReading
 from cinnabar.apps.server.settings import ServerSettings
 from cinnabar.errors import UsageError
+from cinnabar.extraction.filling.planned_models import sources_of
 from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.reading.planned_models import sources_of
 from cinnabar.schemas import load_schema
 
 SECRET = "the secret of another folder"

@@ -65,7 +65,7 @@ def test_the_model_of_the_folder_is_asked_and_else_the_largest_one(
 ) -> None:
     larger = max(RELEASED, key=lambda name: RELEASED[name].size)
     shutil.copytree(fetched_release(tmp_path / "models"), tmp_path / "models" / larger)
-    monkeypatch.setattr("cinnabar.extraction.reading.planned_models.free_memory", lambda: None)
+    monkeypatch.setattr("cinnabar.extraction.filling.planned_models.free_memory", lambda: None)
     assert _fetched_model(folder) == larger
     begin_with(folder, NAME)
     assert _fetched_model(folder) == NAME

@@ -20,9 +20,9 @@ from cinnabar.engine.chat.shared_engine import SharedEngine
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.engine.settings import EFFORTS
 from cinnabar.engine.work_time import GIVEN_UP
+from cinnabar.extraction.filling.model_sources import model_source
+from cinnabar.extraction.filling.planned_models import Escalation
 from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.reading.model_sources import model_source
-from cinnabar.extraction.reading.planned_models import Escalation
 from cinnabar.extraction.store.spelling import begin_with
 from cinnabar.schemas import compile_schema
 

@@ -18,7 +18,7 @@ from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.request import Failed, Filled, Request
 from cinnabar.errors import UnsupportedSchema
-from cinnabar.extraction.reading.tiers import freeze_sure
+from cinnabar.extraction.filling.tiers import freeze_sure
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.form import Form
 

@@ -21,9 +21,9 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input, archive_around, examine, gather
+from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.maintenance.forgetting import forget
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.backfill.retrying import retry
 from cinnabar.extraction.run.cluster.workers import letters

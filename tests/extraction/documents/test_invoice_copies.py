@@ -12,8 +12,8 @@ from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.invoice_copies import copies_in, differences, prints
-from cinnabar.extraction.reading.pipeline import record_of
-from cinnabar.extraction.reading.planning import stretches_of
+from cinnabar.extraction.filling.pipeline import record_of
+from cinnabar.extraction.filling.planning import stretches_of
 from cinnabar.schemas.compiling.compile import compile_schema
 
 

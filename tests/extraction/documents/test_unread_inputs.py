@@ -14,8 +14,8 @@ from tests.support.drawn_pages import drawn
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.extraction.documents.inputs import is_system_file
+from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.quarantine import held

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cinnabar.errors import UsageError
+from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.learning.evaluation import (
     best_constant,
     best_constant_of,
@@ -20,7 +21,6 @@ from cinnabar.extraction.learning.evaluation import (
     summarise,
 )
 from cinnabar.extraction.learning.scoring import area_under_curve, means_of_lists
-from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.run.work.labelled_sets import find_sets, load_set
 from cinnabar.schemas import load_schema
 

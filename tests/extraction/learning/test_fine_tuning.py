@@ -21,10 +21,10 @@ from cinnabar.engine.models.weights import save_difference
 from cinnabar.engine.request import Filled, Request
 from cinnabar.engine.training.trainer import Patience, TrainingConfig
 from cinnabar.errors import UsageError
+from cinnabar.extraction.filling.routing.examples import load_examples
 from cinnabar.extraction.learning.fine_tuning import FineTuning, fine_tune, minutes_for
 from cinnabar.extraction.learning.thresholds import MEASURED, PARTS_APART, STOPPING
 from cinnabar.extraction.learning.tuning_sets import FineTuned, parts_of
-from cinnabar.extraction.reading.routing.examples import load_examples
 from cinnabar.extraction.run.work.labelled_sets import mark_of
 from cinnabar.schemas import compile_schema, load_schema
 

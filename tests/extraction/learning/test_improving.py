@@ -18,6 +18,8 @@ from cinnabar.engine.models.reader.loading import save_network
 from cinnabar.engine.training import trainer
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest import parse
+from cinnabar.extraction.filling.pipeline import Read
+from cinnabar.extraction.filling.planned_models import kept_preferences
 from cinnabar.extraction.learning import improving
 from cinnabar.extraction.learning.corrected_set import CorrectedSet
 from cinnabar.extraction.learning.improving import (
@@ -29,8 +31,6 @@ from cinnabar.extraction.learning.improving import (
     plan_for,
     steps_for,
 )
-from cinnabar.extraction.reading.pipeline import Read
-from cinnabar.extraction.reading.planned_models import kept_preferences
 from cinnabar.extraction.run.work.assignment import (
     candidate,
     discard_model,

@@ -16,8 +16,8 @@ from tests.support.tiny_checkpoint import write_checkpoint
 from cinnabar.apps.cli.main import run
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
+from cinnabar.extraction.filling.model_sources import ModelSource, model_source
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource, model_source
 from cinnabar.extraction.review import steps
 from cinnabar.extraction.review.steps import WatchedStep, steps_of
 from cinnabar.extraction.run.extract import extract

@@ -21,9 +21,9 @@ from tests.support.split_packet import SOURCE, run
 from cinnabar.extraction.documents.content.inputs import FRAGMENT, file_of, file_path, own_path
 from cinnabar.extraction.documents.inputs import input_of
 from cinnabar.extraction.documents.packets.part import PageRange
+from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.maintenance.forgetting import forget
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.packets import PACKETS

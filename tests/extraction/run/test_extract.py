@@ -15,9 +15,9 @@ from cinnabar.errors import NotUnited, RunError, UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import examine, expand
+from cinnabar.extraction.filling.model_sources import ModelSource, model_source
+from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource, model_source
-from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query, show
 from cinnabar.schemas import load_schema

@@ -12,9 +12,9 @@ from tests.support.effort import first
 from tests.support.reading_model import ReadingModel
 from tests.support.split_packet import SOURCE
 
+from cinnabar.extraction.filling.model_sources import ModelSource
+from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource
-from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query

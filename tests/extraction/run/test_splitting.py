@@ -18,12 +18,12 @@ from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.packets.part import PacketPart, PageRange, named_part
+from cinnabar.extraction.filling.model_sources import ModelSource
+from cinnabar.extraction.filling.packets.boundaries import EdgedLine, PageFeatures, boundaries
+from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.maintenance.forgetting import forget
 from cinnabar.extraction.maintenance.packets import amend, packet_around
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource
-from cinnabar.extraction.reading.packets.boundaries import EdgedLine, PageFeatures, boundaries
-from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run import extract as extract_module
 from cinnabar.extraction.run import splitting
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup

@@ -15,8 +15,8 @@ from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.version import VERSIONS
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.filling.model_sources import LanguageSource, ModelSource
 from cinnabar.extraction.maintenance.verification import verify
-from cinnabar.extraction.reading.model_sources import LanguageSource, ModelSource
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store import tables

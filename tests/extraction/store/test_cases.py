@@ -11,10 +11,10 @@ from tests.support.reading_model import ReadingModel
 
 from cinnabar.apps.cli.main import run as command
 from cinnabar.errors import UnsupportedSchema, UsageError
+from cinnabar.extraction.filling.checks.checks import KEYWORD, Checks
+from cinnabar.extraction.filling.checks.judgement import check_results
+from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.checks.checks import KEYWORD, Checks
-from cinnabar.extraction.reading.checks.judgement import check_results
-from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.review.listing import Listing, ListSelection
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.cases import CASES, case_key

@@ -9,8 +9,8 @@ import pytest
 from tests.support.corrected_folder import DOCUMENTS, LATER, SCHEMA, digest_of, outcome_of, run, value_of
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
-from cinnabar.extraction.reading.checks.checks import Checks
-from cinnabar.extraction.reading.checks.judgement import with_checks
+from cinnabar.extraction.filling.checks.checks import Checks
+from cinnabar.extraction.filling.checks.judgement import with_checks
 from cinnabar.extraction.store import snapshot
 from cinnabar.extraction.store.housekeeping import compact
 from cinnabar.extraction.store.reading import query, show

@@ -25,7 +25,7 @@ from cinnabar.engine.models.reader.calibration import (
 from cinnabar.engine.models.reader.confidence_features import log_odds
 from cinnabar.engine.models.reader.loading import load_model, save_network
 from cinnabar.engine.request import Filled, Leaf, Request
-from cinnabar.extraction.reading.model_sources import model_source
+from cinnabar.extraction.filling.model_sources import model_source
 from cinnabar.schemas import compile_schema
 
 FORM = compile_schema(BILL).form

@@ -8,8 +8,8 @@ from tests.support.tiny_network import tiny_model, wordpieces
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, check_length
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.reading import planning
-from cinnabar.extraction.reading.planning import chunks_for, tokens_of
+from cinnabar.extraction.filling import planning
+from cinnabar.extraction.filling.planning import chunks_for, tokens_of
 
 
 class Counting:

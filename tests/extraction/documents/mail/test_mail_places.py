@@ -11,8 +11,8 @@ from reportlab.pdfgen import canvas
 from tests.support.outlook_files import Item, msg
 from tests.support.reading_model import ReadingModel
 
+from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema

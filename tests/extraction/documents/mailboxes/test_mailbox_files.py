@@ -12,8 +12,8 @@ from tests.support.reading_model import ReadingModel
 
 from cinnabar.extraction.documents.inputs import gather, path_of
 from cinnabar.extraction.documents.mailboxes.files import is_mbox, mbox_messages
+from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema

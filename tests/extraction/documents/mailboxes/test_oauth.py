@@ -34,8 +34,8 @@ from cinnabar.extraction.documents.mailboxes.credential import (
     kept_login,
 )
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
+from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.schemas import load_schema
 
 SCHEMA = {

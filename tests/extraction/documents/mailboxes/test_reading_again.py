@@ -21,9 +21,9 @@ from cinnabar.engine.request import Passage
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import Location, parse_locations
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
+from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.backfill.retrying import retry
 from cinnabar.extraction.run.batched_run import Summary

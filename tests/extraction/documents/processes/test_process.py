@@ -18,8 +18,8 @@ from cinnabar.engine.models.language.rendering import render_template
 from cinnabar.extraction.documents.archives.archive_process import Unpacker
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.processes.process import WorkerProcess
+from cinnabar.extraction.filling.model_sources import RunPlace, model_source
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import RunPlace, model_source
 from cinnabar.extraction.run.engines.pool import EnginePool
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.schemas import load_schema

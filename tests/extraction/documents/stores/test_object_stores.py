@@ -25,8 +25,8 @@ from cinnabar.extraction.documents.ingest import sandbox
 from cinnabar.extraction.documents.inputs import Input, examine, gather, parse_locations
 from cinnabar.extraction.documents.stores import backend
 from cinnabar.extraction.documents.stores.store import FILE, StoreItem
+from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.work import retries

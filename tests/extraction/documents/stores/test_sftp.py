@@ -17,7 +17,7 @@ from tests.support.store_servers import SECRET, Sftp
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.inputs import Input, examine, gather, parse_locations
 from cinnabar.extraction.documents.stores import backend
-from cinnabar.extraction.reading.model_sources import ModelSource
+from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.run.backfill.retrying import retry
 from cinnabar.extraction.run.quarantine import held
 from cinnabar.extraction.store.reading import query

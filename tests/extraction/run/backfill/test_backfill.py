@@ -20,9 +20,9 @@ from tests.support.reading_model import ReadingModel
 from cinnabar.engine.model import Canvas, Row, Scores
 from cinnabar.errors import NotUnited, UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
+from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.backfill.estimate import Cost, measure
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract

@@ -14,8 +14,8 @@ from tests.support.reading_model import ReadingModel
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents import inputs
+from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.backfill import document_lookup
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.backfill.retrying import retry

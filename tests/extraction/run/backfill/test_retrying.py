@@ -9,9 +9,9 @@ import pytest
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.errors import UsageError
+from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.backfill.retrying import retry
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.quarantine import held, release

@@ -28,11 +28,11 @@ from cinnabar import extras
 from cinnabar.errors import DocumentError, ModelError, RunError, UsageError
 from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.inputs import Input
+from cinnabar.extraction.filling.model_sources import ModelSource, model_source
+from cinnabar.extraction.filling.planned_models import Escalation
+from cinnabar.extraction.filling.progress import NoProgress
+from cinnabar.extraction.filling.routing.routing import Routing
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource, model_source
-from cinnabar.extraction.reading.planned_models import Escalation
-from cinnabar.extraction.reading.progress import NoProgress
-from cinnabar.extraction.reading.routing.routing import Routing
 from cinnabar.extraction.run.batched_run import driver_of
 from cinnabar.extraction.run.cluster import connection
 from cinnabar.extraction.run.cluster.connection import Cluster, Heartbeat, check_cluster, join_cluster

@@ -12,9 +12,9 @@ from tests.support.begun_runs import begun_backfill
 from tests.support.dying_model import DyingModel, missing
 
 from cinnabar.errors import ModelError, UsageError
+from cinnabar.extraction.filling.model_sources import ModelByName, ModelSource, model_source
+from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelByName, ModelSource, model_source
-from cinnabar.extraction.reading.progress import NoProgress
 from cinnabar.extraction.run.engines.pool import engines_of
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment

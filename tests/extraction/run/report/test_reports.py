@@ -21,10 +21,10 @@ from cinnabar.apps.cli.main import run
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.content.document import Evidence, Span
+from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.maintenance.forgetting import forget
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.report import reports

@@ -16,9 +16,9 @@ from cinnabar.apps.cli.main import run
 from cinnabar.engine.models.identity import weights_fingerprint
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration
 from cinnabar.engine.models.reader.loading import save_network
+from cinnabar.extraction.filling.planned_models import keep_preferred, sources_of
+from cinnabar.extraction.filling.tiers import MergedRecord, escalate
 from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.reading.planned_models import keep_preferred, sources_of
-from cinnabar.extraction.reading.tiers import MergedRecord, escalate
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.spelling import began_with
@@ -66,7 +66,7 @@ def test_on_a_gpu_the_language_model_reads_all_fields_and_counts_alone(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fetch(folder)
-    monkeypatch.setattr("cinnabar.extraction.reading.planned_models.on_gpu", lambda _: True)
+    monkeypatch.setattr("cinnabar.extraction.filling.planned_models.on_gpu", lambda _: True)
     assert extract() == 0
     told = capsys.readouterr()
     assert f"{NAME} for all fields, on the GPU" in told.err
@@ -140,7 +140,7 @@ def test_a_backfill_asks_both_models_for_new_fields_alone(folder: Path, monkeypa
         asked.extend(one.facts.known for one in merged)
         return escalate(merged, *more)
 
-    monkeypatch.setattr("cinnabar.extraction.reading.pipeline.escalate", told)
+    monkeypatch.setattr("cinnabar.extraction.filling.pipeline.escalate", told)
     backfill = ["backfill", "--schema", "letter.json", "--out", "tables", "--model", "auto", "--seconds-each", "0.0001"]
     assert run(backfill) == 0
     assert asked and all({"/name", "/total"} == known.keys() for known in asked)
@@ -161,7 +161,7 @@ def test_beyond_its_seconds_the_readers_values_stand_and_are_flagged(
 ) -> None:
     fetch(folder)
     # All values are asked for, whatever the calibration says.
-    monkeypatch.setattr("cinnabar.extraction.reading.planned_models.ESCALATE_AUTO_BELOW", 1.0)
+    monkeypatch.setattr("cinnabar.extraction.filling.planned_models.ESCALATE_AUTO_BELOW", 1.0)
     assert extract("--seconds-each", "0.0001") == 0
     capsys.readouterr()
     assert run(["sql", "select flags from letter", "--out", "tables", "--json"]) == 0

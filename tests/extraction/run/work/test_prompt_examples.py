@@ -18,9 +18,9 @@ from tests.support.tiny_checkpoint import write_checkpoint
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.models.remote.serving import RemoteSettings
 from cinnabar.errors import UsageError
+from cinnabar.extraction.filling.model_sources import LanguageSource, ModelSource, model_source
+from cinnabar.extraction.filling.planned_models import Escalation
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import LanguageSource, ModelSource, model_source
-from cinnabar.extraction.reading.planned_models import Escalation
 from cinnabar.extraction.run.cluster.workers import packed_assignment
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work import prompt_examples as module

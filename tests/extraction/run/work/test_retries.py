@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cinnabar.errors import ModelError, NoEngine, RunError, UsageError
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.processes.process import WorkerDied
-from cinnabar.extraction.reading.pipeline import Batch
+from cinnabar.extraction.filling.pipeline import Batch
 from cinnabar.extraction.run.work import retries
 from cinnabar.extraction.run.work.retries import ATTEMPTS, BatchAttempts, join_alone, lose_document
 from cinnabar.extraction.store.records import Outcome

@@ -18,7 +18,7 @@ from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.models.reader.tables.thresholds import CARRIED_ROWS
 from cinnabar.engine.request import Filled, Passage, Request, text_passage
 from cinnabar.errors import UsageError
-from cinnabar.extraction.reading.tiers import Tier
+from cinnabar.extraction.filling.tiers import Tier
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Form
 

@@ -1,0 +1,311 @@
+"""The checks of a schema, `x-cinnabar-checks`: DuckDB expressions that hold for a right record.
+
+Numbers are compared as decimals: 0.1 + 0.2 is 0.3, in columns that hold floats too.
+
+A DuckDB in memory for the expressions of a schema, which come from anywhere: it computes and does nothing else.
+
+It reads no file, loads no extension, spills nothing to disk, and its settings are locked. A query ends after a few
+seconds. `extraction/filling/checks/expressions.py` lets only functions through that neither repeat nor generate.
+"""
+
+from __future__ import annotations
+
+import difflib
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from cinnabar.extraction.filling.checks.expressions import (
+    NoCheck,
+    named_in,
+    qualifiers_in,
+    tables_in,
+    with_quoted_tables,
+)
+from cinnabar.extraction.filling.checks.thresholds import LONGEST_EXPRESSION, QUERY_SECONDS
+from cinnabar.extraction.store.cases import ALL, CaseCheck, name_in_case
+from cinnabar.extraction.store.tables import RecordColumns
+from cinnabar.schemas.automata.strings import parse
+from cinnabar.schemas.columns.arrow import PRECISION, arrow_schema, arrow_type, arrow_value
+from cinnabar.schemas.compiling.compile import CompiledSchema
+from cinnabar.schemas.compiling.loading import SchemaSource
+from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.refusals import Refusal, refused
+
+KEYWORD = "x-cinnabar-checks"
+#: Before the name of a check in the flag of a record that fails it.
+FLAG = "check_failed:"
+# Decimal places of a column of floats in an expression: a product of three such numbers is still exact.
+_PLACES = 9
+_MOST = 100
+# Keywords with names of the user's under them, and with values in place of schemas.
+_SCHEMAS_BY_NAME = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
+_NO_SCHEMAS = ("const", "enum", "default", "examples", KEYWORD)
+_LONGEST_NAME = 64
+
+#: A check's results by its name: None if it does not apply, because a value is missing or cannot be compared.
+Results = Mapping[str, bool | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check; `columns` are the table's columns that it names, `places` pointers with `*` for an index."""
+
+    name: str
+    expression: str
+    columns: tuple[str, ...]
+    places: tuple[str, ...]
+
+    @property
+    def pointers(self) -> tuple[str, ...]:
+        """Returns the pointers of its fields; a field in a list stands as the list."""
+        return tuple(dict.fromkeys(place.split("/*")[0] for place in self.places))
+
+
+class Checks:
+    """The checks of one schema; threads may share them. It is false if there are none.
+
+    Raises UnsupportedSchema, with the pointer of the check, for one that cannot be used.
+    """
+
+    def __init__(self, source: SchemaSource, compiled: CompiledSchema) -> None:
+        stated = _stated_checks(source.schema)
+        self.each: tuple[Check, ...] = ()
+        #: The checks between this schema's document and others of its case, by name.
+        self.between: dict[str, CaseCheck] = {}
+        if not stated:
+            return
+        record = arrow_schema(compiled)
+        names = RecordColumns.of(record).names
+        whole = not pa.types.is_struct(arrow_type(compiled.shape))
+        self._property = {names[name]: name for name in record.names}
+        self._types = pa.schema([record.field(name).with_name(names[name]) for name in record.names])
+        self._types = pa.schema([one.with_type(_exact(one.type)) for one in self._types])
+        self._whole = whole
+        self._database = ExpressionDatabase(self._types)
+        pointers = {column: "" if whole else f"/{escape(name)}" for column, name in self._property.items()}
+        own_name = name_in_case(source.name).casefold()
+        tables = {own_name, ALL + own_name} - {column.casefold() for column in pointers}
+        for name, expression in stated.items():
+            if isinstance(expression, str) and tables & qualifiers_in(expression):
+                self.between[name] = self._case_check(name, expression)
+        own = {name: expression for name, expression in stated.items() if name not in self.between}
+        self.each = tuple(self._check(name, expression, pointers) for name, expression in own.items())
+
+    def __bool__(self) -> bool:
+        return bool(self.each)
+
+    def _case_check(self, name: str, expression: str) -> CaseCheck:
+        at, spelled = self._check_pointer(name, expression), with_quoted_tables(expression)
+        try:
+            names = tables_in(self._database.syntax(spelled))
+        except NoCheck as error:
+            raise refused(Refusal.CHECK_EXPRESSION, at, problem=error.reason, advice=error.advice) from None
+        except (duckdb.Error, UnicodeError, RecursionError) as error:
+            reason = str(error).split("\n")[0].strip()
+            raise refused(Refusal.CHECK_SYNTAX, at, problem=reason) from None
+        return CaseCheck(spelled, tuple(dict.fromkeys(one.lower() for one in names)))
+
+    def _check_pointer(self, name: str, expression: Any) -> str:
+        """Returns the pointer of a check. Raises UnsupportedSchema for a name or a length that no check may have."""
+        at = f"/{KEYWORD}/{escape(name)}"
+        plain = name and len(name) <= _LONGEST_NAME and all(c.isalnum() or c in "_-." for c in name)
+        if not plain:
+            raise refused(Refusal.CHECK_NAME, at, most=_LONGEST_NAME, got=name[:80])
+        if not isinstance(expression, str) or not expression.strip() or len(expression) > LONGEST_EXPRESSION:
+            got = f"{len(expression):,} characters" if isinstance(expression, str) else _kind(expression)
+            raise refused(Refusal.CHECK_LENGTH, at, most=LONGEST_EXPRESSION, got=got)
+        return at
+
+    def _check(self, name: str, expression: Any, pointers: Mapping[str, str]) -> Check:
+        at = self._check_pointer(name, expression)
+        try:
+            named = named_in(self._database.syntax(expression), pointers, self._types)
+            got = self._database.type_of(expression)
+        except NoCheck as error:
+            others = qualifiers_in(expression) - {column.casefold() for column in pointers}
+            between = "; a check between documents of a case names its own schema, as in invoice.total = order.total"
+            advice = error.advice + between * bool(others)
+            raise refused(Refusal.CHECK_EXPRESSION, at, problem=error.reason, advice=advice) from None
+        except (duckdb.Error, UnicodeError, RecursionError) as error:
+            reason = str(error).split("\n")[0].strip()
+            raise refused(Refusal.CHECK_SYNTAX, at, problem=reason) from None
+        if got != "BOOLEAN":
+            raise refused(Refusal.CHECK_TYPE, at, got=got)
+        return Check(name, expression, named.columns, named.places)
+
+    def evaluate(self, records: Sequence[str]) -> list[Results]:
+        """Returns the results for each of these record texts, by one query for all of them.
+
+        A check does not apply to a record with a value that no column of the schema holds.
+        """
+        if not self.each or not records:
+            return [{} for _ in records]
+        values = [self._row(parse(text)) for text in records]
+        wanted = dict.fromkeys(column for check in self.each for column in check.columns)
+        columns: dict[str, list[Any]] = {}
+        bad: list[set[str]] = [set() for _ in records]
+        for column in wanted:
+            kind = self._types.field(column).type
+            columns[column] = []
+            for at, value in enumerate(values):
+                try:
+                    cell = arrow_value(value.get(self._property[column]), kind)
+                    pa.scalar(cell, kind)
+                except (pa.ArrowException, ArithmeticError, ValueError, TypeError, AttributeError):
+                    bad[at].add(column)
+                    cell = None
+                columns[column].append(cell)
+        table = pa.table({name: pa.array(cells, self._types.field(name).type) for name, cells in columns.items()})
+        rows = self._compute(table)
+        return [
+            {
+                check.name: None if wrong.intersection(check.columns) else holds
+                for check, holds in zip(self.each, row, strict=True)
+            }
+            for row, wrong in zip(rows, bad, strict=True)
+        ]
+
+    def _row(self, value: Any) -> dict[str, Any]:
+        if self._whole:
+            return dict.fromkeys(self._property.values(), value)
+        return value if isinstance(value, dict) else {}
+
+    def _compute(self, table: pa.Table) -> list[tuple[Any, ...]]:
+        """Returns the values of all checks; of one that takes too long or too much memory, none."""
+        asked = [check.expression for check in self.each]
+        try:
+            return self._database.evaluate(asked, table)
+        except (duckdb.Error, MemoryError):
+            if table.num_rows == 1 and len(asked) == 1:
+                return [(None,)]
+        return [tuple(self._alone(one, table.slice(at, 1)) for one in asked) for at in range(table.num_rows)]
+
+    def _alone(self, expression: str, record: pa.Table) -> bool | None:
+        try:
+            holds: bool | None = self._database.evaluate([expression], record)[0][0]
+        except (duckdb.Error, MemoryError):
+            return None
+        return holds
+
+
+def failed_checks(results: Results) -> tuple[str, ...]:
+    """Returns the names of the checks that do not hold."""
+    return tuple(name for name, holds in results.items() if holds is False)
+
+
+def _stated_checks(schema: Any) -> dict[str, Any]:
+    """Returns the checks that a schema has at its root. Raises UnsupportedSchema if they are no object of checks."""
+    if not isinstance(schema, dict):
+        return {}
+    deeper = next(_deeper(schema, ""), None)
+    if deeper is not None:
+        raise refused(Refusal.CHECKS_BELOW_ROOT, deeper)
+    if KEYWORD not in schema:
+        near = difflib.get_close_matches(KEYWORD, [name for name in schema if name.startswith("x-")], 1, 0.9)
+        if near:
+            raise refused(Refusal.CHECKS_MISSPELLED, f"/{escape(near[0])}", near[0], got=near[0])
+        return {}
+    stated = schema[KEYWORD]
+    if not isinstance(stated, dict):
+        raise refused(Refusal.CHECKS, f"/{KEYWORD}", got=_kind(stated))
+    if len(stated) > _MOST:
+        raise refused(Refusal.CHECKS_TOO_MANY, f"/{KEYWORD}", most=_MOST, got=len(stated))
+    return stated
+
+
+def _deeper(schema: Any, at: str) -> Iterator[str]:
+    """Yields the pointers of the keyword below the root of a schema; a property of that name is none."""
+    parts = enumerate(schema) if isinstance(schema, list) else schema.items() if isinstance(schema, dict) else ()
+    for key, part in parts:
+        below = f"{at}/{escape(str(key))}"
+        if key == KEYWORD and at:
+            yield below
+        elif key in _SCHEMAS_BY_NAME and isinstance(part, dict):
+            for name, one in part.items():
+                yield from _deeper(one, f"{below}/{escape(name)}")
+        elif key not in _NO_SCHEMAS:
+            yield from _deeper(part, below)
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def _exact(kind: pa.DataType) -> pa.DataType:
+    """Returns the type of a column in expressions: decimals in place of floats, at any depth."""
+    if pa.types.is_float64(kind):
+        return pa.decimal128(PRECISION, _PLACES)
+    if pa.types.is_list(kind):
+        return pa.list_(_exact(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([one.with_type(_exact(one.type)) for one in (kind.field(i) for i in range(kind.num_fields))])
+    return kind
+
+
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "enable_external_access": "false",
+    "python_enable_replacements": "false",
+    "temp_directory": "",
+    "memory_limit": "512MB",
+    "threads": 1,
+    # Both `lambda x: x.amount` and the older `x -> x.amount`.
+    "lambda_syntax": "ENABLE_SINGLE_ARROW",
+}
+#: The name of the table that expressions are about.
+TABLE = "record"
+
+
+class ExpressionDatabase:
+    """A connection that threads may share. Errors of DuckDB come as `duckdb.Error`."""
+
+    def __init__(self, columns: pa.Schema) -> None:
+        self._columns = columns
+        self._mutex = threading.Lock()
+        self._connection = duckdb.connect(config=_SETTINGS)
+        self._connection.execute("SET TimeZone = 'UTC'; SET lock_configuration = true")
+
+    def syntax(self, expression: str) -> str:
+        """Returns the syntax tree of `SELECT (expression)` as DuckDB's JSON text."""
+        asked = f"SELECT ({expression}\n) FROM {TABLE}"
+        (tree,) = self._run("SELECT json_serialize_sql(?)", [asked])[0]
+        return str(tree)
+
+    def type_of(self, expression: str) -> str:
+        """Returns DuckDB's name for the type of an expression over the columns."""
+        # On a record of NULLs: a constant that does not fit its column fails here, and not on each document.
+        records = pa.table([pa.nulls(1, one.type) for one in self._columns], schema=self._columns)
+        with self._mutex:
+            self._connection.register(TABLE, records)
+            try:
+                cursor = self._connection.execute(f"SELECT ({expression}\n) FROM {TABLE}")
+                cursor.fetchall()
+                return str(cursor.description[0][1]) if cursor.description else ""
+            finally:
+                self._connection.unregister(TABLE)
+
+    def evaluate(self, expressions: Sequence[str], records: pa.Table) -> list[tuple[Any, ...]]:
+        """Returns the values of the expressions for each record; NULL if one cannot be computed."""
+        asked = ", ".join(f"TRY(({expression}\n))" for expression in expressions)
+        return self._run(f"SELECT {asked} FROM {TABLE}", [], records)
+
+    def _run(self, query: str, values: list[Any], records: pa.Table | None = None) -> list[tuple[Any, ...]]:
+        with self._mutex:
+            if records is not None:
+                self._connection.register(TABLE, records)
+            timer = threading.Timer(QUERY_SECONDS, self._connection.interrupt)
+            timer.start()
+            try:
+                return self._connection.execute(query, values).fetchall()
+            finally:
+                timer.cancel()
+                timer.join()  # a thread that outlives the interpreter makes DuckDB print its leaks
+                if records is not None:
+                    self._connection.unregister(TABLE)

@@ -1,0 +1,94 @@
+"""Estimates the cost of a run before it begins, from a sample of its documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_UP, Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cinnabar.engine.few_shot import Examples
+from cinnabar.engine.models.remote.ledger import Tokens
+from cinnabar.engine.models.remote.prompting import dearest, expected_tokens, few_shot_of, passage_room, tokens_of
+from cinnabar.engine.models.remote.serving import Served
+from cinnabar.engine.request import Request
+from cinnabar.extraction.documents.chunking import chunks, on_pages, overlap_of
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.filling.planning import passage_of
+from cinnabar.extraction.filling.records.facts import FactValues
+from cinnabar.extraction.plan.thresholds import ESTIMATE_SAMPLE
+from cinnabar.schemas.compiling.fact_fields import fact_fields
+from cinnabar.schemas.form.form import Form
+from cinnabar.wording import with_noun
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.documents.content.inputs import Content
+    from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+
+
+
+@dataclass(frozen=True, slots=True)
+class CostEstimate:
+    """The expected tokens and cost of asking about `documents` documents once each, from a sample of `read`.
+
+    `cost` is in dollars. `dearest` is the highest possible cost of one request, which a budget must have room for. Both
+    are None if prices are unknown. `at_most` says that the run may ask for only a part, as with tiers.
+    """
+
+    documents: int
+    read: int
+    input_tokens: int
+    output_tokens: int
+    cost: Decimal | None
+    dearest: Decimal | None
+    at_most: bool = False
+
+    def __str__(self) -> str:
+        about = "at most about" if self.at_most else "about"
+        tokens = f"{self.input_tokens:,} tokens in, {self.output_tokens:,} out"
+        basis = f"({tokens}; from a sample of {self.read})"
+        if self.cost is None or self.dearest is None:
+            return f"{with_noun(self.documents, 'document')}, {about} {basis} at unknown prices (set --prices)"
+        enough, most = (
+            amount.quantize(Decimal("0.0001"), ROUND_UP)
+            for amount in (self.cost + self.dearest, self.dearest)
+        )
+        room = f"one request may cost up to ${most}, so all need a --budget of about ${enough}"
+        return f"{with_noun(self.documents, 'document')}, {about} ${self.cost:.4f} {basis}; {room}"
+
+
+def estimate_cost(
+    items: Sequence[Path | Content],
+    form: Form,
+    pool: ParserPool,
+    served: Served,
+    context: int | None,
+    at_most: bool = False,
+    examples: Examples | None = None,
+) -> CostEstimate:
+    """Returns the estimate for these documents from a parsed sample whose tokens are counted from bytes.
+
+    `context` is the wanted tokens of a passage; the model's room limits it. `examples` stand in each prompt.
+    """
+    step = max(1, -(-len(items) // ESTIMATE_SAMPLE))
+    sample = items[::step]
+    parsed = [on_pages(read, form.pages) for _, read in pool.parse_many(sample)]
+    documents = [read for read in parsed if isinstance(read, Document)]
+    few_shot = few_shot_of(examples, served)
+    room = passage_room(served.context, few_shot)
+    limit = min(context or room, room)
+    requests = [request for document in documents for request in _requests(document, form, limit)]
+    inputs, outputs = expected_tokens(requests, few_shot)
+    scale = Decimal(len(items)) / max(1, len(sample))
+    tokens = Tokens(int(inputs * scale), 0, int(outputs * scale))
+    cost = None if served.prices is None else served.prices.cost(tokens)
+    most = None if served.prices is None else dearest(served, requests, few_shot)
+    return CostEstimate(len(items), len(sample), tokens.input, tokens.output, cost, most, at_most)
+
+
+def _requests(document: Document, form: Form, limit: int) -> list[Request]:
+    found = chunks(document, limit, overlap_of(limit), tokens_of)
+    pieces = [c for c in found if document.text[c.start : c.end].strip()]
+    facts = FactValues.of(document, fact_fields(form))
+    return [facts.request("", form, passage_of(document, c.start, c.end)) for c in pieces]

@@ -1,0 +1,452 @@
+"""The main path: `run_batch` turns a batch of parsed documents into one outcome each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Metered, Request, Result
+from cinnabar.engine.work_time import limit_batches, time_stage
+from cinnabar.errors import DocumentError
+from cinnabar.extraction.documents.chunking import Chunk, on_pages
+from cinnabar.extraction.documents.content.document import Document, Evidence, Span
+from cinnabar.extraction.documents.content.parse_context import problem_message
+from cinnabar.extraction.documents.invoice_copies import DATA_DIFFERS, differences
+from cinnabar.extraction.filling.checks.checks import Checks
+from cinnabar.extraction.filling.checks.judgement import with_checks
+from cinnabar.extraction.filling.filling import DocumentRequests, fill_documents, with_advice
+from cinnabar.extraction.filling.packets.boundaries import SEVERAL, is_several
+from cinnabar.extraction.filling.planning import TableColumns, chunks_for, locale_of, passage_of, tokens_of
+from cinnabar.extraction.filling.records.doubts import (
+    SIGN_DROPPED,
+    ambiguities,
+    drops_sign,
+    notes_of,
+    with_constants,
+    with_emptiness,
+    with_fate,
+    with_list_fate,
+)
+from cinnabar.extraction.filling.records.evidence import chance_of_reading, evidence_of, page_of
+from cinnabar.extraction.filling.records.facts import NO_FACTS, REFUSED, FactValues, with_facts
+from cinnabar.extraction.filling.records.indirect_evidence import row_region, words_behind
+from cinnabar.extraction.filling.records.lookups import with_lookups
+from cinnabar.extraction.filling.records.marks import with_marks
+from cinnabar.extraction.filling.records.merging import merge
+from cinnabar.extraction.filling.records.thresholds import AMBIGUOUS_CONFIDENCE, COLUMN_ROWS, LONG_DOCUMENT
+from cinnabar.extraction.filling.records.validation import Validator
+from cinnabar.extraction.filling.tiers import ALONE, Escalated, MergedRecord, Tier, escalate
+from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnListIncomplete, OnMissing
+from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
+from cinnabar.schemas.compiling.compile import CompiledSchema
+from cinnabar.schemas.compiling.fact_fields import fact_fields
+from cinnabar.schemas.form.form import Form
+
+#: The stages of a batch.
+STAGES = ("fill", "judge")
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An input that was opened: its path, the SHA-256 of its bytes, and its document or the error that it raised."""
+
+    path: str
+    digest: str
+    found: Document | DocumentError
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The schema, engine, checks and options that every document of a run goes through.
+
+    `context` limits the tokens of a chunk; None means as many as the model holds. `on_missing` decides the outcome of a
+    record that lacks a value its schema demands. `run_batch` quarantines a record with a leaf, row or list below
+    `min_confidence`. Before that it asks `tier` for the values that `engine` is not sure of, and `engine` asks it for a
+    few rows of each table. It quarantines a document of more than `max_tokens`, and one that the model works on for
+    more than `max_seconds`; None sets no limit. `on_check` decides the outcome of a record that fails one of the
+    `checks` of its schema, `on_empty` that of a record without a value, `on_list_incomplete` that of one with a list
+    whose length the document tells otherwise. With a `routing` each document goes through one of its jobs instead.
+    """
+
+    compiled: CompiledSchema
+    engine: Filler
+    validator: Validator
+    on_missing: OnMissing = "quarantine"
+    context: int | None = None
+    min_confidence: float = 0.0
+    tier: Tier | None = None
+    max_tokens: int | None = None
+    max_seconds: float | None = None
+    checks: Checks | None = None
+    on_check: OnCheck = "flag"
+    on_empty: OnEmpty = "write"
+    on_list_incomplete: OnListIncomplete = "flag"
+    routing: Routes | None = None
+
+    def __post_init__(self) -> None:
+        if self.tier is not None:
+            object.__setattr__(self, "engine", self.tier.beside(self.engine))
+
+
+class Routes(Protocol):
+    """The jobs of a run with several schemas, and the choice among them for each document."""
+
+    @property
+    def jobs(self) -> Mapping[str, Job]:
+        """Returns the jobs by the names of their schemas."""
+        ...
+
+    def place(self, read: Read) -> str | Outcome:
+        """Returns the name of the job for an input, or the outcome of an input without a job."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The outcomes of a batch in the order of its inputs, the denoising steps of its requests, and the counts of
+    documents and fields that went to the stronger model; `routing` is the time in ms that choosing schemas took.
+
+    `set_aside` maps the places of inputs without an outcome in the batch to their tokens: long documents, which others
+    overtake. `seconds` are those of the stages `fill` (the model) and `judge` (all around it).
+    """
+
+    outcomes: list[Outcome]
+    steps: int = 0
+    escalated: Escalated = field(default_factory=Escalated)
+    set_aside: Mapping[int, int] = field(default_factory=dict)
+    routing: float = 0.0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+def run_batch(read: Sequence[Read], job: Job, set_aside: bool = False) -> Batch:
+    """Returns one outcome for each input; an error or a failure of one document ends in its own outcome.
+
+    With `set_aside` long documents get none if the batch has other documents; each has to come again, alone.
+    """
+    overtakes = set_aside and may_overtake(read, job)
+    return _run_job(read, job, overtakes) if job.routing is None else _run_jobs(read, job.routing, overtakes)
+
+
+def _run_jobs(read: Sequence[Read], routing: Routes, overtakes: bool) -> Batch:
+    """Chooses a schema for each document, and runs the job of each schema over its documents."""
+    started = time.perf_counter()
+    places = [routing.place(item) for item in read]
+    took = 1000 * (time.perf_counter() - started)
+    outcomes = {at: place for at, place in enumerate(places) if isinstance(place, Outcome)}
+    parts: list[tuple[Sequence[int], Batch]] = []
+    for name, job in routing.jobs.items():
+        own = [at for at, place in enumerate(places) if place == name]
+        batch = _run_job([read[at] for at in own], job, overtakes)
+        parts.append((own, replace(batch, outcomes=[replace(one, schema=name) for one in batch.outcomes])))
+    return in_order(len(read), outcomes, parts, took)
+
+
+def in_order(
+    count: int, outcomes: Mapping[int, Outcome], parts: Sequence[tuple[Sequence[int], Batch]], routing: float
+) -> Batch:
+    """Returns one batch of `count` inputs: outcomes by the places of their inputs, and batches with theirs.
+
+    `routing` is added to the time that the batches took to choose schemas.
+    """
+    by_place, aside = {**outcomes}, dict[int, int]()
+    for places, batch in parts:
+        aside |= {places[at]: tokens for at, tokens in batch.set_aside.items()}
+        by_place |= zip((at for at in places if at not in aside), batch.outcomes, strict=True)
+    batches = [batch for _, batch in parts]
+    return Batch(
+        [by_place[at] for at in range(count) if at not in aside],
+        sum(batch.steps for batch in batches),
+        Escalated(
+            sum(batch.escalated.documents for batch in batches), sum(batch.escalated.fields for batch in batches)
+        ),
+        aside,
+        routing + sum(batch.routing for batch in batches),
+        {stage: sum(batch.seconds.get(stage, 0.0) for batch in batches) for stage in STAGES},
+    )
+
+
+def _run_job(read: Sequence[Read], job: Job, overtakes: bool) -> Batch:
+    begun, filling = time.perf_counter(), dict[str, float]()
+    planned = [_plan(item, job, overtakes) for item in on_chosen_pages(read, job)]
+    aside = {at: plan.tokens for at, plan in enumerate(planned) if isinstance(plan, Long)}
+    plans = [plan for plan in planned if not isinstance(plan, Long)]
+    asked = [DocumentRequests(plan.tokens, plan.requests) for plan in plans if isinstance(plan, _DocumentPlan)]
+    with time_stage(filling, "fill"):
+        results = iter(fill_documents(asked, job.engine, job.max_seconds))
+    merged: list[Outcome | MergedRecord] = []
+    steps = 0
+    for plan in plans:
+        if isinstance(plan, Outcome):
+            merged.append(plan)
+            continue
+        filled = next(results)
+        steps += sum(result.steps for result in filled if isinstance(result, Filled))
+        merged.append(_merge(plan, filled, job))
+    with time_stage(filling, "fill"):
+        finals, escalated = raise_unsure([one for one in merged if isinstance(one, MergedRecord)], job)
+    final = iter(finals)
+    outcomes = [
+        one if isinstance(one, Outcome) else _conclude(plan.path, one, next(final), job)
+        for plan, one in zip(plans, merged, strict=True)
+    ]
+    outcomes = with_checks(outcomes, job.checks, job.on_check)
+    return Batch(outcomes, steps, escalated, aside, seconds=stages_since(begun, filling["fill"]))
+
+
+def on_chosen_pages(read: Sequence[Read], job: Job) -> list[Read]:
+    """Returns the inputs with the pages that the job's schema names; a document without them is an error."""
+    return [replace(one, found=on_pages(one.found, job.compiled.form.pages)) for one in read]
+
+
+def stages_since(begun: float, fill: float) -> dict[str, float]:
+    """Returns the seconds of a batch's stages: of the model, and of all else since `begun` (perf_counter)."""
+    return {"fill": fill, "judge": time.perf_counter() - begun - fill}
+
+
+@dataclass(frozen=True, slots=True)
+class Long:
+    """A document that is set aside, with its tokens, or its words if these tell already that it is long."""
+
+    tokens: int
+
+
+def may_overtake(read: Sequence[Read], job: Job) -> bool:
+    """Returns whether other documents of a batch may overtake a long one: there are some, and no server fills them.
+
+    A server answers for a long document and for others at a time.
+    """
+    return len(read) > 1 and not isinstance(job.engine, Metered)
+
+
+def tokens_or_long(document: Document, job: Job, overtakes: bool) -> int | Long:
+    """Returns the tokens of a document, or that it is long if others may overtake it.
+
+    Raises DocumentError: too_long. The words alone tell of most long documents, so that the others of a batch do not
+    wait until their tokens are counted.
+    """
+    words = len(document.words)
+    if overtakes and words > LONG_DOCUMENT:
+        return Long(words)
+    tokens = tokens_of(document, job.engine, job.max_tokens)
+    return Long(tokens) if overtakes and tokens > LONG_DOCUMENT else tokens
+
+
+@dataclass(frozen=True, slots=True)
+class _DocumentPlan:
+    """A document with the path of its input, its tokens, its chunks, a request for each chunk, and the values of its
+    fact fields."""
+
+    path: str
+    document: Document
+    tokens: int
+    chunks: list[Chunk]
+    requests: list[Request]
+    facts: FactValues
+
+
+def _plan(item: Read, job: Job, overtakes: bool) -> _DocumentPlan | Long | Outcome:
+    document = item.found
+    if isinstance(document, DocumentError):
+        return unread(item, document)
+    try:
+        tokens = tokens_or_long(document, job, overtakes)
+        if isinstance(tokens, Long):
+            return tokens
+        pieces = chunks_for(document, job.engine, job.context, job.compiled.form, tokens)
+        facts = FactValues.of(document, fact_fields(job.compiled.form))
+        requests = [
+            facts.request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end))
+            for c in pieces
+        ]
+    except DocumentError as error:
+        return to_quarantine(item.path, document, error.code, error.detail)
+    except Exception as error:
+        return to_quarantine(item.path, document, "internal_error", error_text(error))
+    return _DocumentPlan(item.path, document, tokens, pieces, requests, facts)
+
+
+def _merge(plan: _DocumentPlan, results: Sequence[Result], job: Job) -> MergedRecord | Outcome:
+    """Returns the merged record of a document's filled chunks, or its outcome if a chunk failed."""
+    failed = next((result for result in results if isinstance(result, Failed)), None)
+    if failed is not None:
+        return failure_of(plan.path, plan.document, failed, facts=plan.facts)
+    try:
+        answers = [result for result in results if isinstance(result, Filled)]
+        filled = with_constants(job.compiled.form, merge(job.compiled.form, plan.chunks, answers))
+        filled = with_facts(job.compiled.form, filled, plan.facts)
+        filled = with_marks(job.compiled.form, filled, plan.document)
+    except Exception as error:
+        return to_quarantine(plan.path, plan.document, "internal_error", error_text(error))
+    return MergedRecord(plan.document, filled, plan.facts)
+
+
+def raise_unsure(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Result], Escalated]:
+    """Returns the records with what the job's stronger model says of unsure values, and how many it was asked."""
+    if job.tier is None:
+        return [one.filled for one in merged], Escalated()
+    with limit_batches(job.tier.seconds or job.max_seconds):
+        finals, escalated = escalate(merged, job.compiled.form, job.tier, job.context)
+    return [with_advice(one, job.max_seconds) for one in finals], escalated
+
+
+def _conclude(path: str, merged: MergedRecord, result: Result, job: Job) -> Outcome:
+    document = merged.document
+    if isinstance(result, Failed):
+        lower = record_of(document, merged.filled, job.compiled.form, merged.facts)
+        return failure_of(path, document, result, lower, merged.facts)
+    try:
+        record = record_of(document, result, job.compiled.form, merged.facts)
+    except Exception as error:
+        return to_quarantine(path, document, "internal_error", error_text(error))
+    return judge_record(path, document, record, job, facts=merged.facts)
+
+
+def judge_record(
+    path: str,
+    document: Document,
+    record: Record,
+    job: Job,
+    stored: Collection[str] = (),
+    facts: FactValues = NO_FACTS,
+) -> Outcome:
+    """Returns the outcome of a record: written, or quarantined as missing, invalid, empty or low in confidence.
+
+    `stored` holds the pointers of leaves that an earlier run wrote, guesses among them; they do not count as missing,
+    and their record, which was written before, stays even if it is empty. A demanded field whose fact the schema
+    refuses sends its document to quarantine.
+    """
+    try:
+        record = with_emptiness(record, job.compiled.form)
+        if facts.demanded_reasons:
+            detail = "; ".join(f"{at}: {reason}" for at, reason in [*facts.demanded_reasons.items()][:5])
+            return to_quarantine(path, document, REFUSED, detail, record, tuple(facts.demanded_reasons))
+        missing = tuple(leaf.pointer for leaf in record.leaves if leaf.missing and leaf.pointer not in stored)
+        if missing and job.on_missing == "quarantine":
+            detail = f"no value found for {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}"
+            return to_quarantine(path, document, "missing", detail, record, missing)
+        violations = job.validator.check(record.text)
+        if violations:
+            detail = "; ".join(f"{v.pointer or '/'}: {v.message}" for v in violations[:5])
+            pointers = tuple(dict.fromkeys(v.pointer for v in violations))
+            return to_quarantine(path, document, "invalid", detail, record, pointers)
+        written = Outcome(path, "written", digest=document.digest, document=DocumentInfo.of(document), record=record)
+        final = with_fate(written, "write" if stored else job.on_empty)
+        if final.status == "written" and not stored:
+            final = with_list_fate(final, job.on_list_incomplete)
+        if final.status != "written":
+            return final
+        unsure = record.below(job.min_confidence)
+        if unsure:
+            detail = ", ".join(f"{at or '/'} {sure:.2f}" for at, sure in unsure[:5])
+            more = f" and {len(unsure) - 5} more" if len(unsure) > 5 else ""
+            detail = f"confidence below {job.min_confidence:g}: {detail}{more}"
+            pointers = tuple(at for at, _ in unsure)
+            return to_quarantine(path, document, "low_confidence", detail, record, pointers)
+    except Exception as error:
+        return to_quarantine(path, document, "internal_error", error_text(error))
+    return final
+
+
+def record_of(document: Document, filled: Filled, form: Form, facts: FactValues = NO_FACTS) -> Record:
+    """Returns a filled form as the record of its document, with the evidence of each value.
+
+    A fact field whose fact was refused gets the flag `refused_fact`; of a list only the record has it.
+    """
+    leaves = []
+    filled, matched = with_lookups(form, with_constants(form, filled))
+    differing, locale = differences(document), locale_of(document)
+    columns = TableColumns(document) if len(filled.rows) >= COLUMN_ROWS else None
+    for pointer, leaf in filled.leaves.items():
+        region = row_region(pointer, filled.rows, len(document.text))
+        evidence = evidence_of(document, words_behind(form, leaf, document.text, region))
+        if columns is not None and evidence is not None and (column := columns.at(evidence.spans[0].start)):
+            evidence = replace(evidence, place=" › ".join(filter(None, (evidence.place, column))))
+        found = matched.get(pointer)
+        if evidence is not None and found is not None:
+            evidence = replace(evidence, place=" › ".join(filter(None, (evidence.place, found.place))))
+        read = chance_of_reading(document, evidence)
+        ambiguous = ambiguities(form, leaf, evidence, locale)
+        flags = _flags(leaf, evidence) | {
+            "ocr": read < 1.0,
+            REFUSED: pointer in facts.refusals,
+            DATA_DIFFERS: _lies_in(evidence, differing),
+            SIGN_DROPPED: drops_sign(form, leaf, evidence, document.text, locale),
+        }
+        leaves.append(
+            LeafRow(
+                pointer=pointer,
+                value=leaf.text,
+                confidence=min(round(leaf.confidence * read, 4), AMBIGUOUS_CONFIDENCE if ambiguous else 1.0),
+                origin=leaf.origin,
+                missing=leaf.missing,
+                evidence=evidence,
+                page=page_of(document, evidence),
+                flags=(
+                    *_flags_that_hold(flags),
+                    *([found.flag] if found is not None and found.flag else ()),
+                    *ambiguous,
+                ),
+            )
+        )
+    rows = {pointer: chance for pointer, (_, chance) in filled.rows.items()}
+    own = {REFUSED: bool(facts.refusals), DATA_DIFFERS: bool(differing), SEVERAL: is_several(document)}
+    own[ALONE] = filled.alone
+    told = {*document.flags, *(flag for leaf in leaves for flag in leaf.flags), *_flags_that_hold(own)}
+    lengths = {at: note for at, note in notes_of(document, filled, form).items() if not facts.holds(at)}
+    return Record.of(filled.record, leaves, told, rows, dict(filled.lists), lengths)
+
+
+def _lies_in(evidence: Evidence | None, spans: Sequence[Span]) -> bool:
+    """Returns whether any evidence of a value lies in one of the spans."""
+    own = () if evidence is None else evidence.spans
+    return any(one.start < span.end and span.start < one.end for one in own for span in spans)
+
+
+def _flags_that_hold(flags: Mapping[str, bool]) -> tuple[str, ...]:
+    return tuple(name for name, holds in flags.items() if holds)
+
+
+def _flags(leaf: Leaf, evidence: Evidence | None) -> dict[str, bool]:
+    """Returns whether a value is guessed, generated, the schema's default, or without evidence."""
+    has_value = leaf.origin not in ("absent", "default", "known", "fact") and leaf.text not in (None, "null", "false")
+    return {
+        "default": leaf.origin == "default",
+        "generated": leaf.origin == "generated",
+        "guessed": leaf.missing,
+        "no_evidence": has_value and evidence is None,
+    }
+
+
+def failure_of(
+    path: str, document: Document, failed: Failed, record: Record | None = None, facts: FactValues = NO_FACTS
+) -> Outcome:
+    """Returns the outcome of a failure: skipped if the budget was spent (a later run asks again), else quarantined."""
+    if failed.code == "known" and facts.values:
+        detail = f"the schema allows no record with the facts of this document ({failed.detail})"
+        return to_quarantine(path, document, REFUSED, detail, record, tuple(v.place.pointer for v in facts.values))
+    if failed.code == "budget":
+        return Outcome(path, "skipped", failed.code, failed.detail, document.digest)
+    return to_quarantine(path, document, failed.code, failed.detail, record)
+
+
+def unread(item: Read, problem: DocumentError) -> Outcome:
+    """Returns the outcome of an input that could not be read."""
+    return Outcome(item.path, "quarantined", problem.code, problem_message(problem), digest=item.digest)
+
+
+def to_quarantine(
+    path: str,
+    document: Document,
+    code: str,
+    detail: str,
+    record: Record | None = None,
+    pointers: tuple[str, ...] = (),
+) -> Outcome:
+    info = DocumentInfo.of(document)
+    return Outcome(path, "quarantined", code, detail, document.digest, info, record, pointers=pointers)
+
+
+def error_text(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:2000]

@@ -1,0 +1,239 @@
+"""The models of a run's plan: the one that reads, and a stronger one, with `auto` a release behind the reader.
+
+The fields of which one of two models is right where they differ, beside a model that `improve` kept.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cinnabar.engine.models.identity import CALIBRATION, model_folder, model_name_hint
+from cinnabar.engine.models.language.gguf_folder import named_model
+from cinnabar.engine.models.language.memory import free_memory
+from cinnabar.engine.models.releases import RELEASED
+from cinnabar.engine.models.remote.ledger import Prices
+from cinnabar.engine.models.remote.serving import RemoteSettings, is_remote
+from cinnabar.errors import UsageError
+from cinnabar.extraction.filling.model_sources import (
+    AUTO,
+    READER,
+    LanguageSource,
+    ModelByName,
+    ModelSource,
+    RemoteSource,
+    Source,
+    is_language,
+    is_named,
+    model_source,
+)
+from cinnabar.extraction.plan.run_options import Device, RunPlan
+from cinnabar.extraction.plan.thresholds import (
+    ESCALATE_AUTO_BELOW,
+    ESCALATE_BELOW,
+    MAX_ESCALATED_ROWS,
+    RELEASE_MEMORY,
+    RUN_MEMORY,
+)
+from cinnabar.extraction.store.files import write_bytes
+from cinnabar.extraction.store.spelling import began_with
+
+# Torch takes seconds to import; a run that finds its work done does not pay for it.
+if TYPE_CHECKING:
+    from cinnabar.engine.request import Filler
+    from cinnabar.extraction.filling.tiers import Tier
+
+#: The release that takes the least memory.
+SMALLEST = min(RELEASED, key=lambda name: RELEASED[name].size)
+
+
+@dataclass(frozen=True, slots=True)
+class Escalation:
+    """A stronger model, and the confidence below which values are escalated to it (0 to 1, else UsageError)."""
+
+    source: Source
+    threshold: float
+    #: Whether its values count only where they are surer, as both models are calibrated; else they count in any case.
+    prefer_confident: bool = False
+    #: The most rows of a list that is asked of a surer model, None for any number.
+    max_list_rows: int | None = None
+    #: The most seconds of its work on a document, None for any number.
+    seconds: float | None = None
+    #: The release that a new folder begins with, None for a model that the caller named.
+    named: str | None = None
+    #: By pointer, whether its value has the last word; see `kept_preferences`.
+    preferred: Mapping[str, bool] = field(default_factory=dict)
+
+    def tier(self, load: Callable[[], Filler]) -> Tier:
+        """Returns the tier of a job, whose filler is loaded at the first doubt."""
+        # Cold start: it imports torch.
+        from cinnabar.extraction.filling.tiers import Tier
+
+        return Tier(load, self.threshold, self.prefer_confident, self.max_list_rows, self.seconds, self.preferred)
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.threshold <= 1.0:
+            raise UsageError(f"--below: expected 0 to 1, got {self.threshold}")
+
+
+def sources_of(
+    plan: RunPlan, model: str, without: Collection[str] = ()
+) -> tuple[ModelSource | LanguageSource | RemoteSource, Escalation | None]:
+    """Returns the source of this model, with the settings of a plan, and the stronger model of the plan.
+
+    `without` names rules of the model to switch off. Raises UsageError if the models, or the options of their server,
+    do not go together, and the errors of `model_source`.
+    """
+    kept = plan.model is None and model != "default" and plan.escalate_to is None
+    settings, threshold, auto = _settings(plan), ESCALATE_BELOW, model == AUTO
+    # A model that `improve` kept reads with the language model that the folder began with.
+    auto = auto or (kept and plan.out is not None and began_with(plan.out) is not None)
+    model = reader_of(model)
+    if auto:
+        threshold = ESCALATE_AUTO_BELOW
+        plan = plan.model_copy(update={"escalate_to": plan.escalate_to or upper_model(plan.out)})
+    if plan.options.seconds_each is not None and not auto:
+        raise UsageError(f"--seconds-each: expected --model {AUTO} with it, whose reader answers in its place")
+    _check_models(plan, model)
+    source = model_source(model, plan.device, settings, without)
+    if plan.escalate_to is None:
+        return source, None
+    upper = model_source(plan.escalate_to, plan.device, settings)
+    confident = _is_calibrated(source) and _is_calibrated(upper)
+    if auto and not confident:
+        raise UsageError(
+            f"--model {AUTO}: expected a calibration of both models, {plan.escalate_to} has none; `python -m"
+            f" training.calibrate SETS --model {plan.escalate_to}` fits one; or use --escalate-to, with which its"
+            " values count in any case"
+        )
+    rows = MAX_ESCALATED_ROWS if auto else None
+    if auto and _counts_alone(plan):
+        confident, rows, threshold = False, None, 1.0
+    threshold = threshold if plan.below is None else plan.below
+    named = plan.escalate_to if auto and plan.escalate_to in RELEASED else None
+    words = kept_preferences(model, plan.escalate_to) if named else {}
+    return source, Escalation(upper, threshold, confident, rows, plan.options.seconds_each, named, words)
+
+
+def chosen_note(plan: RunPlan, model: str) -> str | None:
+    """Returns what a run says of a model that its folder chose; None of one that the plan names, and of the shipped."""
+    if plan.model is not None or model == "default":
+        return None
+    if model == AUTO:
+        where = "for all fields, on the GPU" if _counts_alone(plan) else "where it doubts"
+        return f"the reader, and {upper_model(plan.out)} {where}; --model {READER} takes the reader alone"
+    beside = f", with {upper_model(plan.out)} where it doubts" if plan.out and began_with(plan.out) else ""
+    return f"model {model}, kept by `improve`{beside}; --model default takes the shipped one"
+
+
+def _counts_alone(plan: RunPlan) -> bool:
+    """Returns whether the language model's values count alone: a GPU reads all with it in the reader's time."""
+    return plan.options.seconds_each is None and on_gpu(plan.device)
+
+
+def on_gpu(device: Device) -> bool:
+    """Returns whether models run on a GPU. Raises UsageError if there is none, and one is demanded."""
+    if device == "cpu" or (device == "auto" and shutil.which("nvidia-smi") is None):
+        return False
+    # Cold start: it imports torch.
+    from cinnabar.engine.backend import device_of
+
+    return device_of(device).type == "cuda"
+
+
+def reader_of(model: str) -> str:
+    """Returns the model that reads first: `default` for `auto` and `reader`."""
+    return "default" if model in (AUTO, READER) else model
+
+
+def upper_model(out: Path | None) -> str:
+    """Returns the fetched model that reads beside the reader: the one that a folder began with, or the largest.
+
+    Raises UsageError if it is not in its place, or if none is that has room.
+    """
+    began = None if out is None else began_with(out)
+    if began is not None and named_model(began) is None:
+        raise UsageError(
+            f"{out}: began with the model {began}, which is not here any more; `cinnabar model fetch {began}` brings"
+            f" it, and --model {READER} goes on without it"
+        )
+    model = began or largest_model()
+    if model is None:
+        raise UsageError(
+            f"--model {AUTO}: expected a fetched language model that fits the free memory; `cinnabar model fetch"
+            f" {SMALLEST}` brings one, and --model {READER} reads without"
+        )
+    return model
+
+
+def largest_model() -> str | None:
+    """Returns the largest release in its place that is calibrated and fits the free memory, None if there is none."""
+    free = free_memory()
+    for name, release in sorted(RELEASED.items(), key=lambda item: -item[1].size):
+        folder, needed = named_model(name), RELEASE_MEMORY * release.size + RUN_MEMORY
+        if folder is not None and (folder / CALIBRATION).is_file() and (free is None or needed < free):
+            return name
+    return None
+
+
+def _is_calibrated(source: Source) -> bool:
+    if isinstance(source, LanguageSource):
+        return (Path(source.folder) / CALIBRATION).is_file()
+    named = source.load if isinstance(source, ModelSource) else None
+    return isinstance(named, ModelByName) and (model_folder(named.name) / CALIBRATION).is_file()
+
+
+def _settings(plan: RunPlan) -> RemoteSettings:
+    """Returns the settings for a server. Raises UsageError if a price or the budget is no such text."""
+    values: dict[str, Any] = plan.server.model_dump(exclude_none=True) | {"context": plan.options.context}
+    if "prices" in values:
+        values["prices"] = Prices.parse(values["prices"])
+    if "budget" in values:
+        try:
+            values["budget"] = Decimal(values["budget"])
+        except InvalidOperation:
+            raise UsageError(f"--budget {values['budget']}: expected dollars, such as 5.00") from None
+    return RemoteSettings(**values)
+
+
+def _check_models(plan: RunPlan, model: str) -> None:
+    upper = plan.escalate_to
+    if upper is not None and not is_named(upper) and not is_remote(upper) and not is_language(upper):
+        if reason := model_name_hint(upper):
+            raise UsageError(f"--escalate-to {upper}: {reason}")
+        raise UsageError(
+            f"--escalate-to {upper}: expected mercury-2, openai:NAME, a fetched language model, or the folder of one"
+            " (config.json and *.safetensors)"
+        )
+    if upper is not None and is_remote(model):
+        raise UsageError(f"--escalate-to {upper}: expected a local --model, got {model}")
+    if plan.below is not None and upper is None:
+        raise UsageError("--below: expected --escalate-to with it, which names the model for such fields")
+    given = [f"--{name.replace('_', '-')}" for name in plan.server.model_dump(exclude_none=True)]
+    if given and not (is_remote(model) or is_remote(upper or model)):
+        raise UsageError(f"{given[0]}: expected mercury-2 or openai:NAME with it, got the model {model}")
+    if plan.options.steps is not None and is_remote(model):
+        raise UsageError(f"--steps: {model} has no steps to be set; see --effort")
+
+
+#: The file of a kept model that names them.
+_FILE = "preferred.json"
+
+
+def keep_preferred(folder: Path, upper: str | None, by_pointer: Mapping[str, bool]) -> None:
+    """Keeps with a model, by pointer, whether the language model `upper` has the last word beside it."""
+    write_bytes(folder / _FILE, json.dumps({"model": upper, "fields": by_pointer}).encode())
+
+
+def kept_preferences(folder: str, upper: str) -> dict[str, bool]:
+    """Returns what is kept with the model in a folder for this language model; {} if nothing is."""
+    try:
+        kept = json.loads((Path(folder) / _FILE).read_text(encoding="utf-8"))
+        return {str(at): bool(one) for at, one in kept["fields"].items()} if kept["model"] == upper else {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}

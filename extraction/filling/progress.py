@@ -1,0 +1,104 @@
+"""A run tells its watchers its warnings, inputs and outcomes; a tally counts the outcomes."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+# Commands import this module for their help; tables need pyarrow.
+if TYPE_CHECKING:
+    from cinnabar.extraction.filling.cost_estimate import CostEstimate
+    from cinnabar.extraction.store.records import Outcome
+
+# Documents that a tally names for each reason, and the most characters about one of them.
+_NAMED, _LONGEST = 5, 200
+
+
+class Progress:
+    """Is told what a run does. Who is not interested in all of it leaves the other methods as they are."""
+
+    def on_estimate(self, estimate: CostEstimate) -> None:
+        """Receives the estimated cost before a run asks a model behind a server."""
+
+    def note(self, text: str) -> None:
+        """Receives a warning."""
+
+    def on_inputs(self, inputs: int) -> None:
+        """Receives the number of inputs."""
+
+    def advance(self, outcomes: Sequence[Outcome]) -> None:
+        """Receives the outcomes that were just committed."""
+
+    def within(self, documents: float) -> None:
+        """Receives how much of a batch a language model has answered here before any of it is committed."""
+
+    def on_runs_started(self, runs: Sequence[str]) -> None:
+        """Receives the ids of the runs once they have begun."""
+
+    def stages(self, seconds: Mapping[str, float], steps: int = 0) -> None:
+        """Receives the seconds of stages that have just ended one after another, and the denoising steps in them."""
+
+    def on_runs_ended(self, runs: Sequence[str], drift: Sequence[str] | None, usage: Mapping[str, Any] | None) -> None:
+        """Receives the ids of the runs that ended, their drift (None if not judged), and the use of a server."""
+
+
+class NoProgress(Progress):
+    """A `Progress` that shows and keeps nothing."""
+
+
+class ProgressGroup:
+    """Tells several others, in their order, all that it is told; to be used as a `Progress`."""
+
+    def __init__(self, *told: Progress) -> None:
+        self._told = told
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        def tell(*given: Any) -> None:
+            for one in self._told:
+                getattr(one, name)(*given)
+
+        return tell
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonCount:
+    """The number of documents with this outcome and code; `first` holds some of them with their details."""
+
+    outcome: str
+    code: str
+    documents: int
+    first: tuple[str, ...]
+
+
+class OutcomeTally(NoProgress):
+    """Counts the documents by outcome and reason."""
+
+    def __init__(self) -> None:
+        self.inputs = self.done = 0
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._first: dict[tuple[str, str], list[str]] = defaultdict(list)
+
+    def on_inputs(self, inputs: int) -> None:
+        """Keeps the number of inputs as the whole of the tally."""
+        self.inputs = inputs
+
+    def advance(self, outcomes: Sequence[Outcome]) -> None:
+        """Counts the outcomes that were just committed."""
+        # Cold start: it imports pyarrow.
+        from cinnabar.extraction.store.tables import printable
+
+        self.done += len(outcomes)
+        for outcome in outcomes:
+            reason = outcome.status, outcome.code
+            self._counts[reason] += 1
+            if len(first := self._first[reason]) < _NAMED:
+                about = outcome.detail or outcome.duplicate_of
+                first.append(printable(f"{outcome.path}: {about}" if about else outcome.path)[:_LONGEST])
+
+    def reasons(self) -> list[ReasonCount]:
+        """Returns the counts so far: written, then quarantined, then skipped, the largest first in each."""
+        order = {"written": 0, "quarantined": 1, "skipped": 2}
+        ranked = sorted(self._counts.items(), key=lambda item: (order[item[0][0]], -item[1], item[0][1]))
+        return [ReasonCount(*reason, count, tuple(self._first[reason])) for reason, count in ranked]

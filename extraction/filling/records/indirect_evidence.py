@@ -1,0 +1,117 @@
+"""Finds the words behind a value that was not copied but chosen among options or spelled out.
+
+If the text prints the value, in any letter case and with anything between its words, these are its words; of several
+places the one after the field's name counts. Otherwise they are words of the option and its description, or of the
+field that a boolean affirms, at the place where most of them stand close together. A value with neither gets no words.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
+from cinnabar.engine.models.reader.thresholds import NAME_NEAR, NAME_STEM
+from cinnabar.engine.request import Leaf
+from cinnabar.extraction.filling.records.thresholds import (
+    FARTHEST,
+    LONGEST_SEARCHED,
+    NOTE_LETTERS,
+    OPTION_LETTERS,
+    WORDS_CLOSE,
+)
+from cinnabar.schemas.form.form import Form
+
+_Spans = tuple[tuple[int, int], ...]
+_WORD = re.compile(r"[^\W_]+")
+_BETWEEN = r"[\W_]*"
+
+
+def words_behind(form: Form, leaf: Leaf, text: str, region: tuple[int, int]) -> _Spans:
+    """Returns the spans of a leaf, [start, end) in characters of the document; it searches them if the leaf has none.
+
+    `region` is the leaf's row, or the whole text. Absence and `false` have no words behind them.
+    """
+    if leaf.spans or leaf.text in (None, "null", "false", '""') or not 0 <= leaf.slot < len(form.slots):
+        return leaf.spans
+    if leaf.origin in ("absent", "default", "known", "fact", "minimal"):
+        return ()
+    questions = form_questions(form)
+    asked, slot = questions.slots[leaf.slot], form.slots[leaf.slot]
+    start, end = region
+    whole = (0, min(len(text), FARTHEST))
+    if leaf.text == "true":
+        return _close_words(text, (start, end), asked)
+    for lowest, highest in dict.fromkeys([region, whole]):
+        printed = _printed_place(leaf.text or "", text, lowest, highest, asked.label)
+        if printed:
+            return printed
+    if leaf.text in slot.options:
+        return _close_words(text, (start, end), questions.options[leaf.slot][slot.options.index(leaf.text)])
+    return ()
+
+
+def row_region(pointer: str, rows: Mapping[str, tuple[int, float]], length: int) -> tuple[int, int]:
+    """Returns the characters of the innermost row around a leaf: from its anchor to that of the next row."""
+    while pointer and pointer not in rows:
+        pointer = pointer.rpartition("/")[0]
+    if not pointer:
+        return 0, min(length, FARTHEST)
+    array, _, index = pointer.rpartition("/")
+    start = rows[pointer][0]
+    following = rows.get(f"{array}/{int(index) + 1}") if index.isdecimal() else None
+    end = following[0] if following is not None and following[0] > start else start + NAME_NEAR * NAME_STEM
+    return start, min(end, length)
+
+
+def _printed_place(value: str, text: str, start: int, end: int, label: str) -> _Spans:
+    """Returns the printed value: its first place after words of the label, else its first place."""
+    plain = str(json.loads(value))
+    letters = "".join(_WORD.findall(plain))
+    if not letters or len(letters) > LONGEST_SEARCHED:
+        return ()
+    # A short value must match whole words: "no" is not printed in "November".
+    closing = r"(?![^\W_])" if len(letters) < OPTION_LETTERS or letters.isdecimal() else ""
+    pattern = re.compile(r"(?<![^\W_])" + _BETWEEN.join(map(re.escape, letters)) + closing, re.IGNORECASE)
+    stems = _stems(label, 3)
+    first: _Spans = ()
+    for match in pattern.finditer(text, start, end):
+        before = _stems(text[max(0, match.start() - NAME_NEAR) : match.start()], 3)
+        if not stems or stems & before:
+            return (match.span(),)
+        first = first or (match.span(),)
+    return first
+
+
+def _close_words(text: str, region: tuple[int, int], asked: Question) -> _Spans:
+    """Returns the stretch that holds most words of a name and its description close together; () for too few words."""
+    names, notes = _stems(asked.label, OPTION_LETTERS), _stems(asked.note, NOTE_LETTERS)
+    places = list(_places(text, region, names | notes))
+    often = Counter(stem for _, _, stem in places)
+    best, first = 0.0, 0
+    spans: _Spans = ()
+    for last, (_, end, _) in enumerate(places):
+        while end - places[first][0] > WORDS_CLOSE:
+            first += 1
+        together = {stem for _, _, stem in places[first : last + 1]}
+        if not together & names and len(together) < 2:
+            continue
+        # Rare words count more, those of the name twice as much.
+        score = sum((2.0 if stem in names else 1.0) / math.log(2.0 + often[stem]) for stem in together)
+        if score > best + 1e-9:
+            best, spans = score, ((places[first][0], end),)
+    return spans
+
+
+def _places(text: str, region: tuple[int, int], stems: set[str]) -> Iterator[tuple[int, int, str]]:
+    for word in _WORD.finditer(text, *region):
+        stem = word[0].lower()[:NAME_STEM]
+        if stem in stems:
+            yield word.start(), word.end(), stem
+
+
+def _stems(words: str, least: int) -> set[str]:
+    return {word.lower()[:NAME_STEM] for word in _WORD.findall(words) if len(word) >= least}

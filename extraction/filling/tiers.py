@@ -1,0 +1,321 @@
+"""Escalates unsure values of a filled form to a stronger model.
+
+Sure values are frozen in the stronger model's request and written as the cheap model had them. Of two calibrated models
+the surer one has the last word on the others. In a list whose rows are
+all sure, and which is surely complete, the values are frozen one by one. Any other list is asked as a whole, and so are
+alternatives and open properties with anything in doubt. An empty list is asked again with other values of its document,
+and on its own only if the cheap model can tell how sure its emptiness is. A list that is too long for a model that
+writes each row stays as it is.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
+from typing import Any, TypeVar
+
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.model import Model
+from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Request, Result
+from cinnabar.errors import UsageError
+from cinnabar.extraction.documents.chunking import Chunk
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.filling.planning import chunks_for, passage_of
+from cinnabar.extraction.filling.records.facts import NO_FACTS, FactValues, with_facts
+from cinnabar.extraction.filling.records.merging import merge, prefer_confident_record
+from cinnabar.extraction.filling.records.thresholds import ANY_CONFIDENCE, KNOWN_KIND, READER_WEIGHT
+from cinnabar.schemas.form.fitting import branch_of, walk_lists
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.pointers import above, escape, lies_within
+
+_T = TypeVar("_T")
+#: The flag of a record that the first model alone read, since the stronger one gave no answer.
+ALONE = "reader_alone"
+
+
+@dataclass(frozen=True)
+class Tier:
+    """A stronger model, which is loaded at the first doubt, and the confidence below which values are escalated to it.
+
+    prefer_confident: whether its value counts only if its confidence is higher, since both models are calibrated.
+    max_list_rows: the most rows of a list that such a model is asked for, None for any number. seconds: of its work on
+    a document. preferred: by pointer, whether its value counts in any case, or never (`prefer_confident_record`).
+    """
+
+    load: Callable[[], Filler]
+    threshold: float
+    prefer_confident: bool = False
+    max_list_rows: int | None = None
+    seconds: float | None = None
+    preferred: Mapping[str, bool] = field(default_factory=dict)
+
+    @cached_property
+    def filler(self) -> Filler:
+        """Returns the model's filler; the first call loads it."""
+        return self.load()
+
+    def rows_model(self) -> Model | None:
+        """Returns the model that reads rows of tables for the reader, None of one that writes whole records."""
+        return self.filler.model if isinstance(self.filler, Engine) else None
+
+    def beside(self, engine: Filler) -> Filler:
+        """Returns the first model's filler, which asks a surer model for rows of tables, if its time has no limit."""
+        if not self.prefer_confident or self.seconds is not None or not isinstance(engine, Engine):
+            return engine
+        return engine.beside(self.rows_model)
+
+    @property
+    def loaded_fillers(self) -> list[Filler]:
+        """Returns the filler if it is loaded."""
+        return [self.filler] if "filler" in vars(self) else []
+
+
+@dataclass(slots=True)
+class Escalated:
+    """The number of escalated documents, and of their fields that were not frozen."""
+
+    documents: int = 0
+    fields: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MergedRecord:
+    """A document and its record, merged from its chunks, before escalation; no model is asked for its facts."""
+
+    document: Document
+    filled: Filled
+    facts: FactValues = NO_FACTS
+
+
+def escalate(
+    merged: Sequence[MergedRecord], form: Form, tier: Tier, context: int | None = None
+) -> tuple[list[Result], Escalated]:
+    """Returns the records in order, with unsure values answered by the stronger model, and the counts.
+
+    `context` limits the tokens of a chunk; None means as many as the model holds. A record without doubts stays as it
+    is; a record with a failed chunk becomes that failure.
+    """
+    raised: dict[int, _Raised] = {}
+    finals: dict[int, Result] = {}
+    escalated = Escalated()
+    for at, lower in enumerate(merged):
+        long = {} if tier.max_list_rows is None else long_lists(form, lower.filled.value, tier.max_list_rows)
+        if _is_sure(lower, tier.threshold, long.keys()):
+            continue
+        # A model that cannot be loaded ends the run, not one document.
+        filler = tier.filler
+        try:
+            pieces = chunks_for(lower.document, filler, context, form)
+            # What the first model does not know as a whole is asked as a whole.
+            below = ANY_CONFIDENCE if tier.prefer_confident and is_unknown(lower.filled) else tier.threshold
+            frozen = freeze_sure(form, lower.filled, below, lists=len(pieces) == 1) | lower.facts.known
+            frozen = _without(frozen, long)
+        except UsageError as error:
+            # The schema leaves no room for a document in the stronger model.
+            finals[at] = lower.filled if tier.prefer_confident else _internal(lower, error)
+            continue
+        except Exception as error:
+            finals[at] = _internal(lower, error)
+            continue
+        raised[at] = _Raised(lower, pieces, form, frozen, tier.prefer_confident, long, tier.preferred)
+        escalated.documents += 1
+        asked = lower.filled.leaves.keys() - frozen.keys()
+        escalated.fields += sum(1 for at in asked if not lower.facts.holds(at) and not _within(at, long))
+    asked_for = [request for one in raised.values() for request in one.requests]
+    results = iter(tier.filler.fill(asked_for) if asked_for else ())
+    for at, one in raised.items():
+        answers = [next(results) for _ in one.pieces]
+        try:
+            finals[at] = one.merge(answers)
+        except Exception as error:
+            finals[at] = _internal(one.lower, error)
+    return [finals.get(at, lower.filled) for at, lower in enumerate(merged)], escalated
+
+
+def is_unknown(filled: Filled) -> bool:
+    """Returns whether a model seems not to know the kind of a document: its values are doubtful on the whole."""
+    own = [leaf.confidence for leaf in filled.leaves.values() if leaf.origin not in ("known", "fact", "default")]
+    return are_doubtful(own)
+
+
+def are_doubtful(confidences: Collection[float]) -> bool:
+    """Returns whether values are doubtful on the whole; no values are not."""
+    return bool(confidences) and sum(confidences) / len(confidences) < KNOWN_KIND
+
+
+def freeze_sure(form: Form, filled: Filled, below: float, lists: bool = True) -> dict[str, str | None]:
+    """Returns the sure values by pointer, in the form of `Request.known`; values in lists only with `lists`."""
+    walk = _SureWalk(filled, below, lists, sorted(filled.leaves))
+    walk.visit(form.root, filled.value, "")
+    return walk.frozen
+
+
+def long_lists(form: Form, record: Any, longest: int) -> dict[str, int]:
+    """Returns the lists of more rows than `longest`: pointer to the node's number. Lists in rows go with these."""
+    return {
+        one.pointer: one.array.index
+        for one in walk_lists(form, record)
+        if one.parent is None and one.array.key is None and len(one.rows) > longest
+    }
+
+
+def _without(places: Mapping[str, _T], passed: Collection[str]) -> dict[str, _T]:
+    """Returns what is not within the places that are `passed` over."""
+    return {at: own for at, own in places.items() if not _within(at, passed)}
+
+
+def _within(pointer: str, places: Collection[str]) -> bool:
+    return any(lies_within(pointer, place) for place in places)
+
+
+def _is_sure(lower: MergedRecord, below: float, passed: Collection[str] = ()) -> bool:
+    """Returns whether nothing is in doubt, but within the lists at the places that are `passed` over."""
+    filled, facts = lower.filled, lower.facts
+    rows = all(chance >= below or _within(at, passed) for at, (_, chance) in filled.rows.items())
+    lists = all(sure >= below or _within(at, passed) for at, sure in filled.lists.items() if not facts.holds(at))
+    doubted = (at for at, leaf in filled.leaves.items() if _unsure(leaf, below) and not facts.holds(at))
+    return rows and lists and all(_within(at, passed) for at in doubted)
+
+
+def _unsure(leaf: Leaf, below: float) -> bool:
+    return leaf.missing or leaf.confidence < below
+
+
+def _internal(lower: MergedRecord, error: Exception) -> Failed:
+    """Returns the failure for an internal error with one document; other documents go on."""
+    return Failed(lower.filled.id, "internal_error", f"{type(error).__name__}: {error}"[:2000])
+
+
+@dataclass(slots=True)
+class _SureWalk:
+    """Walks a record along its form and freezes sure values; `pointers` are those of its leaves, sorted."""
+
+    filled: Filled
+    below: float
+    lists: bool
+    pointers: list[str]
+    frozen: dict[str, str | None] = field(default_factory=dict)
+
+    def visit(self, node: Node, value: Any, pointer: str) -> None:
+        """Freezes the sure values at this place."""
+        if isinstance(node, Slot):
+            leaf = self.filled.leaves.get(pointer)
+            if leaf is not None and leaf.text is not None and not _unsure(leaf, self.below):
+                self.frozen[pointer] = leaf.text
+        elif isinstance(node, ObjectNode):
+            if not isinstance(value, Mapping):
+                self._close(pointer)
+                return
+            for place in node.properties:
+                below = f"{pointer}/{escape(place.name)}"
+                if place.name in value:
+                    self.visit(place.node, value[place.name], below)
+                elif isinstance(place.node, (Slot, ObjectNode)):
+                    self._close(below)
+        elif isinstance(node, ChoiceNode):
+            branch = None if value is None else branch_of(node, value)
+            if branch is not None and self._all_sure(pointer) and is_plain(node.branches[branch]):
+                self.visit(node.branches[branch], value, pointer)
+        elif isinstance(value, list) and value and self.lists:
+            self._list(node, value, pointer)
+
+    def _list(self, node: ArrayNode, value: list[Any], pointer: str) -> None:
+        """Freezes the sure values of a list if it is surely complete, all its items are sure and each has a value."""
+        if self.filled.lists.get(pointer, 1.0) < self.below:
+            return
+        rows = [self.filled.rows.get(f"{pointer}/{at}") for at in range(len(node.prefix), len(value))]
+        if any(row is None or row[1] < self.below for row in rows):
+            return
+        inner = _SureWalk(self.filled, self.below, self.lists, self.pointers)
+        for at, item in enumerate(value):
+            part = node.prefix[at] if at < len(node.prefix) else node.item
+            held = len(inner.frozen)
+            if part is not None:
+                inner.visit(part, item, f"{pointer}/{at}")
+            latest = islice(reversed(inner.frozen.values()), len(inner.frozen) - held)
+            if not any(text is not None for text in latest):
+                return
+        self.frozen |= inner.frozen
+
+    def _close(self, pointer: str) -> None:
+        """Freezes an absent place if all leaves below it are sure."""
+        if self._all_sure(pointer):
+            self.frozen |= dict.fromkeys(self._below(pointer))
+
+    def _all_sure(self, pointer: str) -> bool:
+        return all(not _unsure(self.filled.leaves[at], self.below) for at in self._below(pointer))
+
+    def _below(self, pointer: str) -> list[str]:
+        below = [pointer] if pointer in self.filled.leaves else []
+        begin = f"{pointer}/"
+        for at in range(bisect_left(self.pointers, begin), len(self.pointers)):
+            if not self.pointers[at].startswith(begin):
+                break
+            below.append(self.pointers[at])
+        return below
+
+
+def is_plain(node: Node) -> bool:
+    """Returns True if all values of this alternative can be frozen."""
+    if isinstance(node, ObjectNode):
+        return not node.rest and all(is_plain(place.node) for place in node.properties)
+    return isinstance(node, Slot)
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    """An escalated document with its chunks and frozen values."""
+
+    lower: MergedRecord
+    pieces: list[Chunk]
+    form: Form
+    frozen: dict[str, str | None]
+    prefer_confident: bool
+    long: Mapping[str, int]
+    preferred: Mapping[str, bool]
+
+    @property
+    def requests(self) -> list[Request]:
+        document, facts = self.lower.document, self.lower.facts
+        passages = [
+            replace(passage_of(document, c.start, c.end), marked=self._unsure_values(c.start, c.end))
+            for c in self.pieces
+        ]
+        counted = facts.counted_lists | set(self.long.values())
+        return [
+            Request(f"{document.digest}:{p.offset}", self.form, p, self.frozen, counted, facts.rows) for p in passages
+        ]
+
+    def _unsure_values(self, start: int, end: int) -> dict[str, tuple[int, int]]:
+        """Returns what the cheap model read, and was not sure of, in these characters: `Passage.marked`."""
+        return {
+            at: (begin - start, stop - start)
+            for at, leaf in self.lower.filled.leaves.items()
+            if at not in self.frozen
+            for begin, stop in leaf.spans[:1]
+            if start <= begin and stop <= end
+        }
+
+    def merge(self, results: Sequence[Result]) -> Result:
+        """Returns the record of the answers; frozen values keep the cheap model's evidence and confidence."""
+        failed = next((result for result in results if isinstance(result, Failed)), None)
+        if failed is not None:
+            return replace(self.lower.filled, alone=True) if self.prefer_confident else failed
+        filled = merge(self.form, self.pieces, [r for r in results if isinstance(r, Filled)])
+        own = self.lower.filled
+        leaves = {
+            at: own.leaves[at] if at in self.frozen and at in own.leaves else leaf
+            for at, leaf in filled.leaves.items()
+        }
+        places = {at for key in self.frozen for at in above(key)}
+        pinned = {at for at in own.rows if at in places}
+        rows = {at: own.rows[at] if at in pinned else place for at, place in filled.rows.items()}
+        lists = dict(filled.lists) | {at: sure for at, sure in own.lists.items() if at in places}
+        raised = replace(filled, leaves=leaves, rows=rows, lists=lists, steps=own.steps, reopened=own.reopened)
+        if self.prefer_confident:
+            # Nobody asked for the long lists, so the record has its own ones.
+            raised = prefer_confident_record(self.form, own, raised, self.long, self.preferred, READER_WEIGHT)
+        return with_facts(self.form, raised, self.lower.facts)
