@@ -17,8 +17,8 @@ from cinnabar.engine.thresholds import CODE_NAME_LETTERS, COMPARED_OPTIONS, LEAS
 from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.facts import LANGUAGE
 from cinnabar.schemas.form.form import Form, Slot
+from cinnabar.schemas.parsing.schema_object import BINDING
 from cinnabar.schemas.pointers import unescape
-from cinnabar.schemas.reading.schema_object import BINDING
 
 _CODE = re.compile(rf"[A-Z]{{2,{CODE_NAME_LETTERS}}}|[a-z]{{2,{CODE_NAME_LETTERS}}}")
 _ANSWERS = {"true", "false"}

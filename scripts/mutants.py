@@ -34,7 +34,7 @@ _MODULES = {
     "schemas/form": "fitting form instances layout",
     "schemas/formats": "formats",
     "schemas/judging": "applicators assertions judge checks containers dialects resources",
-    "schemas/reading": "algebra applicators containers language schema_object shape_reader scalars",
+    "schemas/parsing": "algebra applicators containers language schema_object shape_reader scalars",
     "schemas/regex": "codepoints ecma machine matcher patterns",
     "engine": "batch_state step layout lifting repair writing",
     "kernels": "block_scan",

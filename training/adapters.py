@@ -29,7 +29,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from cinnabar.engine.models.language.adapter import ADAPTER, WEIGHTS
 from cinnabar.errors import CinnabarError
-from cinnabar.schemas.reading.texts import read_schema
+from cinnabar.schemas.parsing.texts import read_schema
 from training.branch_examples import BranchExample, branch_example
 from training.labelled import labelled_documents
 from training.reading_data import SUFFIX, closed, reading_lines

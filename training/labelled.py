@@ -15,7 +15,7 @@ from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.learning.tuning_sets import Labelled, labelled_passages
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.reading.texts import read_schema
+from cinnabar.schemas.parsing.texts import read_schema
 from training.recipe import Recipe, SetRecipe, is_held_back
 
 

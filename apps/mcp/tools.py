@@ -30,7 +30,7 @@ from cinnabar.extraction.store.reading import plain, record_named, show
 from cinnabar.extraction.store.stored_records import latest_source, names
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.reading.texts import schema_text
+from cinnabar.schemas.parsing.texts import schema_text
 from cinnabar.wording import harmless
 
 #: The rows that are read of a query, the seconds that it may take, and the bytes of address space.

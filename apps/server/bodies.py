@@ -17,7 +17,7 @@ from cinnabar.apps.server.errors import ApiError, invalid, of_failure
 from cinnabar.apps.server.gate import Gate
 from cinnabar.engine.chat.requests import FailedRequest
 from cinnabar.errors import UnsupportedSchema, shorten
-from cinnabar.schemas.reading.texts import read_schema
+from cinnabar.schemas.parsing.texts import read_schema
 
 #: Bytes of JSON above which a thread parses it, so that the loop serves others.
 _LARGE = 1 << 16

@@ -22,7 +22,7 @@ from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.keywords import LOOKUP
-from cinnabar.schemas.reading.texts import schema_text
+from cinnabar.schemas.parsing.texts import schema_text
 
 #: Schemas that are kept, their bytes, or so, and threads that wait for the processes that compile first.
 _KEPT, _KEPT_BYTES, _THREADS = 128, 256 << 20, 32

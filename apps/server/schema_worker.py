@@ -15,7 +15,7 @@ from typing import Any
 from cinnabar.errors import CinnabarError
 from cinnabar.extraction.documents.processes.serving import answer_json_requests
 from cinnabar.schemas.compiling.compile import compile_schema
-from cinnabar.schemas.reading.texts import read_schema
+from cinnabar.schemas.parsing.texts import read_schema
 
 
 def problem_of(text: str) -> dict[str, Any] | None:

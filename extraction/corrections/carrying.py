@@ -27,8 +27,8 @@ from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource
 from cinnabar.schemas.form.fitting import branch_of, group_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.parsing.schema_object import WAS
 from cinnabar.schemas.pointers import escape, lies_within, unescape
-from cinnabar.schemas.reading.schema_object import WAS
 
 #: Stands for a value that the new version cannot hold.
 _REFUSED = object()

@@ -27,8 +27,8 @@ from cinnabar.extraction.store.manifest import BrokenManifest, Manifest, StoredF
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import COMMAND, CORRECT
 from cinnabar.schemas import SchemaSource
-from cinnabar.schemas.reading.metaschema import fingerprint
-from cinnabar.schemas.reading.texts import read_schema
+from cinnabar.schemas.parsing.metaschema import fingerprint
+from cinnabar.schemas.parsing.texts import read_schema
 from cinnabar.wording import with_noun
 
 

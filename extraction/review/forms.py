@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from cinnabar.schemas.automata.strings import json_text
+from cinnabar.schemas.parsing.schema_object import DAY_FIRST
 from cinnabar.schemas.pointers import unescape
-from cinnabar.schemas.reading.schema_object import DAY_FIRST
 
 #: A form of a recursive schema ends at this depth, and a place below it is edited as JSON.
 _DEPTH = 12

@@ -34,8 +34,8 @@ from cinnabar.extraction.store.tables import LENGTH, LIST, THOUGHTS, evidence_in
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.library import LIBRARY
+from cinnabar.schemas.parsing.texts import read_schema
 from cinnabar.schemas.pointers import unescape
-from cinnabar.schemas.reading.texts import read_schema
 
 #: The codes of documents that cannot be read again: the file is missing, or holds other bytes.
 GONE, CHANGED = "gone", "changed"

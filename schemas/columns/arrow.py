@@ -15,9 +15,8 @@ import pyarrow as pa
 from cinnabar.errors import NotStored, NotUnited
 from cinnabar.schemas.automata.strings import decimal, json_text
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.reading.algebra import text_type
-from cinnabar.schemas.reading.shape import (
+from cinnabar.schemas.parsing.algebra import text_type
+from cinnabar.schemas.parsing.shape import (
     Anything,
     Array,
     Boolean,
@@ -30,6 +29,7 @@ from cinnabar.schemas.reading.shape import (
     is_open,
     without_null,
 )
+from cinnabar.schemas.pointers import escape
 
 # The digits that decimal128 holds.
 PRECISION = 38

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cinnabar.schemas.compiling.compile import CompiledSchema
+from cinnabar.schemas.parsing.shape import Array, Object, Shape, is_nullable, is_open, notes_of, without_null
 from cinnabar.schemas.pointers import escape, lies_within, lies_within_template, unescape
-from cinnabar.schemas.reading.shape import Array, Object, Shape, is_nullable, is_open, notes_of, without_null
 
 
 @dataclass(frozen=True, slots=True)

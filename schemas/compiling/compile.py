@@ -15,10 +15,10 @@ from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.instances import Sketch, smallest_instance
 from cinnabar.schemas.form.layout import lay_out
 from cinnabar.schemas.judging.judge import Judge, judge_of
-from cinnabar.schemas.reading.metaschema import check_schema, fingerprint
-from cinnabar.schemas.reading.scalars import locate_errors
-from cinnabar.schemas.reading.shape import Shape
-from cinnabar.schemas.reading.shape_reader import Normalised, normalise
+from cinnabar.schemas.parsing.metaschema import check_schema, fingerprint
+from cinnabar.schemas.parsing.scalars import locate_errors
+from cinnabar.schemas.parsing.shape import Shape
+from cinnabar.schemas.parsing.shape_reader import Normalised, normalise
 from cinnabar.schemas.refusals import Refusal, refused
 from cinnabar.schemas.regex.patterns import one_schema
 

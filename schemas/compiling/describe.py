@@ -15,10 +15,10 @@ from cinnabar.schemas.compiling.fact_fields import proposals
 from cinnabar.schemas.compiling.loading import SchemaSource
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.keywords import inexact_multiples
+from cinnabar.schemas.parsing.language import language
+from cinnabar.schemas.parsing.schema_object import BINDING
+from cinnabar.schemas.parsing.shape import Boolean, Number
 from cinnabar.schemas.pointers import unescape
-from cinnabar.schemas.reading.language import language
-from cinnabar.schemas.reading.schema_object import BINDING
-from cinnabar.schemas.reading.shape import Boolean, Number
 from cinnabar.wording import with_noun
 
 #: The names of alternatives that a row shows, at most.

@@ -19,8 +19,8 @@ from cinnabar.errors import SchemaError
 from cinnabar.schemas.facts import FACTS, LANGUAGE, FactKind
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot, children
 from cinnabar.schemas.judging.resources import Documents
+from cinnabar.schemas.parsing.schema_object import BINDING
 from cinnabar.schemas.pointers import escape, unescape
-from cinnabar.schemas.reading.schema_object import BINDING
 from cinnabar.schemas.refusals import Refusal, refused
 
 # The most facts that an error names.

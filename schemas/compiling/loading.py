@@ -17,10 +17,10 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from cinnabar.errors import SchemaError
 from cinnabar.schemas.keywords import DECIMALS, with_tables
 from cinnabar.schemas.library import LIBRARY
+from cinnabar.schemas.parsing.metaschema import check_schema, fingerprint
+from cinnabar.schemas.parsing.texts import read_schema
+from cinnabar.schemas.parsing.yaml_texts import SUFFIXES, YamlText, is_yaml, read_yaml
 from cinnabar.schemas.python_types import is_type, name_of, schema_of
-from cinnabar.schemas.reading.metaschema import check_schema, fingerprint
-from cinnabar.schemas.reading.texts import read_schema
-from cinnabar.schemas.reading.yaml_texts import SUFFIXES, YamlText, is_yaml, read_yaml
 
 # Decimal places of a Pydantic Decimal that names none: decimal columns need a scale, and nine places leave 29 digits
 # before the point of the 38 that Arrow and DuckDB hold.
@@ -51,7 +51,7 @@ def load_schema(spec: Any) -> SchemaSource:
     (searched in the current directory too), a dict or a boolean, a Pydantic class, another type (a dataclass,
     TypedDict, Enum, Literal, union, list), a function (its arguments), or a type of outlines. Raises SchemaError if
     there is no such schema or if it does not meet the standard's meta-schema. Raises UnsupportedSchema with the pointer
-    of the keyword if it is beyond the limits in `reading/texts.py`.
+    of the keyword if it is beyond the limits in `parsing/texts.py`.
     """
     if isinstance(spec, SchemaSource):
         return spec

@@ -16,8 +16,8 @@ from typing import Any, Literal
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.judging.judge import Judge
 from cinnabar.schemas.keywords import Lookup, PageRanges
+from cinnabar.schemas.parsing.shape import Binding
 from cinnabar.schemas.pointers import lies_within
-from cinnabar.schemas.reading.shape import Binding
 
 Kind = Literal["string", "number", "integer", "boolean", "enum", "null"]
 

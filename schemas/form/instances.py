@@ -22,9 +22,9 @@ from cinnabar.schemas.automata.strings import parse, scalar_text
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.judging.judge import Violation
+from cinnabar.schemas.parsing.language import language
+from cinnabar.schemas.parsing.shape import Number
 from cinnabar.schemas.pointers import escape, lies_within
-from cinnabar.schemas.reading.language import language
-from cinnabar.schemas.reading.shape import Number
 
 #: The number of records that are judged before the search gives up, and of values that these may hold together.
 BUDGET, WRITTEN = 1_500, 300_000

@@ -13,10 +13,9 @@ from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Kind, Node, ObjectNode, Property, Slot
 from cinnabar.schemas.form.meanings import bounds_in_words, meanings
 from cinnabar.schemas.form.opening import open_groups
-from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.reading.algebra import intersect, union
-from cinnabar.schemas.reading.language import NO_AUTOMATON, SCALARS, holds, language, left_out, smallest
-from cinnabar.schemas.reading.shape import (
+from cinnabar.schemas.parsing.algebra import intersect, union
+from cinnabar.schemas.parsing.language import NO_AUTOMATON, SCALARS, holds, language, left_out, smallest
+from cinnabar.schemas.parsing.shape import (
     NO_NOTES,
     Anything,
     Array,
@@ -34,6 +33,7 @@ from cinnabar.schemas.reading.shape import (
     notes_of,
     without_null,
 )
+from cinnabar.schemas.pointers import escape
 
 
 @dataclass(slots=True)

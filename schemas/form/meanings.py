@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from cinnabar.schemas.reading.shape import Number, Shape, String
+from cinnabar.schemas.parsing.shape import Number, Shape, String
 
 #: The most characters of a meaning before an equals sign or in brackets.
 LONGEST = 60

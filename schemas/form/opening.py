@@ -7,9 +7,9 @@ from itertools import islice
 
 from cinnabar.errors import TooMuchWork
 from cinnabar.schemas.automata.operations import difference
-from cinnabar.schemas.reading.algebra import intersect
-from cinnabar.schemas.reading.language import NO_AUTOMATON, language, smallest
-from cinnabar.schemas.reading.shape import Anything, Object, Shape, String
+from cinnabar.schemas.parsing.algebra import intersect
+from cinnabar.schemas.parsing.language import NO_AUTOMATON, language, smallest
+from cinnabar.schemas.parsing.shape import Anything, Object, Shape, String
 from cinnabar.schemas.regex.patterns import written
 
 #: The most groups of open properties of one object; nobody fills a form with more of them.

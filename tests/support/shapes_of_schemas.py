@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cinnabar.schemas.reading.shape import Enum, Field, Object, Shape
-from cinnabar.schemas.reading.shape_reader import normalise
+from cinnabar.schemas.parsing.shape import Enum, Field, Object, Shape
+from cinnabar.schemas.parsing.shape_reader import normalise
 
 TEXT = {"type": "string"}
 OPEN = {"type": "object", "properties": {"a": TEXT}}

@@ -30,8 +30,8 @@ from cinnabar.errors import RegexError, SchemaError
 from cinnabar.schemas.compiling.loading import SchemaSource
 from cinnabar.schemas.judging.resources import Documents, Place
 from cinnabar.schemas.keywords import DECIMALS
+from cinnabar.schemas.parsing.texts import schema_text
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.reading.texts import schema_text
 from cinnabar.schemas.refusals import Refusal, refused
 from cinnabar.schemas.regex.codepoints import WORD, Ranges
 from cinnabar.schemas.regex.ecma import Chars, Choice, Edge, Look, Repeat, Sequence, Tree, parse

@@ -12,8 +12,8 @@ from jsonschema_specifications import REGISTRY
 from cinnabar.extraction.filling.checks.checks import KEYWORD as CHECKS
 from cinnabar.extraction.plan.thresholds import ALIKE_KEYWORDS
 from cinnabar.schemas.keywords import DECIMALS, LOOKUP, PAGES
+from cinnabar.schemas.parsing.schema_object import BINDING, DAY_FIRST, WAS, WORDS, WRITTEN
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.reading.schema_object import BINDING, DAY_FIRST, WAS, WORDS, WRITTEN
 
 # Keywords whose values are data, and those whose values are schemas by their names.
 _DATA = frozenset({"const", "default", "enum", "example", "examples", "required", "dependentRequired"})

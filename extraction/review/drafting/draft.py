@@ -34,7 +34,7 @@ from cinnabar.extraction.filling.routing.routing import Routing
 from cinnabar.extraction.plan.thresholds import OFFER_SCHEMA
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.library import LIBRARY
-from cinnabar.schemas.reading.yaml_texts import yaml_text
+from cinnabar.schemas.parsing.yaml_texts import yaml_text
 from cinnabar.wording import with_noun
 
 # The keywords that say what a record is, before its properties.

@@ -43,7 +43,7 @@ from cinnabar.extraction.store.spelling import began_with, is_new
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.keywords import PAGES, Learned, with_learned
-from cinnabar.schemas.reading.schema_object import DAY_FIRST
+from cinnabar.schemas.parsing.schema_object import DAY_FIRST
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from cinnabar.extraction.store.reading import query, show
 from cinnabar.extraction.store.snapshot import DATABASE
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.reading.metaschema import fingerprint
+from cinnabar.schemas.parsing.metaschema import fingerprint
 
 # The documented query (docs/storage.md).
 PLACES = "SELECT field, count(*) AS places FROM fields WHERE schema_name = 'bill' GROUP BY field ORDER BY field"

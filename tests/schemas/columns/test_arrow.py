@@ -21,7 +21,7 @@ from cinnabar.schemas import UnsupportedSchema, compile_schema, load_schema
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.columns.arrow import arrow_schema, arrow_type, arrow_value
 from cinnabar.schemas.library import LIBRARY
-from cinnabar.schemas.reading.shape_reader import normalise
+from cinnabar.schemas.parsing.shape_reader import normalise
 
 TYPES: list[tuple[dict[str, Any], pa.DataType]] = [
     ({"type": "string"}, pa.string()),

@@ -19,7 +19,7 @@ from cinnabar.errors import NotAccepted, NoValue, SchemaError
 from cinnabar.schemas import UnsupportedSchema, compile_schema
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.form import ArrayNode, ObjectNode, Slot, walk
-from cinnabar.schemas.reading.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
+from cinnabar.schemas.parsing.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
 from cinnabar.schemas.regex import machine, patterns
 
 

@@ -17,7 +17,7 @@ from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import branch_of, fit
 from cinnabar.schemas.form.form import ChoiceNode, Form
 from cinnabar.schemas.form.layout import lay_out
-from cinnabar.schemas.reading.shape_reader import normalise
+from cinnabar.schemas.parsing.shape_reader import normalise
 
 TEXT = {"type": "string"}
 NUMBER = {"type": "number"}

@@ -18,7 +18,7 @@ from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.instances import Decision, Sketch, near, smallest_instance, texts_of
 from cinnabar.schemas.form.layout import lay_out
-from cinnabar.schemas.reading.shape_reader import normalise
+from cinnabar.schemas.parsing.shape_reader import normalise
 
 TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
 ABC = {"type": "object", "properties": {"a": NUMBER, "b": NUMBER, "c": NUMBER}, "additionalProperties": False}

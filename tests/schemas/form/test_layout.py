@@ -23,7 +23,7 @@ from cinnabar.schemas.form.form import (
     walk,
 )
 from cinnabar.schemas.form.layout import lay_out
-from cinnabar.schemas.reading.shape_reader import normalise
+from cinnabar.schemas.parsing.shape_reader import normalise
 
 TEXT = {"type": "string"}
 

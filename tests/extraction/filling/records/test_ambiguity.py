@@ -15,7 +15,7 @@ from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.filling.records.doubts import ambiguities
 from cinnabar.schemas.compiling.compile import compile_schema
 from cinnabar.schemas.facts import LANGUAGE
-from cinnabar.schemas.reading.schema_object import DAY_FIRST
+from cinnabar.schemas.parsing.schema_object import DAY_FIRST
 
 DATE = {"type": "string", "format": "date"}
 MOMENT = {"type": "string", "format": "date-time"}

@@ -18,12 +18,12 @@ from typing import Any
 
 from cinnabar.schemas.judging.dialects import modern
 from cinnabar.schemas.judging.resources import Documents, Place
-from cinnabar.schemas.reading.algebra import TYPES, forbidden, intersect, restrict, types_of, union
-from cinnabar.schemas.reading.containers import MAX_MIN_ITEMS
-from cinnabar.schemas.reading.language import MAX_UNROLLED_LENGTH, NO_AUTOMATON
-from cinnabar.schemas.reading.scalars import BOUNDS, constant_meaning, locate_errors
-from cinnabar.schemas.reading.schema_object import ANY_TYPE, CUT, ReadingState, SchemaObject, TooMany, annotation
-from cinnabar.schemas.reading.shape import (
+from cinnabar.schemas.parsing.algebra import TYPES, forbidden, intersect, restrict, types_of, union
+from cinnabar.schemas.parsing.containers import MAX_MIN_ITEMS
+from cinnabar.schemas.parsing.language import MAX_UNROLLED_LENGTH, NO_AUTOMATON
+from cinnabar.schemas.parsing.scalars import BOUNDS, constant_meaning, locate_errors
+from cinnabar.schemas.parsing.schema_object import ANY_TYPE, CUT, ReadingState, SchemaObject, TooMany, annotation
+from cinnabar.schemas.parsing.shape import (
     Anything,
     Array,
     Boolean,

@@ -17,11 +17,11 @@ from cinnabar.schemas.form.layout import lay_out
 from cinnabar.schemas.formats.formats import FORMATS
 from cinnabar.schemas.judging.judge import MAKERS, MAX_BESIDE
 from cinnabar.schemas.judging.resources import Documents
-from cinnabar.schemas.reading.algebra import MAX_BRANCHES
-from cinnabar.schemas.reading.containers import MAX_MIN_ITEMS
-from cinnabar.schemas.reading.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
-from cinnabar.schemas.reading.schema_object import ABOUT, ANY_TYPE, MAX_DEMANDED, MAX_SHAPES
-from cinnabar.schemas.reading.shape import (
+from cinnabar.schemas.parsing.algebra import MAX_BRANCHES
+from cinnabar.schemas.parsing.containers import MAX_MIN_ITEMS
+from cinnabar.schemas.parsing.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
+from cinnabar.schemas.parsing.schema_object import ABOUT, ANY_TYPE, MAX_DEMANDED, MAX_SHAPES
+from cinnabar.schemas.parsing.shape import (
     Anything,
     Array,
     Enum,
@@ -32,7 +32,7 @@ from cinnabar.schemas.reading.shape import (
     String,
     branches,
 )
-from cinnabar.schemas.reading.shape_reader import LEVELS, UNROLLED, ShapeReader, normalise
+from cinnabar.schemas.parsing.shape_reader import LEVELS, UNROLLED, ShapeReader, normalise
 from cinnabar.schemas.regex.ecma import MAX_DEPTH
 
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from tests.support.shapes_of_schemas import DRAFTS, TEXT, shape
 
-from cinnabar.schemas.reading.shape import Anything, Array, Null, Number, String, Union
+from cinnabar.schemas.parsing.shape import Anything, Array, Null, Number, String, Union
 
 
 def test_drafts_before_2019_ignore_keywords_beside_a_reference() -> None:

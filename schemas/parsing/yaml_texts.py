@@ -16,8 +16,8 @@ from typing import Any
 
 import yaml
 
+from cinnabar.schemas.parsing.texts import MAX_LEVELS, json_integer, json_number, too_deep
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.reading.texts import MAX_LEVELS, json_integer, json_number, too_deep
 
 #: The endings of files that are read as YAML.
 SUFFIXES = (".yaml", ".yml")

@@ -18,9 +18,9 @@ from cinnabar.schemas.judging.checks import TYPES as KINDS_OF
 from cinnabar.schemas.judging.dialects import Entry, modern
 from cinnabar.schemas.judging.resources import Documents, Place
 from cinnabar.schemas.keywords import DECIMALS, PAGES, lookup_of, page_ranges_of
+from cinnabar.schemas.parsing.algebra import TYPES, types_of
+from cinnabar.schemas.parsing.shape import Binding, Notes, Shape
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.reading.algebra import TYPES, types_of
-from cinnabar.schemas.reading.shape import Binding, Notes, Shape
 from cinnabar.schemas.refusals import Refusal, refused
 
 #: The keywords for each JSON type; a schema without `type` is read as of the types of its keywords.

@@ -13,7 +13,7 @@ from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.cache import load_or_build
 from cinnabar.schemas.automata.operations import difference, intersect, literals, union
 from cinnabar.schemas.formats.formats import format_content
-from cinnabar.schemas.reading.shape import (
+from cinnabar.schemas.parsing.shape import (
     Anything,
     Boolean,
     Enum,

@@ -19,18 +19,18 @@ from cinnabar.errors import NoValue, UnsupportedSchema
 from cinnabar.schemas.formats.formats import format_content
 from cinnabar.schemas.judging.dialects import Dialect, modern
 from cinnabar.schemas.judging.resources import LISTS, MAPS, RECURSIVE, Documents, Place, Resource
-from cinnabar.schemas.reading.algebra import TYPES, anything_of, intersect, restrict, types_of, union
-from cinnabar.schemas.reading.applicators import (
+from cinnabar.schemas.parsing.algebra import TYPES, anything_of, intersect, restrict, types_of, union
+from cinnabar.schemas.parsing.applicators import (
     alternatives,
     condition,
     dependent,
     with_unevaluated,
     without_denied,
 )
-from cinnabar.schemas.reading.containers import array_shape, object_shape
-from cinnabar.schemas.reading.language import smallest
-from cinnabar.schemas.reading.scalars import choices_shape, locate_errors, number_shape, string_shape
-from cinnabar.schemas.reading.schema_object import (
+from cinnabar.schemas.parsing.containers import array_shape, object_shape
+from cinnabar.schemas.parsing.language import smallest
+from cinnabar.schemas.parsing.scalars import choices_shape, locate_errors, number_shape, string_shape
+from cinnabar.schemas.parsing.schema_object import (
     ABOUT,
     ANY_TYPE,
     MAX_DEMANDED,
@@ -42,7 +42,7 @@ from cinnabar.schemas.reading.schema_object import (
     left,
     schema_notes,
 )
-from cinnabar.schemas.reading.shape import Anything, Shape, branches, is_scalar, with_notes
+from cinnabar.schemas.parsing.shape import Anything, Shape, branches, is_scalar, with_notes
 from cinnabar.schemas.refusals import Refusal, refused
 
 #: The most conditions on the presence of properties that become alternatives.

@@ -9,9 +9,9 @@ from tests.support.shapes_of_schemas import CLOSED, OPEN, TEXT
 
 from cinnabar.errors import NoValue
 from cinnabar.schemas import UnsupportedSchema, compile_schema
-from cinnabar.schemas.reading.containers import MAX_MIN_ITEMS
-from cinnabar.schemas.reading.language import MAX_UNROLLED_LENGTH
-from cinnabar.schemas.reading.shape_reader import normalise
+from cinnabar.schemas.parsing.containers import MAX_MIN_ITEMS
+from cinnabar.schemas.parsing.language import MAX_UNROLLED_LENGTH
+from cinnabar.schemas.parsing.shape_reader import normalise
 
 NOTHING: list[tuple[Any, str, str]] = [
     (False, "", "false"),

@@ -18,9 +18,9 @@ from cinnabar.schemas.automata.minimise import MAX_RAW_STATES
 from cinnabar.schemas.automata.strings import decimal, scalar_text
 from cinnabar.schemas.formats.formats import format_content
 from cinnabar.schemas.keywords import DECIMALS, MOST, step_of
-from cinnabar.schemas.reading.algebra import union
-from cinnabar.schemas.reading.language import MAX_UNROLLED_LENGTH, language, smallest
-from cinnabar.schemas.reading.shape import Array, Enum, Field, Null, Number, Object, Shape, String, branches
+from cinnabar.schemas.parsing.algebra import union
+from cinnabar.schemas.parsing.language import MAX_UNROLLED_LENGTH, language, smallest
+from cinnabar.schemas.parsing.shape import Array, Enum, Field, Null, Number, Object, Shape, String, branches
 from cinnabar.schemas.refusals import Refusal, refused
 from cinnabar.schemas.regex import patterns as budget
 from cinnabar.schemas.regex.patterns import written

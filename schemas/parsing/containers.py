@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from cinnabar.schemas.parsing.algebra import forbidden, intersect, undeclared_shape
+from cinnabar.schemas.parsing.scalars import locate_errors, whole
+from cinnabar.schemas.parsing.schema_object import ANY_TYPE, CUT, ReadingState, SchemaObject, TooMany
+from cinnabar.schemas.parsing.shape import Anything, Array, Field, Object, Shape
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.reading.algebra import forbidden, intersect, undeclared_shape
-from cinnabar.schemas.reading.scalars import locate_errors, whole
-from cinnabar.schemas.reading.schema_object import ANY_TYPE, CUT, ReadingState, SchemaObject, TooMany
-from cinnabar.schemas.reading.shape import Anything, Array, Field, Object, Shape
 from cinnabar.schemas.refusals import Refusal, refused
 
 #: The most rows that an array may demand; nobody fills a form with more of them.

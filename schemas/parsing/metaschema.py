@@ -11,8 +11,8 @@ import jsonschema_rs
 
 from cinnabar.errors import SchemaError
 from cinnabar.schemas.judging.dialects import Dialect, dialect_named
+from cinnabar.schemas.parsing.texts import check_limits, schema_text
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.reading.texts import check_limits, schema_text
 
 META_SCHEMAS = {
     Dialect.DRAFT_4: "http://json-schema.org/draft-04/schema#",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cinnabar.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.reading.yaml_texts import YamlError, read_yaml, yaml_text
+from cinnabar.schemas.parsing.yaml_texts import YamlError, read_yaml, yaml_text
 
 TRAPS = ["1e5", "0o17", "0x1F", "no", "", "<<", "~", "012", ".5", "1.", "a: b", "2024-01-31"]
 TEXTS = st.text() | st.sampled_from(TRAPS)

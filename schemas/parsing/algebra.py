@@ -11,8 +11,8 @@ from dataclasses import replace
 from decimal import Decimal
 
 from cinnabar.errors import RegexError
-from cinnabar.schemas.reading.language import holds, smallest
-from cinnabar.schemas.reading.shape import (
+from cinnabar.schemas.parsing.language import holds, smallest
+from cinnabar.schemas.parsing.shape import (
     NO_NOTES,
     Anything,
     Array,

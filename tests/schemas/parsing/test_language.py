@@ -8,7 +8,7 @@ import re
 import pytest
 
 from cinnabar.schemas.automata.strings import canonical_string
-from cinnabar.schemas.reading.language import (
+from cinnabar.schemas.parsing.language import (
     MAX_UNROLLED_LENGTH,
     UNROLLED_LENGTH,
     holds,
@@ -16,7 +16,7 @@ from cinnabar.schemas.reading.language import (
     left_out,
     smallest,
 )
-from cinnabar.schemas.reading.shape import Enum, Null, Number, Shape, String, Union, branches
+from cinnabar.schemas.parsing.shape import Enum, Null, Number, Shape, String, Union, branches
 
 A, B = ("^a",), ("^b",)
 #: This pattern has 128 states for each length, so its bound is not unrolled.

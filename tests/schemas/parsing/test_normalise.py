@@ -10,7 +10,7 @@ import pytest
 from tests.support.shapes_of_schemas import CLOSED, DRAFTS, OPEN, TEXT, chain, fields, one, shape
 
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.reading.shape import (
+from cinnabar.schemas.parsing.shape import (
     Anything,
     Array,
     Boolean,
@@ -25,7 +25,7 @@ from cinnabar.schemas.reading.shape import (
     branches,
     notes_of,
 )
-from cinnabar.schemas.reading.shape_reader import normalise
+from cinnabar.schemas.parsing.shape_reader import normalise
 
 TAKEN_OVER: list[tuple[Any, Shape]] = [
     (True, Anything()),
