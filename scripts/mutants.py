@@ -29,7 +29,7 @@ from mutant_tests import outcome, stages
 ROOT = Path(__file__).resolve().parents[1]
 #: The modules of the automata and their layout, the cuts, and the commits.
 _MODULES = {
-    "schemas/automata": "automaton operations canonical minimise numbers spelling strings",
+    "schemas/automata": "automaton operations minimise numbers spelling strings",
     "schemas/compiling": "compile",
     "schemas/form": "fitting form instances layout",
     "schemas/formats": "formats",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from cinnabar.engine.request import Failed, Filler, Metered, Request, Result
 from cinnabar.engine.work_time import TOO_SLOW, limit_batches, part
-from cinnabar.extraction.filling.records.thresholds import LONG_DOCUMENT
+from cinnabar.extraction.plan.thresholds import LONG_DOCUMENT
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,10 +35,11 @@ from cinnabar.extraction.filling.records.indirect_evidence import row_region, wo
 from cinnabar.extraction.filling.records.lookups import with_lookups
 from cinnabar.extraction.filling.records.marks import with_marks
 from cinnabar.extraction.filling.records.merging import merge
-from cinnabar.extraction.filling.records.thresholds import AMBIGUOUS_CONFIDENCE, COLUMN_ROWS, LONG_DOCUMENT
+from cinnabar.extraction.filling.records.thresholds import AMBIGUOUS_CONFIDENCE, COLUMN_ROWS
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.filling.tiers import ALONE, Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnListIncomplete, OnMissing
+from cinnabar.extraction.plan.thresholds import LONG_DOCUMENT
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.fact_fields import fact_fields

@@ -16,6 +16,11 @@ ESCALATE_AUTO_BELOW = 0.55
 #: where the reader binds a table's columns once.
 MAX_ESCALATED_ROWS = 20
 
+# Long documents.
+
+#: A document of more tokens is long: other documents of its batch overtake it.
+LONG_DOCUMENT = 16_384
+
 # What people look at.
 
 #: A document is doubtful in a review if a place of its record is less sure than this.

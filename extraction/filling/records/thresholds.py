@@ -5,10 +5,8 @@ Confidence and likeness are from 0 to 1. A changed threshold changes values: `ma
 
 from __future__ import annotations
 
-# Documents and their two models (`filling/filling.py`, `filling/pipeline.py`, `filling/tiers.py`).
+# Documents and their two models (`filling/pipeline.py`, `filling/tiers.py`).
 
-#: A document of more tokens is long: other documents of its batch overtake it.
-LONG_DOCUMENT = 16_384
 #: The mean confidence below which a model does not know a kind of document, and one that no value has.
 KNOWN_KIND, ANY_CONFIDENCE = 0.5, 1.01
 #: What the reader's confidence in a single value weighs against a language model's where they differ: of kinds that it

@@ -104,7 +104,7 @@ def test_an_interrupted_run_pays_for_no_request_twice(docs: Path, tmp_path: Path
         pytest.raises(KeyboardInterrupt),
         begun_extraction([docs], SOURCE, out, lower, RunOptions(workers=1, batch=2), escalation=escalation) as begun,
     ):
-        begun._run.commit_batch = lambda _batch: (_ for _ in ()).throw(KeyboardInterrupt)  # type: ignore
+        begun._commits.begin().commit_batch = lambda _batch: (_ for _ in ()).throw(KeyboardInterrupt)  # type: ignore
         begun.work(0)
     asked = len(server.bodies)
     assert asked > 0

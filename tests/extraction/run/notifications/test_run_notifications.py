@@ -13,7 +13,7 @@ import pytest
 from tests.support import ROOT
 from tests.support.notification_receivers import Hook, hook, told_run, write
 
-from cinnabar.apps.cli import housekeeping
+from cinnabar.apps.cli import status
 from cinnabar.apps.cli.main import run as command
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.run.notifications import run_notifications
@@ -37,7 +37,7 @@ told_run(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_notifications, "_AT_END", 0.3)
-    monkeypatch.setattr(housekeeping, "_TRIES", 0.3)
+    monkeypatch.setattr(status, "_TRIES", 0.3)
 
 
 def killed_run(docs: Path, out: Path, url: str, where: str) -> None:
