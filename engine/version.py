@@ -28,7 +28,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "language": (25, "36ca52641f39b846"),
     "remote": (12, "7201316be00f73bb"),
     "parsing": (15, "679b9288c499ddaf"),
-    "merging": (21, "1d5b7d6f5dfa3610"),
+    "merging": (21, "f600aeafa8a26574"),
     "routing": (11, "0b6b4dcebf27772f"),
     "plain": (13, "77717d67f28dc739"),
     "pdf": (15, "8bd24387ae8e1583"),

@@ -17,7 +17,8 @@ import torch
 import triton
 import triton.language as tl
 
-from cinnabar.kernels.block_scan import Ints, PartTables
+from cinnabar.kernels.block_scan import Ints
+from cinnabar.kernels.device_tables import DevicePart, begin_download, upload
 from cinnabar.kernels.score_limits import FLOOR, POSSIBLE
 
 _FLOOR = tl.constexpr(FLOOR)
@@ -28,37 +29,6 @@ _NONE = tl.constexpr(8 * FLOOR)
 _ROWS, _EDGES, _LANE = 32, 32, 256
 #: Numbers that tell of a block and of a position; results of a position.
 BLOCK_FIELDS, POSITION_FIELDS, RESULTS = 10, 4, 6
-
-
-@dataclass(frozen=True, slots=True)
-class DevicePart:
-    """A part's tables on a device, as one row of int32; `layout` in the kernels tells the places.
-
-    classes: [C], sizes: [C] (tokens of each class); distance: [N]; then by target, by source and by label: the
-    segments with the most edges first, where the edges of each begin, and the two other columns of the edges.
-    """
-
-    states: int
-    classes: int
-    edges: int
-    packed: torch.Tensor
-
-
-def device_part(tables: PartTables, classes: Ints, sizes: Ints, distance: Ints, device: torch.device) -> DevicePart:
-    """Returns the tables of a part on a device; classes: [C], their numbers in the graph."""
-    columns = [classes, sizes, distance]
-    source, label = tables.source, tables.label
-    target = np.repeat(np.arange(tables.states), np.diff(tables.first))
-    for key, near, far, many in (
-        (target, source, label, tables.states),
-        (source, target, label, tables.states),
-        (label, source, target, tables.classes),
-    ):
-        order = np.argsort(key, kind="stable")
-        begin = np.searchsorted(key[order], np.arange(many + 1))
-        columns += [np.argsort(-np.diff(begin), kind="stable"), begin, near[order], far[order]]
-    packed = torch.from_numpy(np.concatenate(columns).astype(np.int32)).to(device)
-    return DevicePart(tables.states, tables.classes, len(source), packed)
 
 
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
@@ -513,26 +483,3 @@ def _position_fields(blocks: Sequence[ScoredBlock], lengths: Ints) -> Ints:
     fields[:, 2] = np.concatenate([block.kind for block in blocks])
     fields[:, 3] = np.concatenate([block.row for block in blocks])
     return fields
-
-
-def upload(array: npt.NDArray[np.int64], device: torch.device) -> torch.Tensor:
-    """Returns the array on a device; a copy from pinned memory does not wait for what the device computes."""
-    made = torch.from_numpy(array)
-    return made.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else made
-
-
-def begin_download(made: torch.Tensor) -> Callable[[], npt.NDArray[np.int32]]:
-    """Begins to copy int32 numbers to the host; the call returned waits for them, and for nothing launched later."""
-    if made.device.type != "cuda":
-        return lambda: made.cpu().numpy()
-    host = torch.empty(made.shape, dtype=made.dtype, pin_memory=True)
-    host.copy_(made, non_blocking=True)
-    copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
-    copied.record()
-
-    def wait() -> npt.NDArray[np.int32]:
-        copied.synchronize()
-        found: npt.NDArray[np.int32] = host.numpy()
-        return found
-
-    return wait

@@ -18,6 +18,7 @@ from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.kernels.class_scores import Reduced
+from cinnabar.kernels.device_tables import upload
 
 #: Graphs whose tables are kept besides those of the present tasks, and the edges of all these tables.
 CONSTRAINTS, TABLES = 16, KEPT
@@ -139,9 +140,6 @@ class GraphTables:
 
     def _reduce(self, groups: Sequence[_WantedPositions]) -> Reduced:
         """Computes the scores of all groups on the device, one group after the other in the same tensors."""
-        # Cold start: Triton takes 0.2 s, and a CPU runs without it.
-        from cinnabar.kernels.block_scan_triton import upload
-
         device = self._decoder.device
         sizes = [len(group.held) * group.classes.classes for group in groups]
         held = upload(np.concatenate([group.held for group in groups]), device)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -20,10 +19,8 @@ from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses
 from cinnabar.engine.diffusion.record_graph import GraphPart, RecordGraph
 from cinnabar.kernels.block_scan import PartTables, block_scan, part_tables
+from cinnabar.kernels.device_tables import DevicePart, device_part
 from cinnabar.kernels.score_limits import FLOOR, POSSIBLE
-
-if TYPE_CHECKING:
-    from cinnabar.kernels.block_scan_triton import DevicePart
 
 #: Edges of the parts whose tables are kept; the tables have 130 bytes for each.
 KEPT = 2_000_000
@@ -173,9 +170,6 @@ class Constraint:
         tables = part_tables(len(cut.states), len(cut.classes), cut.source, cut.target, cut.label)
         size, on_device = self.classes.size[cut.classes], None
         if self.device is not None:
-            # Cold start: Triton takes 0.2 s, and a CPU runs without it.
-            from cinnabar.kernels.block_scan_triton import device_part
-
             on_device = device_part(tables, cut.classes, size, cut.distance, self.device)
         return _Part(tables, cut.classes, cut.distance, state, local, size, on_device)
 

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from cinnabar.engine.diffusion.arrays import Floats, Ints
 from cinnabar.kernels.block_scan import BlockScan, block_scan, part_tables
 from cinnabar.kernels.block_scan_reference import block_scan_reference
-from cinnabar.kernels.block_scan_triton import ScoredBlock, block_scan_triton, device_part
+from cinnabar.kernels.block_scan_triton import ScoredBlock, block_scan_triton
 from cinnabar.kernels.class_scores import Reduced, class_scores_reference
 from cinnabar.kernels.class_scores_triton import PieceTables, class_scores_triton
+from cinnabar.kernels.device_tables import device_part
 from cinnabar.kernels.score_limits import FLOOR, POSSIBLE
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -63,11 +63,9 @@ from cinnabar.engine.tables.table import Table, tables_of
 from cinnabar.engine.work_time import check_time
 from cinnabar.schemas.form.form import Form, Slot
 
-#: Passages of at most this many windows keep their decoder projections over the steps, 2.5 MB a window. Longer passages
-#: compute them anew for the windows at hand.
+#: Longer passages, in windows, compute decoder projections anew in each step: they take 2.5 MB a window.
 _WINDOWS_PROJECTED = 50
-#: In later steps over a longer passage each slot looks again at this many windows, those that most likely hold its
-#: value.
+#: In later steps over a longer passage each slot looks again at so many windows that most likely hold its value.
 _LOOKED_AT_AGAIN = 4
 #: The number of forms whose encoded questions are kept; the oldest is dropped first.
 _FORMS_KEPT = 64
