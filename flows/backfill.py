@@ -56,7 +56,7 @@ def backfill_folder(
     """Brings the records in the folder `out` to this version of their schema and fills new and changed fields.
 
     A batch that fails on all attempts fails the flow (`run/work/retries.py`). Committed records stay, and the
-    next run continues from there. Returns the fields of `extraction.batched_run.Summary`,
+    next run continues from there. Returns the fields of `extraction.run.batched_run.Summary`,
     or an empty dict if there was nothing to fill.
 
     Args:

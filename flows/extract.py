@@ -56,7 +56,7 @@ def extract_folder(
 
     Documents that an earlier run read are skipped. A batch that fails on all attempts fails the run
     (`run/work/retries.py`). Committed records stay, and the next run continues from there. Returns the fields of
-    `extraction.batched_run.Summary`.
+    `extraction.run.batched_run.Summary`.
 
     Args:
         paths: Files, folders, mbox files, Maildir folders, imaps://USER@HOST/MAILBOX, and stores: s3://BUCKET/PREFIX.

@@ -75,7 +75,7 @@ _Related = Annotated[
 _Model = Annotated[
     str | None,
     typer.Option(
-        metavar="M", help="The model that fills: `default`, or a model's folder; without it the kept one."
+        metavar="M", help="The model that fills: auto, reader, a fetched one or a folder; without it the folder's."
     ),
 ]
 

@@ -126,9 +126,8 @@ def alert_owner(
 ) -> None:
     """Have Prefect's server send a message if a run fails, is killed, or does not begin when it is due.
 
-    Also if a run differs from earlier ones, or has lists of another length than their documents tell. The server is
-    that of PREFECT_API_URL, else the one on this machine. It keeps the address, and goes on without this command;
-    another address replaces the first. A run that is killed becomes Crashed after three minutes.
+    The server is that of PREFECT_API_URL, else the one on this machine. It keeps the address, and goes on without this
+    command; another address replaces the first. A run that is killed becomes Crashed after three minutes.
 
     \b
     Examples:
@@ -144,7 +143,7 @@ def alert_owner(
         mark_killed_runs()
         alert(address)
     kind = address.partition("://")[0]
-    notice = f"{url.removesuffix('/api')} tells failed, killed and late runs, and events of runs, by {kind}"
+    notice = f"{url.removesuffix('/api')} tells failed, killed and late runs, by {kind}"
     print(json.dumps({"url": url, "kind": kind}) if as_json else notice)
 
 

@@ -64,10 +64,10 @@ def improve(
 ) -> None:
     """Train a model on the documents of a folder that a person corrected, and measure it.
 
-    Ten documents are the fewest; twenty are better. A document counts when its record was accepted as a whole
-    (`cinnabar review`, `cinnabar correct`). The F1 before and after is cross-validated: no document is read by a
-    model that was trained on it. The trained model waits until you keep or discard it. An interrupted training
-    goes on with the same command.
+    Ten documents are the fewest; twenty are better. A document counts when its record was accepted as a whole, or
+    value by value (`cinnabar review`, `cinnabar correct`). The F1 before and after is cross-validated: no document
+    is read by a model that was trained on it. The trained model waits until you keep or discard it. An interrupted
+    training goes on with the same command.
 
     \b
     Examples:

@@ -28,7 +28,7 @@ _HeldDocuments = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="DOCUMENT...",
-        help="Paths, ends of paths or digests; by default all.",
+        help="Paths, ends of paths or digests; by default all (release: with --all).",
         autocompletion=options.documents,
     ),
 ]
@@ -84,7 +84,7 @@ def retry(
     others: FromOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read documents in quarantine again, with the schema and the options of their first run.
+    """Read documents in quarantine again, with the schema and the options of the run that held them.
 
     Files are read from their stored paths, mails from their mailboxes; the password of an IMAP mailbox is read
     from CINNABAR_IMAP_PASSWORD.

@@ -190,7 +190,7 @@ class NotStored(CinnabarError, ValueError):
 class DocumentError(CinnabarError):
     """A document that cannot be read.
 
-    `code` is one of `CODES` in extraction/documents/content/parse_context.py; `detail` describes the problem.
+    `code` is one of `UNREADABLE` in extraction/plan/outcomes.py; `detail` describes the problem.
     """
 
     def __init__(self, code: str, detail: str = "") -> None:

@@ -32,7 +32,7 @@ EXTRAS = {
         "cinnabar mcp",
         {"mcp": "mcp", "prometheus_client": "prometheus-client", "python_multipart": "python-multipart"},
     ),
-    "learn": Extra("cinnabar improve, train, calibrate and eval", {"scipy": "scipy"}),
+    "learn": Extra("cinnabar improve, train and eval", {"scipy": "scipy"}),
     "models": Extra(
         "language models: --model FOLDER, cinnabar model",
         {"huggingface_hub": "huggingface-hub", "rapidfuzz": "rapidfuzz", "gguf": "gguf"},

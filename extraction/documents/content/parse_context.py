@@ -129,7 +129,7 @@ class ParseContext:
             raise DocumentError("unpacked", f"more than {MAX_UNPACKED} bytes would be unpacked from one file")
 
 
-#: Appends the content of a file to a document. Raises DocumentError with one of `CODES`.
+#: Appends the content of a file to a document. Raises DocumentError with one of `UNREADABLE`.
 Reader = Callable[[ParseContext, bytes], None]
 
 

@@ -19,7 +19,7 @@ PARSE = "cinnabar.extraction.documents.ingest.dispatch:parse"
 def parse(data: bytes, path: str, settings: ParserSettings = DEFAULT) -> Document:
     """Returns the document in `data`, with its facts; `path` only gives the suffix and the name.
 
-    The facts of the file itself are not among them (`sandbox`). Raises DocumentError with one of `CODES`.
+    The facts of the file itself are not among them (`sandbox`). Raises DocumentError with one of `UNREADABLE`.
     """
     file_format = content_format(data, path)
     reading = ParseContext(settings=settings, name=path)
