@@ -139,8 +139,8 @@ def _serve_by_http(server: MCPServer[Any], settings: ServerSettings, close: Call
     """Serves the tools by HTTP until a signal ends it."""
     # Extra: agents.
     from cinnabar.apps.mcp.server import http_app
-    from cinnabar.apps.server.connections import address, bound, run_server
     from cinnabar.apps.server.gate import Gate, Metrics
+    from cinnabar.apps.server.serving import address, bound, run_server
 
     listener = bound(settings)
     start_log()

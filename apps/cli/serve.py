@@ -100,7 +100,7 @@ def serve_model(
     examples = _examples(plan.options, schemas, source if escalation is None else escalation.source, out)
     # Extra: server.
     from cinnabar.apps.server.assembly import assemble, model_name
-    from cinnabar.apps.server.connections import address, bound, run_server
+    from cinnabar.apps.server.serving import address, bound, run_server
 
     listener = bound(settings)
     start_log()
