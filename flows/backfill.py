@@ -55,9 +55,8 @@ def backfill_folder(
 ) -> Summary | None:
     """Brings the records in the folder `out` to this version of their schema and fills new and changed fields.
 
-    A batch that fails on all attempts fails the flow (`run/work/retries.py`). Committed records stay, and the
-    next run continues from there. Returns the fields of `extraction.run.batched_run.Summary`,
-    or an empty dict if there was nothing to fill.
+    A batch that fails on all attempts fails the flow (`run/work/retries.py`); the next run goes on from there.
+    Returns the fields of `extraction.run.batched_run.Summary`, or an empty dict if there was nothing to fill.
 
     Args:
         record_schema: A name of the library, the path of a JSON Schema, or module:Class.

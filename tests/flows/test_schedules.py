@@ -237,7 +237,8 @@ def test_the_mailbox_of_prefect_yaml_is_deployed_and_read_by_a_worker(place: Pla
         with place.working():
             place.start("extract-folder/mailbox")
             wait("the first run", lambda: place.tables("quarantined"))
-    assert len(rows(out, "select * from note")) == 2
+            # Prefect shows a batch a moment before the views do.
+            wait("its records", lambda: len(rows(out, "select * from note")) == 2)
 
     first = place.tables("quarantined")[0]
     assert [(row["outcome"], row["reason"], row["documents"]) for row in first] == [
