@@ -100,7 +100,7 @@ def begin_extraction(
         settled, left = split_inputs(examined, commits.begin())
         progress.stages({"list": time.perf_counter() - begun})
         commits.settle(settled)
-        models = LoadedModels(_with_finished(assignment, commits, left), commits, lambda text: progress.note(text))
+        models = LoadedModels(_with_finished(assignment, commits, left), commits)
         stack.callback(models.close)
         batches = stack.enter_context(Batches(left, assignment, parsers, store.out))
         _estimate(models, batches, progress)

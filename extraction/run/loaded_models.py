@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 class LoadedModels:
     """The models of a run, which the first batch loads. `settled` says at the end that no paid answer is still needed.
 
-    `note` receives what the user may not expect, such as the time that a language model takes.
+    The progress of `commits` is told what the user may not expect, such as the time that a language model takes.
     """
 
-    def __init__(self, assignment: Assignment, commits: Commits, note: Callable[[str], object]) -> None:
+    def __init__(self, assignment: Assignment, commits: Commits) -> None:
         self.assignment, self.settled = assignment, False
-        self._commits, self._note = commits, note
+        self._commits = commits
         self._job: Job | None = None
         # The texts of the batch that is filled here, and the number of documents of all batches.
         self._texts: Sequence[str] = ()
@@ -46,7 +46,7 @@ class LoadedModels:
         """Returns the job; the first call loads its models."""
         if self._job is None:
             for note in self.assignment.memory_notes():
-                self._note(note)
+                self._commits.progress.note(note)
             self._job = self.assignment.job(self._commits.place, self._note_time)
         return self._job
 
@@ -64,7 +64,7 @@ class LoadedModels:
         form, at_most = self.assignment.compiled_schema.form, self.assignment.escalation is not None
         note = time_note(filler, form, self._texts, self._count, at_most=at_most)
         if note is not None:
-            self._note(note)
+            self._commits.progress.note(note)
 
     def usage(self) -> Mapping[str, Any] | None:
         """Returns the use of the one model behind a server, or of a local model for escalated fields, else None."""

@@ -90,7 +90,7 @@ def begin_backfill(
         }
         settled = [*outstanding.done, *outstanding.lost]
         commits = Commits(assignment, Opening(store, outstanding.names, fingerprint, about, settled), progress)
-        models = LoadedModels(assignment, commits, lambda text: progress.note(text))
+        models = LoadedModels(assignment, commits)
         stack.callback(models.close)
         items = outstanding.items
         batches = stack.enter_context(Batches([one.input for one in items], assignment, parsers, store.out))

@@ -28,7 +28,6 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import CarriedPages, PackedPages
 from cinnabar.extraction.filling.model_sources import LanguageSource, ModelByName, ModelSource
-from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.batch_filling import fill_batch
 
 if TYPE_CHECKING:
