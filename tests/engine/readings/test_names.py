@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import importlib
+import subprocess
 import sys
 import unicodedata
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from cinnabar.engine.readings.scan import scan
 
 babel = pytest.importorskip("babel")
 UNKNOWN = Locale()
-SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
+GENERATOR = Path(__file__).resolve().parents[3] / "scripts" / "cldr_names.py"
 
 
 def values(span: str, kind: str, locale: Locale = UNKNOWN) -> list[str | bool]:
@@ -44,16 +44,13 @@ def in_a_script_of_europe(name: str) -> bool:
 
 
 @pytest.mark.slow
-def test_the_generator_reproduces_the_stored_files() -> None:
+def test_the_generator_reproduces_the_stored_files(tmp_path: Path) -> None:
     of_this_cldr()
-    sys.path.insert(0, str(SCRIPTS))
-    try:
-        made = importlib.import_module("cldr_names").files()
-    finally:
-        sys.path.remove(str(SCRIPTS))
-    for name, data in made.items():
-        written = (NAMES_FOLDER / name).read_bytes()
-        assert (gzip.decompress(written) if name.endswith(".gz") else written) == data, name
+    # In a process of its own: Babel keeps what it resolved for one locale in data that other locales inherit.
+    subprocess.run([sys.executable, str(GENERATOR), str(tmp_path)], check=True)
+    for made in tmp_path.iterdir():
+        opened = gzip.decompress if made.suffix == ".gz" else bytes
+        assert opened((NAMES_FOLDER / made.name).read_bytes()) == opened(made.read_bytes()), made.name
 
 
 def test_the_files_stay_small_and_carry_their_licence() -> None:
