@@ -14,17 +14,17 @@ from typing import Any
 from bench.labelled_sets import figures_of, read_sets, report_arguments
 from bench.reporting import machine, table
 from cinnabar.engine.models.reader.loading import load_model
-from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.reader.priors.config import RULES, PriorConfig
 from cinnabar.extraction.learning.evaluation import summarise
 
 
-def variants(model: Reader) -> Iterator[tuple[str, Reader]]:
+def variants(model: ExtractiveReader) -> Iterator[tuple[str, ExtractiveReader]]:
     """The model with all rules, without each of them, and without any, each with the name of the part left out."""
     chosen = {"nothing": (), **{rule: (rule,) for rule in RULES}, "all rules": RULES}
     for name, without in chosen.items():
         config = PriorConfig(without=frozenset(without))
-        yield name, Reader(
+        yield name, ExtractiveReader(
             model.network, model.wordpieces, model.fingerprint, model.device, model.calibration, config,
             model.precision, model.sentences,
         )  # fmt: skip

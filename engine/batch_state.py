@@ -12,7 +12,7 @@ from cinnabar.engine.layout import lay_out
 from cinnabar.engine.model import Canvas, Row, SlotInstance
 from cinnabar.engine.repair import Alternatives, repair_record
 from cinnabar.engine.request import Filled, Leaf, Request
-from cinnabar.engine.writing import Value, Writer, known_value
+from cinnabar.engine.writing import Writer, WrittenValue, known_value
 from cinnabar.errors import EngineFailure
 from cinnabar.schemas.automata.strings import parse, scalar_text
 from cinnabar.schemas.pointers import escape
@@ -92,7 +92,7 @@ class BatchState:
         self.values = [
             known_value(instance.slot, text)
             if text is not None
-            else Value(instance.slot.minimal.encode(), flag)
+            else WrittenValue(instance.slot.minimal.encode(), flag)
             for text, flag, instance in zip(known, excusable, instances, strict=True)
         ]
         self.likeliest: list[tuple[bytes, float] | None] = [None] * len(instances)

@@ -26,7 +26,7 @@ from cinnabar.engine.thresholds import (
     REPAIR_SLOTS,
     TRIED_CHANGES,
 )
-from cinnabar.engine.writing import Value, Writer
+from cinnabar.engine.writing import Writer, WrittenValue
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.instances import texts_of
 from cinnabar.schemas.judging.judge import Judge
@@ -36,14 +36,14 @@ from cinnabar.schemas.pointers import lies_within
 MET = MOST_COST
 
 #: Gives the other values of a slot, each with its posterior.
-Alternatives = Callable[[int], Sequence[tuple[float, Value]]]
+Alternatives = Callable[[int], Sequence[tuple[float, WrittenValue]]]
 
 
 @dataclass(frozen=True)
 class RepairChange:
     """Changed values of slots and changed states of places."""
 
-    values: dict[int, Value] = field(default_factory=dict)
+    values: dict[int, WrittenValue] = field(default_factory=dict)
     decided: dict[int, State | int] = field(default_factory=dict)
 
     def __or__(self, other: RepairChange) -> RepairChange:
@@ -61,7 +61,7 @@ class RepairChange:
 
 
 def repair_record(
-    layout: Layout, values: Sequence[Value], offset: int, judge: Judge, alternatives: Alternatives
+    layout: Layout, values: Sequence[WrittenValue], offset: int, judge: Judge, alternatives: Alternatives
 ) -> Writer | None:
     """Returns the likeliest record near this one that the judge accepts; None if the search finds none in its budget.
 
@@ -98,9 +98,9 @@ def repair_record(
 class _Search:
     """The possible changes of one record."""
 
-    def __init__(self, layout: Layout, values: Sequence[Value], alternatives: Alternatives) -> None:
+    def __init__(self, layout: Layout, values: Sequence[WrittenValue], alternatives: Alternatives) -> None:
         self.layout, self.values, self._ask = layout, values, alternatives
-        self._known: dict[tuple[int, bool], list[tuple[float, Value]]] = {}
+        self._known: dict[tuple[int, bool], list[tuple[float, WrittenValue]]] = {}
         self._below: dict[int, list[int]] = {}
         for at, row in enumerate(layout.row_of):
             while row >= 0:
@@ -162,7 +162,7 @@ class _Search:
         if state != "there":
             yield INVENTED_COST + far, RepairChange(decided={id(place): "there"})
 
-    def _others(self, at: int, every: bool) -> list[tuple[float, Value]]:
+    def _others(self, at: int, every: bool) -> list[tuple[float, WrittenValue]]:
         """Returns the alternatives of a slot; with `every` also a few texts that it allows at all."""
         if (at, every) not in self._known:
             absent = self.values[at].absent

@@ -19,7 +19,7 @@ from cinnabar.engine.batch_state import BatchState
 from cinnabar.engine.model import Candidate, Scores
 from cinnabar.engine.repair import Alternatives
 from cinnabar.engine.settings import Effort
-from cinnabar.engine.writing import Value
+from cinnabar.engine.writing import WrittenValue
 from cinnabar.errors import EngineFailure
 from cinnabar.kernels.score_limits import FLOOR, POSSIBLE
 
@@ -180,7 +180,7 @@ def _shares(scores: Scores, ruled_out: torch.Tensor) -> Shares:
     return weigh(scores.absent_logit, scores.candidate_logits, scores.refused_logit, ruled_out)
 
 
-def _alternatives(state: BatchState, scores: Scores, shares: Shares, slot: int) -> list[tuple[float, Value]]:
+def _alternatives(state: BatchState, scores: Scores, shares: Shares, slot: int) -> list[tuple[float, WrittenValue]]:
     """Returns the other values of a slot, each with its posterior; the best text noted so far is among them."""
     noted, form_slot = state.values[slot], state.canvas.instances[slot].slot
     posterior = shares.posterior[slot].tolist()

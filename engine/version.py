@@ -22,13 +22,13 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (15, "1f9202f5467261ab"),
-    "engine": (31, "55b8facb610228ce"),
-    "reader": (30, "5dd8c8f690beef31"),
-    "replies": (13, "b0247ea931a0bb53"),
-    "language": (25, "36ca52641f39b846"),
+    "engine": (31, "935ac7e1f9d5b4a8"),
+    "reader": (30, "4933387d1a036fc4"),
+    "replies": (13, "e9c6a788ece48f08"),
+    "language": (25, "d96827c8e3195361"),
     "remote": (12, "7201316be00f73bb"),
     "parsing": (15, "679b9288c499ddaf"),
-    "merging": (21, "f600aeafa8a26574"),
+    "merging": (21, "d79b90bea20c0603"),
     "routing": (11, "0b6b4dcebf27772f"),
     "plain": (13, "77717d67f28dc739"),
     "pdf": (15, "8bd24387ae8e1583"),

@@ -32,7 +32,7 @@ from cinnabar.schemas.pointers import escape, lies_within
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class WrittenValue:
     """The value of a slot and its evidence.
 
     `spans` are in characters of the passage. `demanded`: the schema demands a value. `missing`: it does,
@@ -53,14 +53,14 @@ class Value:
     rival: float = 0.0
 
 
-def known_value(slot: Slot, text: bytes) -> Value:
+def known_value(slot: Slot, text: bytes) -> WrittenValue:
     """Returns the value of a slot with this known text; an empty text means absent."""
     if not text:
-        return Value(slot.minimal.encode(), absent=True, absent_confidence=1.0)
-    return Value(text, absent=False, confidence=1.0, origin="known")
+        return WrittenValue(slot.minimal.encode(), absent=True, absent_confidence=1.0)
+    return WrittenValue(text, absent=False, confidence=1.0, origin="known")
 
 
-def _empty_leaf(text: str | None, value: Value, slot: Slot) -> Leaf:
+def _empty_leaf(text: str | None, value: WrittenValue, slot: Slot) -> Leaf:
     """Returns the leaf of a place without a value."""
     return Leaf(
         text, value.absent_confidence, (), "absent", False, value.allowed_mass, value.absent_confidence,
@@ -126,7 +126,7 @@ def _item(node: ArrayNode, at: int) -> Node:
     return part
 
 
-def _with_marks(layout: Layout, values: Sequence[Value]) -> Sequence[Value]:
+def _with_marks(layout: Layout, values: Sequence[WrittenValue]) -> Sequence[WrittenValue]:
     """Returns the values, constants of branches as sure as their choice; absent if nothing tells their branch.
 
     That is the selector, or a value with evidence that no other branch has a place for.
@@ -154,7 +154,7 @@ class Writer:
     """
 
     def __init__(
-        self, layout: Layout, values: Sequence[Value], offset: int = 0, decided: Decided | None = None
+        self, layout: Layout, values: Sequence[WrittenValue], offset: int = 0, decided: Decided | None = None
     ) -> None:
         self.layout, self.offset, self.decided = layout, offset, decided or {}
         self.values = _with_marks(layout, values)

@@ -19,7 +19,7 @@ from prefect.artifacts import (
 from prefect.events import emit_event
 
 from cinnabar.errors import CinnabarError, InUse
-from cinnabar.extraction.filling.progress import OutcomeTally, Progress
+from cinnabar.extraction.filling.progress import OutcomeTally, ProgressListener
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.cluster.connection import Cluster, join_cluster
@@ -55,7 +55,7 @@ _EVERY = 2.0
 
 
 class Artifacts(OutcomeTally):
-    """A run's `Progress` as Prefect artifacts. It works only within a flow run."""
+    """A run's `ProgressListener` as Prefect artifacts. It works only within a flow run."""
 
     def __init__(self, what: str) -> None:
         super().__init__()
@@ -168,7 +168,7 @@ def begun_alone(begin: Callable[[], T], wait: float, warn: Callable[[str], objec
 
 @contextmanager
 def begun_run(
-    title: str, plan: RunPlan, assignment: Assignment, wait: float, begin: Callable[[Progress], BatchedRun]
+    title: str, plan: RunPlan, assignment: Assignment, wait: float, begin: Callable[[ProgressListener], BatchedRun]
 ) -> Iterator[tuple[BatchedRun, Cluster | None, Artifacts]]:
     """Yields a run that has its folder to itself, the cluster of its plan, and what shows its progress in Prefect."""
     artifacts = Artifacts(title)

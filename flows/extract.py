@@ -14,7 +14,7 @@ from prefect import flow, get_run_logger  # isort: skip
 
 from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.plan.parameters import takes
-from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, Server
+from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, ServerOptions
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -44,7 +44,7 @@ def extract_folder(
     paths: list[str],
     record_schema: str | list[str],
     out: str,
-    remote: Server | None = None,
+    remote: ServerOptions | None = None,
     below: Share = ESCALATE_BELOW,
     password_block: str | None = None,
     document_password_block: str | None = None,
@@ -77,7 +77,7 @@ def extract_folder(
     schemas = [record_schema] if isinstance(record_schema, str) else record_schema
     if run_options.get("escalate_to") is not None:
         run_options["below"] = below
-    plan = RunPlan.of(schemas, out, route=len(schemas) > 1, server=remote or Server(), **run_options)
+    plan = RunPlan.of(schemas, out, route=len(schemas) > 1, server=remote or ServerOptions(), **run_options)
     plan = with_passwords(plan, document_password_block)
     assignment = Assignment.of(plan)
     locations = parse_locations(paths, *([secret(password_block)] if password_block else []))

@@ -32,7 +32,7 @@ from cinnabar.engine.models.reader.inputs.mentions import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import plain_words
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.models.reader.memory.passage import Memory
-from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.reader.priors import config as rules
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, DescribedOptionsConfig, PriorConfig
 from cinnabar.engine.models.reader.scoring.choices import printed_options
@@ -109,7 +109,7 @@ class Fields:
 class Asker:
     """Asks a reader without the comparison, and the comparison, about choices of documents."""
 
-    def __init__(self, model: Reader) -> None:
+    def __init__(self, model: ExtractiveReader) -> None:
         self.model = model
         self.comparer = OptionComparer(load_sentence_encoder, DEFAULT_PRIORS.described_options)
 
@@ -340,7 +340,7 @@ def main() -> None:
     trains = load_recipe().sets
     sets = [one for path in asked.sets for one in find_sets(path) if one.name in trains]
     model = load_model("default", "cpu", PriorConfig(without=frozenset({"described_options"})))
-    assert isinstance(model, Reader)
+    assert isinstance(model, ExtractiveReader)
     asker = Asker(model)
     data = examples(sets, asker)
     config = described(fitted_options(data), fitted_presence(data))

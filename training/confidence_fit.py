@@ -27,7 +27,7 @@ from cinnabar.engine.models.language.identity import checkpoint_fingerprint
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, load_calibration, save_calibration
 from cinnabar.engine.models.reader.loading import load_network
-from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.engine.request import Filler
 from cinnabar.engine.settings import reading_precision
@@ -298,7 +298,7 @@ def _uncalibrated(name: str | Path, device: str) -> tuple[Filler, Path, str, Map
         return language_engine(load_language_model(folder, device)), folder, checkpoint_fingerprint(folder), {}
     weights = weights_fingerprint(name)
     network, wordpieces = load_network(folder)
-    reader = Reader(
+    reader = ExtractiveReader(
         network, wordpieces, weights, device_of(device), precision=reading_precision(), sentences=load_sentence_encoder
     )
     return Engine(reader), folder, weights, about(folder)

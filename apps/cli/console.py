@@ -109,8 +109,8 @@ def short(value: Any) -> str:
 class Bar(NoProgress):
     """A progress bar on standard error: documents, fields, rate, quarantined; without a terminal lines in its place.
 
-    It is a context manager and the `Progress` of a run. If the run breaks off, it prints the totals so far, and that
-    they lie in `out`.
+    It is a context manager and the `ProgressListener` of a run. If the run breaks off, it prints the totals so far, and
+    that they lie in `out`.
     """
 
     def __init__(self, out: Path | None = None) -> None:

@@ -20,7 +20,7 @@ from cinnabar.apps.cli.console import Bar, short, speed, standard_output, table
 from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
 from cinnabar.apps.cli.plans import check_plan, flow_parameters, limit_status, print_notice
 from cinnabar.extraction.plan.outcomes import OTHER_KIND, SYSTEM_FILE, UNREADABLE
-from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, Server
+from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, ServerOptions
 from cinnabar.extraction.store.records import AMBIGUOUS_DATE, EMPTY, EMPTY_RECORD
 from cinnabar.extras import check_extra
 from cinnabar.flows.prefect_server import check_server
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     "device",
     *(name for name in RunOptions.model_fields if name != "batch"),
     *("at_most_wrong", "sample", "max_error_rate", "fail_on", "route", "related", "escalate_to", "below", "tell"),
-    *Server.model_fields,
+    *ServerOptions.model_fields,
     "ray",
     "sink",
 )

@@ -30,7 +30,7 @@ from cinnabar.engine.replies.reading import Taken
 from cinnabar.engine.replies.record import Answered, find_unstated, record_of
 from cinnabar.engine.replies.thresholds import ABSENT
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
-from cinnabar.engine.writing import Value
+from cinnabar.engine.writing import WrittenValue
 from cinnabar.errors import EngineFailure
 from cinnabar.schemas.automata.strings import json_text, parse, scalar_text
 from cinnabar.schemas.form.fitting import RecordRow, accept, branch_of, walk_record
@@ -151,7 +151,7 @@ def _taken(request: Request, record: Any) -> tuple[Taken, dict[tuple[int, int], 
     return taken, pointers
 
 
-def _as_written(request: Request, record: Any, taken: Taken, weigh: Callable[[Answered], Value]) -> Filled:
+def _as_written(request: Request, record: Any, taken: Taken, weigh: Callable[[Answered], WrittenValue]) -> Filled:
     """Returns a record that the schema allows as it is."""
     form, offset = request.form, request.passage.offset
     # Selectors and names of open properties have the pointer of their value.
@@ -197,7 +197,7 @@ def _value(
     certainty: Certainty | None,
     decided: Mapping[str, ByteSpan],
     pointers: Mapping[tuple[int, int], str],
-) -> Value:
+) -> WrittenValue:
     """Returns an answered value with the probability that the model gave it.
 
     A value is none of the model's if its tokens complete a record that was given up (they have the posterior 0), or if
@@ -214,8 +214,8 @@ def _value(
         sure = Sureness(*3 * (float(alone),))
     if text is None or sure is None or not sure.least:
         absent = ABSENT if sure is None else round(sure.product, 4)
-        return Value(slot.minimal.encode(), True, 0.0, absent, demanded=answered.demanded, allowed_mass=mass)
-    return Value(
+        return WrittenValue(slot.minimal.encode(), True, 0.0, absent, demanded=answered.demanded, allowed_mass=mass)
+    return WrittenValue(
         text.encode(),
         False,
         round(sure.product, 4),

@@ -15,7 +15,7 @@ from cinnabar.engine.replies.provider_schema import ROOT, Wire
 from cinnabar.engine.replies.reading import AnswerReader, Taken, shorten_answer
 from cinnabar.engine.replies.thresholds import ABSENT, WRITTEN_LENGTH
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
-from cinnabar.engine.writing import Value, Writer, known_value
+from cinnabar.engine.writing import Writer, WrittenValue, known_value
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.form import Form, ObjectNode, Slot, json_length
 from cinnabar.schemas.judging.judge import Violation
@@ -87,7 +87,7 @@ def _without_fence(text: str) -> str:
 
 
 def record_of(
-    request: Request, taken: Taken, value_of: Callable[[Answered], Value]
+    request: Request, taken: Taken, value_of: Callable[[Answered], WrittenValue]
 ) -> Filled | list[str]:
     """Returns the record of the values taken from an answer and of the known ones, with the evidence of each.
 
@@ -106,7 +106,7 @@ def record_of(
     }
     places = Aligner(request.passage.text, request.passage.locale).place(sought)
     asked = form_questions(form).slots
-    values: list[Value] = []
+    values: list[WrittenValue] = []
     for at, slot in enumerate(layout.slots):
         row, known = layout.row_of[at], layout.known[at]
         if known is not None:
@@ -115,7 +115,7 @@ def record_of(
         key = (slot.index, layout.rows[row].anchor if row >= 0 else -1)
         _, text = taken.texts.get(key, (slot, None))
         if text is not None and slot.index in selectors:
-            values.append(Value(text.encode(), False, ABSENT, origin="chosen"))
+            values.append(WrittenValue(text.encode(), False, ABSENT, origin="chosen"))
             continue
         place = places.get(key)
         # The schema's description names this value and the document does not print it: it stands for absence.
@@ -143,7 +143,7 @@ def _violation(form: Form, writer: Writer) -> Violation | None:
 
 
 def _otherwise(
-    form: Form, layout: Layout, values: Sequence[Value], offset: int, writer: Writer
+    form: Form, layout: Layout, values: Sequence[WrittenValue], offset: int, writer: Writer
 ) -> Writer | None:
     """Returns another record of the same values that the schema allows; None if there is none.
 
@@ -167,16 +167,16 @@ def _otherwise(
     return other if other is not None and (missing or _values(other) == answered) else None
 
 
-def _value(answered: Answered) -> Value:
+def _value(answered: Answered) -> WrittenValue:
     """Returns an answered value of a server, with the confidence that its evidence gives it."""
     slot, text, place = answered.slot, answered.text, answered.place
     if text is None or place is None:
-        return Value(slot.minimal.encode(), True, absent_confidence=ABSENT)
+        return WrittenValue(slot.minimal.encode(), True, absent_confidence=ABSENT)
     if answered.default:
-        return Value(text.encode(), False, ABSENT, round(1.0 - ABSENT, 4), origin="default")
+        return WrittenValue(text.encode(), False, ABSENT, round(1.0 - ABSENT, 4), origin="default")
     sure = round(place.confidence, 4)
     spans = (place.span,) if place.span else ()
-    return Value(text.encode(), False, sure, round(1.0 - place.confidence, 4), spans, answered.origin)
+    return WrittenValue(text.encode(), False, sure, round(1.0 - place.confidence, 4), spans, answered.origin)
 
 
 def _values(writer: Writer) -> dict[str, str | None]:
@@ -184,7 +184,7 @@ def _values(writer: Writer) -> dict[str, str | None]:
     return {at: leaf.text for at, leaf in writer.leaves.items() if not _is_absent(leaf)}
 
 
-def _others(value: Value) -> list[tuple[float, Value]]:
+def _others(value: WrittenValue) -> list[tuple[float, WrittenValue]]:
     """Returns the only alternative to an answered value: absence."""
     return [(value.absent_confidence, replace(value, absent=True))]
 

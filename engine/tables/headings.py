@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from cinnabar.engine.tables.heads import Span, has_word
 from cinnabar.engine.tables.lines import PART, line_end
-from cinnabar.engine.tables.table import Between, Table, TableRow
+from cinnabar.engine.tables.table import Between, PrintedTable, TableRow
 from cinnabar.engine.tables.thresholds import (
     HEADING_ALONE_WORDS,
     HEADING_COUNTED,
@@ -33,7 +33,7 @@ _WORD = re.compile(r"\w+(?:[^\s:]*\w)?|[^\s\w]+|\t[ \t]*| [ \t]+")
 _Words = tuple[Span, ...]
 
 
-def with_headings(table: Table, text: str, above: int = 0) -> Table:
+def with_headings(table: PrintedTable, text: str, above: int = 0) -> PrintedTable:
     """Returns a table with a column more for each part of its headings that is not the same in all of a kind.
 
     So has what stands in a line of its own below each row.
@@ -73,7 +73,7 @@ def with_headings(table: Table, text: str, above: int = 0) -> Table:
     return replace(table, heads=tuple(heads), rows=tuple(rows)) if columns else table
 
 
-def _lines_below(table: Table, text: str) -> dict[int, Span]:
+def _lines_below(table: PrintedTable, text: str) -> dict[int, Span]:
     """Returns by row the line right below it, which belongs to it, if nearly all rows have one."""
     found: dict[int, Span] = {}
     for line in table.between:
@@ -89,7 +89,7 @@ def _lines_below(table: Table, text: str) -> dict[int, Span]:
     return {row: (end - len(text[start:end].lstrip()), end) for row, (start, end) in found.items()}
 
 
-def _labels_above(table: Table, text: str, above: int, spoken: Collection[int]) -> list[tuple[Span, Span]]:
+def _labels_above(table: PrintedTable, text: str, above: int, spoken: Collection[int]) -> list[tuple[Span, Span]]:
     """Returns the labels and values of the lines above a table: behind a colon, or one beside the other.
 
     spoken: where lines begin that are headings of rows.
@@ -114,7 +114,7 @@ def _labels_above(table: Table, text: str, above: int, spoken: Collection[int]) 
     ][-HEADING_PAIRS:]
 
 
-def _kinds(table: Table, text: str, above: int) -> list[list[tuple[Between, _Words]]]:
+def _kinds(table: PrintedTable, text: str, above: int) -> list[list[tuple[Between, _Words]]]:
     """Returns the headings above rows by their kind: those that begin with the same word, and all others."""
     lines = [(line, _words(line, text)) for line in table.between if not line.is_sum]
     lines = [(line, words) for line, words in lines if 0 < len(words) <= HEADING_WORDS]
@@ -170,7 +170,7 @@ def _says_again(last: Sequence[str], words: Sequence[str]) -> bool:
     return [*words[:count]] == [*last] or [*words[-count:]] == [*last]
 
 
-def _lines_above(table: Table, text: str, above: int) -> list[Between]:
+def _lines_above(table: PrintedTable, text: str, above: int) -> list[Between]:
     """Returns the lines right above a table, as headings of its first row."""
     begin = max(above, table.start - HEADING_REACH)
     lines = [match.span() for match in re.finditer(r"[^\n]*\S[^\n]*", text[begin : table.start])]

@@ -75,7 +75,7 @@ class Between:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PrintedTable:
     """A table of C columns: the spans of each column's head, its rows, and its other lines but repeated heads.
 
     start, end: characters of the text. figures: the columns whose cells have figures. repeated: the numbers of rows
@@ -99,7 +99,7 @@ class Table:
         return words_of(self.heads[column], text)
 
 
-def tables_of(text: str, word_start: Starts | None = None, word_box: Boxes | None = None) -> list[Table]:
+def tables_of(text: str, word_start: Starts | None = None, word_box: Boxes | None = None) -> list[PrintedTable]:
     """Returns the tables of a text in their order; its words and their boxes as in `lines_of`.
 
     Those of the last texts are kept: a long list asks for them when it is encoded, when its rows are found, and for the
@@ -111,13 +111,13 @@ def tables_of(text: str, word_start: Starts | None = None, word_box: Boxes | Non
 
 
 @lru_cache(maxsize=_KEPT)
-def _kept_tables(text: str, starts: bytes | None, boxes: bytes | None) -> tuple[Table, ...]:
+def _kept_tables(text: str, starts: bytes | None, boxes: bytes | None) -> tuple[PrintedTable, ...]:
     word_start = None if starts is None else np.frombuffer(starts, np.int32)
     word_box = None if boxes is None else np.frombuffer(boxes, np.float32).reshape(-1, 4)
     return tuple(_found_tables(text, word_start, word_box))
 
 
-def _found_tables(text: str, word_start: Starts | None, word_box: Boxes | None) -> list[Table]:
+def _found_tables(text: str, word_start: Starts | None, word_box: Boxes | None) -> list[PrintedTable]:
     lines = whole_lines(lines_of(text, word_start, word_box), text)
     tables = _grid_tables(lines, text)
     blocks = _table_of_blocks(text)
@@ -128,9 +128,9 @@ def _found_tables(text: str, word_start: Starts | None, word_box: Boxes | None) 
     return sorted([blocks, *beside], key=lambda table: table.start)
 
 
-def _grid_tables(lines: Sequence[Line], text: str) -> list[Table]:
+def _grid_tables(lines: Sequence[Line], text: str) -> list[PrintedTable]:
     """Returns the tables whose lines have common columns, of two rows and more, in their order."""
-    tables: list[Table] = []
+    tables: list[PrintedTable] = []
     taken = [False] * len(lines)
     # The longer of two tables has the lines between them that may be its head.
     grids = [part for grid in grids_of(lines) for part in _parts(lines, grid, text)]
@@ -147,17 +147,17 @@ def _grid_tables(lines: Sequence[Line], text: str) -> list[Table]:
     return sorted((table for table in tables if len(table.rows) > 1), key=lambda table: table.start)
 
 
-def _table_of_blocks(text: str) -> Table | None:
+def _table_of_blocks(text: str) -> PrintedTable | None:
     blocks = blocks_of(text)
     if blocks is None:
         return None
     rows = tuple(map(TableRow, blocks.starts, blocks.values))
     end = max((span[1] for cell in rows[-1].cells for span in cell), default=rows[-1].start)
     figures, _ = _columns(blocks.values, text)
-    return Table(rows[0].start, end, blocks.labels, rows, (), figures)
+    return PrintedTable(rows[0].start, end, blocks.labels, rows, (), figures)
 
 
-def _with_items(tables: list[Table], lines: Sequence[Line], text: str) -> list[Table]:
+def _with_items(tables: list[PrintedTable], lines: Sequence[Line], text: str) -> list[PrintedTable]:
     """Returns the tables, or one of items of several lines if the others have these as rows of their own, or not.
 
     What stands above and below the items has tables of its own.
@@ -181,7 +181,7 @@ def _with_items(tables: list[Table], lines: Sequence[Line], text: str) -> list[T
         for one in others
     ]
     figures, _ = _columns(items.cells, text)
-    own = Table(begins[0], end, items.heads, tuple(map(TableRow, begins, items.cells)), tuple(between), figures)
+    own = PrintedTable(begins[0], end, items.heads, tuple(map(TableRow, begins, items.cells)), tuple(between), figures)
     head = {start for cell in items.heads for start, _ in cell}
     above = [line for line in lines[:first] if head.isdisjoint(word.start for word in line.words)]
     return [*_grid_tables(above, text), own, *_grid_tables(lines[until:], text)]
@@ -207,7 +207,7 @@ def _parts(lines: Sequence[Line], grid: Grid, text: str) -> list[Grid]:
     return [replace(grid, first=own[0], until=own[-1] + 1, lines=own) for own in parts]
 
 
-def has_labels(table: Table, text: str) -> bool:
+def has_labels(table: PrintedTable, text: str) -> bool:
     """Returns whether the rows of a table are labels with their values: a column of signs, or first cells with a colon.
 
     Such lines tell one thing; the rows of a list tell one thing each.
@@ -218,7 +218,7 @@ def has_labels(table: Table, text: str) -> bool:
     return max(*signs, colons) >= TABLE_LABELS * len(table.rows)
 
 
-def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[int, Table]:
+def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[int, PrintedTable]:
     """Returns the first line of a grid's table, which is `floor` or below, and the table."""
     head, first = _head(lines, coarse(lines, grid, text), floor, text)
     grid = _fit_head(lines, grid, head, text)
@@ -260,7 +260,7 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
     heads = heads_of(lines, grid, head, cells, text)
     end = max(lines[at].end for at in range(begin, grid.until))
     start = min(word.start for at in range(begin, grid.until) for word in lines[at].words)
-    return begin, Table(start, end, heads, tuple(rows), tuple(between), figures, frozenset(repeated))
+    return begin, PrintedTable(start, end, heads, tuple(rows), tuple(between), figures, frozenset(repeated))
 
 
 def _counts(lines: Sequence[Line], within: range, text: str) -> dict[int, int]:

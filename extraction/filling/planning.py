@@ -17,7 +17,7 @@ import numpy as np
 from cinnabar.engine.readings.locale import Locale, document_locale
 from cinnabar.engine.request import Passage, Prompted
 from cinnabar.engine.tables.headings import with_headings
-from cinnabar.engine.tables.table import Table, tables_of
+from cinnabar.engine.tables.table import PrintedTable, tables_of
 from cinnabar.extraction.documents.chunking import Chunk, chunks, overlap_of, window_chunks
 from cinnabar.extraction.documents.content.document import Document, Span, check_length, too_long
 from cinnabar.extraction.documents.invoice_copies import copies_in
@@ -207,7 +207,7 @@ class TableColumns:
         self._cells.sort()
         self._starts = [start for start, _, _ in self._cells]
 
-    def _name(self, table: Table, column: int, printed: int) -> str:
+    def _name(self, table: PrintedTable, column: int, printed: int) -> str:
         head = harmless(" ".join(table.head(column, self._text).split()))[:_SHOWN]
         if column < printed:
             return f'column "{head}"' if head else f"column {column + 1}"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _NAMED, _LONGEST = 5, 200
 
 
-class Progress:
+class ProgressListener:
     """Is told what a run does. Who is not interested in all of it leaves the other methods as they are."""
 
     def on_estimate(self, estimate: CostEstimate) -> None:
@@ -44,14 +44,14 @@ class Progress:
         """Receives the ids of the runs that ended, their drift (None if not judged), and the use of a server."""
 
 
-class NoProgress(Progress):
-    """A `Progress` that shows and keeps nothing."""
+class NoProgress(ProgressListener):
+    """A `ProgressListener` that shows and keeps nothing."""
 
 
 class ProgressGroup:
-    """Tells several others, in their order, all that it is told; to be used as a `Progress`."""
+    """Tells several others, in their order, all that it is told; to be used as a `ProgressListener`."""
 
-    def __init__(self, *told: Progress) -> None:
+    def __init__(self, *told: ProgressListener) -> None:
         self._told = told
 
     def __getattr__(self, name: str) -> Callable[..., None]:

@@ -18,7 +18,7 @@ from cinnabar.engine.models.identity import base_of, fingerprint_of, model_folde
 from cinnabar.engine.models.reader.calibration import carry_calibration
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.loading import load_network
-from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.weights import add_difference, difference, load_weights, save_difference
 from cinnabar.engine.settings import reading_precision
@@ -105,11 +105,11 @@ def fine_tune(
     place, precision = device_of(device), reading_precision()
 
     def mean_f1(now: Network) -> float:
-        model = Reader(now, wordpieces, "now", place, precision=precision)
+        model = ExtractiveReader(now, wordpieces, "now", place, precision=precision)
         return sum(float(one.figures(one.parts.checked, Engine(model))["f1"]) for one in own) / len(own)
 
     config = settings.config(sum(len(one.readable) for one in own))
-    before = measure_sets(own, Engine(Reader(network, wordpieces, "before", place, precision=precision)))
+    before = measure_sets(own, Engine(ExtractiveReader(network, wordpieces, "before", place, precision=precision)))
     working = out / "training" / run_key(folders, fingerprint_of(base), settings)
     shares = (len(one.parts.checked) / len(one.parts.measured) for one in own)
     values = sum(float(b["support"]) * share for b, share in zip(before, shares, strict=True))
@@ -120,7 +120,7 @@ def fine_tune(
     weights = load_weights(bottom)
     changed = difference(weights, network.cpu().state_dict())
     network.load_state_dict(add_difference(weights, changed))
-    after = measure_sets(own, Engine(Reader(network, wordpieces, "after", place, precision=precision)))
+    after = measure_sets(own, Engine(ExtractiveReader(network, wordpieces, "after", place, precision=precision)))
     kept = overall_f1(after) > overall_f1(before)
     if kept:
         about = {

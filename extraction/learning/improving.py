@@ -25,7 +25,7 @@ from cinnabar.engine.models.language.gguf_folder import named_model
 from cinnabar.engine.models.reader.calibration import carry_calibration, load_calibration
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.loading import load_network
-from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.weights import difference, load_weights, save_difference
 from cinnabar.engine.settings import reading_precision
@@ -309,7 +309,7 @@ class _Improving:
         network.eval()
         base = model_folder(BASE)
         calibration = load_calibration(base, weights_fingerprint(base))
-        reader = Reader(network, wordpieces, "measured", self.device, calibration, precision=self.precision)
+        reader = ExtractiveReader(network, wordpieces, "measured", self.device, calibration, precision=self.precision)
         job = Job(self.compiled, Engine(reader), self.validator, "guess")
         return without_texts(answers([self.corrected.reads[file] for file in files], job))
 

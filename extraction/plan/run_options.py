@@ -187,7 +187,7 @@ class RunOptions(OptionGroup):
 DEFAULT_OPTIONS = RunOptions()
 
 
-class Server(OptionGroup):
+class ServerOptions(OptionGroup):
     """The settings for a model behind a server; money is text. The key comes from the environment only."""
 
     # Python may name money as a number.
@@ -263,24 +263,24 @@ class RunPlan(OptionGroup):
         default=[], description="Tell what happens in the run to a webhook (https://…) or by mail (mailto:NAME@HOST)."
     )
     gpu_limit: str | None = Field(default=None, description="Prefect's concurrency limit for the tasks.")
-    server: Server = Server()
+    server: ServerOptions = ServerOptions()
     options: RunOptions = DEFAULT_OPTIONS
 
     @classmethod
     def of(cls, schemas: Iterable[Any] = (), out: str | Path | None = None, **values: Any) -> RunPlan:
-        """Returns the plan with these values of its own fields, of `Server` and of `RunOptions`.
+        """Returns the plan with these values of its own fields, of `ServerOptions` and of `RunOptions`.
 
         Raises UsageError if one is out of range.
         """
         own = {name: values.pop(name) for name in cls.model_fields if name in values}
-        server = {name: values.pop(name) for name in Server.model_fields if name in values}
-        own |= {"server": Server(**server)} if server else {}
+        server = {name: values.pop(name) for name in ServerOptions.model_fields if name in values}
+        own |= {"server": ServerOptions(**server)} if server else {}
         place = None if out is None else Path(out)
         return cls(schemas=[*schemas], out=place, **{"options": RunOptions(**values)} | own)
 
 
 #: The options of a run by name, as commands and flows take them.
-OPTIONS = {**RunPlan.model_fields, **Server.model_fields, **RunOptions.model_fields}
+OPTIONS = {**RunPlan.model_fields, **ServerOptions.model_fields, **RunOptions.model_fields}
 
 
 def _expected_values(field: FieldInfo) -> str:

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.readings import is_amount, numbers_of, readings
 from cinnabar.engine.tables.heads import words_of
-from cinnabar.engine.tables.table import Table, tables_of
+from cinnabar.engine.tables.table import PrintedTable, tables_of
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.planning import passage_of
@@ -88,7 +88,7 @@ def document_tables(path: str, document: Document) -> list[DocumentTable]:
     return found
 
 
-def _table(path: str, document: Document, table: Table, text: str, above: int, locale: Locale) -> DocumentTable:
+def _table(path: str, document: Document, table: PrintedTable, text: str, above: int, locale: Locale) -> DocumentTable:
     evidence = evidence_of(document, [(table.start, table.end)])
     page = page_of(document, evidence)
     boxes = [] if evidence is None else [one for one in evidence.boxes if one.page == page]

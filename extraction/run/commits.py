@@ -15,7 +15,7 @@ from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.filling.model_sources import RunPlace, named_folder
 from cinnabar.extraction.filling.packets.boundaries import SEVERAL
-from cinnabar.extraction.filling.progress import Progress
+from cinnabar.extraction.filling.progress import ProgressListener
 from cinnabar.extraction.run.run_group import RunGroup
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -77,7 +77,7 @@ class Commits:
 
     assignment: Assignment
     opening: Opening
-    progress: Progress
+    progress: ProgressListener
     steps: int = 0
     empty: int = 0
     several: int = 0

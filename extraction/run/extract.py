@@ -22,7 +22,7 @@ from cinnabar.extraction.filling.cost_estimate import estimate_cost
 from cinnabar.extraction.filling.model_sources import Source
 from cinnabar.extraction.filling.packets.boundaries import SEVERAL
 from cinnabar.extraction.filling.planned_models import Escalation
-from cinnabar.extraction.filling.progress import NoProgress, Progress
+from cinnabar.extraction.filling.progress import NoProgress, ProgressListener
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.run.batched_run import BatchedRun, Summary
 from cinnabar.extraction.run.batches import Batches
@@ -50,7 +50,7 @@ def extract(
     out: Path,
     model: Source,
     options: RunOptions = DEFAULT_OPTIONS,
-    progress: Progress | None = None,
+    progress: ProgressListener | None = None,
     escalation: Escalation | None = None,
     cluster: Cluster | None = None,
     routing: Routing | None = None,
@@ -68,7 +68,7 @@ def extract(
 
 
 def begin_extraction(
-    assignment: Assignment, paths: Sequence[Location], out: Path, progress: Progress | None = None
+    assignment: Assignment, paths: Sequence[Location], out: Path, progress: ProgressListener | None = None
 ) -> BatchedRun:
     """Returns a run that has begun: its inputs are hashed, done ones are skipped, and its batches hold the rest.
 
@@ -138,7 +138,7 @@ def _with_finished(assignment: Assignment, commits: Commits, left: Sequence[Inpu
     return assignment
 
 
-def _estimate(models: LoadedModels, batches: Batches, progress: Progress) -> None:
+def _estimate(models: LoadedModels, batches: Batches, progress: ProgressListener) -> None:
     """Reports the expected cost of models behind a server before the run asks them."""
     items, assignment = [item.content for batch in batches for item in batch], models.assignment
     if not items or models.server is None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from cinnabar.extraction.filling.progress import NoProgress, Progress
+from cinnabar.extraction.filling.progress import NoProgress, ProgressListener
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extras import check_extra
 
@@ -28,7 +28,7 @@ _AT_END = 5.0
 
 
 @contextmanager
-def trace_run(model: str, progress: Progress) -> Iterator[Progress]:
+def trace_run(model: str, progress: ProgressListener) -> Iterator[ProgressListener]:
     """Yields what traces a run, or what does nothing if no collector is named.
 
     A collector that does not answer costs the run a few seconds at its end, and one note. Raises UsageError if the

@@ -20,8 +20,7 @@ from pydantic import BaseModel
 from cinnabar.documents import Documents, locations_of
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.progress import NoProgress
-from cinnabar.extraction.plan.run_options import Device, RunOptions, RunPlan
-from cinnabar.extraction.plan.run_options import Server as ServerOptions
+from cinnabar.extraction.plan.run_options import Device, RunOptions, RunPlan, ServerOptions
 from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.notifications.run_notifications import notify_run
 from cinnabar.extraction.run.work.assignment import Assignment

@@ -77,7 +77,7 @@ def from_cinnabar(
 
 
 @dataclass(frozen=True)
-class Form:
+class OutputForm:
     """A schema to fill for an output type of outlines.
 
     `root` is the property that holds the answer, None if the record is the answer. `pattern` is the regular expression
@@ -122,7 +122,7 @@ class CinnabarTypeAdapter(ModelTypeAdapter):
             " cinnabar.extract reads files, also images"
         )
 
-    def format_output_type(self, output_type: Any | None = None, question: str = "") -> Form:
+    def format_output_type(self, output_type: Any | None = None, question: str = "") -> OutputForm:
         """Returns the form of an output type; `question` is the title of an answer that is no object."""
         if output_type is None:
             raise TypeError(
@@ -178,7 +178,7 @@ class Cinnabar(Dottxt):
         if answer is not None:
             yield answer
 
-    def _job(self, form: Form) -> Job:
+    def _job(self, form: OutputForm) -> Job:
         compiled = compile_schema(form.source.schema)
         with self._lock:
             if self._filler is None:
@@ -187,7 +187,7 @@ class Cinnabar(Dottxt):
         checks = Checks(form.source, compiled)
         return Job(compiled, self._filler, Validator(form.source), on_missing, checks=checks)
 
-    def _answer(self, form: Form, outcome: Outcome) -> str | None:
+    def _answer(self, form: OutputForm, outcome: Outcome) -> str | None:
         try:
             if outcome.status != "written" or outcome.record is None:
                 raise DocumentError(outcome.code, f"{outcome.path}: {outcome.detail}")
@@ -242,7 +242,7 @@ def document_of(text: str, name: str) -> Document:
 
 
 @lru_cache(maxsize=256)
-def _form(output_type: Any, question: str) -> Form:
+def _form(output_type: Any, question: str) -> OutputForm:
     term = python_types_to_terms(output_type)
     if isinstance(term, CFG):
         raise TypeError(
@@ -251,7 +251,7 @@ def _form(output_type: Any, question: str) -> Form:
         )
     source = load_schema(_spec(output_type))
     if isinstance(term, JsonSchema):
-        return _compile(Form(source, None, None))
+        return _compile(OutputForm(source, None, None))
     schema = source.schema if isinstance(source.schema, dict) else {}
     inner = {name: part for name, part in schema.items() if name not in ("$defs", "$schema")}
     if question:
@@ -259,10 +259,10 @@ def _form(output_type: Any, question: str) -> Form:
     name = source.name if source.name != "schema" else _ANSWER
     wrapped = {"type": "object", "properties": {name: inner}, "required": [name], "additionalProperties": False}
     wrapped |= {"$defs": schema["$defs"]} if "$defs" in schema else {}
-    return _compile(Form(load_schema(wrapped), name, to_regex(term)))
+    return _compile(OutputForm(load_schema(wrapped), name, to_regex(term)))
 
 
-def _compile(form: Form) -> Form:
+def _compile(form: OutputForm) -> OutputForm:
     """Returns a form whose schema can be enforced. Raises UnsupportedSchema, with the place, if it cannot."""
     _ = compile_schema(form.source.schema).form
     return form

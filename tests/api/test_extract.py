@@ -19,8 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import cinnabar
 from cinnabar.errors import SchemaError, UsageError
-from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.plan.run_options import Server as ServerParameters
+from cinnabar.extraction.plan.run_options import RunOptions, ServerOptions
 from cinnabar.keywords import Options, Server
 from cinnabar.results import Reader, in_pandas
 
@@ -407,7 +406,7 @@ def test_progress_is_told_to_a_function_and_on_standard_error(
 def test_the_keywords_are_those_of_the_options_of_a_run() -> None:
     named, fields = get_type_hints(Options), RunOptions.model_fields
     assert named == {name: field.annotation for name, field in fields.items()}
-    assert {*get_type_hints(Server)} == {*ServerParameters.model_fields}
+    assert {*get_type_hints(Server)} == {*ServerOptions.model_fields}
 
 
 def test_type_checkers_know_the_keywords() -> None:

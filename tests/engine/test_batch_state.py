@@ -10,7 +10,7 @@ from tests.support.random_model import request
 
 from cinnabar.engine.batch_state import BatchState, Reopenings
 from cinnabar.engine.model import Row
-from cinnabar.engine.writing import Value
+from cinnabar.engine.writing import WrittenValue
 from cinnabar.errors import EngineFailure
 from cinnabar.schemas import compile_schema
 
@@ -37,8 +37,8 @@ def test_known_slots_are_closed_and_all_others_are_open() -> None:
     assert state.closed.tolist() == state.known.tolist() == [False, True]
     assert state.excusable.tolist() == [False, True]
     assert not bool(state.reopened_times.any())
-    assert state.values[0] == Value(b'""', False)
-    assert state.values[1] == Value(b"7", False, 1.0, origin="known")
+    assert state.values[0] == WrittenValue(b'""', False)
+    assert state.values[1] == WrittenValue(b"7", False, 1.0, origin="known")
     null = state_of(TWO, b="null")
     assert null.canvas.left_out == [False, True] and null.records() == ['{"a":"","b":null}']
 
@@ -46,9 +46,9 @@ def test_known_slots_are_closed_and_all_others_are_open() -> None:
 def test_the_model_sees_a_settled_slot_as_text_null_or_nothing() -> None:
     state = state_of(schema_of([], a=TEXT, b={"type": ["integer", "null"]}, c=TEXT))
     state.values = [
-        Value(b'"x"', False, spans=((1, 2),)),
-        Value(b"3", True, spans=((1, 2),)),
-        Value(b'"z"', True, spans=((1, 2),)),
+        WrittenValue(b'"x"', False, spans=((1, 2),)),
+        WrittenValue(b"3", True, spans=((1, 2),)),
+        WrittenValue(b'"z"', True, spans=((1, 2),)),
     ]
     for slot in range(3):
         state.settle(slot)
@@ -58,7 +58,7 @@ def test_the_model_sees_a_settled_slot_as_text_null_or_nothing() -> None:
 
 def test_a_value_that_is_opened_again_is_noted() -> None:
     state = state_of(TWO)
-    state.values[0] = Value(b'"xy"', False, 0.9, spans=((1, 2),))
+    state.values[0] = WrittenValue(b'"xy"', False, 0.9, spans=((1, 2),))
     state.settle(0)
     state.closed[0] = True
     state.reopen(torch.tensor([True, False]))
@@ -72,7 +72,7 @@ def test_a_value_that_is_opened_again_is_noted() -> None:
 def test_finished_requests_leave_and_the_others_stay_unchanged() -> None:
     state = state_of(TWO, TWO, TWO)
     for slot in (2, 3):
-        state.values[slot] = Value(b'"done"' if slot == 2 else b"5", False, 0.9)
+        state.values[slot] = WrittenValue(b'"done"' if slot == 2 else b"5", False, 0.9)
         state.settle(slot)
         state.closed[slot] = True
     state.reopened_times[5] = 2
@@ -99,7 +99,7 @@ def test_reopenings_that_changed_the_value_are_counted() -> None:
     state = state_of(schema_of(["a", "b", "c"], a=TEXT, b=TEXT, c=TEXT))
     state.before = [b'"old"', b'"new"', None]
     for slot in range(3):
-        state.values[slot] = Value(b'"new"', False, 0.9)
+        state.values[slot] = WrittenValue(b'"new"', False, 0.9)
         state.settle(slot)
     state.closed[:] = True
     state.finish()
@@ -110,13 +110,13 @@ def test_only_records_that_the_schema_allows_are_kept() -> None:
     state = state_of({**TWO, "maxProperties": 1, "properties": {"a": TEXT, "b": {"type": "integer"}}})
     first = state.kept[0]
     assert first.record == '{"a":""}' and first.filled
-    state.values = [Value(b'"x"', False, 0.9), Value(b"5", False, 0.9)]
+    state.values = [WrittenValue(b'"x"', False, 0.9), WrittenValue(b"5", False, 0.9)]
     state.judge()
     assert state.kept[0] is first, "what is not done is not repaired"
-    state.values[1] = Value(b"5", True)
+    state.values[1] = WrittenValue(b"5", True)
     state.judge()
     assert state.kept[0].record == '{"a":"x"}'
-    state.values[1] = Value(b"5", False, 0.9)
+    state.values[1] = WrittenValue(b"5", False, 0.9)
     state.closed[:] = True
     state.judge()
     assert state.kept[0].record == '{"a":"x"}'
@@ -137,7 +137,7 @@ def test_a_state_without_values_keeps_the_forms_minimal_record() -> None:
 def test_known_values_with_which_no_record_is_allowed_fail_their_request() -> None:
     state = state_of({**TWO, "not": {"required": ["b"]}, "properties": {"a": TEXT, "b": TEXT}}, b='"x"')
     assert not state.kept[0].filled
-    state.values[0] = Value(b'"x"', False)
+    state.values[0] = WrittenValue(b'"x"', False)
     state.settle(0)
     state.closed[0] = True
     with pytest.raises(EngineFailure, match="known"):

@@ -9,7 +9,7 @@ import pytest
 
 from cinnabar.engine.layout import Layout, choose_rows, lay_out
 from cinnabar.engine.model import Row
-from cinnabar.engine.writing import Value, Writer
+from cinnabar.engine.writing import Writer, WrittenValue
 from cinnabar.errors import EngineFailure
 from cinnabar.schemas import compile_schema
 
@@ -24,7 +24,7 @@ def layout_of(schema: dict[str, Any], rows: list[Row] | None = None) -> Layout:
 def write(layout: Layout, *texts: str | None) -> Writer:
     """The record of these texts, None for what is absent (its guess is "?")."""
     assert len(texts) == len(layout.slots)
-    return Writer(layout, [Value((text or '"?"').encode(), text is None) for text in texts], 1000)
+    return Writer(layout, [WrittenValue((text or '"?"').encode(), text is None) for text in texts], 1000)
 
 
 def obj(required: list[str], **properties: Any) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def test_a_schema_may_be_a_single_value_or_an_array() -> None:
 def test_a_known_value_does_not_count_for_a_property_whose_name_is_its_prefix() -> None:
     schema = obj([], a=obj(["x"], x=TEXT), ab=TEXT, abc=obj([], d={"type": "array", "items": TEXT}))
     layout = lay_out(compile_schema(schema).form, [], {"/ab": '"v"', "/abc/d/0": '"w"'})
-    values = [Value(text or b'"?"', absent=text is None) for text in layout.known]
+    values = [WrittenValue(text or b'"?"', absent=text is None) for text in layout.known]
     assert Writer(layout, values, 0).record == '{"ab":"v","abc":{"d":["w"]}}'
 
 
@@ -171,6 +171,6 @@ def test_a_branch_that_a_known_value_rules_out_leaves_no_marks() -> None:
     choice = {"anyOf": [obj(["inner", "x"], inner={"anyOf": inner}, x=number), text]}
     layout = lay_out(compile_schema(obj(["p"], p=choice, last=TEXT)).form, [], {"/p/x": '"t"'})
     assert not layout.marks
-    values = [Value(text or b'"?"', absent=text is None) for text in layout.known]
-    values[0] = Value(layout.slots[0].options[1].encode(), absent=False)
+    values = [WrittenValue(text or b'"?"', absent=text is None) for text in layout.known]
+    values[0] = WrittenValue(layout.slots[0].options[1].encode(), absent=False)
     assert Writer(layout, values).record == '{"p":{"x":"t"}}'

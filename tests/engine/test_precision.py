@@ -10,7 +10,7 @@ from tests.support.tiny_network import BILL, bill, passage_of, tiny_network, wor
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.identity import fingerprint_of
 from cinnabar.engine.models.reader.loading import load_model
-from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.request import Filled, Request
 from cinnabar.engine.settings import (
     Precision,
@@ -58,13 +58,13 @@ def test_a_loaded_model_has_the_precision_that_is_set_and_the_fingerprint_of_its
     source = model_source("default", "cpu")
     assert isinstance(source, ModelSource)
     for model in (source.load(), load_model("default", "cpu")):
-        assert isinstance(model, Reader) and model.precision == precision
+        assert isinstance(model, ExtractiveReader) and model.precision == precision
         assert model.fingerprint == source.fingerprint
 
 
 @pytest.mark.parametrize("precision", ["int8", "float32", "bfloat16"])
 def test_the_model_reads_in_either_precision(precision: Precision) -> None:
-    model = Reader(tiny_network(), wordpieces(), "tiny", precision=precision)
+    model = ExtractiveReader(tiny_network(), wordpieces(), "tiny", precision=precision)
     form = compile_schema(BILL).form
     (filled,) = Engine(model, "low").fill([Request("a", form, passage_of(bill(1)[0]))])
     assert form.judge is None or filled.record  # type: ignore[union-attr]
@@ -76,7 +76,7 @@ def test_int8_and_float32_give_the_same_record_and_nearly_the_same_confidence() 
     form = compile_schema(BILL).form
     requests = [Request("a", form, passage_of(bill(1)[0]))]
     int8, float32 = (
-        Engine(Reader(tiny_network(), wordpieces(), "tiny", precision=precision), "low").fill(requests)[0]
+        Engine(ExtractiveReader(tiny_network(), wordpieces(), "tiny", precision=precision), "low").fill(requests)[0]
         for precision in get_args(Precision)[:2]
     )
     assert isinstance(int8, Filled) and isinstance(float32, Filled)

@@ -14,7 +14,7 @@ from cinnabar.engine.layout import lay_out
 from cinnabar.engine.model import Row
 from cinnabar.engine.repair import repair_record
 from cinnabar.engine.request import Failed, Filled
-from cinnabar.engine.writing import Value, Writer
+from cinnabar.engine.writing import Writer, WrittenValue
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.judging.judge import Judge
 
@@ -100,9 +100,9 @@ def test_open_properties_never_take_the_name_of_a_declared_one() -> None:
     form = compile_schema(schema).form
     layout = lay_out(form, [Row(0, -1, 0, 1.0)] * 3, {})
     values = {"/a": b"1", "/*/name": b'"a"', "/*": b'"x"'}
-    absent = Writer(layout, [Value(values[slot.path], slot.path == "/a") for slot in layout.slots])
+    absent = Writer(layout, [WrittenValue(values[slot.path], slot.path == "/a") for slot in layout.slots])
     assert absent.record == "{}"
-    there = Writer(layout, [Value(values[slot.path], False) for slot in layout.slots])
+    there = Writer(layout, [WrittenValue(values[slot.path], False) for slot in layout.slots])
     assert there.record == '{"a":1}'
 
 
@@ -141,9 +141,9 @@ def near(
         text, sure = values.get(path, (None, 0.9))
         guess = (slot.minimal if text is None else text).encode()
         absence = sure if text is None else round(1 - sure, 4)
-        now.append(Value(guess, text is None, 1 - sure if text is None else sure, absence))
+        now.append(WrittenValue(guess, text is None, 1 - sure if text is None else sure, absence))
 
-    def alternatives(at: int) -> list[tuple[float, Value]]:
+    def alternatives(at: int) -> list[tuple[float, WrittenValue]]:
         value = now[at]
         found = [(value.absent_confidence, replace(value, absent=True))]
         return found + [
@@ -262,9 +262,9 @@ def test_a_search_ends_sooner_the_larger_the_form_is(
     names = [f"p{at}" for at in range(slots)]
     layout = lay_out(compile_schema(obj([], {}, **dict.fromkeys(names, TEXT))).form, [], {})
     judge = Counting(compile_schema({"type": "object", "minProperties": slots + 1}).judge)
-    values = [Value(b'"x"', False, 0.9, 0.1) for _ in layout.slots]
+    values = [WrittenValue(b'"x"', False, 0.9, 0.1) for _ in layout.slots]
 
-    def alternatives(at: int) -> list[tuple[float, Value]]:
+    def alternatives(at: int) -> list[tuple[float, WrittenValue]]:
         return [(0.1 / k, replace(values[at], text=f'"{k}"'.encode())) for k in range(1, 9)]
 
     assert repair_record(layout, values, 0, judge, alternatives) is None  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from cinnabar.engine.model import Candidate, Scores
 from cinnabar.engine.repair import Alternatives
 from cinnabar.engine.settings import effort_of
 from cinnabar.engine.step import commit
-from cinnabar.engine.writing import Value
+from cinnabar.engine.writing import WrittenValue
 from cinnabar.errors import EngineFailure
 from cinnabar.schemas import compile_schema
 
@@ -54,8 +54,8 @@ def test_the_surest_value_is_committed_and_all_are_noted() -> None:
     state = state_of(["a"], a=TEXT, b={"type": "integer"})
     step(state, scores_of(state, {"": 0, '"A"': 2, '"B"': 1}, {"": math.log(1.2), "5": 0}))
     assert state.values == [
-        Value(b'"A"', False, 0.6652, 0.09, SPAN, "copied", demanded=True, rival=0.2447),
-        Value(b"5", True, 0.4545, 0.5455, SPAN, "copied"),
+        WrittenValue(b'"A"', False, 0.6652, 0.09, SPAN, "copied", demanded=True, rival=0.2447),
+        WrittenValue(b"5", True, 0.4545, 0.5455, SPAN, "copied"),
     ]
     assert state.closed.tolist() == [True, False] and state.steps == [1]
     assert state.canvas.values == [b'"A"', None] and state.canvas.spans == [SPAN, ()]
@@ -93,7 +93,7 @@ def test_a_class_is_given_if_all_together_and_the_likeliest_alone_are_likely(
 def test_a_required_value_is_missing_where_absence_is_likelier_than_not(share: float, missing: bool) -> None:
     state = state_of(["a"], a=TEXT)
     step(state, scores_of(state, {"": math.log(1 - share), '"A"': math.log(share)}), "instant")
-    assert state.values == [Value(b'"A"', False, share, 1 - share, SPAN, "copied", missing, demanded=True)]
+    assert state.values == [WrittenValue(b'"A"', False, share, 1 - share, SPAN, "copied", missing, demanded=True)]
 
 
 @pytest.mark.parametrize(("best", "missing"), [(0.3, False), (0.2, True)])

@@ -10,7 +10,7 @@ import pytest
 from cinnabar.engine.layout import Layout, lay_out
 from cinnabar.engine.model import Row
 from cinnabar.engine.request import Leaf
-from cinnabar.engine.writing import Value, Writer, minimal
+from cinnabar.engine.writing import Writer, WrittenValue, minimal
 from cinnabar.schemas import compile_schema
 
 TEXT = {"type": "string"}
@@ -29,7 +29,7 @@ def write(layout: Layout, *texts: str | None, decided: Mapping[int, Any] | None 
     """The record of these texts, None for an absent one; its guess is "?"."""
     assert len(texts) == len(layout.slots)
     values = [
-        Value((text or '"?"').encode(), text is None, 0.5, 0.25, ((1, 3),), rival=0.125) for text in texts
+        WrittenValue((text or '"?"').encode(), text is None, 0.5, 0.25, ((1, 3),), rival=0.125) for text in texts
     ]
     return Writer(layout, values, OFFSET, decided)
 
@@ -228,7 +228,8 @@ def test_a_constant_of_a_branch_is_as_sure_as_what_tells_the_branch(
         text = selector if not values else slot.options[0].encode() if slot.options else b'"x"'
         absent = bool(values) and not slot.options and not (name == "one" and own != "absent")
         spans = ((0, 1),) if name == "one" and own == "found" else ()
-        values.append(Value(text, absent, sure if not values else 0.8, spans=spans, missing=missing and not values))
+        own_share = 0.8 if values else sure
+        values.append(WrittenValue(text, absent, own_share, spans=spans, missing=missing and not values))
     got = Writer(layout, values)
     if not told and own == "absent":
         assert got.record == "{}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from cinnabar.extraction.documents.inputs import Location
 from cinnabar.extraction.filling.model_sources import Source
 from cinnabar.extraction.filling.planned_models import Escalation
-from cinnabar.extraction.filling.progress import Progress
+from cinnabar.extraction.filling.progress import ProgressListener
 from cinnabar.extraction.filling.routing.routing import Routing
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.run.backfill.backfill import Backfill, begin_backfill
@@ -26,7 +26,7 @@ def begun_extraction(
     out: Path,
     model: Source,
     options: RunOptions = DEFAULT_OPTIONS,
-    progress: Progress | None = None,
+    progress: ProgressListener | None = None,
     escalation: Escalation | None = None,
     routing: Routing | None = None,
 ) -> BatchedRun:
@@ -41,7 +41,7 @@ def begun_backfill(
     model: Source,
     chosen: Selection | None = None,
     options: RunOptions = DEFAULT_OPTIONS,
-    progress: Progress | None = None,
+    progress: ProgressListener | None = None,
     others: Sequence[Location] = (),
     routing: Routing | None = None,
 ) -> Backfill:
@@ -56,7 +56,7 @@ def backfill(
     model: Source,
     chosen: Selection | None = None,
     options: RunOptions = DEFAULT_OPTIONS,
-    progress: Progress | None = None,
+    progress: ProgressListener | None = None,
     others: Sequence[Location] = (),
     cluster: Cluster | None = None,
     routing: Routing | None = None,

@@ -12,7 +12,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.layout import lay_out
 from cinnabar.engine.model import Row
 from cinnabar.engine.request import Filled, Result
-from cinnabar.engine.writing import Value, Writer
+from cinnabar.engine.writing import Writer, WrittenValue
 from cinnabar.extraction.filling.records.validation import ECMA_PATTERN, EcmaPattern, exact, translate
 from cinnabar.schemas import CompiledSchema
 from cinnabar.schemas.form.fitting import Fitted
@@ -81,11 +81,11 @@ def in_the_forms_way(form: Form, fitted: Fitted) -> str:
     """The record that a form holds, with absence as the form writes it: see docs/json-schema.md."""
     rows = [Row(array, parent, at, 1.0) for at, (array, parent) in enumerate(fitted.rows)]
     layout = lay_out(form, rows, {})
-    values: list[Value] = []
+    values: list[WrittenValue] = []
     for slot, row in zip(layout.slots, layout.row_of, strict=True):
         text = fitted.texts.get((slot.index, row), "null")
         absent = text == "null"
-        values.append(Value((slot.minimal if absent else text).encode(), absent, confidence=1.0))
+        values.append(WrittenValue((slot.minimal if absent else text).encode(), absent, confidence=1.0))
     return Writer(layout, values).record
 
 

@@ -10,7 +10,7 @@ import torch
 
 from cinnabar.engine.models.identity import SHIPPED
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
-from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.reader.network.network import Network, Size
 from cinnabar.engine.request import Passage
 from cinnabar.engine.settings import Precision
@@ -36,8 +36,8 @@ def tiny_network(seed: int = 0) -> Network:
     return Network(SIZE)
 
 
-def tiny_model(seed: int = 0, precision: Precision = "float32") -> Reader:
-    return Reader(tiny_network(seed), wordpieces(), f"tiny {seed}", precision=precision)
+def tiny_model(seed: int = 0, precision: Precision = "float32") -> ExtractiveReader:
+    return ExtractiveReader(tiny_network(seed), wordpieces(), f"tiny {seed}", precision=precision)
 
 
 def form_of(**properties: Any) -> Form:

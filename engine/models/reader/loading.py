@@ -22,7 +22,7 @@ from cinnabar.engine.models.mapped_weights import WithoutDrawing, mapped_module
 from cinnabar.engine.models.reader.calibration import load_calibration
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.memory.form import QuestionCache
-from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.reader.network.network import Network, Size
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
@@ -35,7 +35,7 @@ def load_model(
     device: str = "auto",
     config: PriorConfig = DEFAULT_PRIORS,
     precision: Precision | None = None,
-) -> Reader:
+) -> ExtractiveReader:
     """Returns the model of this name or folder, on this device, with the rules and weights of `config`.
 
     Without a `precision` it has the one for reading (engine/settings.py).
@@ -44,7 +44,7 @@ def load_model(
 
 
 @lru_cache(maxsize=2)
-def _load(name: str | Path, device: str, config: PriorConfig, precision: Precision) -> Reader:
+def _load(name: str | Path, device: str, config: PriorConfig, precision: Precision) -> ExtractiveReader:
     folder = model_folder(name)
     calibration = load_calibration(folder, weights_fingerprint(folder))
     sentences = partial(load_sentence_encoder, precision)
@@ -55,7 +55,7 @@ def _load(name: str | Path, device: str, config: PriorConfig, precision: Precisi
     shared = place.type == "cpu" and folder == SHIPPED
     network, wordpieces = _mapped_network(folder, integers) if shared else load_network(folder)
     kept = QuestionCache(f"{weights_fingerprint(folder)} {precision} {integers}")
-    return Reader(network, wordpieces, fingerprint, place, calibration, config, precision, sentences, kept)
+    return ExtractiveReader(network, wordpieces, fingerprint, place, calibration, config, precision, sentences, kept)
 
 
 def _mapped_network(folder: Path, integers: bool) -> tuple[Network, WordPieces]:

@@ -59,7 +59,7 @@ from cinnabar.engine.models.reader.tables.lists import (
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.request import Passage
 from cinnabar.engine.settings import DEFAULT, Precision, in_precision
-from cinnabar.engine.tables.table import Table, tables_of
+from cinnabar.engine.tables.table import PrintedTable, tables_of
 from cinnabar.engine.work_time import check_time
 from cinnabar.schemas.form.form import Form, Slot
 
@@ -80,7 +80,7 @@ class _ReadPassage:
     windows: list[Window]
 
 
-class Reader:
+class ExtractiveReader:
     """The model that ships with the project: a network that points at words, and rules beside it.
 
     `config` holds the weights of the rules; `precision` is that of the matrix products. Values other than the defaults
@@ -117,7 +117,7 @@ class Reader:
         self._kept = kept
         self._beside: Callable[[], Model | None] | None = None
 
-    def beside(self, load: Callable[[], Model | None]) -> Reader:
+    def beside(self, load: Callable[[], Model | None]) -> ExtractiveReader:
         """Returns this reader with a language model that reads a few rows of each table, loaded at the first one."""
         other = copy.copy(self)
         other._beside = load
@@ -158,7 +158,7 @@ class Reader:
             by_width.setdefault((padded_length(one.windows), p if alone else -1), []).append(p)
         return list(by_width.values())
 
-    def _long_tables(self, one: _ReadPassage) -> list[Table]:
+    def _long_tables(self, one: _ReadPassage) -> list[PrintedTable]:
         """Returns the tables of a passage if long ones make up most of it, an empty list otherwise."""
         if not self.config.applies("bound_tables"):
             return []
@@ -167,7 +167,7 @@ class Reader:
         covered = sum(table.end - table.start for table in tables if len(table.rows) >= long)
         return tables if covered > len(passage.text) / 2 else []
 
-    def _list_memory(self, one: _ReadPassage, tables: list[Table]) -> Memory:
+    def _list_memory(self, one: _ReadPassage, tables: list[PrintedTable]) -> Memory:
         """Returns the memory of a passage that is mostly a list: its windows are read when they are looked at."""
 
         @torch.inference_mode()

@@ -29,7 +29,7 @@ from cinnabar.engine.layout import lay_out
 from cinnabar.engine.model import Row
 from cinnabar.engine.repair import repair_record
 from cinnabar.engine.request import Filled, Leaf
-from cinnabar.engine.writing import Value, Writer
+from cinnabar.engine.writing import Writer, WrittenValue
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.filling.records.repeats import (
     FoundRow,
@@ -234,7 +234,7 @@ def _lists(
     return lists
 
 
-def _others(slot: Slot, value: Value) -> list[tuple[float, Value]]:
+def _others(slot: Slot, value: WrittenValue) -> list[tuple[float, WrittenValue]]:
     """Returns the alternatives of a slot's value: absence, or its minimal text."""
     least = replace(value, text=slot.minimal.encode(), absent=False, confidence=0.0, spans=(), missing=True)
     return [(value.absent_confidence, replace(value, absent=True)), (0.0, least)]
@@ -259,13 +259,13 @@ def _flat(whole: RecordPart) -> Iterator[tuple[int, int, FoundRow]]:
                 count += 1
 
 
-def _value(slot: Slot, leaf: Leaf | None) -> Value:
+def _value(slot: Slot, leaf: Leaf | None) -> WrittenValue:
     """Returns the value to write for a slot with this leaf."""
     if leaf is None:
-        return Value(slot.minimal.encode(), absent=True)
+        return WrittenValue(slot.minimal.encode(), absent=True)
     default = leaf.origin == "default"
     given = default or rank(leaf)
-    return Value(
+    return WrittenValue(
         text=(leaf.text if given and leaf.text is not None else slot.minimal).encode(),
         absent=rank(leaf) < 2 and not default,
         confidence=leaf.confidence if given else leaf.posterior,

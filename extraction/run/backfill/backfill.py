@@ -19,7 +19,7 @@ from cinnabar.extraction.corrections.changes import renamed_record
 from cinnabar.extraction.documents.inputs import Input, Location
 from cinnabar.extraction.documents.mailboxes.address import password_of_environment
 from cinnabar.extraction.documents.parser_settings import parser_settings
-from cinnabar.extraction.filling.progress import NoProgress, Progress
+from cinnabar.extraction.filling.progress import NoProgress, ProgressListener
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.backfill.estimate import BackfillEstimate, Cost, Item, Outstanding, measure
 from cinnabar.extraction.run.batched_run import BatchedRun
@@ -53,7 +53,7 @@ def begin_backfill(
     assignment: Assignment,
     out: Path,
     chosen: Selection | None = None,
-    progress: Progress | None = None,
+    progress: ProgressListener | None = None,
     others: Sequence[Location] = (),
     password: Callable[[], str] = password_of_environment,
 ) -> Backfill:

@@ -12,7 +12,7 @@ from typing import Any
 from cinnabar.extraction.documents.inputs import Input, Location, examine
 from cinnabar.extraction.documents.mailboxes.address import password_of_environment
 from cinnabar.extraction.filling.model_sources import Source
-from cinnabar.extraction.filling.progress import Progress
+from cinnabar.extraction.filling.progress import ProgressListener
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.batched_run import Summary
@@ -36,7 +36,7 @@ def retry(
     out: Path,
     chosen: Sequence[Held],
     model: Source,
-    progress: Progress | None = None,
+    progress: ProgressListener | None = None,
     others: Sequence[Location] = (),
     password: Callable[[], str] = password_of_environment,
 ) -> Retried:

@@ -19,7 +19,7 @@ from urllib.parse import quote
 import orjson
 
 from cinnabar.errors import CinnabarError, InUse, UsageError
-from cinnabar.extraction.filling.progress import NoProgress, Progress, ProgressGroup
+from cinnabar.extraction.filling.progress import NoProgress, ProgressGroup, ProgressListener
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.run.notifications.delivery import (
     check_addresses,
@@ -40,7 +40,7 @@ _AT_END = 5.0
 
 
 @contextlib.contextmanager
-def notify_run(plan: RunPlan, progress: Progress, carry: Notifier | None = None) -> Iterator[Progress]:
+def notify_run(plan: RunPlan, progress: ProgressListener, carry: Notifier | None = None) -> Iterator[ProgressListener]:
     """Yields the progress of a run by this plan, which also tells its events, has them carried, and traces it.
 
     It surrounds the whole run. What cannot be told at its end is noted, and leaves the run alone. Raises UsageError,
@@ -52,12 +52,12 @@ def notify_run(plan: RunPlan, progress: Progress, carry: Notifier | None = None)
         raise UsageError("notify: expected a folder `out`, where events wait for their receivers")
     with trace_run(plan.model or "default", progress) as trace:
         if plan.out is None or not (plan.tell or carry):
-            yield cast(Progress, ProgressGroup(progress, trace))
+            yield cast(ProgressListener, ProgressGroup(progress, trace))
             return
         pending = PendingNotifications.make(plan.out, plan, progress.note, carry)
         notify_killed_runs(plan.out, progress.note)
         try:
-            yield cast(Progress, ProgressGroup(progress, pending, trace))
+            yield cast(ProgressListener, ProgressGroup(progress, pending, trace))
         except BaseException as error:
             pending.write(failure=_reason(error))
             raise

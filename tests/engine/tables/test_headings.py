@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cinnabar.engine.tables.headings import with_headings
-from cinnabar.engine.tables.table import Table, tables_of, words_of
+from cinnabar.engine.tables.table import PrintedTable, tables_of, words_of
 
 HEAD = "Code    Name        Count\n"
 
@@ -15,7 +15,7 @@ def rows(first: int, count: int) -> str:
 def columns_of(text: str, real: int = 3) -> dict[str, list[str]]:
     """The columns of headings by their heads, with the cell of each row."""
     (table,) = tables_of(text)
-    whole: Table = with_headings(table, text)
+    whole: PrintedTable = with_headings(table, text)
     assert [row.cells[:real] for row in whole.rows] == [row.cells for row in table.rows]
     more = range(real, len(whole.heads))
     return {whole.head(at, text): [words_of(row.cells[at], text) for row in whole.rows] for at in more}

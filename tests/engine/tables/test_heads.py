@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cinnabar.engine.tables.table import Table, has_labels, tables_of
+from cinnabar.engine.tables.table import PrintedTable, has_labels, tables_of
 
 
 def heads_in(text: str) -> list[str]:
@@ -62,7 +62,7 @@ def test_rows_with_dashes_for_nothing_are_no_labels() -> None:
     rows = [*((a, b, "-", d) for a, b, _, d in ROWS[:-1]), ROWS[-1]]
     text = printed([("Code", "Name", "Count", "Cost"), *rows], 10, 12, 10, 8)
     (table,) = tables_of(text)
-    assert isinstance(table, Table) and not has_labels(table, text)
+    assert isinstance(table, PrintedTable) and not has_labels(table, text)
 
 
 def test_lines_above_a_head_that_stands_within_a_grid_are_another_table() -> None:

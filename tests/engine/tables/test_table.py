@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 from cinnabar.engine.tables import grid
 from cinnabar.engine.tables.lines import lines_of
-from cinnabar.engine.tables.table import Table, tables_of, words_of
+from cinnabar.engine.tables.table import PrintedTable, tables_of, words_of
 
 
-def tables_in(text: str) -> list[Table]:
+def tables_in(text: str) -> list[PrintedTable]:
     return tables_of(text)
 
 
-def heads_of(table: Table, text: str) -> list[str]:
+def heads_of(table: PrintedTable, text: str) -> list[str]:
     return [table.head(column, text) for column in range(len(table.heads))]
 
 
-def rows_of(table: Table, text: str) -> list[list[str]]:
+def rows_of(table: PrintedTable, text: str) -> list[list[str]]:
     return [[words_of(cell, text) for cell in row.cells] for row in table.rows]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from cinnabar.engine.settings import EFFORTS, effort_of
 from cinnabar.errors import UsageError
-from cinnabar.extraction.plan.run_options import OPTIONS, EffortName, RunOptions, RunPlan, Server
+from cinnabar.extraction.plan.run_options import OPTIONS, EffortName, RunOptions, RunPlan, ServerOptions
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_flows_take_parameters_with_ranges_and_descriptions_from_the_options(
 
 def test_a_plan_sorts_what_was_said_into_its_groups_and_survives_a_pickle() -> None:
     plan = RunPlan.of(["invoice"], "out", model="mercury-2", budget=5, concurrency=2, effort="high", below=None)
-    assert plan.server == Server(budget="5", concurrency=2) and plan.options == RunOptions(effort="high")
+    assert plan.server == ServerOptions(budget="5", concurrency=2) and plan.options == RunOptions(effort="high")
     assert (plan.schemas, str(plan.out), plan.model, plan.below) == (["invoice"], "out", "mercury-2", None)
     assert pickle.loads(pickle.dumps(plan)) == plan
 
@@ -116,5 +116,5 @@ def test_a_plan_names_a_wrong_option_as_on_the_command_line(wrong: dict[str, Any
 
 
 def test_no_two_groups_have_an_option_of_one_name() -> None:
-    groups = (RunPlan, Server, RunOptions)
+    groups = (RunPlan, ServerOptions, RunOptions)
     assert len(OPTIONS) == sum(len(group.model_fields) for group in groups)

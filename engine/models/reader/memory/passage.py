@@ -19,7 +19,7 @@ from cinnabar.engine.models.reader.inputs.wordpieces import Columns, Pieces
 from cinnabar.engine.models.reader.network.encoder import WindowStates
 from cinnabar.engine.models.reader.priors.priors import Priors
 from cinnabar.engine.request import Passage
-from cinnabar.engine.tables.table import Table
+from cinnabar.engine.tables.table import PrintedTable
 
 #: The log odds of a choice's absence, the log probabilities of its options, and the passage that tells each of them;
 #: no passages if the options were not compared with any.
@@ -119,5 +119,5 @@ class Memory:
     compared: dict[tuple[str, int], Compared] = field(default_factory=dict)
     listed: dict[str, dict[int, list[ListedOption]]] = field(default_factory=dict)
     matched_rows: dict[str, dict[int, dict[int, MatchedRow]]] = field(default_factory=dict)
-    tables: list[Table] | None = None
+    tables: list[PrintedTable] | None = None
     columns_read: dict[tuple[str | int, ...], npt.NDArray[np.float64]] = field(default_factory=dict)

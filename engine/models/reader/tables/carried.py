@@ -36,7 +36,7 @@ from cinnabar.engine.models.reader.tables.thresholds import (
 )
 from cinnabar.engine.request import Passage, text_passage
 from cinnabar.engine.tables.heads import Span
-from cinnabar.engine.tables.table import Table
+from cinnabar.engine.tables.table import PrintedTable
 from cinnabar.errors import UsageError
 from cinnabar.schemas.form.form import Form, ObjectNode, Property, Slot
 
@@ -44,7 +44,9 @@ from cinnabar.schemas.form.form import Form, ObjectNode, Property, Slot
 Value = tuple[tuple[Span, ...], float]
 
 
-def filled_down(table: Table, column: int, nullable: bool, text: str, config: TableConfig) -> list[tuple[Span, ...]]:
+def filled_down(
+    table: PrintedTable, column: int, nullable: bool, text: str, config: TableConfig
+) -> list[tuple[Span, ...]]:
     """Returns the cells of a column; where it has merged cells, each row has the cell that stands for it.
 
     A column of merged cells is empty in most rows. If its field may be empty as well, it must be the first of the
@@ -67,7 +69,7 @@ def filled_down(table: Table, column: int, nullable: bool, text: str, config: Ta
 
 
 def values_above(
-    asked: ListFields, slots: Sequence[Slot], table: Table, above: int, memory: Memory
+    asked: ListFields, slots: Sequence[Slot], table: PrintedTable, above: int, memory: Memory
 ) -> dict[int, Value]:
     """Returns the values of fields that the lines above a table tell for all of its rows, by the slot's index.
 
@@ -119,7 +121,7 @@ def _part(passage: Passage, start: int, end: int) -> Passage:
     return Passage(digest, passage.text[start:end], 0, begins, ends, passage.word_box[first:last], passage.locale)
 
 
-def read_rows(asked: ListFields, beside: Callable[[], Model | None], table: Table, memory: Memory) -> Floats:
+def read_rows(asked: ListFields, beside: Callable[[], Model | None], table: PrintedTable, memory: Memory) -> Floats:
     """Returns the mean share of each field's value that a language model reads in each column, and in none: [F, C + 1].
 
     The model, which `beside` loads, reads a few rows, once for tables with the same heads; a choice has no share. With

@@ -47,7 +47,7 @@ from cinnabar.engine.models.reader.tables.thresholds import (
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.request import Passage
 from cinnabar.engine.tables.heads import Span, words_of
-from cinnabar.engine.tables.table import Table, TableRow
+from cinnabar.engine.tables.table import PrintedTable, TableRow
 from cinnabar.schemas.form.form import Form, Slot
 
 Floats = npt.NDArray[np.float64]
@@ -103,7 +103,7 @@ class Signs:
     read: Floats
 
 
-def signs_of(asked: ListFields, table: Table, memory: Memory, is_short: bool = False) -> Signs | None:
+def signs_of(asked: ListFields, table: PrintedTable, memory: Memory, is_short: bool = False) -> Signs | None:
     """Returns all that tells the columns of a table; None if too few fields have values in it, which costs little.
 
     is_short: the network reads the table itself, and has no votes for its columns.
@@ -152,7 +152,7 @@ def spread(rows: Sequence[TableRow], most: int) -> list[TableRow]:
     return [max((rows[at] for at in group), key=lambda row: sum(map(bool, row.cells))) for group in groups]
 
 
-def cards_of(table: Table, rows: Sequence[TableRow], text: str) -> tuple[str, list[TableRow]]:
+def cards_of(table: PrintedTable, rows: Sequence[TableRow], text: str) -> tuple[str, list[TableRow]]:
     """Returns rows as cards: a line for each filled cell behind the head of its column; and the rows in this text."""
     written: list[str] = []
     placed: list[TableRow] = []
@@ -171,7 +171,7 @@ def cards_of(table: Table, rows: Sequence[TableRow], text: str) -> tuple[str, li
     return "".join(written), placed
 
 
-def _votes(asked: ListFields, table: Table, memory: Memory) -> Floats:
+def _votes(asked: ListFields, table: PrintedTable, memory: Memory) -> Floats:
     """Returns the mean share of each field's value that the network gives to each column, and to none: [F, C + 1].
 
     A choice points at nothing: its shares are 0.
@@ -218,7 +218,7 @@ def column_at(row: TableRow, character: int) -> int:
 
 
 def codes_in(
-    slot: Slot, questions: FormMemory, table: Table, rows: Sequence[TableRow], column: int, memory: Memory
+    slot: Slot, questions: FormMemory, table: PrintedTable, rows: Sequence[TableRow], column: int, memory: Memory
 ) -> dict[str, str]:
     """Returns the options of a choice that the cells of a column stand for in these rows."""
     if not slot.options:
@@ -232,7 +232,11 @@ def codes_in(
 
 
 def _readable(
-    slots: Sequence[Slot], table: Table, rows: Sequence[TableRow], codes: list[list[dict[str, str]]], memory: Memory
+    slots: Sequence[Slot],
+    table: PrintedTable,
+    rows: Sequence[TableRow],
+    codes: list[list[dict[str, str]]],
+    memory: Memory,
 ) -> Floats:
     """Returns the share of the filled cells of each column that are a value of each field: [F, C]; 0 if none is."""
     text = memory.passage.text
@@ -255,7 +259,12 @@ def is_filled(cell: Sequence[Span], text: str) -> bool:
 
 
 def _meanings(
-    asked: ListFields, heads: Sequence[str], table: Table, rows: Sequence[TableRow], readable: Floats, memory: Memory
+    asked: ListFields,
+    heads: Sequence[str],
+    table: PrintedTable,
+    rows: Sequence[TableRow],
+    readable: Floats,
+    memory: Memory,
 ) -> tuple[Floats, Floats]:
     """Returns how alike each field and each head are in meaning, and which fields may be which sums: twice [F, C].
 

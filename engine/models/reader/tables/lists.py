@@ -25,7 +25,7 @@ from cinnabar.engine.models.reader.tables.sums import sum_rows
 from cinnabar.engine.models.reader.tables.thresholds import LIST_COLUMNS, LIST_LEAST_SHARE, LIST_SHORT_CELL
 from cinnabar.engine.tables.headings import with_headings
 from cinnabar.engine.tables.heads import Span, words_of
-from cinnabar.engine.tables.table import Table, has_labels, tables_of
+from cinnabar.engine.tables.table import PrintedTable, has_labels, tables_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing_arrays
 
 
@@ -45,7 +45,7 @@ def list_fields(form: Form, array: ArrayNode) -> tuple[list[Slot], int]:
     return [slot for slot in form.slots if slot.path.startswith(begin)], inner[0].index if inner else -1
 
 
-def tables_in(memory: Memory) -> list[Table]:
+def tables_in(memory: Memory) -> list[PrintedTable]:
     """Returns the tables of a passage."""
     if memory.tables is None:
         passage = memory.passage
@@ -60,7 +60,7 @@ class MatchedTable:
     counted: the first columns, which make it the list: without those that its headings make, unless these are groups.
     """
 
-    table: Table
+    table: PrintedTable
     match: MatchedColumns
     counted: int
 
@@ -112,7 +112,7 @@ def match_lists(lists: Sequence[ListFields], memory: Memory) -> list[dict[int, M
     return [own | known if known else own for own, known in zip(read, rows, strict=True)]
 
 
-def _read_rows(asked: ListFields, table: Table, memory: Memory) -> dict[int, MatchedRow]:
+def _read_rows(asked: ListFields, table: PrintedTable, memory: Memory) -> dict[int, MatchedRow]:
     """Returns the rows of a short table, which tell no items: with the columns that the words of their heads name.
 
     The network reads the other cells; where several columns could be a field's and no word tells, no value is sure.
@@ -154,7 +154,7 @@ def outside_of(lists: Mapping[int, Mapping[int, MatchedRow]], memory: Memory) ->
     return [w for w, window in enumerate(memory.windows) if not inside[window.first : window.last].all()]
 
 
-def _try_table(asked: ListFields, table: Table, whole: Table, memory: Memory) -> MatchedTable | None:
+def _try_table(asked: ListFields, table: PrintedTable, whole: PrintedTable, memory: Memory) -> MatchedTable | None:
     """Returns a table matched to the fields of a list, None if it is too wide, or too few fields have values in it.
 
     whole: the table with what its headings tell.
@@ -176,7 +176,7 @@ def _try_table(asked: ListFields, table: Table, whole: Table, memory: Memory) ->
     return MatchedTable(whole, matched, len((whole if has_groups else table).heads))
 
 
-def _is_running_text(table: Table, text: str, config: TableConfig) -> bool:
+def _is_running_text(table: PrintedTable, text: str, config: TableConfig) -> bool:
     """Returns whether a table is rather a text whose words happen to leave gaps: most rows fill one column alone.
 
     A table without heads needs many rows, and two columns of short cells: paragraphs behind their numbers are none.

@@ -18,7 +18,7 @@ from cinnabar.engine.models.reader.inputs.questions import Question
 from cinnabar.engine.models.reader.priors.name_matching import FieldNames, Words, asked_of, words_in
 from cinnabar.engine.models.reader.tables.thresholds import NAMESAKE_SHORT, NAMESAKE_STEM
 from cinnabar.engine.tables.heads import Span, form_of, words_of
-from cinnabar.engine.tables.table import Table
+from cinnabar.engine.tables.table import PrintedTable
 
 #: What a description says a value is not, up to the end of the clause.
 _NOT = re.compile(
@@ -27,7 +27,7 @@ _NOT = re.compile(
 )
 
 
-def distinct_heads(table: Table, text: str, upper: bool = False) -> list[str]:
+def distinct_heads(table: PrintedTable, text: str, upper: bool = False) -> list[str]:
     """Returns the heads of a table's columns without the upper words that may be those of a whole group, or with."""
     lines = [[text.count("\n", 0, start) for start, _ in spans] for spans in table.heads]
     lowest = max((own[-1] for own in lines if own), default=0)
@@ -49,7 +49,7 @@ def distinct_heads(table: Table, text: str, upper: bool = False) -> list[str]:
     return [own if times[words_in(own)] == 1 else head for own, head in zip(lower, heads, strict=True)]
 
 
-def lowest_words(table: Table, text: str) -> list[str]:
+def lowest_words(table: PrintedTable, text: str) -> list[str]:
     """Returns the words of each head in its last line, beside the cells."""
     found = []
     for spans in table.heads:
@@ -58,7 +58,7 @@ def lowest_words(table: Table, text: str) -> list[str]:
     return found
 
 
-def _forms(table: Table, column: int, text: str) -> set[str]:
+def _forms(table: PrintedTable, column: int, text: str) -> set[str]:
     """Returns the forms of a column's cells, if it is a column of figures."""
     return {form_of(words_of(row.cells[column], text)) for row in table.rows if column in table.figures} - {""}
 

@@ -31,7 +31,7 @@ from cinnabar.engine.models.reader.tables.thresholds import (
 )
 from cinnabar.engine.readings.readings import is_amount
 from cinnabar.engine.tables.heads import Span, is_figure, words_of
-from cinnabar.engine.tables.table import Table, TableRow
+from cinnabar.engine.tables.table import PrintedTable, TableRow
 
 _WIDE = re.compile(r"\t[ \t]*| {2,}\t?")
 
@@ -61,7 +61,7 @@ class _Sum:
         return _says_again(row, self._sums)
 
 
-def sum_rows(table: Table, reader: MentionReader) -> set[int]:
+def sum_rows(table: PrintedTable, reader: MentionReader) -> set[int]:
     """Returns the places of the rows whose numbers are the sums of all rows above, or of those since the last sum.
 
     A row of fewer cells at a repeated head, or right below a sum, that ends with the last number above, or with the sum
@@ -105,7 +105,7 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
     return found | _called_sums(table, found, filled, reader.text) | ({0} if words[0] in carried else set())
 
 
-def _called_sums(table: Table, sums: Collection[int], filled: Sequence[int], text: str) -> set[int]:
+def _called_sums(table: PrintedTable, sums: Collection[int], filled: Sequence[int], text: str) -> set[int]:
     """Returns the rows that have the name of sums, or begin with their word and fill fewer cells than other rows.
 
     A subtotal that is no sum of numbers, for one is misread, leaves those below it without their beginning.
@@ -123,7 +123,7 @@ def _names_of_sums(names: Sequence[str], sums: Collection[int], share: float) ->
     return {name for name, many in called.items() if name[:1].isalpha() and many > 1 and many >= share * rows[name]}
 
 
-def total_columns(table: Table, rows: Sequence[TableRow], reader: MentionReader) -> npt.NDArray[np.bool_]:
+def total_columns(table: PrintedTable, rows: Sequence[TableRow], reader: MentionReader) -> npt.NDArray[np.bool_]:
     """Returns the columns whose number is in nearly all of these rows the sum of two to four others, or the product of
     two: [C].
 

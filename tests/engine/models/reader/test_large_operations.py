@@ -13,7 +13,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.inputs.questions import Question, question_tensors
 from cinnabar.engine.models.reader.inputs.tensors import Board, Window, cut, padded_length, phrases, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
-from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.request import Request
 
 BILL = form_of(
@@ -34,7 +34,7 @@ TEXTS = [
 
 
 @pytest.fixture
-def reader(monkeypatch: pytest.MonkeyPatch) -> Reader:
+def reader(monkeypatch: pytest.MonkeyPatch) -> ExtractiveReader:
     monkeypatch.setattr("cinnabar.engine.models.int8_matmul.supports_int8", lambda _: True)
     return tiny_model(precision="int8")
 
@@ -44,14 +44,16 @@ def _requests(count: int) -> list[Request]:
     return [Request(str(k), forms[k % 3], passage_of(TEXTS[k % 5] + f"{k}")) for k in range(count)]
 
 
-def test_documents_have_the_same_results_alone_together_and_in_another_order(reader: Reader) -> None:
+def test_documents_have_the_same_results_alone_together_and_in_another_order(reader: ExtractiveReader) -> None:
     requests = _requests(12)
     together = Engine(reader).fill(requests)
     assert together == Engine(reader).fill(requests[::-1])[::-1]
     assert together == [Engine(reader).fill([request])[0] for request in requests]
 
 
-def test_a_batch_of_documents_of_many_sizes_is_filled_at_once(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_of_documents_of_many_sizes_is_filled_at_once(
+    reader: ExtractiveReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # A batch that fails is halved, so its results would be right, and late.
     sizes = []
     fill = Engine._fill_batch
@@ -63,14 +65,14 @@ def test_a_batch_of_documents_of_many_sizes_is_filled_at_once(reader: Reader, mo
     monkeypatch.setattr(Engine, "_fill_batch", counted)
     words = [40, 700, 1400, 40, 2100, 700]
     requests = [Request(str(k), NOTE, passage_of(f"{k} cups of tea " * count)) for k, count in enumerate(words)]
-    encode = Reader.encode
+    encode = ExtractiveReader.encode
     # Passages that were read before are kept one by one.
-    monkeypatch.setattr(Reader, "encode", lambda self, read: [encode(self, [one])[0] for one in read])
+    monkeypatch.setattr(ExtractiveReader, "encode", lambda self, read: [encode(self, [one])[0] for one in read])
     Engine(reader, token_budget=1_000_000).fill(requests)
     assert sizes == [len(requests)]
 
 
-def test_more_documents_of_a_form_make_operations_larger_and_not_more(reader: Reader) -> None:
+def test_more_documents_of_a_form_make_operations_larger_and_not_more(reader: ExtractiveReader) -> None:
     engine = Engine(reader)
     engine.fill([Request("first", NOTE, passage_of("tea"))])
     calls = []

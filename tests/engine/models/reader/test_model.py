@@ -14,7 +14,7 @@ from tests.support.tiny_network import BILL, bill, form_of, passage_of, tiny_mod
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Canvas, Row, SlotInstance
 from cinnabar.engine.models.reader.inputs.tensors import padded_length
-from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
 from cinnabar.engine.request import Filled, Request, Result
 from cinnabar.engine.settings import effort_of
@@ -52,7 +52,7 @@ TEXTS = (
 
 
 @pytest.fixture(scope="module", params=["float32", "bfloat16"])
-def model(request: pytest.FixtureRequest) -> Reader:
+def model(request: pytest.FixtureRequest) -> ExtractiveReader:
     """A network of random weights, in either precision, that finds a few rows and mostly values in them."""
     made = tiny_model(1, request.param)
     with torch.no_grad():
@@ -70,7 +70,7 @@ def requests() -> list[Request]:
 
 
 @pytest.fixture(scope="module")
-def together(model: Reader, requests: list[Request]) -> list[Result]:
+def together(model: ExtractiveReader, requests: list[Request]) -> list[Result]:
     return Engine(model, "instant").fill(requests)
 
 
@@ -105,14 +105,14 @@ def test_rows_are_filled_and_rows_within_rows() -> None:
 
 
 def test_a_result_is_the_same_alone_in_a_batch_and_in_another_order(
-    model: Reader, requests: list[Request], together: list[Result]
+    model: ExtractiveReader, requests: list[Request], together: list[Result]
 ) -> None:
     alone = [Engine(model, "instant").fill([r])[0] for r in requests]
     backwards = Engine(model, "instant", token_budget=400).fill(requests[::-1])[::-1]
     assert together == alone == backwards
 
 
-def test_text_in_a_document_cannot_change_the_schema(model: Reader) -> None:
+def test_text_in_a_document_cannot_change_the_schema(model: ExtractiveReader) -> None:
     request = Request("hostile", compile_schema(NESTED).form, passage_of(HOSTILE))
     record = record_of(Engine(model, "instant").fill([request])[0])
     assert set(record) == {"title", "orders"}
@@ -132,7 +132,7 @@ def test_spans_are_whole_words_of_the_text(requests: list[Request], together: li
     assert spans
 
 
-def test_a_text_without_words_has_no_values_and_no_rows(model: Reader) -> None:
+def test_a_text_without_words_has_no_values_and_no_rows(model: ExtractiveReader) -> None:
     form = form_of(name={"type": ["string", "null"]}, tags={"type": "array", "items": {"type": "string"}})
     for text in ("", " \n\t"):
         memory = model.encode([passage_of(text)])
@@ -141,7 +141,7 @@ def test_a_text_without_words_has_no_values_and_no_rows(model: Reader) -> None:
         assert record_of(result) == {"name": None, "tags": []}
 
 
-def test_the_windows_of_a_long_text_do_not_depend_on_the_batch(model: Reader) -> None:
+def test_the_windows_of_a_long_text_do_not_depend_on_the_batch(model: ExtractiveReader) -> None:
     text = LONG * 2
     short, long = model.encode([passage_of("A short text."), passage_of(text)])
     again = model.encode([passage_of(text)])[0]
@@ -153,7 +153,7 @@ def test_the_windows_of_a_long_text_do_not_depend_on_the_batch(model: Reader) ->
 
 @pytest.mark.slow
 def test_cached_and_recomputed_windows_give_the_same_answer(
-    model: Reader, monkeypatch: pytest.MonkeyPatch
+    model: ExtractiveReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     form = compile_schema(BILL).form
     answers = []
@@ -167,7 +167,7 @@ def test_cached_and_recomputed_windows_give_the_same_answer(
 
 
 def test_slots_look_again_at_the_windows_that_are_likeliest_to_hold_their_values(
-    model: Reader, monkeypatch: pytest.MonkeyPatch
+    model: ExtractiveReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cinnabar.engine.models.reader.model._WINDOWS_PROJECTED", 1)
     monkeypatch.setattr("cinnabar.engine.models.reader.model._LOOKED_AT_AGAIN", 1)
@@ -184,7 +184,7 @@ def test_slots_look_again_at_the_windows_that_are_likeliest_to_hold_their_values
     assert list(memory.promising.values()) == [promising]
 
 
-def test_candidates_are_accepted_texts_and_probabilities_are_at_most_one(model: Reader) -> None:
+def test_candidates_are_accepted_texts_and_probabilities_are_at_most_one(model: ExtractiveReader) -> None:
     form = compile_schema(BILL).form
     memory = model.encode([passage_of(bill(1)[0])])
     instances = [SlotInstance(0, s, 0 if "*" in s.path else -1) for s in form.slots]
@@ -214,7 +214,7 @@ def test_a_demanded_value_without_a_candidate_is_the_least_one_and_missing() -> 
     assert (result.leaves["/total"].missing, result.leaves["/due"].missing) == (True, False)
 
 
-def test_the_rows_within_a_row_follow_it(model: Reader) -> None:
+def test_the_rows_within_a_row_follow_it(model: ExtractiveReader) -> None:
     form = compile_schema(NESTED).form
     passages = [passage_of(t) for t in TEXTS[:2]]
     for rows in model.find_rows([form] * 2, model.encode(passages)):

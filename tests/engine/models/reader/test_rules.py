@@ -14,7 +14,7 @@ from tests.support.tiny_network import form_of, passage_of, tiny_network, wordpi
 
 from cinnabar.engine.model import Canvas, Row, Scores, SlotInstance
 from cinnabar.engine.models.reader.inputs.tensors import Window
-from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.reader.priors.config import RULES, PriorConfig
 from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores
 from cinnabar.engine.models.reader.priors.priors import PRIORS, Priors
@@ -32,14 +32,14 @@ OF_ROWS = ("list_prior", "doubtful_rows", "single_item", "bound_tables")
 OF_CHOICES = ("printed_options", "described_options")
 
 
-def reader(*without: str, row_bias: float = -3.0) -> Reader:
+def reader(*without: str, row_bias: float = -3.0) -> ExtractiveReader:
     network = tiny_network(1)
     with torch.no_grad():
         network.row_bias.fill_(row_bias)
-    return Reader(network, wordpieces(), "tiny", config=PriorConfig(without=frozenset(without)))
+    return ExtractiveReader(network, wordpieces(), "tiny", config=PriorConfig(without=frozenset(without)))
 
 
-def scores_of(model: Reader, text: str = PAGE) -> Scores:
+def scores_of(model: ExtractiveReader, text: str = PAGE) -> Scores:
     """The scores of an open canvas, with three rows of the list of goods."""
     goods = next(array.index for array in FORM.arrays if array.path == "/goods")
     anchors = [i for i in range(len(text)) if text.startswith(("2  ", "1  ", "3  "), i)]
@@ -59,7 +59,7 @@ def numbers(scores: Scores) -> list[Any]:
     return [scores.candidates, scores.candidate_logits.tolist(), scores.absent_logit.tolist()]
 
 
-def rows_of(model: Reader, text: str = PAGE) -> list[Row]:
+def rows_of(model: ExtractiveReader, text: str = PAGE) -> list[Row]:
     return [row for row in model.find_rows([FORM], model.encode([passage_of(text)]))[0] if row.taken]
 
 

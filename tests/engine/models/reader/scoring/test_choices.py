@@ -10,7 +10,7 @@ from tests.support.tiny_network import form_of, passage_of, tiny_network, wordpi
 
 from cinnabar.engine.model import Canvas, Scores, SlotInstance
 from cinnabar.engine.models.reader.inputs.questions import plain_words
-from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.reader.scoring.choices import printed_options, tells_presence, text_near
 
@@ -27,8 +27,8 @@ def canvas_of(**committed: bytes) -> Canvas:
     )  # fmt: skip
 
 
-def reader(config: PriorConfig = DEFAULT_PRIORS) -> Reader:
-    return Reader(tiny_network(1), wordpieces(), "tiny", config=config)
+def reader(config: PriorConfig = DEFAULT_PRIORS) -> ExtractiveReader:
+    return ExtractiveReader(tiny_network(1), wordpieces(), "tiny", config=config)
 
 
 def of_slot(scores: Scores, name: str) -> tuple[list[float], float]:

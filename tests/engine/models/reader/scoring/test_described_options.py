@@ -19,7 +19,7 @@ from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.models.reader.inputs.sentence_passages import passages, sentences
 from cinnabar.engine.models.reader.inputs.thresholds import MOST_STRETCHES
 from cinnabar.engine.models.reader.memory.passage import Compared
-from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.reader.scoring.described_options import (
     OptionComparer,
@@ -52,11 +52,11 @@ class FakeSentences:
         return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True), np.float32)
 
 
-def reader(fake: FakeSentences | None, config: PriorConfig = DEFAULT_PRIORS) -> Reader:
-    return Reader(tiny_network(1), wordpieces(), "tiny", config=config, sentences=fake and (lambda: fake))  # type: ignore[arg-type, return-value]
+def reader(fake: FakeSentences | None, config: PriorConfig = DEFAULT_PRIORS) -> ExtractiveReader:
+    return ExtractiveReader(tiny_network(1), wordpieces(), "tiny", config=config, sentences=fake and (lambda: fake))  # type: ignore[arg-type, return-value]
 
 
-def filled(model: Reader, form: Form, text: str) -> Filled:
+def filled(model: ExtractiveReader, form: Form, text: str) -> Filled:
     (result,) = Engine(model).fill([Request("one", form, passage_of(text))])
     assert isinstance(result, Filled)
     return result
@@ -74,7 +74,7 @@ def test_a_printed_option_is_left_to_the_network() -> None:
     model, fake = reader(FakeSentences()), FakeSentences()
     with torch.no_grad():
         model.network.choice_printed.fill_(50.0)
-    model = Reader(model.network, wordpieces(), "tiny", sentences=lambda: fake)  # type: ignore[arg-type, return-value]
+    model = ExtractiveReader(model.network, wordpieces(), "tiny", sentences=lambda: fake)  # type: ignore[arg-type, return-value]
     found = filled(model, FORM, "This is a quote. I am angry.")
     assert found.record == '{"kind":"quote"}' and found.leaves["/kind"].spans == () and fake.asked == []
 

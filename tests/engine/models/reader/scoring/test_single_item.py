@@ -9,7 +9,7 @@ from tests.support.tiny_network import form_of, passage_of, tiny_network, wordpi
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import WHOLE
-from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.reader.priors.config import (
     DoubtfulRowsConfig,
     PriorConfig,
@@ -49,7 +49,7 @@ def test_a_document_with_most_fields_of_an_item_is_one() -> None:
 
 
 def rows_of(config: PriorConfig, text: str = "The hall burned down on Monday.") -> Filled:
-    model = Reader(tiny_network(), wordpieces(), "tiny", config=config)
+    model = ExtractiveReader(tiny_network(), wordpieces(), "tiny", config=config)
     (filled,) = Engine(model).fill([Request("x", compile_schema(NOTICES).form, passage_of(text))])
     assert isinstance(filled, Filled)
     return filled
@@ -61,7 +61,7 @@ NO_ROWS = {"rows": RowConfig(least=1.0), "doubtful_rows": DoubtfulRowsConfig(lea
 
 def test_without_a_beginning_the_whole_document_is_read_as_one_item() -> None:
     config = PriorConfig(single_item=SingleItemConfig(least=0.0), **NO_ROWS)  # type: ignore[arg-type]
-    model = Reader(tiny_network(), wordpieces(), "tiny", config=config)
+    model = ExtractiveReader(tiny_network(), wordpieces(), "tiny", config=config)
     form = compile_schema(NOTICES).form
     (memory,) = model.encode([passage_of("The hall burned down on Monday.")])
     (found,) = model.find_rows([form], [memory])

@@ -24,7 +24,7 @@ from cinnabar.engine.models.reader.tables.lists import _is_running_text
 from cinnabar.engine.models.reader.tables.matched_columns import balance, match_columns
 from cinnabar.engine.models.reader.tables.sums import number_of, sum_rows, total_columns
 from cinnabar.engine.request import Filled, Passage, Request
-from cinnabar.engine.tables.table import Table, tables_of, words_of
+from cinnabar.engine.tables.table import PrintedTable, tables_of, words_of
 from cinnabar.schemas import compile_schema
 
 CONFIG = TableConfig()
@@ -32,7 +32,7 @@ NONE = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros((0, 4), np.float32
 CARS = [(at, ("Ford", "Opel", "Fiat")[at % 3], ("IN", "OR", "DE", "ID")[at % 4], 1000 + 37 * at) for at in range(1, 13)]
 
 
-def table_of(text: str) -> Table:
+def table_of(text: str) -> PrintedTable:
     (table,) = tables_of(text)
     return table
 

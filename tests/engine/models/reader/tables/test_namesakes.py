@@ -10,7 +10,7 @@ from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.tables.columns import Signs
 from cinnabar.engine.models.reader.tables.matched_columns import match_columns
 from cinnabar.engine.models.reader.tables.namesakes import distinct_heads, field_words, lowest_words, name_shares
-from cinnabar.engine.tables.table import Table, tables_of
+from cinnabar.engine.tables.table import PrintedTable, tables_of
 
 ROWS = "".join(f"K{at:02}   {20 + at}       {300 + 7 * at}      {at}.10\n" for at in range(1, 15))
 #: Heads of the same rows, with what tells their columns apart.
@@ -23,7 +23,7 @@ HEADS = {
 }
 
 
-def table_of(text: str) -> Table:
+def table_of(text: str) -> PrintedTable:
     (table,) = tables_of(text)
     return table
 
