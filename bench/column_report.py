@@ -22,7 +22,7 @@ from bench.labelled_sets import job_of, read_text
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.extraction.documents.ingest.dispatch import parse
-from cinnabar.extraction.filling.pipeline import Read, run_batch
+from cinnabar.extraction.filling.pipeline import OpenedInput, run_batch
 from cinnabar.extraction.learning.evaluation import prediction_of
 
 #: The least mean confidence of a column that is told as sure.
@@ -155,7 +155,11 @@ def _as_text(title: str, heads: Sequence[Sequence[str]], cells: Sequence[Sequenc
 def told(engine: Engine, one: Drawn) -> tuple[float, bool]:
     """Returns the mean confidence of the values that a field has, 0 if it has none, and whether most are right."""
     document = parse(one.content, one.name)
-    read = Read(one.name, document.digest, document) if one.name.endswith("html") else read_text(one.content.decode())
+    read = (
+        OpenedInput(one.name, document.digest, document)
+        if one.name.endswith("html")
+        else read_text(one.content.decode())
+    )
     (outcome,) = run_batch([read], job_of(one.schema, engine)).outcomes
     found = prediction_of(outcome)
     items = (found.get("record") or {}).get(one.rows, [])

@@ -18,7 +18,7 @@ from bench.dated_documents import SCHEMA, DatedDocument, dated_documents
 from bench.reporting import table
 from cinnabar.engine.readings.dates import read_date
 from cinnabar.extraction.documents.ingest.dispatch import parse
-from cinnabar.extraction.filling.pipeline import Read, run_batch
+from cinnabar.extraction.filling.pipeline import OpenedInput, run_batch
 from cinnabar.extraction.filling.planning import locale_of
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -34,7 +34,7 @@ def read_as(one: DatedDocument) -> tuple[str, bool]:
 def read_whole(documents: Sequence[DatedDocument]) -> list[tuple[str, bool]]:
     """The dates of documents by the default model, and whether they are flagged and not sure."""
     job = Assignment.of(RunPlan.of([SCHEMA], model="default", on_empty="write")).job()
-    reads = [Read(one.name, str(at), parse(one.data, one.name)) for at, one in enumerate(documents)]
+    reads = [OpenedInput(one.name, str(at), parse(one.data, one.name)) for at, one in enumerate(documents)]
     found = []
     for start in range(0, len(reads), 16):
         for outcome in run_batch(reads[start : start + 16], job).outcomes:

@@ -16,7 +16,7 @@ from cinnabar.engine.model import Model
 from cinnabar.engine.request import Filler
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.filling.pipeline import Job, Read
+from cinnabar.extraction.filling.pipeline import Job, OpenedInput
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.learning.evaluation import answers, score_set
 from cinnabar.extraction.learning.scoring import Figures
@@ -48,7 +48,7 @@ def report_arguments(description: str | None, **numbers: int) -> argparse.Namesp
 
 def read_sets(
     paths: Sequence[Path], limit: int, wanted: Callable[[LabelledSet], bool] = lambda _: True, draw: int | None = None
-) -> Iterator[tuple[LabelledSet, list[Read]]]:
+) -> Iterator[tuple[LabelledSet, list[OpenedInput]]]:
     """The wanted sets, each with at most `limit` documents, held back if the weights train on it, and these parsed.
 
     The first documents count, or with a `draw` the part of this number of the documents in an order drawn by seed.
@@ -65,7 +65,7 @@ def read_sets(
             yield chosen, list(read_set(chosen, pool))
 
 
-def figures_of(labelled: LabelledSet, reads: Sequence[Read], model: Model) -> Figures:
+def figures_of(labelled: LabelledSet, reads: Sequence[OpenedInput], model: Model) -> Figures:
     """The figures of a model on the documents of a set, under the schema of the set as it is now."""
     return score_set(labelled, answers(reads, job_of(labelled.schema, Engine(model, "medium"))))
 
@@ -76,7 +76,7 @@ def job_of(schema: dict[str, Any], filler: Filler, on_missing: OnMissing = "gues
     return Job(compile_schema(source.schema), filler, Validator(source), on_missing)
 
 
-def read_text(text: str, path: str = "page.txt") -> Read:
+def read_text(text: str, path: str = "page.txt") -> OpenedInput:
     """A text as an input that was read from a file of this path."""
     document = parse(text.encode(), "page.txt")
-    return Read(path, document.digest, document)
+    return OpenedInput(path, document.digest, document)

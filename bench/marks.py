@@ -27,7 +27,7 @@ from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.filling.pipeline import Read, run_batch
+from cinnabar.extraction.filling.pipeline import OpenedInput, run_batch
 from cinnabar.extraction.filling.records.marks import with_marks
 from cinnabar.schemas import compile_schema, load_schema
 
@@ -48,7 +48,7 @@ def _records(forms: Sequence[Form], alone: bool) -> Iterator[dict[str, Any]]:
             if engine is None:
                 yield _alone(one, found)
                 continue
-            read = Read(one.name, getattr(found, "digest", ""), found)
+            read = OpenedInput(one.name, getattr(found, "digest", ""), found)
             (outcome,) = run_batch([read], job_of(one.schema, engine)).outcomes
             yield {} if outcome.record is None else json.loads(outcome.record.text)
 

@@ -36,7 +36,7 @@ from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.ocr.engines import OcrEngine, tesseract_languages
-from cinnabar.extraction.filling.pipeline import Read
+from cinnabar.extraction.filling.pipeline import OpenedInput
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets
 
 _WORD, _CHARACTER = re.compile(r"[^\W_]+"), re.compile(r"[^\W_]")
@@ -173,8 +173,8 @@ def f1_of_scans(one: LabelledSet, count: int, pool: ParserPool, model: Model) ->
     """The F1 of a set's first PDFs from their text layer, and from scans of them."""
     lines = [line for line in one.truths if line["file"].endswith(".pdf")][:count]
     chosen = one.select({line["file"] for line in lines}, count)
-    printed: list[Read] = []
-    scanned: list[Read] = []
+    printed: list[OpenedInput] = []
+    scanned: list[OpenedInput] = []
     with tempfile.TemporaryDirectory() as folder:
         for line in chosen.truths:
             path = one.folder / line["file"]
@@ -183,7 +183,7 @@ def f1_of_scans(one: LabelledSet, count: int, pool: ParserPool, model: Model) ->
             first.save(scan, save_all=True, append_images=more, dpi=(_SCAN_DPI, _SCAN_DPI), compression="tiff_lzw")
             for reads, source in ((printed, path), (scanned, scan)):
                 ((_, found),) = pool.parse_many([source])
-                reads.append(Read(line["file"], getattr(found, "digest", ""), found))
+                reads.append(OpenedInput(line["file"], getattr(found, "digest", ""), found))
     layer, image = (figures_of(chosen, reads, model) for reads in (printed, scanned))
     return [one.folder.name, f"{len(chosen.truths)}", f"{layer['f1']:.3f}", f"{image['f1']:.3f}"]
 

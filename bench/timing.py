@@ -18,7 +18,7 @@ from cinnabar.engine.model import Model
 from cinnabar.engine.work_time import time_stage
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.filling.pipeline import Job, Read, run_batch
+from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
 from cinnabar.extraction.filling.records.validation import RecordViolation, Validator
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store.records import Outcome
@@ -63,7 +63,7 @@ def read_alone(model: Model, effort: str, spec: Any, text: str) -> tuple[Outcome
     source, document = load_schema(spec), parse(text.encode(), "text.txt")
     job = Job(compile_schema(source.schema), Engine(model, effort), Validator(source), "guess")
     begin = time.perf_counter()
-    outcome = run_batch([Read("text.txt", document.digest, document)], job).outcomes[0]
+    outcome = run_batch([OpenedInput("text.txt", document.digest, document)], job).outcomes[0]
     return outcome, time.perf_counter() - begin
 
 
@@ -82,10 +82,10 @@ def throughput(model: Model, documents: Sequence[MixedDocument], effort: str, wo
             list(pool.parse_many(paths[: 2 * workers]))  # This warms up the workers.
             with clock.time("ingest"):
                 parsed = [found for _, found in pool.parse_many(paths)]
-        reads = {kind: list[Read]() for kind in LIBRARY}
+        reads = {kind: list[OpenedInput]() for kind in LIBRARY}
         for document, path, found in zip(documents, paths, parsed, strict=True):
             digest = hashlib.sha256(document.data).hexdigest()
-            reads[document.kind].append(Read(str(path), digest, found))
+            reads[document.kind].append(OpenedInput(str(path), digest, found))
         done = 0
         for kind, all_of_kind in reads.items():
             source = load_schema(kind)

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from cinnabar.engine.models.reader.calibration import RecordSigns, signs_of
-from cinnabar.engine.models.reader.confidence_features import Signs, chance_of
+from cinnabar.engine.models.reader.calibration import RecordFeatures, features_of
+from cinnabar.engine.models.reader.confidence_features import ConfidenceFeatures, chance_of
 from cinnabar.engine.request import Filled, Filler, Passage
 from cinnabar.engine.version import FAMILIES, values_version
-from cinnabar.extraction.corrections.units import at as value_at
+from cinnabar.extraction.corrections.units import value_at as value_at
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
@@ -47,7 +47,7 @@ class Observation:
     family: Family
     raw: float
     right: bool
-    signs: Signs
+    signs: ConfidenceFeatures
 
 
 def unseen_files(labelled: LabelledSet, about: Mapping[str, Any]) -> list[str]:
@@ -81,13 +81,13 @@ def observe(
         facts = FactValues.of(read, fact_fields(form))
         (result,) = engine.fill([facts.request(read.digest, form, passage)])
         if isinstance(result, Filled):
-            lists = signs_of(form, passage, result).lists
+            lists = features_of(form, passage, result).lists
             if (merged := merge(form, pieces, [result])).rows.keys() != result.rows.keys():
                 # The rows of this document became fewer, so that an inner list may have another place now.
                 lists = {pointer: signs for pointer, signs in lists.items() if _is_outer(pointer, result)}
-            signs = signs_of(form, passage, merged)
+            signs = features_of(form, passage, merged)
             leaves = {at: own for at, own in signs.leaves.items() if merged.leaves[at].slot not in form.constants}
-            asked = RecordSigns(*(_asked(part, facts) for part in (leaves, signs.rows, lists)))
+            asked = RecordFeatures(*(_asked(part, facts) for part in (leaves, signs.rows, lists)))
             own = [one for one in _observations(labelled, files[path], merged, asked) if one.family in families]
             observations += own
             if families == ("lists",):
@@ -96,7 +96,7 @@ def observe(
 
 
 def _observations(
-    labelled: LabelledSet, line: Mapping[str, Any], filled: Filled, signs: RecordSigns
+    labelled: LabelledSet, line: Mapping[str, Any], filled: Filled, signs: RecordFeatures
 ) -> Iterator[Observation]:
     name, file = labelled.name, line["file"]
     right, rows = _judged(labelled, line, filled)
@@ -120,7 +120,7 @@ def _shortened(name: str, file: str, form: Form, passage: Passage, filled: Fille
         enough = one.parent is None and one.array.key is None and len(one.rows) >= _LEAST_ROWS
         if enough and draw.random() * _SHORTENED < 1:
             less = without_row(filled, one.pointer, draw.randrange(len(one.rows)))
-            own = signs_of(form, passage, less).lists.get(one.pointer)
+            own = features_of(form, passage, less).lists.get(one.pointer)
             if own is not None:
                 yield Observation(name, file, "lists", round(chance_of(own), 4), False, own)
 
@@ -142,7 +142,7 @@ def without_row(filled: Filled, pointer: str, number: int) -> Filled:
     return replace(filled, record=json.dumps(record), leaves=leaves, rows=rows)
 
 
-def _asked(signs: Mapping[str, Signs], facts: FactValues) -> dict[str, Signs]:
+def _asked(signs: Mapping[str, ConfidenceFeatures], facts: FactValues) -> dict[str, ConfidenceFeatures]:
     """Returns the signs of the places that the model was asked for."""
     return {pointer: own for pointer, own in signs.items() if not facts.holds(pointer)}
 

@@ -65,7 +65,7 @@ _NAMES = ("kind", "type", "category", "document_type", "topic")
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedChoice:
     """One choice asked of one document; `truth` are the places of the right options, none if absence is right."""
 
     owner: str
@@ -77,7 +77,7 @@ class Asked:
     printed: Floats
     truth: tuple[int, ...]
 
-    def without_truth(self) -> Asked:
+    def without_truth(self) -> AskedChoice:
         """The same choice without its right options, so that absence is right."""
         kept = [at for at in range(len(self.reader)) if at not in self.truth]
         reader = self.reader[kept] - np.logaddexp.reduce(self.reader[kept])
@@ -118,7 +118,7 @@ class Asker:
         (memory,) = self.model.encode([text_passage(text)])
         return memory
 
-    def ask(self, fields: Fields, memory: Memory, owner: str, source: str, truth: Any) -> Iterator[Asked]:
+    def ask(self, fields: Fields, memory: Memory, owner: str, source: str, truth: Any) -> Iterator[AskedChoice]:
         """The compared choices of a form for a document, if the reader does not point at a printed option."""
         if not fields.slots or not len(memory.pieces):
             return
@@ -136,7 +136,7 @@ class Asker:
                 continue
             alike = self.comparer.similarities(form, slot, memory).alike
             marks = np.array(printed, np.float64)
-            yield Asked(owner, source, slot.path, np.array(options), absent, np.array(alike), marks, places)
+            yield AskedChoice(owner, source, slot.path, np.array(options), absent, np.array(alike), marks, places)
 
 
 def _value(truth: Any, path: str) -> Any:
@@ -163,9 +163,9 @@ def kind_schema(titles: dict[str, tuple[str, str]], own: str, rng: random.Random
     return schema, {name: titles[own][0] if belongs else None}
 
 
-def examples(sets: Sequence[LabelledSet], asker: Asker) -> list[Asked]:
+def examples(sets: Sequence[LabelledSet], asker: Asker) -> list[AskedChoice]:
     """The choices asked of the documents of all sets and of the held-out families."""
-    rng, found = random.Random(5), list[Asked]()
+    rng, found = random.Random(5), list[AskedChoice]()
     schemas: dict[str, Any] = {one.name: load_schema(one.schema).schema for one in sets}
     titles = {name: _title(schema, name) for name, schema in schemas.items()}
     own = {name: Fields.of(schema) for name, schema in schemas.items()}
@@ -212,12 +212,12 @@ def _texts(
             yield labelled, [(text, truth) for text, truth in texts if 0 < len(text) <= _LONGEST]
 
 
-def option_signs(one: Asked) -> Floats:
+def option_signs(one: AskedChoice) -> Floats:
     """The signs of the options of a choice: [O, 3]."""
     return np.stack([one.reader, one.alike, one.printed], 1)
 
 
-def presence_signs(one: Asked) -> Floats:
+def presence_signs(one: AskedChoice) -> Floats:
     """The signs that a choice has a value: [3], the last is 1.
 
     A third one, how clear the likeliest option is, got no weight.
@@ -225,17 +225,17 @@ def presence_signs(one: Asked) -> Floats:
     return np.array([-max(0.0, one.absent), one.alike.max(), 1.0])
 
 
-def _logs(one: Asked, options: Floats) -> Floats:
+def _logs(one: AskedChoice, options: Floats) -> Floats:
     scores = option_signs(one) @ options
     return np.asarray(scores - np.logaddexp.reduce(scores), np.float64)
 
 
-def _weights(some: Sequence[Asked]) -> Floats:
+def _weights(some: Sequence[AskedChoice]) -> Floats:
     counts = Counter(one.group for one in some)
     return np.array([counts[one.group] ** -0.5 for one in some])
 
 
-def fitted_options(some: Sequence[Asked]) -> Floats:
+def fitted_options(some: Sequence[AskedChoice]) -> Floats:
     """The weights of the signs of options that make the right ones probable; none is below zero."""
     told = [one for one in some if one.truth]
     signs, weights = [option_signs(one) for one in told], _weights(told)
@@ -255,7 +255,7 @@ def fitted_options(some: Sequence[Asked]) -> Floats:
     return np.asarray(minimize(loss, [0.5, 10.0, 0.5], jac=True, bounds=[(0, None)] * 3).x)
 
 
-def fitted_presence(some: Sequence[Asked]) -> Floats:
+def fitted_presence(some: Sequence[AskedChoice]) -> Floats:
     """The weights of the signs that a choice has a value; that of 1 may be below zero."""
     x = np.stack([presence_signs(one) for one in some])
     y, weights = np.array([float(bool(one.truth)) for one in some]), _weights(some)
@@ -287,7 +287,7 @@ def described(options: Floats, presence: Floats) -> DescribedOptionsConfig:
     return replace(DEFAULT_PRIORS.described_options, **{name: round(value, 2) for name, value in found.items()})
 
 
-def judged(data: Sequence[Asked]) -> str:
+def judged(data: Sequence[AskedChoice]) -> str:
     """The figures of each set, family and source, by a fit on the other sets and families."""
     answers: dict[tuple[str, str], list[tuple[bool, bool, bool, float]]] = defaultdict(list)
     for owner in sorted({one.owner for one in data}):

@@ -122,13 +122,15 @@ def _correct_packet(
     """Corrects where the documents of a packet begin, if anything is said, and shows it."""
     # Cold start: modules of models take .2 s.
     from cinnabar.extraction.maintenance.packets import amend, packet_around
-    from cinnabar.extraction.store.packets import Said
+    from cinnabar.extraction.store.packets import PacketStatement
 
     shown = packet_around(out, packet)
     if split or join or turn or kind:
         try:
             turns, kinds = (dict(one.split(":", 1) for one in given or ()) for given in (turn, kind))
-            said = Said.model_validate({"split": split or [], "join": join or [], "turns": turns, "kinds": kinds})
+            said = PacketStatement.model_validate(
+                {"split": split or [], "join": join or [], "turns": turns, "kinds": kinds}
+            )
         except ValueError as error:
             raise UsageError("--turn, --kind: expected a page, a colon, and degrees or a schema") from error
         shown = amend(out, shown, said, who or getpass.getuser())

@@ -18,9 +18,9 @@ from cinnabar.extraction.documents.mailboxes.credential import (
     Login,
     check_writable,
     in_file,
-    kept_login,
     log_in,
     provider_of,
+    stored_login,
 )
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
 from cinnabar.wording import harmless, with_noun
@@ -60,7 +60,7 @@ def log_in_to_mailbox(
         check_writable(file)  # before somebody consents in vain
     ask = sys.stdin.readline if browser or not provider.device else None
     login = log_in(provider, Login(client_id, tenant, client_secret), lambda text: print_notice(harmless(text)), ask)
-    place = kept_login(mailbox) if file is None else in_file(file)
+    place = stored_login(mailbox) if file is None else in_file(file)
     place.write(login.text())
     # By what was kept, because a provider may take a refresh token only once.
     with ImapMailbox(replace(mailbox, password=place)) as opened:

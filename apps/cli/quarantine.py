@@ -18,7 +18,7 @@ from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.filling.model_sources import model_source
 from cinnabar.extraction.run.backfill.document_lookup import ELSEWHERE
 from cinnabar.extraction.run.backfill.retrying import retry as again
-from cinnabar.extraction.run.quarantine import held
+from cinnabar.extraction.run.quarantine import held_documents
 from cinnabar.extraction.run.quarantine import release as let_through
 from cinnabar.wording import harmless
 
@@ -61,7 +61,7 @@ def list_held(out: Out, documents: _HeldDocuments = None, codes: _Codes = None, 
       cinnabar quarantine list --out tables
       cinnabar quarantine list --out tables --code missing --json
     """
-    listed = held(out, documents or (), codes or ())
+    listed = held_documents(out, documents or (), codes or ())
     if as_json:
         print(json.dumps([asdict(one) for one in listed], ensure_ascii=False))
         return
@@ -95,7 +95,7 @@ def retry(
       cinnabar quarantine retry --out tables --code timeout --model models/receipts
       cinnabar quarantine retry --out tables --from backup/mails --from archive.mbox
     """
-    chosen = held(out, documents or (), codes or ())
+    chosen = held_documents(out, documents or (), codes or ())
     source = model_source(model, device)
     with Bar() as bar:
         done = again(out, chosen, source, bar, parse_locations(others or []))
@@ -135,7 +135,7 @@ def release(
     """
     if not (documents or codes or every):
         raise UsageError("release: expected documents, --code or --all, got none of them")
-    done = let_through(out, held(out, documents or (), codes or ()), fields or ())
+    done = let_through(out, held_documents(out, documents or (), codes or ()), fields or ())
     if as_json:
         print(json.dumps(asdict(done), ensure_ascii=False))
         return

@@ -28,7 +28,7 @@ from cinnabar.extraction.maintenance.packets import amend, packet_around
 from cinnabar.extraction.review.auditing import Auditing, Claims, Judged
 from cinnabar.extraction.review.listing import MOST_LISTED, ListGone, ListSelection
 from cinnabar.extraction.review.review import AskedChange, Review
-from cinnabar.extraction.store.packets import Packet, Said
+from cinnabar.extraction.store.packets import Packet, PacketStatement
 
 #: The files of the page, by their path in the address; no other file is served.
 PAGE = Path(__file__).parent / "page"
@@ -272,7 +272,7 @@ def _serve_training(app: FastAPI, review: Review, improving: Improving) -> None:
 # The routes of the review page for packets: the parts around a document, and what a person says of them.
 
 
-class _Asked(Said):
+class _PacketChange(PacketStatement):
     document: str = Field(pattern=r"^[0-9a-f]{64}$")
     #: The packet's `state` that the person saw; None if they do not tell.
     state: str | None = None
@@ -281,7 +281,7 @@ class _Asked(Said):
 def serve_packets(app: FastAPI, review: Review) -> None:
     """Adds the routes to the application of the review page."""
 
-    def told(packet: Packet, document: str) -> dict[str, Any]:
+    def packet_json(packet: Packet, document: str) -> dict[str, Any]:
         """Returns the parts, and which of them is this document; -1 if it is none any more."""
         own = packet.digests()
         return packet.as_json() | {"place": own.index(document) if document in own else -1}
@@ -289,15 +289,15 @@ def serve_packets(app: FastAPI, review: Review) -> None:
     @app.get("/api/packet")
     def packet(document: Annotated[str, Field(max_length=4000)]) -> dict[str, Any]:
         try:
-            return told(packet_around(review.out, document), document)
+            return packet_json(packet_around(review.out, document), document)
         except UsageError:  # it is no part of a packet
             return {}
 
     @app.post("/api/packet")
-    def say(request: Request, asked: _Asked) -> dict[str, Any]:
+    def say(request: Request, asked: _PacketChange) -> dict[str, Any]:
         found = packet_around(review.out, asked.document)
         who = person_of(request.scope, review.who).name
-        return told(amend(review.out, found, asked, who, asked.state), asked.document)
+        return packet_json(amend(review.out, found, asked, who, asked.state), asked.document)
 
 
 class _Claimed(AskedDocument):

@@ -32,7 +32,7 @@ from cinnabar.errors import CinnabarError, DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.filling.pipeline import Job, Read, run_batch
+from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.store.records import LeafRow, Outcome
 from cinnabar.schemas import SchemaSource
@@ -151,7 +151,7 @@ class FileReading:
     def _outcome(self, name: str, data: bytes, job: Job) -> Outcome:
         digest = sha256(data).hexdigest()
         parsing: Future[Document | DocumentError] = self._pool.submit(Sent(PurePath(_safe(name)), data))
-        (outcome,) = run_batch([Read(name, digest, parsing.result())], job).outcomes
+        (outcome,) = run_batch([OpenedInput(name, digest, parsing.result())], job).outcomes
         return outcome
 
     async def _form(self, request: Request) -> tuple[ExtractBody, list[tuple[str, bytes]]]:

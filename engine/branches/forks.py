@@ -15,7 +15,7 @@ from operator import itemgetter
 
 import torch
 
-from cinnabar.engine.models.language.attention import NONE_OPEN, Attend, attention, sees
+from cinnabar.engine.models.language.attention import NONE_OPEN, Attend, attention, is_visible
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.memory import PREFILL, give_back_memory
 from cinnabar.engine.models.language.thresholds import LONG_PASS
@@ -96,7 +96,7 @@ class Forks:
         rooms = (ends - 1) // _ROOM * _ROOM + _ROOM
         groups = [(room, (rooms == room).nonzero()[:, 0]) for room in sorted(set(rooms.tolist()))]
         places = [(torch.arange(room, device=device), rows[:, None]) for room, rows in groups]
-        unseen = [(of >= ends[rows]) | ~sees(traits, at[rows], of, opened[rows]) for of, rows in places]
+        unseen = [(of >= ends[rows]) | ~is_visible(traits, at[rows], of, opened[rows]) for of, rows in places]
         order = torch.cat([rows for _, rows in groups]).argsort()
 
         def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layer: int) -> torch.Tensor:
@@ -184,7 +184,7 @@ def read_document(decoder: Decoder, tokens: Sequence[int], before: DocumentKeys 
         part = torch.tensor(tokens[first : first + most], device=decoder.device)
         begin, end = start + first, start + first + len(part)
         positions = torch.arange(begin, end, device=decoder.device)
-        seen = sees(traits, positions[:, None], torch.arange(end, device=decoder.device), None)
+        seen = is_visible(traits, positions[:, None], torch.arange(end, device=decoder.device), None)
 
         def attend(
             q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layer: int, begin: int = begin, end: int = end,

@@ -106,7 +106,7 @@ class FreeText(AnswerKind):
 
 
 @dataclass(frozen=True)
-class Middle(FreeText):
+class InfillText(FreeText):
     """The text of a hole, up to the first of the texts `stop`, or to where it meets the text behind the hole."""
 
     meeting: Meeting = NOWHERE
@@ -123,7 +123,7 @@ class Middle(FreeText):
 
 
 @dataclass(frozen=True)
-class Region(AnswerKind):
+class FencedText(AnswerKind):
     """A text between two lines of backticks: `fence`, which is longer than any in what it encloses.
 
     cursor: the mark of the cursor in an edit, which is left out of the answer. An edit ends where it meets the text

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from cinnabar.engine.chat.answer_kinds import AnswerKind, Call, CallOr, FreeText, Middle, RecordText, Region
+from cinnabar.engine.chat.answer_kinds import AnswerKind, Call, CallOr, FencedText, FreeText, InfillText, RecordText
 from cinnabar.engine.chat.meeting import NOWHERE, meeting_of
 from cinnabar.engine.chat.requests import ChatRequest, Gap, Message, RequestRefused, Tool
 from cinnabar.engine.diffusion.class_scores import Sampling
@@ -87,7 +87,7 @@ class RequestPlanner:
             )
         most = min(room, self._usual(request, kind, least) if limit is None else limit)
         task = Task(prompt, graph, most, kind.accepts, kind.minimal, settings, kind.ends, _sampling_of(request))
-        if isinstance(kind, FreeText | Region):
+        if isinstance(kind, FreeText | FencedText):
             task = replace(task, judge=None)
         return RequestPlan(kind, task)
 
@@ -107,7 +107,7 @@ class RequestPlanner:
         """Returns the kind of the request's answer."""
         stop = tuple(text.encode("utf-8", "replace") for text in request.stop)
         if (around := self._around(request)) is not None:
-            return Middle(stop, meeting=meeting_of(*around))
+            return InfillText(stop, meeting=meeting_of(*around))
         if request.gap is not None:
             return _region(request.gap)
         schema = _any_object() if request.any_json else request.schema
@@ -164,7 +164,7 @@ class RequestPlanner:
         except TooLarge as error:
             raise RequestRefused("invalid_schema", f"the schema is too large to be enforced: {error}", param) from error
         made = replace(made, free=kind.free)
-        if isinstance(kind, Middle) and self._marks is not None:
+        if isinstance(kind, InfillText) and self._marks is not None:
             made = ended_by(made, self._marks.ends)
         if int(made.distance[0]) < 0:
             raise RequestRefused("invalid_schema", "the tokens of the model spell no value of this schema", param)
@@ -177,17 +177,17 @@ class RequestPlanner:
     def _usual(self, request: ChatRequest, kind: AnswerKind, least: int) -> int:
         """Returns the most tokens of an answer whose request does not bound them."""
         if not isinstance(kind, RecordText):
-            return least + (MIDDLE if isinstance(kind, Middle) else TEXT)
+            return least + (MIDDLE if isinstance(kind, InfillText) else TEXT)
         tokenizer = self._model.tokenizer
         text = "\n".join(message.content for message in request.messages)
         return least + max(answer_budget(kind.form, text, lambda part: len(tokenizer.encode(part))), RECORD)
 
 
-def _region(gap: Gap) -> Region:
+def _region(gap: Gap) -> FencedText:
     """Returns the kind of an answer in words; that to an edit ends where it goes on with the file behind the region."""
     # A region may have several blocks.
     behind = replace(meeting_of(*gap.around), next=None, open=None) if gap.cursor else NOWHERE
-    return Region(gap.fence.encode(), gap.cursor.encode(), behind)
+    return FencedText(gap.fence.encode(), gap.cursor.encode(), behind)
 
 
 def _sampling_of(request: ChatRequest) -> Sampling | None:

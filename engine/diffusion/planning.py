@@ -34,7 +34,7 @@ from cinnabar.schemas.judging.judge import Judge, Violation
 from cinnabar.schemas.pointers import above, escape, lies_within
 
 #: Marks a property that is left out.
-OUT = object()
+LEFT_OUT = object()
 
 
 class Remaining:
@@ -66,7 +66,7 @@ class Remaining:
         # If nothing is asked, there is no value, and the record is an object all the same.
         there = value is not None or root.nullable or not isinstance(root, ObjectNode)
         joined = self._join(root, value if there else {}, "")
-        return None if joined is OUT else joined
+        return None if joined is LEFT_OUT else joined
 
     def _node(self, node: Node, pointer: str) -> Node | None:
         """Returns the part of a node that is left to fill, None if there is none."""
@@ -131,24 +131,26 @@ class Remaining:
             return value
         if isinstance(node, Slot):
             text = self._known[pointer]
-            return OUT if text is None else parse(text)
+            return LEFT_OUT if text is None else parse(text)
         if isinstance(node, ChoiceNode):
-            return self._branch(node, pointer) if frozen else OUT
+            return self._branch(node, pointer) if frozen else LEFT_OUT
         if isinstance(node, ArrayNode):
             if not frozen:
-                return OUT
+                return LEFT_OUT
             asked = value if isinstance(value, list) else []
             parts = enumerate(self._items(node, pointer))
-            items = (self._join(part, asked[at] if at < len(asked) else OUT, f"{pointer}/{at}") for at, part in parts)
-            return [{} if item is OUT else item for item in items]
+            items = (
+                self._join(part, asked[at] if at < len(asked) else LEFT_OUT, f"{pointer}/{at}") for at, part in parts
+            )
+            return [{} if item is LEFT_OUT else item for item in items]
         if not isinstance(value, Mapping) and pointer not in self._there:
             return value
         members = value if isinstance(value, Mapping) else {}
         members_filled: dict[str, Any] = {}
         for place in node.properties:
-            part = self._join(place.node, members.get(place.name, OUT), f"{pointer}/{escape(place.name)}")
-            if part is not OUT or place.required:
-                members_filled[place.name] = parse(minimal(place.node).decode()) if part is OUT else part
+            part = self._join(place.node, members.get(place.name, LEFT_OUT), f"{pointer}/{escape(place.name)}")
+            if part is not LEFT_OUT or place.required:
+                members_filled[place.name] = parse(minimal(place.node).decode()) if part is LEFT_OUT else part
         return members_filled | {name: part for name, part in members.items() if name not in members_filled}
 
     def _branch(self, node: ChoiceNode, pointer: str) -> Any:
@@ -156,8 +158,8 @@ class Remaining:
         known = {at for at in self._known if lies_within(at, pointer)}
         for branch in node.branches:
             if known == set(slot_pointers(branch, pointer)):
-                return self._join(branch, OUT, pointer)
-        return OUT
+                return self._join(branch, LEFT_OUT, pointer)
+        return LEFT_OUT
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,7 @@ class CachingModel:
         return None if packed is None else self._packing.unpack(passage, packed)
 
 
-def with_kept_encodings(model: Model, folder: Path, limit: int) -> Model:
+def with_cached_encodings(model: Model, folder: Path, limit: int) -> Model:
     """Returns the model with its encodings kept in this folder; the model alone if it cannot store them.
 
     A GPU reads faster than the disk, so a model on a GPU keeps nothing.

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from cinnabar.engine.readings.codes import names_of
 from cinnabar.engine.readings.locale import Locale
-from cinnabar.engine.readings.readings import Kind, around, readings
+from cinnabar.engine.readings.readings import Kind, readings, surroundings
 from cinnabar.engine.readings.scan import Mention
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -52,7 +52,7 @@ def find_value(
 
 
 def _read(text: str, mention: Mention, locale: Locale) -> tuple[tuple[str | bool, Kind], ...]:
-    return _pairs(text[mention.start : mention.end], locale, *around(text, mention.start, mention.end))
+    return _pairs(text[mention.start : mention.end], locale, *surroundings(text, mention.start, mention.end))
 
 
 @lru_cache(maxsize=8192)
@@ -79,7 +79,7 @@ def _find_number(text: str, value: str, locale: Locale, mentions: list[Mention])
         if mention.kind not in ("number", "duration"):
             continue
         start, end = mention.start, mention.end
-        if wanted in _numbers(text[start:end], locale, *around(text, start, end)):
+        if wanted in _numbers(text[start:end], locale, *surroundings(text, start, end)):
             exact.add((start, end))
     # A number and its duration ("2" in "2 years") are one place: the shorter span is kept.
     ordered = sorted(exact, key=lambda span: (span[0], -span[1]))

@@ -110,7 +110,7 @@ _CODE_LIKE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ./_\-\u00a0]*")
 _MIXED_LETTERS = re.compile(r"[^\W\d_]")
 
 
-def around(text: str, start: int, end: int) -> tuple[str, str]:
+def surroundings(text: str, start: int, end: int) -> tuple[str, str]:
     """Returns what stands before and after the characters [start, end) of a text, as far as readings use it."""
     return text[max(0, start - READING_CONTEXT) : start], text[end : end + READING_CONTEXT]
 

@@ -21,7 +21,7 @@ from typing import TypeVar
 
 from cinnabar.engine.readings.align import find_value
 from cinnabar.engine.readings.locale import Locale, document_locale
-from cinnabar.engine.readings.readings import around, readings
+from cinnabar.engine.readings.readings import readings, surroundings
 from cinnabar.engine.readings.scan import scan
 from cinnabar.engine.replies.thresholds import (
     CHOSEN,
@@ -163,7 +163,7 @@ class Aligner:
             numbers, texts = self._indices[day_first] = defaultdict(list), defaultdict(list)
             for mention in scan(self.text, locale):
                 start, end = span = mention.start, mention.end
-                for reading in readings(self.text[start:end], locale, *around(self.text, start, end)):
+                for reading in readings(self.text[start:end], locale, *surroundings(self.text, start, end)):
                     if reading.kind == "number":
                         if mention.kind in ("number", "duration"):
                             _note(numbers, Decimal(str(reading.value)), span)

@@ -91,7 +91,7 @@ def _grid(own: Sequence[Line], text: str) -> Grid | None:
     whole = Grid(0, len(own), tuple(range(len(own))), ())
     if best is None or len(best.lines) < ITEM_USUAL * len(own):
         return whole if median(len(line.cells) for line in own) < ITEM_PARTS else None
-    return coarse(own, replace(whole, gaps=best.gaps), text)
+    return coarser_grid(own, replace(whole, gaps=best.gaps), text)
 
 
 def _share_columns(grids: Sequence[Grid]) -> bool:
@@ -165,19 +165,19 @@ def _below_heads(
     return LineItems(tuple(kept), heads, tuple(cells))
 
 
-def coarse(lines: Sequence[Line], grid: Grid, text: str) -> Grid:
+def coarser_grid(lines: Sequence[Line], grid: Grid, text: str) -> Grid:
     """Returns a grid without all gaps that may be within a column: "Part 1" is no figure in the column of the 1."""
     blank = GAP_BLANKS * blank_width([lines[at] for at in grid.lines], text)
-    gaps = [gap for at, gap in enumerate(grid.gaps) if not is_within(lines, grid, at, blank)]
+    gaps = [gap for at, gap in enumerate(grid.gaps) if not is_narrow_gap(lines, grid, at, blank)]
     return replace(grid, gaps=tuple(gaps)) if gaps else grid
 
 
-def without(grid: Grid, gap: int) -> Grid:
+def without_gap(grid: Grid, gap: int) -> Grid:
     """Returns a grid without one of its gaps."""
     return replace(grid, gaps=(*grid.gaps[:gap], *grid.gaps[gap + 1 :]))
 
 
-def is_within(lines: Sequence[Line], grid: Grid, gap: int, blank: float) -> bool:
+def is_narrow_gap(lines: Sequence[Line], grid: Grid, gap: int, blank: float) -> bool:
     """Returns whether a gap is at most so wide in nearly all rows that have words on both of its sides."""
     widths = []
     for at in grid.lines:

@@ -24,11 +24,11 @@ from cinnabar.engine.tables.periods import (
     blank_width,
     blocks_of,
     cells_in,
-    coarse,
+    coarser_grid,
     extent_in,
-    is_within,
+    is_narrow_gap,
     items_of,
-    without,
+    without_gap,
 )
 from cinnabar.engine.tables.thresholds import (
     GAP_BLANKS,
@@ -220,7 +220,7 @@ def has_labels(table: PrintedTable, text: str) -> bool:
 
 def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[int, PrintedTable]:
     """Returns the first line of a grid's table, which is `floor` or below, and the table."""
-    head, first = _head(lines, coarse(lines, grid, text), floor, text)
+    head, first = _head(lines, coarser_grid(lines, grid, text), floor, text)
     grid = _fit_head(lines, grid, head, text)
     # Lines above the head belong to another table.
     begin = min(head, default=grid.first)
@@ -323,16 +323,16 @@ def _fit_head(lines: Sequence[Line], grid: Grid, head: Sequence[int], text: str)
     below = [lines[at] for at in grid.lines if _words(lines[at], text) not in printed]
     column = 0
     while column <= len(grid.gaps):
-        if _is_first_word(below, lines, head, grid, column, text) and is_within(lines, grid, column, blank):
-            grid = without(grid, column)
+        if _is_first_word(below, lines, head, grid, column, text) and is_narrow_gap(lines, grid, column, blank):
+            grid = without_gap(grid, column)
             continue
         named = any(cells_in(lines[at], grid, text)[column] for at in head)
         if not named or not any(extent_in(line, grid, column) for line in below):
             beside = [gap for gap in (column - 1, column) if 0 <= gap < len(grid.gaps)]
-            sides = [gap for gap in beside if is_within(lines, grid, gap, blank)]
+            sides = [gap for gap in beside if is_narrow_gap(lines, grid, gap, blank)]
             if sides:
-                best = max(sides, key=lambda gap: _aligned_share(lines, without(grid, gap), gap))
-                grid, column = without(grid, best), max(0, column - 1)
+                best = max(sides, key=lambda gap: _aligned_share(lines, without_gap(grid, gap), gap))
+                grid, column = without_gap(grid, best), max(0, column - 1)
                 continue
         column += 1
     return grid

@@ -17,7 +17,7 @@ from typing import Any
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.corrections.changes import counting_of, in_force, renamed_correction, renames_since
 from cinnabar.extraction.corrections.stored import correction_rows
-from cinnabar.extraction.corrections.units import HUMAN, MISSING, CorrectedPlace, at, scalars
+from cinnabar.extraction.corrections.units import HUMAN, MISSING, CorrectedPlace, scalars, value_at
 from cinnabar.extraction.plan.thresholds import SHARED_VALUE
 from cinnabar.extraction.store.records import LeafRow
 from cinnabar.extraction.store.store import Store
@@ -101,13 +101,13 @@ def _property(node: Node | None, name: str) -> Node | None:
 
 
 def _has(value: Any, place: str, pointer: str) -> bool:
-    return at(value, place.removeprefix(pointer)) is not MISSING
+    return value_at(value, place.removeprefix(pointer)) is not MISSING
 
 
 def _is_absence(leaf: LeafRow, value: Any, pointer: str) -> bool:
     # A leaf of a property that is left out belongs to the object around it.
     around = leaf.pointer.rpartition("/")[0]
-    return leaf.value is None and isinstance(at(value, around.removeprefix(pointer)), dict)
+    return leaf.value is None and isinstance(value_at(value, around.removeprefix(pointer)), dict)
 
 
 #: Pointers of one value: in the carried place, in the place as the person fixed it, and in what the run made.

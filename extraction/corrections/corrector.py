@@ -36,7 +36,7 @@ from cinnabar.extraction.corrections.editing import entry_of_changes, entry_of_u
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.revising import first_values, guesses_of
 from cinnabar.extraction.corrections.stored import CorrectedState, correction_rows, states
-from cinnabar.extraction.corrections.units import MISSING, at, place_of, text_at
+from cinnabar.extraction.corrections.units import MISSING, place_of, text_at, value_at
 from cinnabar.extraction.corrections.waiting_commits import (
     Transition,
     after_entry,
@@ -269,7 +269,7 @@ def check_seen(state: CorrectedState, changes: Sequence[Change]) -> None:
         for change in changes
         if change.seen is not None and not _is_so(state, value, change)
         for place in [_seen_place(value, change)]
-        if change.seen not in {place_digest(at(value, one), state.other_kind) for one in (place, change.pointer)}
+        if change.seen not in {place_digest(value_at(value, one), state.other_kind) for one in (place, change.pointer)}
     ]
     if late:
         raise Overtaken(state.path, late)

@@ -17,13 +17,13 @@ from cinnabar.extraction.corrections.units import (
     HUMAN,
     MISSING,
     RecordDraft,
-    at,
+    accepted_leaf,
     lists_in,
     place_of,
     places_in,
     scalars,
-    sure,
     text_at,
+    value_at,
 )
 from cinnabar.extraction.documents.content.document import Document, Evidence
 from cinnabar.extraction.filling.records.evidence import evidence_of, page_of
@@ -141,7 +141,7 @@ class _Editing:
         """Returns the changes that are stored for this one: an insertion is its list, an acceptance has no guesses."""
         if asked.action is Action.INSERT:
             over, _, last = asked.pointer.rpartition("/")
-            held = at(self.draft.value, over)
+            held = value_at(self.draft.value, over)
             rows = list(held) if isinstance(held, list) else []
             if held is not None and held is not MISSING and not isinstance(held, list):
                 raise UsageError(f"{asked.pointer}: expected the place of a row, but {over or '/'} is no list")
@@ -151,7 +151,7 @@ class _Editing:
         if asked.action is not Action.ACCEPT:
             return [asked]
         # Who accepts a place of an object that is null or left out accepts that.
-        around = (one for one in above(asked.pointer) if one and at(self.draft.value, one) in (None, MISSING))
+        around = (one for one in above(asked.pointer) if one and value_at(self.draft.value, one) in (None, MISSING))
         if (outer := next(around, asked.pointer)) != asked.pointer:
             return [replace(asked, pointer=outer)]
         within = {one for one in self._open() if one != asked.pointer and lies_within(one, asked.pointer)}
@@ -205,9 +205,9 @@ class _Editing:
         mine = [
             leaf for leaf in draft.leaves.values() if lies_within(leaf.pointer, pointer) and leaf.pointer not in left
         ]
-        if at(draft.value, pointer) is MISSING and not mine:
+        if value_at(draft.value, pointer) is MISSING and not mine:
             raise UsageError(f"{pointer}: expected a place of the record; `cinnabar show` lists them")
-        draft.know(map(sure, mine), {}, {})
+        draft.know(map(accepted_leaf, mine), {}, {})
         draft.rows |= dict.fromkeys((one for one in draft.rows if lies_within(one, pointer)), 1.0)
         self._know_lists(pointer)
         return mine[0].evidence if len(mine) == 1 else None
@@ -237,7 +237,7 @@ class _Editing:
         steps = pointer.split("/")[1:]
         for number, step in enumerate(steps):
             around = "".join(f"/{one}" for one in steps[:number])
-            holder = at(self.draft.value, around)
+            holder = value_at(self.draft.value, around)
             # One behind the last item is a new one.
             most = len(holder) - (number + 1 < len(steps)) if isinstance(holder, list) else 0
             if isinstance(holder, list):
@@ -249,7 +249,7 @@ class _Editing:
     def _list(self, pointer: str, items: list[Any]) -> None:
         """Writes a list; an item that was there before keeps what was known of it."""
         draft = self.draft
-        old = at(draft.value, pointer)
+        old = value_at(draft.value, pointer)
         before = old if isinstance(old, list) else []
         kept = draft.unit(pointer)
         # The items before by their texts, each until an item takes it.
@@ -272,7 +272,7 @@ class _Editing:
             for one, text in scalars(item, f"{pointer}/{number}") if source is not None else ():
                 was = known.get(f"{pointer}/{source}{one[len(f'{pointer}/{number}') :]}")
                 if was is not None and was.value == text:
-                    leaves.append(sure(replace(was, pointer=one)))
+                    leaves.append(accepted_leaf(replace(was, pointer=one)))
         draft.know(leaves, {}, {})
         self._know_lists(pointer)
 
@@ -281,7 +281,7 @@ class _Editing:
         for part in change.parts:
             row, _, name = part.pointer.rpartition("/")
             value, evidence = _parse_value(part), self._evidence(part)
-            at(self.draft.value, row)[unescape(name)] = value
+            value_at(self.draft.value, row)[unescape(name)] = value
             if evidence is not None:
                 evidence = replace(evidence, place=" › ".join(filter(None, (evidence.place, change.after))))
             page = page_of(self.document, evidence) if self.document is not None else 0
@@ -291,7 +291,7 @@ class _Editing:
     def _absent(self, pointer: str) -> None:
         draft, form = self.draft, self.rules.compiled.form
         parent, _, last = pointer.rpartition("/")
-        holder = at(draft.value, parent) if pointer else MISSING
+        holder = value_at(draft.value, parent) if pointer else MISSING
         if isinstance(holder, list):
             gone_row = _index(pointer, last, len(holder) - 1)
             self._list(parent, [item for number, item in enumerate(holder) if number != gone_row])
@@ -323,7 +323,7 @@ class _Editing:
         """Makes the lists at and below a place, and their rows, certain; the open properties of objects too."""
         draft = self.draft
         draft.lists |= dict.fromkeys((one for one in draft.lists if lies_within(one, pointer)), 1.0)
-        for one, length in lists_in(at(draft.value, pointer), pointer):
+        for one, length in lists_in(value_at(draft.value, pointer), pointer):
             draft.lists[one] = 1.0
             draft.rows |= {f"{one}/{number}": 1.0 for number in range(length)}
 

@@ -18,7 +18,7 @@ from cinnabar.extraction.corrections.changes import Action, Change
 from cinnabar.extraction.corrections.corrector import Corrector, corrections
 from cinnabar.extraction.documents.packets.part import named_part
 from cinnabar.extraction.filling.records.lookups import plain_words
-from cinnabar.extraction.store.names import literal
+from cinnabar.extraction.store.names import sql_literal
 from cinnabar.extraction.store.packets import Packet
 from cinnabar.extraction.store.reading import connect, query
 from cinnabar.schemas.form.form import Form
@@ -134,10 +134,11 @@ def _words_read(out: Path, schema: str, documents: set[str]) -> dict[tuple[str, 
     """Returns the words behind the values that a lookup found, by document and pointer."""
     if not documents:
         return {}
-    named = ", ".join(map(literal, sorted(documents)))
+    named = ", ".join(map(sql_literal, sorted(documents)))
     rows = query(
         out,
         "SELECT document, pointer, arg_max(evidence_text, run_id) FROM history WHERE origin = 'looked_up'"
-        f" AND evidence_text IS NOT NULL AND schema_name = {literal(schema)} AND document IN ({named}) GROUP BY ALL",
+        f" AND evidence_text IS NOT NULL AND schema_name = {sql_literal(schema)} AND document IN ({named})"
+        " GROUP BY ALL",
     ).rows
     return {(document, pointer): words for document, pointer, words in rows}

@@ -32,11 +32,11 @@ from cinnabar.extraction.corrections.units import (
     MISSING,
     RecordDraft,
     StoredUnits,
-    at,
     record_from,
     record_json,
     scalars,
     units_json,
+    value_at,
 )
 from cinnabar.extraction.store.files import explain_broken_file
 from cinnabar.extraction.store.manifest import Manifest
@@ -361,7 +361,7 @@ def _held(text: str | None, pointers: Sequence[str]) -> Record | None:
     except ValueError:
         return None
     leaves = [LeafRow(pointer, part, 0.0, "known") for pointer, part in scalars(value, "")]
-    out = [pointer for pointer in pointers if pointer and at(value, pointer) is MISSING]
+    out = [pointer for pointer in pointers if pointer and value_at(value, pointer) is MISSING]
     leaves += [LeafRow(pointer, None, 0.0, "known", missing=True) for pointer in out]
     return Record(text, tuple(leaves), 0.0)
 
@@ -374,7 +374,7 @@ def _with_held_values(state: CorrectedState) -> CorrectedState:
     leaves = {leaf.pointer: leaf for leaf in state.base.record.leaves}
     leaves |= {leaf.pointer: leaf for unit in counting_units(state.in_force) for leaf in unit.leaves}
     # A value that is there, or one that is left out there, too.
-    there = {one for one, leaf in leaves.items() if (leaf.value is None) == (at(draft.value, one) is MISSING)}
+    there = {one for one, leaf in leaves.items() if (leaf.value is None) == (value_at(draft.value, one) is MISSING)}
     draft.know((leaf for one, leaf in leaves.items() if one in there), {}, {})
     for unit in counting_units(state.in_force):
         draft.know((), unit.rows, unit.lists)

@@ -44,8 +44,8 @@ class CorrectedPlace:
     lists: Mapping[str, float] = field(default_factory=dict)
 
 
-def at(value: Any, pointer: str) -> Any:
-    """Returns the part of a parsed record at this pointer, OUT if there is none."""
+def value_at(value: Any, pointer: str) -> Any:
+    """Returns the part of a parsed record at this pointer, MISSING if there is none."""
     for step in pointer.split("/")[1:]:
         if isinstance(value, list):
             index = index_of(step)
@@ -57,7 +57,7 @@ def at(value: Any, pointer: str) -> Any:
 
 def text_at(value: Any, pointer: str) -> str | None:
     """Returns the canonical text of this part of a record, None if it is left out."""
-    part = at(value, pointer)
+    part = value_at(value, pointer)
     return None if part is MISSING else json_text(part)
 
 
@@ -74,7 +74,7 @@ def place_of(value: Any, pointer: str) -> str:
 
 def places_in(value: Any, pointer: str, leaves: Iterable[LeafRow]) -> list[str]:
     """Returns the places at and below this pointer one by one: values outside of lists, lists, and omitted leaves."""
-    places = dict.fromkeys(_places(at(value, pointer), pointer))
+    places = dict.fromkeys(_places(value_at(value, pointer), pointer))
     places |= dict.fromkeys(place_of(value, leaf.pointer) for leaf in leaves if lies_within(leaf.pointer, pointer))
     return list(places)
 
@@ -112,7 +112,7 @@ def lists_in(value: Any, pointer: str) -> Iterator[tuple[str, int]]:
         yield from lists_in(part, f"{pointer}/{step}")
 
 
-def sure(leaf: LeafRow) -> LeafRow:
+def accepted_leaf(leaf: LeafRow) -> LeafRow:
     """Returns the leaf as a person accepts it: certain, with its evidence, without flags of doubt."""
     flags = tuple(flag for flag in leaf.flags if flag not in _DOUBTS)
     return replace(leaf, confidence=1.0, origin=HUMAN, missing=False, flags=flags)
@@ -148,7 +148,7 @@ class RecordDraft:
                     return
                 here = self._made(holder, name, node)
             holder, name = here, step
-            here, node = at(here, f"/{step}"), _child(node, step)
+            here, node = value_at(here, f"/{step}"), _child(node, step)
         if not isinstance(here, (dict, list)):
             if value is MISSING:
                 return
@@ -194,7 +194,9 @@ class RecordDraft:
     def record(self, text: str, flags: Iterable[str] = ()) -> Record:
         """Returns the record with this text, which spells `value`."""
         # A leaf below an object that is null now tells of a place that is not there.
-        there = (leaf.value is None or at(self.value, leaf.pointer) is not MISSING for leaf in self.leaves.values())
+        there = (
+            leaf.value is None or value_at(self.value, leaf.pointer) is not MISSING for leaf in self.leaves.values()
+        )
         leaves = [leaf for leaf, held in zip(self.leaves.values(), there, strict=True) if held]
         all_flags = self._flags | {*flags} | {flag for leaf in leaves for flag in leaf.flags}
         # What a person settled needs no count.

@@ -17,7 +17,7 @@ from cinnabar.extraction.plan.thresholds import LATE_AFTER, MOST_LATE
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
-    from cinnabar.extraction.filling.pipeline import Read
+    from cinnabar.extraction.filling.pipeline import OpenedInput
 
 
 # Most characters of the long documents that are kept parsed until their turn; a character takes about 8 bytes.
@@ -46,10 +46,10 @@ class BatchReader:
         self.seconds = 0.0
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="reader")
         self._pool: ParserPool | None = None
-        self._reading: dict[int, Future[list[Read | None]]] = {}
+        self._reading: dict[int, Future[list[OpenedInput | None]]] = {}
         # By path: late documents, and long documents that wait for their turn.
         self._late: dict[str, Future[_Found]] = {}
-        self._kept: dict[str, Read] = {}
+        self._kept: dict[str, OpenedInput] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -74,7 +74,7 @@ class BatchReader:
             _ = self.pool  # the pool's processes must start in this thread, not in the reader's
             self._reading[number] = self._ahead.submit(self._parse, self._batches[number])
 
-    def read(self, number: int) -> list[Read | None]:
+    def read(self, number: int) -> list[OpenedInput | None]:
         """Returns the parsed inputs of a batch and starts parsing the next batch; a second call parses them again.
 
         None stands for a late document, which other documents of the batch do not wait for.
@@ -84,17 +84,17 @@ class BatchReader:
             self.begin(number + 1)
         return self._reading.pop(number).result()
 
-    def keep(self, reads: Sequence[Read]) -> None:
+    def keep(self, reads: Sequence[OpenedInput]) -> None:
         """Keeps parsed documents for later batches, as far as there is room; the others will be parsed again."""
         for one in reads:
             if sum(map(_length, self._kept.values())) + _length(one) <= _KEPT:
                 self._kept[one.path] = one
 
-    def parse(self, items: Sequence[Input]) -> list[Read]:
+    def parse(self, items: Sequence[Input]) -> list[OpenedInput]:
         """Returns these inputs parsed, and waits for all of them."""
         return [one for one in self._parse(items, patient=True) if one is not None]
 
-    def _parse(self, items: Sequence[Input], patient: bool = False) -> list[Read | None]:
+    def _parse(self, items: Sequence[Input], patient: bool = False) -> list[OpenedInput | None]:
         if len(items) == 1 and (kept := self._kept.pop(items[0].path, None)) is not None:
             return [kept]
         started = time.perf_counter()
@@ -105,10 +105,10 @@ class BatchReader:
         late = set() if patient else self._overdue(coming)
         self._late |= {path: coming[path] for path in late}
         # Cold start: it imports torch, so it comes last; the first documents are parsed meanwhile.
-        from cinnabar.extraction.filling.pipeline import Read
+        from cinnabar.extraction.filling.pipeline import OpenedInput
 
         parsed = [
-            None if item.path in late else Read(item.path, item.digest, coming[item.path].result())
+            None if item.path in late else OpenedInput(item.path, item.digest, coming[item.path].result())
             for item in items
         ]
         self.seconds += time.perf_counter() - started
@@ -125,5 +125,5 @@ class BatchReader:
         return set()
 
 
-def _length(read: Read) -> int:
+def _length(read: OpenedInput) -> int:
     return 0 if isinstance(read.found, Exception) else len(read.found.text)

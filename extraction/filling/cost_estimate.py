@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 
 from cinnabar.engine.few_shot import Examples
 from cinnabar.engine.models.remote.ledger import Tokens
-from cinnabar.engine.models.remote.prompting import dearest, expected_tokens, few_shot_of, passage_room, tokens_of
+from cinnabar.engine.models.remote.prompting import (
+    expected_tokens,
+    few_shot_of,
+    highest_request_cost,
+    passage_room,
+    tokens_of,
+)
 from cinnabar.engine.models.remote.serving import Served
 from cinnabar.engine.request import Request
 from cinnabar.extraction.documents.chunking import chunks, on_pages, overlap_of
@@ -83,7 +89,7 @@ def estimate_cost(
     scale = Decimal(len(items)) / max(1, len(sample))
     tokens = Tokens(int(inputs * scale), 0, int(outputs * scale))
     cost = None if served.prices is None else served.prices.cost(tokens)
-    most = None if served.prices is None else dearest(served, requests, few_shot)
+    most = None if served.prices is None else highest_request_cost(served, requests, few_shot)
     return CostEstimate(len(items), len(sample), tokens.input, tokens.output, cost, most, at_most)
 
 

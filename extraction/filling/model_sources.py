@@ -124,11 +124,11 @@ class ModelSource:
         """Returns an engine with the model, which reuses its encodings of documents in this output folder."""
         # Cold start: it imports torch.
         from cinnabar.engine.engine import Engine
-        from cinnabar.engine.models.encodings import with_kept_encodings
+        from cinnabar.engine.models.encodings import with_cached_encodings
 
         model = self.load()
         if place is not None:
-            model = with_kept_encodings(model, place.out / ENCODINGS, self.encodings)
+            model = with_cached_encodings(model, place.out / ENCODINGS, self.encodings)
         return Engine(model, effort, steps=steps)
 
 

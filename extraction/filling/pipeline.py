@@ -50,7 +50,7 @@ STAGES = ("fill", "judge")
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class OpenedInput:
     """An input that was opened: its path, the SHA-256 of its bytes, and its document or the error that it raised."""
 
     path: str
@@ -99,7 +99,7 @@ class Routes(Protocol):
         """Returns the jobs by the names of their schemas."""
         ...
 
-    def place(self, read: Read) -> str | Outcome:
+    def place(self, read: OpenedInput) -> str | Outcome:
         """Returns the name of the job for an input, or the outcome of an input without a job."""
         ...
 
@@ -121,7 +121,7 @@ class Batch:
     seconds: Mapping[str, float] = field(default_factory=dict)
 
 
-def run_batch(read: Sequence[Read], job: Job, set_aside: bool = False) -> Batch:
+def run_batch(read: Sequence[OpenedInput], job: Job, set_aside: bool = False) -> Batch:
     """Returns one outcome for each input; an error or a failure of one document ends in its own outcome.
 
     With `set_aside` long documents get none if the batch has other documents; each has to come again, alone.
@@ -130,7 +130,7 @@ def run_batch(read: Sequence[Read], job: Job, set_aside: bool = False) -> Batch:
     return _run_job(read, job, overtakes) if job.routing is None else _run_jobs(read, job.routing, overtakes)
 
 
-def _run_jobs(read: Sequence[Read], routing: Routes, overtakes: bool) -> Batch:
+def _run_jobs(read: Sequence[OpenedInput], routing: Routes, overtakes: bool) -> Batch:
     """Chooses a schema for each document, and runs the job of each schema over its documents."""
     started = time.perf_counter()
     places = [routing.place(item) for item in read]
@@ -168,11 +168,11 @@ def in_order(
     )
 
 
-def _run_job(read: Sequence[Read], job: Job, overtakes: bool) -> Batch:
+def _run_job(read: Sequence[OpenedInput], job: Job, overtakes: bool) -> Batch:
     begun, filling = time.perf_counter(), dict[str, float]()
     planned = [_plan(item, job, overtakes) for item in on_chosen_pages(read, job)]
-    aside = {at: plan.tokens for at, plan in enumerate(planned) if isinstance(plan, Long)}
-    plans = [plan for plan in planned if not isinstance(plan, Long)]
+    aside = {at: plan.tokens for at, plan in enumerate(planned) if isinstance(plan, LongDocument)}
+    plans = [plan for plan in planned if not isinstance(plan, LongDocument)]
     asked = [DocumentRequests(plan.tokens, plan.requests) for plan in plans if isinstance(plan, _DocumentPlan)]
     with time_stage(filling, "fill"):
         results = iter(fill_documents(asked, job.engine, job.max_seconds))
@@ -196,7 +196,7 @@ def _run_job(read: Sequence[Read], job: Job, overtakes: bool) -> Batch:
     return Batch(outcomes, steps, escalated, aside, seconds=stages_since(begun, filling["fill"]))
 
 
-def on_chosen_pages(read: Sequence[Read], job: Job) -> list[Read]:
+def on_chosen_pages(read: Sequence[OpenedInput], job: Job) -> list[OpenedInput]:
     """Returns the inputs with the pages that the job's schema names; a document without them is an error."""
     return [replace(one, found=on_pages(one.found, job.compiled.form.pages)) for one in read]
 
@@ -207,13 +207,13 @@ def stages_since(begun: float, fill: float) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Long:
+class LongDocument:
     """A document that is set aside, with its tokens, or its words if these tell already that it is long."""
 
     tokens: int
 
 
-def may_overtake(read: Sequence[Read], job: Job) -> bool:
+def may_overtake(read: Sequence[OpenedInput], job: Job) -> bool:
     """Returns whether other documents of a batch may overtake a long one: there are some, and no server fills them.
 
     A server answers for a long document and for others at a time.
@@ -221,7 +221,7 @@ def may_overtake(read: Sequence[Read], job: Job) -> bool:
     return len(read) > 1 and not isinstance(job.engine, Metered)
 
 
-def tokens_or_long(document: Document, job: Job, overtakes: bool) -> int | Long:
+def tokens_or_long(document: Document, job: Job, overtakes: bool) -> int | LongDocument:
     """Returns the tokens of a document, or that it is long if others may overtake it.
 
     Raises DocumentError: too_long. The words alone tell of most long documents, so that the others of a batch do not
@@ -229,9 +229,9 @@ def tokens_or_long(document: Document, job: Job, overtakes: bool) -> int | Long:
     """
     words = len(document.words)
     if overtakes and words > LONG_DOCUMENT:
-        return Long(words)
+        return LongDocument(words)
     tokens = tokens_of(document, job.engine, job.max_tokens)
-    return Long(tokens) if overtakes and tokens > LONG_DOCUMENT else tokens
+    return LongDocument(tokens) if overtakes and tokens > LONG_DOCUMENT else tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,13 +247,13 @@ class _DocumentPlan:
     facts: FactValues
 
 
-def _plan(item: Read, job: Job, overtakes: bool) -> _DocumentPlan | Long | Outcome:
+def _plan(item: OpenedInput, job: Job, overtakes: bool) -> _DocumentPlan | LongDocument | Outcome:
     document = item.found
     if isinstance(document, DocumentError):
-        return unread(item, document)
+        return unreadable_outcome(item, document)
     try:
         tokens = tokens_or_long(document, job, overtakes)
-        if isinstance(tokens, Long):
+        if isinstance(tokens, LongDocument):
             return tokens
         pieces = chunks_for(document, job.engine, job.context, job.compiled.form, tokens)
         facts = FactValues.of(document, fact_fields(job.compiled.form))
@@ -432,7 +432,7 @@ def failure_of(
     return to_quarantine(path, document, failed.code, failed.detail, record)
 
 
-def unread(item: Read, problem: DocumentError) -> Outcome:
+def unreadable_outcome(item: OpenedInput, problem: DocumentError) -> Outcome:
     """Returns the outcome of an input that could not be read."""
     return Outcome(item.path, "quarantined", problem.code, problem_message(problem), digest=item.digest)
 

@@ -89,7 +89,7 @@ def chunks_for(
         return [
             Chunk(stretch.start + piece.start, stretch.start + piece.end, stretch.copy)
             for stretch in stretches
-            for piece in chunks_for(cut_out(document, stretch.start, stretch.end), counter, context, form)
+            for piece in chunks_for(document_stretch(document, stretch.start, stretch.end), counter, context, form)
         ]
     beside = counter if form is not None and isinstance(counter, Prompted) else None
     most = counter.context_tokens if beside is None or form is None else beside.context_beside(form)
@@ -124,7 +124,7 @@ def stretches_of(document: Document) -> list[Chunk]:
     return [one for one in stretches if text[one.start : one.end].strip()] or [Chunk(0, len(text))]
 
 
-def cut_out(document: Document, start: int, end: int) -> Document:
+def document_stretch(document: Document, start: int, end: int) -> Document:
     """Returns the stretch [start, end) of a document as a document, with the parts and words that begin in it."""
     first, last = np.searchsorted(document.words.start, [start, end])
     within = document.words.chosen(slice(first, last))

@@ -17,7 +17,7 @@ _NAMED, _LONGEST = 5, 200
 
 
 class ProgressListener:
-    """Is told what a run does. Who is not interested in all of it leaves the other methods as they are."""
+    """Is told what a run does. Override only the methods that you need."""
 
     def on_estimate(self, estimate: CostEstimate) -> None:
         """Receives the estimated cost before a run asks a model behind a server."""

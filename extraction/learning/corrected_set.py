@@ -22,7 +22,7 @@ from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.filling.batch_reader import BatchReader
-from cinnabar.extraction.filling.pipeline import Read
+from cinnabar.extraction.filling.pipeline import OpenedInput
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 from cinnabar.extraction.store.records import Record
@@ -52,7 +52,7 @@ class CorrectedSet:
 
     source: SchemaSource
     labelled: LabelledSet
-    reads: dict[str, Read]
+    reads: dict[str, OpenedInput]
     partly: int
     missing: tuple[str, ...]
 
@@ -101,9 +101,9 @@ def _is_looked_at(record: Record, own: Sequence[Correction]) -> bool:
     return lists and all(leaf.origin == HUMAN for leaf in record.leaves)
 
 
-def _parse(out: Path, wanted: Sequence[LatestRecord]) -> tuple[dict[str, Read], list[str]]:
+def _parse(out: Path, wanted: Sequence[LatestRecord]) -> tuple[dict[str, OpenedInput], list[str]]:
     """Returns these documents parsed, by digest, and the paths of those that are not found or cannot be read."""
-    reads, missing = dict[str, Read](), list[str]()
+    reads, missing = dict[str, OpenedInput](), list[str]()
     with DocumentLookup(out) as lookup:
         inputs = []
         for one in wanted:

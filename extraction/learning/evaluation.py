@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.filling.pipeline import Job, Read, run_batch
+from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
 from cinnabar.extraction.filling.records.validation import RecordViolation, Validator
 from cinnabar.extraction.filling.tiers import are_doubtful
 from cinnabar.extraction.learning.pairing import LeafPair, ListPair, leaf_pairs, list_pairs, says_something
@@ -197,7 +197,7 @@ def predict(
     return predictions
 
 
-def answers(reads: Sequence[Read], job: Job) -> dict[str, dict[str, Any]]:
+def answers(reads: Sequence[OpenedInput], job: Job) -> dict[str, dict[str, Any]]:
     """Returns the predictions for parsed documents, by file name."""
     outcomes = (
         outcome
@@ -232,7 +232,7 @@ def doubtful_pointers(read: Prediction) -> set[str]:
     return {at for at, one in sure.items() if unknown or one < ESCALATE_AUTO_BELOW}
 
 
-def read_until(reads: Sequence[Read], job: Job, end: float) -> dict[str, dict[str, Any]]:
+def read_until(reads: Sequence[OpenedInput], job: Job, end: float) -> dict[str, dict[str, Any]]:
     """Returns the predictions for these documents, of which none begins after `end` (of time.monotonic)."""
     found: dict[str, dict[str, Any]] = {}
     for read in reads:

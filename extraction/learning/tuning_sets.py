@@ -20,7 +20,7 @@ from cinnabar.engine.training.labels import label_by_search
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.filling.pipeline import Job, Read
+from cinnabar.extraction.filling.pipeline import Job, OpenedInput
 from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.learning.evaluation import answers, score_set
@@ -109,7 +109,7 @@ class TuningSet:
     def figures(self, files: Sequence[str], filler: Filler) -> Figures:
         """Returns the figures of a model on these files."""
         some: LabelledSet = self.labelled.select(files)
-        reads: list[Read] = [self.reads[line["file"]] for line in some.truths]
+        reads: list[OpenedInput] = [self.reads[line["file"]] for line in some.truths]
         return score_set(some, answers(reads, Job(self.compiled, filler, self.validator, "guess")))
 
     def result(self, before: Figures, after: Figures) -> SetResult:

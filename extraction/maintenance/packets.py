@@ -9,7 +9,7 @@ from cinnabar.extraction.corrections.outside_rows import settle_packets
 from cinnabar.extraction.maintenance.forgetting import find_documents
 from cinnabar.extraction.store.packets import (
     Packet,
-    Said,
+    PacketStatement,
     changing_packets,
     packets_of,
     store_packet,
@@ -31,7 +31,7 @@ def packet_around(out: Path, document: str) -> Packet:
     return packet
 
 
-def amend(out: Path, packet: Packet, said: Said, who: str, seen: str | None = None) -> Packet:
+def amend(out: Path, packet: Packet, said: PacketStatement, who: str, seen: str | None = None) -> Packet:
     """Stores what a person says of a packet, which they saw in the state `seen`, else as it is given, and returns it.
 
     Records of parts that are no more leave the views, and those of parts that come again come back. The next run with

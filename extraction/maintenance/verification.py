@@ -22,7 +22,7 @@ from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.broken_files import FileProblem, content_problem, set_aside, within
 from cinnabar.extraction.store.files import is_locked
-from cinnabar.extraction.store.held_snapshots import hold
+from cinnabar.extraction.store.held_snapshots import hold_files
 from cinnabar.extraction.store.manifest import BrokenManifest, Manifest, StoredFile
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import COMMAND, CORRECT
@@ -87,7 +87,7 @@ def check(out: Path) -> Verified:
     """Returns the problems of this folder; it changes nothing and needs no lock."""
     readable, problems = _manifests(out)
     live = manifests.live(readable)
-    with hold(out, max((entry.number for entry in live), default=0)):
+    with hold_files(out, max((entry.number for entry in live), default=0)):
         return _check(out, live, problems)
 
 

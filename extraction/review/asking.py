@@ -51,9 +51,9 @@ class Asking:
         with self._lock:
             job = self._job(row["schema_name"], row["schema_fingerprint"], arguments)
             # Cold start: Torch takes a second.
-            from cinnabar.extraction.filling.pipeline import Read, run_batch
+            from cinnabar.extraction.filling.pipeline import OpenedInput, run_batch
 
-            (outcome,) = run_batch([Read(row["path"], row["document"], document)], job).outcomes
+            (outcome,) = run_batch([OpenedInput(row["path"], row["document"], document)], job).outcomes
         if outcome.record is None:
             raise UsageError(f"{self._model} gave no record: {outcome.code} {outcome.detail}".strip())
         leaves = [leaf for leaf in leaves_json(outcome.record) if not leaf["missing"]]

@@ -42,14 +42,14 @@ _KEPT, _PICTURED, _THREADS = 48, 64 << 20, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class UnshownDocument:
     """A document that cannot be shown, and the reason in plain words."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedDocument:
     """A document to show: its digest, the paths where it may be, its size in bytes (None if unknown).
 
     `hidden` is true of one that was read with its hidden text.
@@ -76,7 +76,7 @@ class Contents:
         self._pools: dict[bool, ParserPool] = {}
         self._opening = threading.Lock()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="contents")
-        self._read = _Kept[Document | Missing](self._threads, _KEPT)
+        self._read = _LastUsed[Document | UnshownDocument](self._threads, _KEPT)
         # Pictures wait for each other, not for texts.
         self._drawers = ThreadPoolExecutor(1, thread_name_prefix="pictures")
         self._pictures = _Pictures(_PICTURED)
@@ -104,23 +104,23 @@ class Contents:
                 self._pools[hidden] = ParserPool(_THREADS, settings=settings, pages=self._pages)
             return self._pools[hidden]
 
-    def document(self, wanted: Wanted) -> Document | Missing:
+    def document(self, wanted: WantedDocument) -> Document | UnshownDocument:
         """Returns the parsed document, or why it cannot be shown."""
         return self._read.get(wanted.name, lambda: self._parse(wanted)).result()
 
-    def picture(self, wanted: Wanted, part: int) -> bytes | None:
+    def picture(self, wanted: WantedDocument, part: int) -> bytes | None:
         """Returns the picture of the page that is this part, as a JPEG; None if there is none."""
         jpeg = self._pictures.get(wanted.name, part)
         if jpeg is None:
             document = self.document(wanted)
-            if isinstance(document, Missing) or not 0 <= part < len(document.parts):
+            if isinstance(document, UnshownDocument) or not 0 <= part < len(document.parts):
                 return None
             if document.parts[part].kind != "page" or not document.parts[part].width:
                 return None
             jpeg = self._drawers.submit(self._drawn, wanted, document, part).result()
         return jpeg or None
 
-    def _drawn(self, wanted: Wanted, document: Document, part: int) -> bytes:
+    def _drawn(self, wanted: WantedDocument, document: Document, part: int) -> bytes:
         """Returns the picture of a page, which is drawn now if it is not kept; empty if it cannot be drawn.
 
         Pages that come with it are kept: the next ones of a PDF, and all of another document.
@@ -128,7 +128,7 @@ class Contents:
         if (kept := self._pictures.get(wanted.name, part)) is not None:
             return kept
         with self._found(wanted) as content:
-            if isinstance(content, Missing):
+            if isinstance(content, UnshownDocument):
                 return b""
             pool, page = self._pool(wanted.hidden), document.parts[part].page
             drawn = page_pictures(pool, content, wanted.document, document, page)
@@ -138,37 +138,37 @@ class Contents:
         self._pictures.add(wanted.name, dict.fromkeys(over, b"") | jpegs)
         return jpegs.get(part, b"")
 
-    def _parse(self, wanted: Wanted) -> Document | Missing:
+    def _parse(self, wanted: WantedDocument) -> Document | UnshownDocument:
         with self._found(wanted) as content:
-            if isinstance(content, Missing):
+            if isinstance(content, UnshownDocument):
                 return content
             parsed = self._pool(wanted.hidden).submit(content).result()
         if isinstance(parsed, DocumentError):
-            return Missing(f"{parsed.code}: {parsed.detail}" if parsed.detail else parsed.code)
+            return UnshownDocument(f"{parsed.code}: {parsed.detail}" if parsed.detail else parsed.code)
         if parsed.digest != wanted.document:
-            return Missing("the file has changed since it was read")
+            return UnshownDocument("the file has changed since it was read")
         return parsed
 
     @contextlib.contextmanager
-    def _found(self, wanted: Wanted) -> Iterator[Path | Content | Missing]:
+    def _found(self, wanted: WantedDocument) -> Iterator[Path | Content | UnshownDocument]:
         """Yields the file or mail with these bytes."""
         near = [path for path in wanted.paths if not is_address(path)]
         if not near:
-            yield Missing("the document lies on a server, and this page makes no connections")
+            yield UnshownDocument("the document lies on a server, and this page makes no connections")
             return
         with DocumentLookup(self._out) as lookup:
             try:
                 content = lookup.find(near, wanted.document, wanted.size)
             except (OSError, ValueError) as error:
-                yield Missing(f"{near[0]}: cannot be read: {error}")
+                yield UnshownDocument(f"{near[0]}: cannot be read: {error}")
                 return
             if content is None:
-                yield Missing(f"{near[0]}: the file is not there any more, or has changed since it was read")
+                yield UnshownDocument(f"{near[0]}: the file is not there any more, or has changed since it was read")
             else:
                 yield content
 
 
-class _Kept(Generic[_T]):
+class _LastUsed(Generic[_T]):
     """Results by name, the last used ones; each is computed once, in a thread."""
 
     def __init__(self, threads: ThreadPoolExecutor, most: int) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from cinnabar.engine.readings.readings import around, readings
+from cinnabar.engine.readings.readings import readings, surroundings
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.changes import Action, Change
 from cinnabar.extraction.documents.content.document import Document, Span
@@ -37,7 +37,7 @@ def picked_values(place: Mapping[str, Any], document: Document, spans: Sequence[
         return [json_text(picked)]
     locale = locale_of(document, spans[0].start, spans[-1].end).in_order(place["day_first"])
     orders = (locale, locale.in_order(not locale.day_first))
-    beside = around(text, spans[0].start, spans[-1].end)
+    beside = surroundings(text, spans[0].start, spans[-1].end)
     read = [one for order in orders for one in readings(picked, order, *beside)]
     types, texts = place["types"], dict[str, None]()
     if options := place.get("options"):

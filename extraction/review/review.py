@@ -21,8 +21,8 @@ from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserS
 from cinnabar.extraction.review.asking import Asking, held_leaves_json, leaves_json, why_stopped
 from cinnabar.extraction.review.contents import (
     Contents,
-    Missing,
-    Wanted,
+    UnshownDocument,
+    WantedDocument,
     block_text,
     blocks_of,
     reads_hidden_text,
@@ -143,7 +143,7 @@ class Review:
     def content(self, document: str, schema: str) -> dict[str, Any]:
         """Returns the blocks of a document's text, or the reason why it cannot be shown."""
         content = self._contents.document(self._file_of(self._listing.row(document, schema)))
-        if isinstance(content, Missing):
+        if isinstance(content, UnshownDocument):
             return {"missing": content.reason, "blocks": []}
         return {"missing": "", "blocks": [block.as_json(content) for block in blocks_of(content)]}
 
@@ -292,15 +292,15 @@ class Review:
             self._forms[fingerprint] = form_of(schema)
         return self._forms[fingerprint]
 
-    def _file_of(self, row: Mapping[str, Any]) -> Wanted:
+    def _file_of(self, row: Mapping[str, Any]) -> WantedDocument:
         paths = self._listing.paths(row["document"]) if row["opened"] else [row["path"]]
         hidden = reads_hidden_text(self._listing.arguments(row))
-        return Wanted(row["document"] if row["opened"] else "", tuple(paths), row["size"] or None, hidden)
+        return WantedDocument(row["document"] if row["opened"] else "", tuple(paths), row["size"] or None, hidden)
 
     def _document(self, row: Mapping[str, Any]) -> Document:
         """Returns a document as its run read it. Raises UsageError if it cannot be read."""
         document = self._contents.document(self._file_of(row))
-        if isinstance(document, Missing):
+        if isinstance(document, UnshownDocument):
             raise UsageError(document.reason)
         return document
 

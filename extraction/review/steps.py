@@ -19,7 +19,7 @@ from cinnabar.extraction.filling.model_sources import MODEL_FOLDER, LanguageSour
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.store.names import meant
+from cinnabar.extraction.store.names import resolve_name
 from cinnabar.extraction.store.reading import connect, show
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.stored_records import source_of
@@ -168,7 +168,7 @@ def _find_stored(out: Path, document: str, schema_name: str | None) -> _Stored:
     """Returns the document with the latest run of a model that has read it."""
     shown = show(out, document)
     names = dict.fromkeys(one.schema_name for one in shown)
-    known = None if schema_name is None else meant(schema_name, names)
+    known = None if schema_name is None else resolve_name(schema_name, names)
     own = [one for one in shown if schema_name is None or one.schema_name == known]
     if not own:
         there = ", ".join(names) or "none"

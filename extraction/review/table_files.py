@@ -28,7 +28,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.filling.records.evidence import evidence_of, page_of
 from cinnabar.extraction.store.files import write_whole
-from cinnabar.extraction.store.names import literal, quote_name
+from cinnabar.extraction.store.names import quote_name, sql_literal
 from cinnabar.extraction.store.reading import distinct
 
 #: The file that lists the tables, and the database with their views.
@@ -193,7 +193,7 @@ def _write_views(path: Path, out: Path, listed: Sequence[dict[str, Any]]) -> Non
     path.unlink(missing_ok=True)
     with duckdb.connect(str(path)) as database:
         for view, own in {"tables": [str((out / LISTED).absolute())], **files}.items():
-            parts = ", ".join(map(literal, own))
+            parts = ", ".join(map(sql_literal, own))
             database.execute(f"CREATE VIEW {quote_name(view)} AS FROM read_parquet([{parts}], union_by_name = true)")
 
 

@@ -30,7 +30,7 @@ from cinnabar.extraction.store.store import UNAVAILABLE
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
-    from cinnabar.extraction.filling.pipeline import Batch, Read
+    from cinnabar.extraction.filling.pipeline import Batch, OpenedInput
     from cinnabar.extraction.run.cluster.connection import Cluster
     from cinnabar.extraction.run.work.refilling import Known
 
@@ -187,7 +187,7 @@ class BatchedRun:
             batch = fill_batch([one for one in read if one is not None], known, job)
         return self.batches.set_aside_late(read, batch)
 
-    def read(self, number: int) -> tuple[list[Read | None], Known | None]:
+    def read(self, number: int) -> tuple[list[OpenedInput | None], Known | None]:
         """Returns the parsed documents of a batch, None for late ones, and the stored records of the others."""
         before = self.batches.seconds
         read = self.batches.read(number)
@@ -253,7 +253,7 @@ def run_in_process(run: BatchedRun) -> Generator[tuple[int, Batch]]:
 
 def run_in_engines(run: BatchedRun, engines: int) -> Generator[tuple[int, Batch]]:
     """Fills batches in so many engine processes, and yields them in their order."""
-    under_way: deque[tuple[int, list[Read | None], Future[Batch]]] = deque()
+    under_way: deque[tuple[int, list[OpenedInput | None], Future[Batch]]] = deque()
     number = 0
     with EnginePool(engines, run.assignment, run.place) as pool:
         while number < len(run.batches) or under_way:

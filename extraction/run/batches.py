@@ -19,7 +19,7 @@ from cinnabar.extraction.store.records import Outcome
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
-    from cinnabar.extraction.filling.pipeline import Batch, Read
+    from cinnabar.extraction.filling.pipeline import Batch, OpenedInput
 
 
 class Batches(Sequence[Sequence[Input]]):
@@ -79,15 +79,15 @@ class Batches(Sequence[Sequence[Input]]):
         """Starts parsing a batch, if it has not started."""
         self._reader.begin(number)
 
-    def read(self, number: int) -> list[Read | None]:
+    def read(self, number: int) -> list[OpenedInput | None]:
         """Returns the parsed inputs of a batch, None for late ones, and starts parsing the next batch."""
         return self._reader.read(number)
 
-    def parse(self, inputs: Sequence[Input]) -> list[Read]:
+    def parse(self, inputs: Sequence[Input]) -> list[OpenedInput]:
         """Returns these inputs parsed, and waits for all of them."""
         return self._reader.parse(inputs)
 
-    def set_aside_late(self, read: Sequence[Read | None], batch: Batch) -> Batch:
+    def set_aside_late(self, read: Sequence[OpenedInput | None], batch: Batch) -> Batch:
         """Returns the filled batch of the documents that were read, with the late ones set aside too."""
         there = [at for at, one in enumerate(read) if one is not None]
         late = dict.fromkeys((at for at, one in enumerate(read) if one is None), sys.maxsize)

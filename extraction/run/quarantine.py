@@ -36,7 +36,7 @@ _INDEX = re.compile(r"/\d+(?=/|$)")
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldDocument:
     """A document in quarantine: the reasons, and the rejected record if there is one.
 
     `document` is its digest, empty if the file could not be opened. `size` is in bytes, None if the file was not read.
@@ -65,7 +65,7 @@ class ReleasedDocuments:
     refused: dict[str, str]
 
 
-def held(out: Path, documents: Sequence[str] = (), codes: Sequence[str] = ()) -> list[Held]:
+def held_documents(out: Path, documents: Sequence[str] = (), codes: Sequence[str] = ()) -> list[HeldDocument]:
     """Returns the documents in quarantine by path: all, the named ones, or those with one of these codes.
 
     A name is a path, the end of a path from a `/` on, or the first digits (at least 4) of a digest. Raises UsageError
@@ -93,18 +93,18 @@ def held(out: Path, documents: Sequence[str] = (), codes: Sequence[str] = ()) ->
     ]
 
 
-def _held(row: tuple[Any, ...]) -> Held:
-    named = dict(zip((part.name for part in fields(Held)), row, strict=True))
-    return Held(**named | {"arguments": json.loads(named["arguments"] or "{}")})
+def _held(row: tuple[Any, ...]) -> HeldDocument:
+    named = dict(zip((part.name for part in fields(HeldDocument)), row, strict=True))
+    return HeldDocument(**named | {"arguments": json.loads(named["arguments"] or "{}")})
 
 
-def _is_named(one: Held, name: str, spelled: Spelling) -> bool:
+def _is_named(one: HeldDocument, name: str, spelled: Spelling) -> bool:
     plain = str(Path(name))
     by_digest = len(name) >= 4 and one.document.startswith(name.casefold())
     return one.path in (plain, spelled(name)) or one.path.endswith("/" + plain.lstrip("/")) or by_digest
 
 
-def release(out: Path, chosen: Sequence[Held], allowed: Sequence[str] = ()) -> ReleasedDocuments:
+def release(out: Path, chosen: Sequence[HeldDocument], allowed: Sequence[str] = ()) -> ReleasedDocuments:
     """Writes the rejected records of these documents unchanged, with the flag `released`.
 
     It refuses a record that breaks its schema or is missing, so written records are always valid. It also refuses a
@@ -117,7 +117,7 @@ def release(out: Path, chosen: Sequence[Held], allowed: Sequence[str] = ()) -> R
             raise UsageError(f"--field {field}: expected a JSON pointer such as /kind or /lines/*/unit")
     released: list[str] = []
     refused: dict[str, str] = {}
-    groups: dict[tuple[str, str, str], list[Held]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[HeldDocument]] = defaultdict(list)
     for one in chosen:
         groups[one.schema_name, one.schema_fingerprint, one.engine_fingerprint].append(one)
     for (name, fingerprint, engine), group in groups.items():
@@ -146,7 +146,7 @@ def release(out: Path, chosen: Sequence[Held], allowed: Sequence[str] = ()) -> R
     return ReleasedDocuments(released, refused)
 
 
-def _objection(one: Held, judge: Validator, allowed: Sequence[str]) -> str:
+def _objection(one: HeldDocument, judge: Validator, allowed: Sequence[str]) -> str:
     if one.record_json is None or not one.document:
         return f"it has no record ({one.code})"
     violations = judge.check(one.record_json)
@@ -164,7 +164,7 @@ def _objection(one: Held, judge: Validator, allowed: Sequence[str]) -> str:
     return ""
 
 
-def _outcome(out: Path, one: Held) -> Outcome:
+def _outcome(out: Path, one: HeldDocument) -> Outcome:
     assert one.record_json is not None
     with connect(out, views=("documents",)) as connection:
         row = connection.execute(

@@ -23,7 +23,7 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input, Location, examine, is_system_file
 from cinnabar.extraction.documents.packets.part import PacketPart, PageRange
 from cinnabar.extraction.documents.pdf.reader import FILE_PAGES
-from cinnabar.extraction.filling.packets.boundaries import VERSION, PageFeatures, boundaries, page_signs
+from cinnabar.extraction.filling.packets.boundaries import VERSION, PageFeatures, boundaries, page_features
 from cinnabar.extraction.plan.outcomes import OTHER_KIND, SYSTEM_FILE
 from cinnabar.extraction.store.packets import Packet, changing_packets, store_packet, stored_packet
 from cinnabar.extraction.store.records import Outcome
@@ -100,7 +100,7 @@ def _found(item: Input, pool: ParserPool) -> Packet | None:
             if "embedded_files" in found.metadata:
                 return None
             count = int(found.metadata[FILE_PAGES])
-            signs += page_signs(found)
+            signs += page_features(found)
         elif first == 1 or found.code != "empty":  # blank pages
             return None
         first += WINDOW

@@ -17,7 +17,7 @@ import duckdb
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.store.files import failures, write_bytes
-from cinnabar.extraction.store.names import literal, quote_name
+from cinnabar.extraction.store.names import quote_name, sql_literal
 
 CASES = "cases.json"
 #: The view of the documents that a failed check between them is about; every folder has it.
@@ -128,7 +128,7 @@ def case_key(connection: duckdb.DuckDBPyConnection, by: str) -> str:
             f"if(json_type(record_json, {at}) = 'VARCHAR', upper(regexp_replace(record_json ->> {at}, '[^\\pL\\pN]',"
             f" '', 'g')), record_json ->> {at})"
             for name in fields_of_case(by)
-            for at in [literal("$" + "".join(f'."{step}"' for step in name.split("/")))]
+            for at in [sql_literal("$" + "".join(f'."{step}"' for step in name.split("/")))]
         )
         return f"coalesce({values}, '')"
     try:
@@ -137,7 +137,7 @@ def case_key(connection: duckdb.DuckDBPyConnection, by: str) -> str:
     except (re.error, duckdb.Error) as error:
         reason = f"got {by!r}: {str(error).split(chr(10))[0]}"
         raise UsageError(f"--case: expected folder, {_FIELD}NAME or a regular expression, {reason}") from None
-    return f"regexp_extract(path, {literal(by)}, {min(groups, 1)})"
+    return f"regexp_extract(path, {sql_literal(by)}, {min(groups, 1)})"
 
 
 def fields_of_case(by: str) -> list[str]:
@@ -157,8 +157,8 @@ def case_views(connection: duckdb.DuckDBPyConnection, cases: Cases, tables: Sequ
     """Returns the queries of the views by name; each reads only views before it, or those of the tables."""
     key = case_key(connection, cases.by)
     documents = " UNION ALL ".join(
-        f"SELECT {key} AS case_name, {literal(one.schema_name)} AS schema_name, {literal(one.name)} AS name, document,"
-        f" path FROM {quote_name(one.view)}"
+        f"SELECT {key} AS case_name, {sql_literal(one.schema_name)} AS schema_name, {sql_literal(one.name)} AS name,"
+        f" document, path FROM {quote_name(one.view)}"
         for one in tables
     )
     joined = " ".join(
@@ -172,7 +172,9 @@ def case_views(connection: duckdb.DuckDBPyConnection, cases: Cases, tables: Sequ
         for one in tables
     )
     every = ", ".join(quote_name(ALL + one.name) for one in tables)
-    lacking = ", ".join(f"if({quote_name(ALL + one.name)} IS NULL, [{literal(one.schema_name)}], [])" for one in tables)
+    lacking = ", ".join(
+        f"if({quote_name(ALL + one.name)} IS NULL, [{sql_literal(one.schema_name)}], [])" for one in tables
+    )
     views = {
         "_case_documents": f"SELECT * FROM ({documents}) WHERE case_name <> ''",
         "_cases": (
@@ -191,7 +193,7 @@ def case_views(connection: duckdb.DuckDBPyConnection, cases: Cases, tables: Sequ
     views[FAILURES] = (
         "SELECT d.document, d.schema_name, c.check_name, c.case_name FROM _case_checks AS c JOIN _case_documents AS d"
         " ON d.case_name = c.case_name AND (list_contains(c.names, lower(d.name))"
-        f" OR list_contains(c.names, {literal(ALL)} || lower(d.name))) WHERE c.holds = false"
+        f" OR list_contains(c.names, {sql_literal(ALL)} || lower(d.name))) WHERE c.holds = false"
     )
     return views
 
@@ -207,10 +209,11 @@ def _checks(connection: duckdb.DuckDBPyConnection, cases: Cases, tables: Sequenc
             problem = _problem(connection, check.expression, nothing)
             there = " AND ".join(f"{quote_name(one)} IS NOT NULL" for one in check.names)
             holds = f"if({there}, TRY(({check.expression}\n)), NULL)" if not problem else "NULL::BOOLEAN"
-            names = ", ".join(map(literal, check.names))
+            names = ", ".join(map(sql_literal, check.names))
             yield (
-                f"SELECT case_name, {literal(schema)} AS schema_name, {literal(name)} AS check_name, {holds} AS holds,"
-                f" {literal(problem)} AS problem, [{names}] AS names FROM (SELECT case_name, {exact} FROM _cases)"
+                f"SELECT case_name, {sql_literal(schema)} AS schema_name, {sql_literal(name)} AS check_name,"
+                f" {holds} AS holds, {sql_literal(problem)} AS problem, [{names}] AS names"
+                f" FROM (SELECT case_name, {exact} FROM _cases)"
             )
 
 

@@ -23,7 +23,7 @@ FAN = 64
 _ROW_GROUP = 16 << 20
 
 
-def due(committed: Sequence[Manifest]) -> list[Manifest]:
+def batches_to_merge(committed: Sequence[Manifest]) -> list[Manifest]:
     """Returns the batches to merge now, in order; none if no level of any schema is full."""
     groups: dict[tuple[str, str, int], list[Manifest]] = defaultdict(list)
     for entry in committed:

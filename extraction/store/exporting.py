@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.store.files import failures, write_whole
-from cinnabar.extraction.store.names import meant, quote_name
-from cinnabar.extraction.store.queries import question
+from cinnabar.extraction.store.names import quote_name, resolve_name
+from cinnabar.extraction.store.queries import single_query
 from cinnabar.extraction.store.reading import connect, distinct, views_in
 from cinnabar.extraction.store.snapshot import VIEWS
 from cinnabar.extraction.store.spreadsheet import defuse, write_workbook
@@ -72,7 +72,7 @@ def export(
     with connect(out, "sql", "UTC") as connection:
         if not sql:
             names = views_in(connection)
-            known = meant(what, names)
+            known = resolve_name(what, names)
             if known is None:
                 raise UsageError(f"{what}: expected a view of {out}: {', '.join(names)}")
             what = known
@@ -84,7 +84,7 @@ def export(
             left_out &= set(columns)
         ordered = " ORDER BY path" if form == "xlsx" and records else ""
         chosen = f"* EXCLUDE ({', '.join(sorted(left_out))})" if left_out else "*"
-        statement = question(connection, what if sql else f"SELECT {chosen} FROM {quote_name(what)}{ordered}")
+        statement = single_query(connection, what if sql else f"SELECT {chosen} FROM {quote_name(what)}{ordered}")
         answer = connection.sql(statement).to_arrow_reader(_ROWS)
         write = {
             "csv": _csv(formulas),

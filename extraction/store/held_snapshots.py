@@ -29,7 +29,7 @@ _ASK, _SET = getattr(fcntl, "F_OFD_GETLK", None), getattr(fcntl, "F_OFD_SETLK", 
 
 
 @contextlib.contextmanager
-def hold(out: Path, number: int) -> Iterator[None]:
+def hold_files(out: Path, number: int) -> Iterator[None]:
     """Has the files of the commits up to this number stay for the block; they go after a day at the latest."""
     try:
         descriptor = os.open(out / READERS, os.O_RDONLY | os.O_CLOEXEC)

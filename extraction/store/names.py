@@ -1,6 +1,6 @@
 """Spells names and texts for SQL.
 
-Tells a path of this machine from the address of a store elsewhere, which a path would silently make a folder of.
+Refuses the address of a store where a path of this machine is wanted: as a path it would silently become a folder.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def identifier(name: str) -> str:
     return f"_{plain}" if plain[0].isdigit() else plain
 
 
-def meant(asked: str, names: Collection[str]) -> str | None:
+def resolve_name(asked: str, names: Collection[str]) -> str | None:
     """Returns the name that is asked for, else the only one that differs from it by case alone; None if none does."""
     if asked in names:
         return asked
@@ -43,7 +43,7 @@ def quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(text: str) -> str:
+def sql_literal(text: str) -> str:
     """Returns this text as an SQL string."""
     return "'" + text.replace("'", "''") + "'"
 

@@ -27,7 +27,7 @@ PACKETS = "packets"
 _Kind = Annotated[str, StringConstraints(strip_whitespace=True, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
-class Said(BaseModel):
+class PacketStatement(BaseModel):
     """What a person says of a packet: documents that begin on the pages `split` and none on the pages `join`, degrees
     by which pages are turned clockwise, and the schemas (`kinds`) of the documents that begin on pages, "" for none.
 
@@ -77,7 +77,7 @@ class Packet(BaseModel):
         whole = parts == [PageRange(1, self.pages)]
         return [self.digest] if whole else [part.digest(self.digest, self.old) for part in parts]
 
-    def after(self, said: Said, who: str) -> Packet:
+    def after(self, said: PacketStatement, who: str) -> Packet:
         """Returns the packet as a person says. Raises UsageError for pages or degrees with which that cannot be."""
         own, left_out = [part.first for part, _ in self.parts()], {*self.sheets}
         every = {*range(1, self.pages + 1)}

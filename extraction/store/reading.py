@@ -25,9 +25,9 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.inputs import own_path
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
-from cinnabar.extraction.store.held_snapshots import hold
-from cinnabar.extraction.store.names import check_local, literal, meant
-from cinnabar.extraction.store.queries import close_off, question, views_named
+from cinnabar.extraction.store.held_snapshots import hold_files
+from cinnabar.extraction.store.names import check_local, resolve_name, sql_literal
+from cinnabar.extraction.store.queries import restrict_to_results, single_query, views_named
 from cinnabar.extraction.store.snapshot import OFFLINE, define_views
 from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.schemas.pointers import escape
@@ -99,7 +99,7 @@ def connect(
     # directory. Without replacements a name in a query is never a variable of this program.
     spilled = str(Path(tempfile.gettempdir()) / f"cinnabar-{uuid4().hex}")
     settings = OFFLINE | {"temp_directory": spilled, "python_enable_replacements": False}
-    with hold(out, newest), duckdb.connect(config=settings) as connection:
+    with hold_files(out, newest), duckdb.connect(config=settings) as connection:
         names: list[str] = []
         try:
             # As in a snapshot: each view binds the same files, which no longer change.
@@ -107,9 +107,9 @@ def connect(
             wanted = views_named(connection, sql) if sql else views
             names = define_views(connection, out.absolute(), committed, wanted)
             if zone is not None:
-                connection.execute(f"SET TimeZone = {literal(zone)}")
+                connection.execute(f"SET TimeZone = {sql_literal(zone)}")
             if asked:
-                close_off(connection, out.absolute(), committed)
+                restrict_to_results(connection, out.absolute(), committed)
             yield connection
         except (duckdb.Error, ValueError) as error:
             if not isinstance(error, _MISTAKES):
@@ -139,7 +139,7 @@ def query(out: Path, sql: str, most: int | None = None, seconds: float | None = 
     Raises UsageError if it fails, takes more seconds, or is not exactly one query.
     """
     with connect(out, "sql", sql=sql) as connection:
-        asked = question(connection, sql)
+        asked = single_query(connection, sql)
         clock = threading.Timer(seconds or 0.0, connection.interrupt)
         if seconds is not None:
             clock.start()
@@ -212,7 +212,7 @@ def record_named(out: Path, document: str, schema: str | None) -> tuple[str, str
         raise UsageError(f"{document}: there is no record to correct, because it could not be read")
     if schema is None and len(names) > 1:
         raise UsageError(f"{document}: has records of {', '.join(names)}; name one as the schema")
-    name = names[0] if schema is None else meant(schema, names)
+    name = names[0] if schema is None else resolve_name(schema, names)
     if name is None:
         raise UsageError(f"schema {schema}: expected a schema of this document: {', '.join(names)}")
     return next(one.document for one in shown if one.document), name

@@ -29,7 +29,7 @@ from cinnabar.extraction.store.cases import (
 )
 from cinnabar.extraction.store.files import failures, write_whole
 from cinnabar.extraction.store.manifest import Manifest
-from cinnabar.extraction.store.names import identifier, literal, quote_name
+from cinnabar.extraction.store.names import identifier, quote_name, sql_literal
 from cinnabar.extraction.store.schema_versions import sql_type, united_source
 from cinnabar.extraction.store.tables import COMMAND, DOCUMENTS, TABLE_COLUMNS
 
@@ -222,11 +222,11 @@ def published_number(out: Path) -> int | None:
         return None
     with contextlib.suppress(duckdb.Error), duckdb.connect(config=OFFLINE) as connection:
         # Attached rather than opened: an open handle of this process would give its own, older snapshot.
-        connection.execute(f"ATTACH {literal(str(path))} AS snapshot (READ_ONLY)")
+        connection.execute(f"ATTACH {sql_literal(str(path))} AS snapshot (READ_ONLY)")
         # The view's text, and not what it gives: a stranger's may compute for ever.
         asked = "SELECT sql FROM duckdb_views() WHERE database_name = 'snapshot' AND view_name = '_snapshot'"
         row = connection.execute(asked).fetchone()
-        named = re.escape(literal(str(out.absolute())))
+        named = re.escape(sql_literal(str(out.absolute())))
         asked = rf'SELECT (\d{{1,15}}) AS batch, {named} AS folder, {_views_made(out)} AS "?views"?'
         if row and (match := re.fullmatch(f"CREATE VIEW _snapshot AS {asked};", row[0])):
             return int(match[1])
@@ -285,7 +285,7 @@ def _views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence
     sources = {table: files_as_table(out, committed, table) for table in manifests.TABLES if table != "data"}
     sources["records"] = (
         " UNION ALL ".join(
-            _RECORDS.format(name=literal(versions[fingerprint][-1].schema_name), data=source)
+            _RECORDS.format(name=sql_literal(versions[fingerprint][-1].schema_name), data=source)
             for fingerprint, source in data.items()
         )
         or _NO_RECORDS
@@ -295,7 +295,7 @@ def _views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence
     sources["who"] = _WHO.format_map(sources) if corrected else "NULL::VARCHAR"
     sources["counting"] = counting = f"{_IN_PLACE} AND {_NOT_WITHDRAWN}" if corrected else _IN_PLACE
     shown = [entry for entry in committed if entry.schema_fingerprint in data]
-    newest = ", ".join(literal(fingerprints[-1]) for fingerprints in _versions(shown).values())
+    newest = ", ".join(sql_literal(fingerprints[-1]) for fingerprints in _versions(shown).values())
     several = any(len(fingerprints) > 1 for fingerprints in _versions(committed).values())
     for name, judged in (("latest_written", "= 'written'"), ("latest_judged", "<> 'skipped'")):
         latest = _LATEST.format(judged=judged, counting=counting, newest=newest or "''")
@@ -321,7 +321,7 @@ def _views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence
         views[_free_name(f"{identifier(versions[latest][-1].schema_name)}_history", views)] = f"SELECT * FROM {rows}"
     views |= _case_views(connection, out, shown, names, every, views)
     last = max(entry.number for entry in committed)
-    views["_snapshot"] = _SNAPSHOT.format(number=last, folder=literal(str(out)), views=_views_made(out))
+    views["_snapshot"] = _SNAPSHOT.format(number=last, folder=sql_literal(str(out)), views=_views_made(out))
     return views
 
 
@@ -386,7 +386,7 @@ def files_as_table(out: Path, committed: Sequence[Manifest], table: str) -> str:
     if not paths:
         columns = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quote_name(f.name)}" for f in TABLE_COLUMNS[table])
         return f"(SELECT {columns} WHERE false)"
-    return f"read_parquet([{', '.join(map(literal, paths))}], union_by_name = true)"
+    return f"read_parquet([{', '.join(map(sql_literal, paths))}], union_by_name = true)"
 
 
 def view_names(committed: Sequence[Manifest], reserved: frozenset[str]) -> dict[str, str]:

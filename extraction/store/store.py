@@ -25,7 +25,7 @@ from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.content.formats import format_named
 from cinnabar.extraction.plan.outcomes import OTHER_KIND, UNREADABLE
 from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store.compaction import due, merge_batches
+from cinnabar.extraction.store.compaction import batches_to_merge, merge_batches
 from cinnabar.extraction.store.files import FolderLock, explain_broken_file, failures, make_folder, write_whole
 from cinnabar.extraction.store.held_snapshots import HeldSnapshots
 from cinnabar.extraction.store.manifest import Manifest, StoredFile
@@ -448,7 +448,7 @@ class Store:
         """Merges small batches if there are many, and swaps in a snapshot of all commits."""
         with self.mutex:
             with failures(f"{self.out}: could not merge batches"):
-                while group := due(self.commits()):
+                while group := batches_to_merge(self.commits()):
                     self.replace(partial(merge_batches, self.out, group))
             self._stop_waiting()
             self._publish()

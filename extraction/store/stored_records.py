@@ -22,9 +22,9 @@ from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.mailboxes.address import parse_mail_path
 from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store.names import meant, quote_name
+from cinnabar.extraction.store.names import quote_name, resolve_name
 from cinnabar.extraction.store.path_safety import own_name
-from cinnabar.extraction.store.queries import READ_BY, question
+from cinnabar.extraction.store.queries import READ_BY, single_query
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import EMPTY_RECORD, LeafRow, Record
 from cinnabar.extraction.store.snapshot import view_of
@@ -144,7 +144,7 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
             " LEFT JOIN (SELECT document, characters, size FROM documents) USING (document)"
             f" WHERE {' AND '.join(wanted)} ORDER BY r.path, r.run_id DESC"
         )
-        rows = connection.execute(question(connection, sql), [name, *values]).fetchall()
+        rows = connection.execute(single_query(connection, sql), [name, *values]).fetchall()
     return [
         LatestRecord(document, (path, *(p for p in paths if p != path)), *rest) for document, path, paths, *rest in rows
     ]
@@ -177,7 +177,7 @@ def name_in(out: Path, asked: str) -> str:
     Raises UsageError if there is none, or if several differ by case alone.
     """
     known = names(out) if out.is_dir() else []
-    name = meant(asked, known)
+    name = resolve_name(asked, known)
     if name is None:
         raise UsageError(f"{asked}: expected a schema that {out} has records of: {', '.join(known) or 'there is none'}")
     return name
@@ -190,7 +190,7 @@ def _predicate(connection: duckdb.DuckDBPyConnection, out: Path, name: str, wher
     source = f"{quote_name(view)} WHERE (\n{where}\n)"
     try:
         # Checked alone, so that it sees only the view's columns.
-        connection.sql(question(connection, f"SELECT document FROM {source}"))
+        connection.sql(single_query(connection, f"SELECT document FROM {source}"))
     except UsageError as error:
         raise UsageError(f"--where {where}: {error}") from error
     except duckdb.BinderException as error:

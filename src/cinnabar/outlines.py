@@ -32,7 +32,7 @@ from cinnabar.errors import DocumentError, SchemaError, UsageError
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.checks.checks import Checks
-from cinnabar.extraction.filling.pipeline import Job, Read, run_batch
+from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
 from cinnabar.extraction.filling.planned_models import sources_of
 from cinnabar.extraction.filling.records.validation import Validator, exact
 from cinnabar.extraction.plan.run_options import Device, EffortName, RunPlan
@@ -165,7 +165,7 @@ class Cinnabar(Dottxt):
         texts = [self._types.format_input(one) for one in model_input]
         job = self._job(form)
         documents = [document_of(text, f"prompt {number}") for number, text in enumerate(texts, 1)]
-        read = [Read(one.path, one.digest, one) for one in documents]
+        read = [OpenedInput(one.path, one.digest, one) for one in documents]
         with self._lock:
             outcomes = run_batch(read, job).outcomes
         return [self._answer(form, outcome) for outcome in outcomes]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from training.class_fit import (
-    Asked,
+    AskedChoice,
     described,
     fitted_options,
     fitted_presence,
@@ -25,15 +25,15 @@ from cinnabar.schemas import compile_schema
 TITLES = {name: (name, f"A {name}.") for name in ("invoice", "letter", "recipe", "licence", "weather", "notice")}
 
 
-def asked(draw: np.random.Generator, owner: str, *, present: bool = True, absent: float = -3.0) -> Asked:
+def asked(draw: np.random.Generator, owner: str, *, present: bool = True, absent: float = -3.0) -> AskedChoice:
     """A choice of four options whose right one is more like the document; the reader knows nothing."""
     alike, reader = draw.normal(0.1, 0.02, 4), draw.normal(0, 1, 4)
     truth = (int(draw.integers(4)),) if present else ()
     alike[list(truth)] += 0.2
-    return Asked(owner, "own", "/kind", reader - np.logaddexp.reduce(reader), absent, alike, np.zeros(4), truth)
+    return AskedChoice(owner, "own", "/kind", reader - np.logaddexp.reduce(reader), absent, alike, np.zeros(4), truth)
 
 
-def some(count: int = 30) -> list[Asked]:
+def some(count: int = 30) -> list[AskedChoice]:
     draw = np.random.default_rng(1)
     return [asked(draw, f"set{at % 3}", present=at % 2 == 0) for at in range(count)]
 

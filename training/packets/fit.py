@@ -23,7 +23,14 @@ import torch
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.ingest.dispatch import parse
-from cinnabar.extraction.filling.packets.boundaries import FITTED, EdgedLine, PageFeatures, ends, features, page_signs
+from cinnabar.extraction.filling.packets.boundaries import (
+    FITTED,
+    EdgedLine,
+    PageFeatures,
+    edge_words,
+    features,
+    page_features,
+)
 from training.generator.generator import FAMILIES, make_example
 from training.packets.sheets import divided, draw_style, kinds_in, printed, sheet
 
@@ -52,10 +59,10 @@ def read_documents(data: Path, wanted: Sequence[str]) -> list[Pages]:
         if pdf is None:
             return
         try:
-            signs = page_signs(parse(pdf, "sheet.pdf"))
+            signs = page_features(parse(pdf, "sheet.pdf"))
         except DocumentError:
             return
-        texts = [text for one in signs for text in ends(one)]
+        texts = [text for one in signs for text in edge_words(one)]
         found.append(Pages(kind, style, signs, encoder.embed(texts).reshape(len(signs), 2, -1)))
 
     shared = [draw_style(rng) for _ in range(SHARED)]

@@ -30,7 +30,7 @@ PagedKernel = Callable[
 ]
 
 
-def visible(
+def visibility_mask(
     traits: Traits, queries: torch.Tensor, keys: torch.Tensor, opened: torch.Tensor | None = None
 ) -> torch.Tensor:
     """[R, T, S] bool, whether the query at each of [R, T] positions sees the key at each of [R, S] positions.
@@ -40,10 +40,10 @@ def visible(
     """
     at, of = queries.unsqueeze(2), keys.unsqueeze(1)
     begin = None if opened is None else opened[:, None, None]
-    return ((of != NOWHERE) & sees(traits, at, of, begin)) | (at == NOWHERE)
+    return ((of != NOWHERE) & is_visible(traits, at, of, begin)) | (at == NOWHERE)
 
 
-def sees(traits: Traits, at: torch.Tensor, of: torch.Tensor, opened: torch.Tensor | None) -> torch.Tensor:
+def is_visible(traits: Traits, at: torch.Tensor, of: torch.Tensor, opened: torch.Tensor | None) -> torch.Tensor:
     """Returns whether positions `at` see positions `of`, all of one shape or broadcast."""
     if traits.visibility == "causal":
         return of <= at
@@ -67,7 +67,7 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, seen: torch.Ten
 
 def self_attention(traits: Traits, positions: torch.Tensor, opened: torch.Tensor | None = None) -> Attend:
     """Returns attention among the tokens at these positions ([R, T] int64); opened: see `visible`."""
-    seen = visible(traits, positions, positions, opened).unsqueeze(1)
+    seen = visibility_mask(traits, positions, positions, opened).unsqueeze(1)
 
     def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, _: int) -> torch.Tensor:
         return attention(q, k, v, seen)
@@ -119,7 +119,7 @@ class PagedAttention:
     def _mask(self, traits: Traits, group: RowGroup, dtype: torch.dtype) -> torch.Tensor:
         places = torch.arange(group.pages.shape[1] * self._cache.size, device=group.pages.device)
         keys = torch.where(places < group.lengths[:, None], places, NOWHERE)
-        seen = visible(traits, self.packed.positions[group.queries], keys, group.opened)
+        seen = visibility_mask(traits, self.packed.positions[group.queries], keys, group.opened)
         # Added numbers, for each layer would make them of truth values.
         mask = torch.zeros(seen.shape, dtype=dtype, device=seen.device).masked_fill_(~seen, float("-inf"))
         return mask.unsqueeze(1)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.engine.models.identity import CALIBRATION, weights_fingerprint
-from cinnabar.engine.models.reader.confidence_features import Signs, list_signs, log_odds
+from cinnabar.engine.models.reader.confidence_features import ConfidenceFeatures, list_features, log_odds
 from cinnabar.engine.models.reader.inputs.mentions import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import form_questions, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
@@ -47,7 +47,7 @@ class Scale:
     bias: float
     weights: Mapping[str, float]
 
-    def confidence(self, signs: Signs) -> float:
+    def confidence(self, signs: ConfidenceFeatures) -> float:
         """Returns the probability of being right, to four places."""
         total = self.bias + sum(weight * signs[name] for name, weight in self.weights.items())
         return round(1.0 / (1.0 + math.exp(-max(-30.0, min(total, 30.0)))), 4)
@@ -74,7 +74,7 @@ class Calibration:
 
         The shares of absence and of other values keep their proportion. No cell is surer than the match of its column.
         """
-        signs = signs_of(form, passage, filled)
+        signs = features_of(form, passage, filled)
         leaves = dict(filled.leaves)
         for pointer, own in signs.leaves.items():
             leaf = leaves[pointer]
@@ -99,15 +99,15 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordSigns:
+class RecordFeatures:
     """The signs of a record's leaves, rows and lists, by pointer; leaves that were known before have none."""
 
-    leaves: dict[str, Signs]
-    rows: dict[str, Signs]
-    lists: dict[str, Signs]
+    leaves: dict[str, ConfidenceFeatures]
+    rows: dict[str, ConfidenceFeatures]
+    lists: dict[str, ConfidenceFeatures]
 
 
-def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
+def features_of(form: Form, passage: Passage, filled: Filled) -> RecordFeatures:
     """Returns the signs of a record's leaves, rows and lists from the model's own probabilities.
 
     The signs of a leaf are the log odds of the model's probability of its text (`posterior`, again as `told_odds` for
@@ -124,7 +124,7 @@ def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
     whole = _whole(list(asked.values()), len(passage.text))
     beginnings = _beginnings(passage.text)
     mentioned = [_share_of_name(question.label, beginnings) for question in questions]
-    leaves: dict[str, Signs] = {}
+    leaves: dict[str, ConfidenceFeatures] = {}
     for pointer, leaf in asked.items():
         row = row_of[pointer]
         slot = form.slots[leaf.slot] if 0 <= leaf.slot < len(form.slots) else None
@@ -151,13 +151,13 @@ def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
     within: dict[str, list[Leaf]] = defaultdict(list)
     for pointer, row in row_of.items():
         within[row].append(asked[pointer])
-    rows = {row: _row_signs(chance, within[row], whole) for row, (_, chance) in filled.rows.items()}
+    rows = {row: _row_features(chance, within[row], whole) for row, (_, chance) in filled.rows.items()}
     for signs in rows.values():
         signs["rows"] = math.log(len(rows))
-    return RecordSigns(leaves, rows, list_signs(form, passage, filled, whole))
+    return RecordFeatures(leaves, rows, list_features(form, passage, filled, whole))
 
 
-def _whole(leaves: list[Leaf], characters: int) -> Signs:
+def _whole(leaves: list[Leaf], characters: int) -> ConfidenceFeatures:
     """Returns the signs of a record from all of its leaves."""
     values = [leaf for leaf in leaves if leaf.origin not in NONE]
     return {
@@ -203,7 +203,7 @@ def _beginnings(text: str) -> Set[str]:
     return {word[:letters] for word in words for letters in range(3, NAME_STEM + 1)}
 
 
-def _row_signs(chance: float, own: list[Leaf], whole: Signs) -> Signs:
+def _row_features(chance: float, own: list[Leaf], whole: ConfidenceFeatures) -> ConfidenceFeatures:
     values = [leaf for leaf in own if leaf.origin not in NONE]
     return {
         "posterior": log_odds(chance, 1e-4),

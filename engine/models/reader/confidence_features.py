@@ -27,7 +27,7 @@ from cinnabar.engine.tables.list_length import ListLength, length_of
 from cinnabar.schemas.form.fitting import RecordList, walk_lists
 from cinnabar.schemas.form.form import ArrayNode, Form, ObjectNode, Slot, walk
 
-Signs = dict[str, float]
+ConfidenceFeatures = dict[str, float]
 
 #: Probabilities are clipped to this distance from 0 and 1 before their log odds are computed.
 EDGE = 1e-3
@@ -43,7 +43,9 @@ _NUMBER = re.compile(r"[-+]?\d(?:[\d.,'’ \u00a0\u202f]*\d)?")
 _PART = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 
 
-def list_signs(form: Form, passage: Passage, filled: Filled, whole: Signs) -> dict[str, Signs]:
+def list_features(
+    form: Form, passage: Passage, filled: Filled, whole: ConfidenceFeatures
+) -> dict[str, ConfidenceFeatures]:
     """Returns the signs of each list of a record by its pointer; lists with known rows have none.
 
     whole: the signs of the whole record. The probabilities are the model's own.
@@ -57,7 +59,7 @@ def list_signs(form: Form, passage: Passage, filled: Filled, whole: Signs) -> di
     for pointer, (anchor, _) in filled.rows.items():
         anchors[pointer.rpartition("/")[0]].append(anchor)
     anchors = defaultdict(list, {around: sorted(own) for around, own in anchors.items()})
-    signs: dict[str, Signs] = {}
+    signs: dict[str, ConfidenceFeatures] = {}
     for record_list in walk_lists(form, filled.value):
         rows = [_Row.of(at, passage, filled, leaves) for at in record_list.rows]
         if any(leaf.origin == "known" for row in rows for leaf in row.leaves.values()):
@@ -108,7 +110,7 @@ def list_names(array: ArrayNode) -> list[str]:
     return [array.title, array.path.rpartition("/")[2], item.title if isinstance(item, ObjectNode) else ""]
 
 
-def chance_of(signs: Signs) -> float:
+def chance_of(signs: ConfidenceFeatures) -> float:
     """Returns the model's own probability of these rows and no others: the first sign of the scale, as it is."""
     return math.exp(signs["decided"])
 
@@ -140,7 +142,7 @@ def _region(
     return start - passage.offset, end
 
 
-def _of_model(rows: Sequence[_Row], refused: Sequence[float]) -> Signs:
+def _of_model(rows: Sequence[_Row], refused: Sequence[float]) -> ConfidenceFeatures:
     """Returns the signs from the probabilities of the rows and of the refused places."""
     chances = [row.probability for row in rows]
     taken = sum(math.log(max(chance, EDGE)) for chance in chances)
@@ -155,7 +157,7 @@ def _of_model(rows: Sequence[_Row], refused: Sequence[float]) -> Signs:
     }
 
 
-def _of_values(rows: Sequence[_Row], text: _LinedText) -> Signs:
+def _of_values(rows: Sequence[_Row], text: _LinedText) -> ConfidenceFeatures:
     """Returns the signs from the values of the rows."""
     values = [
         [leaf for leaf in row.leaves.values() if leaf.origin not in ("absent", "default") and not leaf.missing]
@@ -169,7 +171,7 @@ def _of_values(rows: Sequence[_Row], text: _LinedText) -> Signs:
     }
 
 
-def _of_fields(rows: Sequence[_Row]) -> Signs:
+def _of_fields(rows: Sequence[_Row]) -> ConfidenceFeatures:
     """Returns the signs from the fields: a wrong column makes a value of every row wrong."""
     by_slot: dict[int, list[Leaf]] = defaultdict(list)
     for row in rows:
@@ -184,7 +186,7 @@ def _of_fields(rows: Sequence[_Row]) -> Signs:
     }
 
 
-def _of_parent(record_list: RecordList, filled: Filled, leaves: Mapping[str, Mapping[str, Leaf]]) -> Signs:
+def _of_parent(record_list: RecordList, filled: Filled, leaves: Mapping[str, Mapping[str, Leaf]]) -> ConfidenceFeatures:
     """Returns the signs from the row around an inner list: if it is none, its list is not whole either."""
     if record_list.parent is None:
         return {"inner": 0.0, "around": 0.0, "around_row": 0.0}
@@ -198,7 +200,7 @@ def _of_parent(record_list: RecordList, filled: Filled, leaves: Mapping[str, Map
     }
 
 
-def _of_length(length: ListLength) -> Signs:
+def _of_length(length: ListLength) -> ConfidenceFeatures:
     """Returns the signs from what the text says of the list's length."""
     return {
         "counts": math.log1p(length.agreeing) if not length.disagrees else 0.0,
@@ -207,7 +209,7 @@ def _of_length(length: ListLength) -> Signs:
     }
 
 
-def _of_text(rows: Sequence[_Row], text: _LinedText, start: int, end: int) -> Signs:
+def _of_text(rows: Sequence[_Row], text: _LinedText, start: int, end: int) -> ConfidenceFeatures:
     """Returns the signs from the text around the rows, within the characters [start, end)."""
     taken = {text.line_of(row.anchor) for row in rows if row.anchor is not None}
     shapes = Counter(text.shape(line) for line in taken)

@@ -49,11 +49,11 @@ from cinnabar.engine.models.reader.scoring.spans import Answers, WindowScores
 from cinnabar.engine.models.reader.tables.columns import ListFields
 from cinnabar.engine.models.reader.tables.joined import group_rows, named_rows
 from cinnabar.engine.models.reader.tables.lists import (
-    leave_taken,
+    drop_taken_words,
     list_fields,
     match_lists,
-    outside_of,
     rows_of_items,
+    windows_outside_lists,
     write_cell,
 )
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
@@ -348,7 +348,7 @@ class ExtractiveReader:
             found[index] = rows
         found = {array: rows for array, rows in found.items() if rows}
         if items := rows_of_items(found):
-            memory.promising[form.fingerprint] = outside_of(items, memory)
+            memory.promising[form.fingerprint] = windows_outside_lists(items, memory)
         return found
 
     def _single_item(self, form: Form, memory: Memory, slots: Sequence[Slot]) -> float:
@@ -402,7 +402,7 @@ class ExtractiveReader:
             for request, scores in zip(judged, self._window_scores(judged), strict=True):
                 self._settle_mixed(request, scores, canvas, out)
         for k, bound_row in beside.items():
-            leave_taken(k, bound_row, out)
+            drop_taken_words(k, bound_row, out)
         for k, one in listed.items():
             if not canvas.known or not canvas.known[k]:
                 write_listed(k, canvas.instances[k].slot, one, out)

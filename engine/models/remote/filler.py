@@ -27,10 +27,10 @@ from cinnabar.engine.models.remote.prompting import (
     body_of,
     bytes_of,
     few_shot_of,
+    highest_cost,
     messages_of,
-    most_of,
-    once_more,
     passage_room,
+    retry_messages,
     tokens_of,
 )
 from cinnabar.engine.models.remote.serving import MODELS, RemoteSettings, Served
@@ -156,7 +156,7 @@ class RemoteFiller:
             if isinstance(outcome, Filled):
                 return outcome
             problems = outcome
-            messages = [*first, *once_more(text, problems)]
+            messages = [*first, *retry_messages(text, problems)]
         self._journal.forget(keys)  # a retry of this document wants other answers
         detail = f"none of {self._settings.asks} answers met the schema: {'; '.join(problems[:5])}"
         raise EngineFailure("invalid_answer", detail)
@@ -216,7 +216,7 @@ class RemoteFiller:
 
     async def _sent(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> ServerAnswer:
         """Sends the body once, within all limits, and enters the outcome in ledger and journal."""
-        most = most_of(self._served, body)
+        most = highest_cost(self._served, body)
         async with self._slots, self._budget.reserve(most):
             await self._pace.turn(bytes_of(body) // 3 + 1)
             try:

@@ -53,7 +53,7 @@ def messages_of(request: Request, wire: Wire, few_shot: FewShot) -> list[Message
     system = f"{_TASK}\n\nThe form: {about}." if about else _TASK
     parts = []
     if request.known:
-        parts.append(f"{_KNOWN}\n{neutral(_known(request.known))}")
+        parts.append(f"{_KNOWN}\n{without_prompt_marks(_known(request.known))}")
     parts.append(_document(request.passage.text))
     messages = [{"role": "system", "content": system}]
     for example in few_shot.chosen(form, request.passage.text).examples:
@@ -64,14 +64,14 @@ def messages_of(request: Request, wire: Wire, few_shot: FewShot) -> list[Message
 
 
 def _document(text: str) -> str:
-    return f"<document>\n{neutral(text)}\n</document>"
+    return f"<document>\n{without_prompt_marks(text)}\n</document>"
 
 
-def once_more(answer: str, problems: Sequence[str]) -> list[Message]:
+def retry_messages(answer: str, problems: Sequence[str]) -> list[Message]:
     """Returns the messages that follow an unusable answer: the answer and its problems."""
     named = "\n".join(f"- {problem}" for problem in problems[:LISTED_FAULTS])
     # Both quote the document.
-    said, wrong = neutral(answer), f"{_WRONG}\n{neutral(named)}"
+    said, wrong = without_prompt_marks(answer), f"{_WRONG}\n{without_prompt_marks(named)}"
     return [{"role": "assistant", "content": said}, {"role": "user", "content": wrong}]
 
 
@@ -89,7 +89,7 @@ def body_of(
     return body | {"reasoning_effort": effort} if served.effort else body
 
 
-def neutral(text: str) -> str:
+def without_prompt_marks(text: str) -> str:
     """Returns the text with blanks inside everything that looks like a mark of a prompt, so that it stays text."""
     return _MARK.sub(r"\g<0> ", text)
 
@@ -129,20 +129,22 @@ def bytes_of(body: dict[str, Any]) -> int:
     return len(json.dumps(body, ensure_ascii=False).encode())
 
 
-def most_of(served: Served, body: dict[str, Any]) -> Decimal:
+def highest_cost(served: Served, body: dict[str, Any]) -> Decimal:
     """Returns the most dollars that a request can cost: a token has a byte or more, and nothing is cached."""
     tokens = Tokens(bytes_of(body), 0, body["max_tokens"])
     return Decimal(0) if served.prices is None else served.prices.cost(tokens)
 
 
-def dearest(served: Served, requests: Sequence[Request], few_shot: FewShot) -> Decimal:
+def highest_request_cost(served: Served, requests: Sequence[Request], few_shot: FewShot) -> Decimal:
     """Returns the most dollars that one of these requests can cost."""
     costs = [Decimal(0)]
     for request in requests:
         wire = Wire(request.form, request.known, request.counted)
         if wire.schema is not None:
             room = answer_room(request.form, served.context)
-            costs.append(most_of(served, body_of(served, "medium", wire, messages_of(request, wire, few_shot), room)))
+            costs.append(
+                highest_cost(served, body_of(served, "medium", wire, messages_of(request, wire, few_shot), room))
+            )
     return max(costs)
 
 

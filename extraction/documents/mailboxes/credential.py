@@ -98,7 +98,7 @@ def check_writable(path: Path) -> None:
         raise UsageError(f"{path}: cannot be written (it is a folder)")
 
 
-def kept_login(address: ImapAddress) -> KeptSecret:
+def stored_login(address: ImapAddress) -> KeptSecret:
     """Returns the place of an account's login: the keyring, or where there is none a file of the user."""
     name = quote(f"{address.user}@{address.host}:{address.port}", safe="@")
     with suppress(ImportError):
@@ -119,7 +119,7 @@ def _place_of(address: ImapAddress) -> Callable[[], str]:
     if address.password is not password_of_environment or os.environ.get(PASSWORD_VARIABLE):
         return address.password
     named = os.environ.get(_FILE_VARIABLE)
-    return in_file(Path(named)) if named else kept_login(address)
+    return in_file(Path(named)) if named else stored_login(address)
 
 
 def _keep(login: Login, place: KeptSecret) -> None:

@@ -37,7 +37,7 @@ from cinnabar.schemas.facts import LANGUAGE
 from cinnabar.wording import with_noun
 
 
-class Unread(Enum):
+class UnreadPage(Enum):
     """The reason why a picture was not read, in words for one picture or several."""
 
     DAMAGED = "damaged"
@@ -48,11 +48,11 @@ class Unread(Enum):
     BEYOND = "beyond the limit of a document"
 
 
-_PageResult = PageText | Unread
+_PageResult = PageText | UnreadPage
 # By the names of the errors that decoders raise.
 _FAILURES = {
-    **dict.fromkeys(("OSError", "UnidentifiedImageError", "SyntaxError", "ValueError", "EOFError"), Unread.DAMAGED),
-    **dict.fromkeys(("TooManyPixels", "MemoryError"), Unread.LARGE),
+    **dict.fromkeys(("OSError", "UnidentifiedImageError", "SyntaxError", "ValueError", "EOFError"), UnreadPage.DAMAGED),
+    **dict.fromkeys(("TooManyPixels", "MemoryError"), UnreadPage.LARGE),
 }
 
 
@@ -76,7 +76,7 @@ class _PictureReader(WorkerProcess):
         answer = self.receive(size, deadline)
         self.served += 1
         if kind != TEXT:
-            return _FAILURES.get(answer.decode("ascii", "replace"), Unread.FAILED)
+            return _FAILURES.get(answer.decode("ascii", "replace"), UnreadPage.FAILED)
         try:
             return unpack_page(answer)
         except ValueError as error:
@@ -135,13 +135,13 @@ class OcrPool:
             return document
         missing = self._why_off()
         read = [] if missing else self._read(document)
-        unread = {page for _, page in read if isinstance(page, Unread)}
+        unread = {page for _, page in read if isinstance(page, UnreadPage)}
         pages = [(picture, page) for picture, page in read if isinstance(page, PageText)]
         whole = merge_pages(document, pages)
         flags = set(whole.flags)
-        if unread - {Unread.BEYOND}:
+        if unread - {UnreadPage.BEYOND}:
             flags.add("ocr_failed")
-        if Unread.BEYOND in unread:
+        if UnreadPage.BEYOND in unread:
             flags.add("ocr_limit")
         if any(page.damaged for _, page in pages):
             flags.add("repaired")
@@ -163,7 +163,7 @@ class OcrPool:
 
     @staticmethod
     def _why_empty(read: list[_PageResult]) -> str:
-        counts = {reason: read.count(reason) for reason in Unread}
+        counts = {reason: read.count(reason) for reason in UnreadPage}
         unread = [f"{count} {reason.value}" for reason, count in counts.items() if count]
         return f"OCR found no text in {with_noun(len(read), 'image')}" + (f": {', '.join(unread)}" if unread else "")
 
@@ -184,7 +184,7 @@ class OcrPool:
                 pages |= {coming.pop(one): one.result() for one in done}
             coming[self._pool.submit(self._page, document.digest, picture.data, budget)] = key
         pages |= {key: one.result() for one, key in coming.items()}
-        return [(one, pages.get(key, Unread.BEYOND)) for key, one in zip(keys, document.pictures, strict=True)]
+        return [(one, pages.get(key, UnreadPage.BEYOND)) for key, one in zip(keys, document.pictures, strict=True)]
 
     def _page(self, document: str, picture: bytes, budget: _Budget) -> _PageResult:
         """Returns the words of a picture, from the store or a process."""
@@ -192,7 +192,7 @@ class OcrPool:
         if self._pages is not None and (known := self._pages.get(document, picture, engine)) is not None:
             return known
         if budget.spent:
-            return Unread.BEYOND
+            return UnreadPage.BEYOND
         page = self._ask(picture, budget)
         if self._pages is not None and isinstance(page, PageText):
             self._pages.put(document, picture, engine, page)
@@ -209,7 +209,7 @@ class OcrPool:
                 budget.take(time.monotonic() - begun)
                 self._pool.end(worker)
                 worker = None
-                return Unread.CRASHED if isinstance(error, WorkerDied) else Unread.SLOW
+                return UnreadPage.CRASHED if isinstance(error, WorkerDied) else UnreadPage.SLOW
             # A process that lies about its time has as many seconds of wall clock as a picture may take, and no more.
             least = (time.monotonic() - begun) * PROCESSOR_SECONDS / PAGE_SECONDS
             budget.take(max(least, worker.spent))

@@ -82,7 +82,7 @@ class Backend(Protocol):
         ...
 
 
-def patiently(call: Callable[[], _T], where: str) -> _T:
+def with_retries(call: Callable[[], _T], where: str) -> _T:
     """Returns the result of a call that is tried again after faults. Raises RunError if they do not end."""
     waits = iter(_WAITS)
     while True:

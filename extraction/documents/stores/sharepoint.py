@@ -22,7 +22,7 @@ from cinnabar.extraction.documents.stores.backend import (
     StoredObject,
     StoreRefused,
     endpoint,
-    patiently,
+    with_retries,
 )
 
 _T = TypeVar("_T")
@@ -41,7 +41,7 @@ class SharePointBackend:
     def __init__(self, address: StoreAddress) -> None:
         self._graph = endpoint(GRAPH, "https://graph.microsoft.com/v1.0")
         self._drive = _open_drive(self._graph)
-        drive = patiently(lambda: self._drive_id(address), str(address))
+        drive = with_retries(lambda: self._drive_id(address), str(address))
         self._drive.drive_id, self._drive.drive_url = drive, f"{self._graph}/drives/{drive}"
 
     def entries(self, folder: Folder, after: str) -> list[StoredObject | Folder]:  # noqa: ARG002 (folders have no order)

@@ -38,7 +38,7 @@ from cinnabar.extraction.documents.stores.backend import (
     StoreRefused,
     check_size,
     list_objects,
-    patiently,
+    with_retries,
 )
 from cinnabar.extraction.documents.stores.object_backend import ObjectBackend
 from cinnabar.extraction.documents.stores.sftp import SftpBackend
@@ -371,7 +371,7 @@ class ObjectStore:
     def _single(self, key: str) -> StoredObject | None:
         where = self.path_of(key)
         try:
-            first = patiently(lambda: next(iter(self._backend.entries(Folder(key), "")), None), where)
+            first = with_retries(lambda: next(iter(self._backend.entries(Folder(key), "")), None), where)
         except FileNotFoundError:
             return None
         except (Denied, StoreRefused) as error:
@@ -387,7 +387,7 @@ class ObjectStore:
         where = self.path_of(one.key)
         check_size(one.size)
         try:
-            return patiently(lambda: self._backend.fetch(one), where)
+            return with_retries(lambda: self._backend.fetch(one), where)
         except FileNotFoundError:
             raise DocumentError("unreadable", "the object is gone from its store") from None
         except Denied as error:

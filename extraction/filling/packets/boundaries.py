@@ -73,8 +73,8 @@ class PageFeatures(NamedTuple):
     lines: tuple[EdgedLine, ...]
 
 
-def page_signs(document: Document) -> list[PageFeatures]:
-    """Returns the signs of the pages of a document, in their order; parts within pages count to them."""
+def page_features(document: Document) -> list[PageFeatures]:
+    """Returns the features of the pages of a document, in their order; parts within pages count to them."""
     return [_signs(document, part) for part in document.parts if part.kind == "page"]
 
 
@@ -93,7 +93,7 @@ def _signs(document: Document, part: Part) -> PageFeatures:
     return PageFeatures(part.page, (part.width, part.height), text, tuple(from_top))
 
 
-def ends(page: PageFeatures) -> list[str]:
+def edge_words(page: PageFeatures) -> list[str]:
     """Returns the first and the last words of a page."""
     words = page.text.split()
     return [" ".join(words[:COMPARED_WORDS]), " ".join(words[-COMPARED_WORDS:])]
@@ -114,7 +114,7 @@ def boundaries(pages: Sequence[PageFeatures]) -> tuple[dict[int, float], tuple[i
     printed = [page for page in pages if words[page.number] and page.number not in sheets]
     if len(printed) < 2:
         return {}, sheets if printed else ()
-    meaning = load_sentence_encoder().embed([text for page in printed for text in ends(page)])
+    meaning = load_sentence_encoder().embed([text for page in printed for text in edge_words(page)])
     fitted, likely = json.loads(FITTED.read_text(encoding="utf-8")), {}
     for at, (before, page) in enumerate(pairwise(printed)):
         between = {*range(before.number + 1, page.number)}

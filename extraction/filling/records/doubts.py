@@ -16,7 +16,7 @@ from dataclasses import replace
 from cinnabar.engine.models.reader.confidence_features import list_names
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.numerals import asks_unsigned
-from cinnabar.engine.readings.readings import around, json_readings
+from cinnabar.engine.readings.readings import json_readings, surroundings
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.engine.tables.list_length import ListLength, length_of, printed_around
 from cinnabar.extraction.documents.content.document import Document, Evidence, Span
@@ -154,7 +154,7 @@ def drops_sign(form: Form, leaf: Leaf, evidence: Evidence | None, text: str, loc
     start, end = evidence.spans[0].start, evidence.spans[-1].end
     if not _MARKS & {*text[max(0, start - _BESIDE) : end + _BESIDE]}:
         return False
-    read = json_readings(evidence.text, locale, *around(text, start, end))
+    read = json_readings(evidence.text, locale, *surroundings(text, start, end))
     first = next((reading for reading in read if reading[:1].isdigit() or reading[:1] == b"-"), b"")
     return first == b"-" + value.encode()
 

@@ -29,7 +29,7 @@ from cinnabar.extraction.filling.records.thresholds import (
     UNKNOWN_WORD,
     WORD_DIFFERENCE,
 )
-from cinnabar.extraction.store.names import literal, quote_name
+from cinnabar.extraction.store.names import quote_name, sql_literal
 from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form, Slot
@@ -169,7 +169,7 @@ def reference_table(lookup: Lookup) -> ReferenceTable:
             is_text = path.suffix.lower() in (".csv", ".tsv")
             source, given = "read_csv(?, all_varchar = true)" if is_text else "read_parquet(?)", [str(path)]
             if view:
-                database.execute(f"ATTACH {literal(str(path))} AS reference (READ_ONLY)")
+                database.execute(f"ATTACH {sql_literal(str(path))} AS reference (READ_ONLY)")
                 source, given = f"reference.{quote_name(view)}", []
             returns = f"{quote_name(lookup.returns)}::VARCHAR"
             rows = [

@@ -27,7 +27,7 @@ from cinnabar.extraction.store.store import ROUTING
 from cinnabar.schemas import SchemaSource
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.filling.pipeline import Job, Read
+    from cinnabar.extraction.filling.pipeline import Job, OpenedInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class RoutedJobs:
     jobs: Mapping[str, Job]
     done: Mapping[str, frozenset[str]]
 
-    def place(self, read: Read) -> str | Outcome:
+    def place(self, read: OpenedInput) -> str | Outcome:
         """Returns the name of the schema that an input goes to, or the outcome of one that no model has to read.
 
         An unreadable input goes to quarantine under the first schema. A document of no kind is skipped under the schema

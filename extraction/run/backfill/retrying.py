@@ -17,7 +17,7 @@ from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
-from cinnabar.extraction.run.quarantine import Held
+from cinnabar.extraction.run.quarantine import HeldDocument
 from cinnabar.extraction.store.stored_records import source_of
 
 #: Options that a retry sets; the others are as they were when the document went to quarantine.
@@ -34,7 +34,7 @@ class Retried:
 
 def retry(
     out: Path,
-    chosen: Sequence[Held],
+    chosen: Sequence[HeldDocument],
     model: Source,
     progress: ProgressListener | None = None,
     others: Sequence[Location] = (),
@@ -71,7 +71,7 @@ def _unpack(item: Input, document_lookup: DocumentLookup) -> list[Input]:
     return [replace(examine(one, []), path=f"{item.path}{end}") for end, one in members]
 
 
-def _input(one: Held, document_lookup: DocumentLookup) -> Input | None:
+def _input(one: HeldDocument, document_lookup: DocumentLookup) -> Input | None:
     """Returns the input to read again, under its path in quarantine; None if it is missing."""
     if one.document:
         # A backfill names an older content by path and digest if the path was read again since.

@@ -17,7 +17,14 @@ from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.filling.model_sources import RunPlace
 from cinnabar.extraction.run.cluster.connection import Cluster, Heartbeat
-from cinnabar.extraction.run.cluster.workers import Filling, Parsing, letters, needs, packed_assignment, size_of
+from cinnabar.extraction.run.cluster.workers import (
+    Filling,
+    Parsing,
+    model_needs,
+    packed_assignment,
+    shipment_bytes,
+    shipments_of,
+)
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.retries import (
     ATTEMPTS,
@@ -79,13 +86,13 @@ class EngineSlot:
     gpus: int = 0
 
 
-def seats(machines: Sequence[Mapping[str, Any]], device: str = "auto", weights: int = 0) -> list[EngineSlot]:
-    """Returns the seats of a cluster's engines, taking machines in turn.
+def engine_slots(machines: Sequence[Mapping[str, Any]], device: str = "auto", weights: int = 0) -> list[EngineSlot]:
+    """Returns the slots of a cluster's engines, taking machines in turn.
 
     machines: the value of `ray.nodes()`. A machine whose GPUs Ray offers gets one engine for each GPU and no other;
     `cpu` ignores GPUs, `cuda` ignores machines without. Any other machine gets one engine with one thread for each
     processor, which yields most documents a second; with little memory it gets fewer engines with more threads.
-    weights: bytes of weights that each engine holds beyond the default model's. Raises UsageError if there is no seat.
+    weights: bytes of weights that each engine holds beyond the default model's. Raises UsageError if none has room.
     """
     by_machine: list[list[EngineSlot]] = []
     for machine in machines:
@@ -111,10 +118,10 @@ def parser_machines(machines: Sequence[Mapping[str, Any]]) -> list[str]:
 
 @dataclass(eq=False, slots=True)
 class _WorkerHandle:
-    """A parser or an engine: a Ray actor, its seat, and its batches, in order."""
+    """A parser or an engine: a Ray actor, its slot, and its batches, in order."""
 
     kind: type[Parsing] | type[Filling]
-    seat: EngineSlot
+    slot: EngineSlot
     actor: Any
     works: list[_Work] = field(default_factory=list)
     ready: bool = False
@@ -138,7 +145,7 @@ class Supervisor:
         self._ray, self._assignment, self._attempts, self._place = cluster.ray, assignment, attempts, place
         self._pages = None if place is None else PageStore(place.out / PAGES)
         self._pulse = Heartbeat(cluster)
-        self._hands: list[_WorkerHandle] = []
+        self._workers: list[_WorkerHandle] = []
         self._pending: dict[Any, tuple[_WorkerHandle, _Work | None]] = {}
         self._failed_starts: dict[EngineSlot, int] = {}
         #: Batches that are done and not yielded yet.
@@ -149,8 +156,8 @@ class Supervisor:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for hand in list(self._hands):
-            self._stop_worker(hand)
+        for worker in list(self._workers):
+            self._stop_worker(worker)
 
     def fill(
         self,
@@ -183,13 +190,13 @@ class Supervisor:
                     " `ray status`); nothing is lost, run the same command again"
                 )
             for ref in done:
-                hand, work = self._pending.pop(ref)
+                worker, work = self._pending.pop(ref)
                 try:
                     result = self._ray.get(ref)
                 except self._ray.exceptions.RayError as error:
-                    waiting[:0] = self._take_failure(hand, work, error)
+                    waiting[:0] = self._take_failure(worker, work, error)
                 else:
-                    self._take_result(hand, work, result, parsed)
+                    self._take_result(worker, work, result, parsed)
             while self._filled:
                 yield self._filled.pop(0)
                 added = range(count, len(batches))
@@ -199,19 +206,19 @@ class Supervisor:
     def _start_worker(self, batches: int) -> None:
         """Starts as many engines as so many batches can use; running ones stay."""
         nodes = self._ray.nodes()
-        device, memory = needs(self._assignment)
+        device, memory = model_needs(self._assignment)
         if self._packed is None:
             self._packed = self._ray.put(packed_assignment(self._assignment, self._ray.cloudpickle))
             for machine in parser_machines(nodes):
                 self._take_on(Parsing, EngineSlot(machine, 0))
-        there = sum(hand.kind is Filling for hand in self._hands)
-        for seat in seats(nodes, device, memory)[there:batches]:
-            self._take_on(Filling, seat)
+        there = sum(worker.kind is Filling for worker in self._workers)
+        for slot in engine_slots(nodes, device, memory)[there:batches]:
+            self._take_on(Filling, slot)
 
-    def _take_on(self, kind: type[Parsing] | type[Filling], seat: EngineSlot) -> None:
+    def _take_on(self, kind: type[Parsing] | type[Filling], slot: EngineSlot) -> None:
         ray = self._ray
         # If its machine is gone, Ray may place it on another one.
-        place = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(seat.machine, soft=True)
+        place = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(slot.machine, soft=True)
         # Ray must not restart it, because this class counts its batches again.
         options = {"scheduling_strategy": place, "max_restarts": 0, "max_task_retries": 0}
         if kind is Parsing:
@@ -220,14 +227,14 @@ class Supervisor:
             actor = actor.remote(run_options.workers, run_options.max_tokens, parser_settings(run_options))
             started = actor.start.remote()
         else:
-            share = {"num_gpus": seat.gpus, "num_cpus": 0} if seat.gpus else {"num_cpus": seat.threads}
-            actor = ray.remote(Filling).options(**share, **options).remote(seat.threads)
-            here = seat.machine == ray.get_runtime_context().get_node_id()
+            share = {"num_gpus": slot.gpus, "num_cpus": 0} if slot.gpus else {"num_cpus": slot.threads}
+            actor = ray.remote(Filling).options(**share, **options).remote(slot.threads)
+            here = slot.machine == ray.get_runtime_context().get_node_id()
             place = self._place if here else None
             started = actor.start.remote(self._packed, self._assignment.shared_name, place)
-        hand = _WorkerHandle(kind, seat, actor)
-        self._hands.append(hand)
-        self._pending[started] = hand, None
+        worker = _WorkerHandle(kind, slot, actor)
+        self._workers.append(worker)
+        self._pending[started] = worker, None
 
     def _hand_out(
         self, waiting: list[_Work], parsed: list[_Work], known: Callable[[Sequence[Input], int], Known | None]
@@ -239,9 +246,9 @@ class Supervisor:
             # This process drops its last reference to the documents; Ray keeps them until they are filled. Of a
             # document that is lost alone it tells the pages.
             work.known, work.parsed = None, work.parsed if work.whole else None
-        engines = sum(hand.kind is Filling for hand in self._hands)
+        engines = sum(worker.kind is Filling for worker in self._workers)
         for work in list(waiting):
-            under_way = [*parsed, *(one for hand in self._hands for one in hand.works)]
+            under_way = [*parsed, *(one for worker in self._workers for one in worker.works)]
             full = len(under_way) >= _WINDOW * engines or sum(one.size for one in under_way) >= _BYTES
             parser = self._least_busy(Parsing)
             if parser is None or (full and under_way):
@@ -250,12 +257,12 @@ class Supervisor:
                 continue
             waiting.remove(work)
             try:
-                sent, work.known = letters(work.batch), known(work.batch, work.number)
+                sent, work.known = shipments_of(work.batch), known(work.batch, work.number)
             except Exception as error:  # such as a mailbox that does not answer
                 waiting.append(self._after_error(work, error))
                 continue
             kept = {} if self._pages is None else self._pages.pages_of(letter.digest for letter in sent)
-            work.size = size_of(sent, kept)
+            work.size = shipment_bytes(sent, kept)
             read, work.parsed = parser.actor.parse.options(num_returns=2).remote(sent, kept)
             self._give(parser, work, read)
 
@@ -267,30 +274,30 @@ class Supervisor:
         done, _ = self._ray.wait(list(self._pending), timeout=_LOOK)
         return list(done)
 
-    def _give(self, hand: _WorkerHandle, work: _Work, ref: Any) -> None:
-        hand.works.append(work)
-        self._pending[ref] = hand, work
+    def _give(self, worker: _WorkerHandle, work: _Work, ref: Any) -> None:
+        worker.works.append(work)
+        self._pending[ref] = worker, work
 
     def _ready(self, kind: type[Parsing] | type[Filling]) -> list[_WorkerHandle]:
-        return [hand for hand in self._hands if hand.kind is kind and hand.ready]
+        return [worker for worker in self._workers if worker.kind is kind and worker.ready]
 
     def _least_busy(self, kind: type[Parsing] | type[Filling]) -> _WorkerHandle | None:
-        return min(self._ready(kind), key=lambda hand: len(hand.works), default=None)
+        return min(self._ready(kind), key=lambda worker: len(worker.works), default=None)
 
-    def _take_result(self, hand: _WorkerHandle, work: _Work | None, result: Any, parsed: list[_Work]) -> None:
+    def _take_result(self, worker: _WorkerHandle, work: _Work | None, result: Any, parsed: list[_Work]) -> None:
         """Notes that a worker is ready or a batch is filled, or adds a batch to the parsed ones."""
         if work is None:
-            hand.ready = True
+            worker.ready = True
             return
-        hand.works.remove(work)
-        if hand.kind is Filling:
+        worker.works.remove(work)
+        if worker.kind is Filling:
             self._settle(work, result)
             return
         if self._pages is not None:
             self._pages.add(result)
         parsed.append(work)
 
-    def _take_failure(self, hand: _WorkerHandle, work: _Work | None, error: Exception) -> list[_Work]:
+    def _take_failure(self, worker: _WorkerHandle, work: _Work | None, error: Exception) -> list[_Work]:
         """Returns the batches to do again after a failure, and replaces a dead worker."""
         # Ray's error holds the worker's own error as its cause.
         cause: BaseException = getattr(error, "cause", None) or error
@@ -298,18 +305,18 @@ class Supervisor:
             raise cause
         died = self._ray.exceptions.RayActorError, self._ray.exceptions.OutOfMemoryError
         if work is not None and not isinstance(error, died):
-            hand.works.remove(work)
+            worker.works.remove(work)
             return [self._after_error(work, cause)]
-        works, started = hand.works, hand.ready
-        self._stop_worker(hand)
+        works, started = worker.works, worker.ready
+        self._stop_worker(worker)
         if started:
-            self._failed_starts.pop(hand.seat, None)
+            self._failed_starts.pop(worker.slot, None)
         else:
-            self._failed_starts[hand.seat] = self._failed_starts.get(hand.seat, 0) + 1
-        if self._failed_starts.get(hand.seat, 0) < ATTEMPTS:
-            self._take_on(hand.kind, hand.seat)
-        elif not any(other.kind is hand.kind for other in self._hands):
-            what = "parser" if hand.kind is Parsing else "engine"
+            self._failed_starts[worker.slot] = self._failed_starts.get(worker.slot, 0) + 1
+        if self._failed_starts.get(worker.slot, 0) < ATTEMPTS:
+            self._take_on(worker.kind, worker.slot)
+        elif not any(other.kind is worker.kind for other in self._workers):
+            what = "parser" if worker.kind is Parsing else "engine"
             raise NoEngine(f"no {what} starts on the cluster: {type(cause).__name__}: {cause}") from cause
         # The worker died of the batch that it was busy with; the batches behind it count no attempt.
         return [*(self._after_death(works[0], cause) if works else ()), *works[1:]]
@@ -349,8 +356,8 @@ class Supervisor:
             batch = join_alone([alone[at] for at in range(len(alone))])
         self._filled.append((work.number, batch))
 
-    def _stop_worker(self, hand: _WorkerHandle) -> None:
+    def _stop_worker(self, worker: _WorkerHandle) -> None:
         """Ends a process and drops its outstanding results."""
-        self._hands.remove(hand)
-        self._pending = {ref: held for ref, held in self._pending.items() if held[0] is not hand}
-        self._ray.kill(hand.actor)
+        self._workers.remove(worker)
+        self._pending = {ref: held for ref, held in self._pending.items() if held[0] is not worker}
+        self._ray.kill(worker.actor)

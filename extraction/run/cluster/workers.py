@@ -47,7 +47,7 @@ class Shipment:
     content: Content | DocumentError
 
 
-def letters(batch: Sequence[Input]) -> list[Shipment]:
+def shipments_of(batch: Sequence[Input]) -> list[Shipment]:
     """Returns the inputs of a batch with their bytes. Raises RunError if a mailbox does not answer."""
     return [Shipment(item.path, item.digest, _content(item)) for item in batch]
 
@@ -59,19 +59,19 @@ def _content(item: Input) -> Content | DocumentError:
         return problem
 
 
-def size_of(batch: Sequence[Shipment], pages: PackedPages) -> int:
+def shipment_bytes(batch: Sequence[Shipment], pages: PackedPages) -> int:
     """Returns the bytes of the documents, and of their pages that OCR read."""
     kept = sum(len(page) for named in pages.values() for page in named.values())
-    return kept + sum(len(one.read()) for one in sent_of(batch))
+    return kept + sum(len(one.read()) for one in readable_inputs(batch))
 
 
-def sent_of(batch: Sequence[Shipment]) -> list[Content]:
+def readable_inputs(batch: Sequence[Shipment]) -> list[Content]:
     """Returns the inputs of a batch that could be read."""
     return [letter.content for letter in batch if not isinstance(letter.content, DocumentError)]
 
 
 @dataclass(frozen=True, slots=True)
-class Unpacking:
+class SentModelSource:
     """Loads a model that was sent as bytes, on this device, with the rules and the precision of the run."""
 
     model: CarriedModel
@@ -92,7 +92,7 @@ class Unpacking:
                 raise ModelError(f"{socket.gethostname()}: {error}") from error
 
 
-def needs(assignment: Assignment) -> tuple[str, int]:
+def model_needs(assignment: Assignment) -> tuple[str, int]:
     """Returns the device that a run's models are to have, and the bytes of the weights of its language models."""
     memory = sum(source.memory for source in assignment.sources if isinstance(source, LanguageSource))
     for source in assignment.sources:
@@ -114,7 +114,9 @@ def packed_assignment(assignment: Assignment, cloudpickle: Any) -> bytes:
     if isinstance(model, ModelSource):
         load = model.load
         if isinstance(load, ModelByName):
-            model = replace(model, load=Unpacking(pack_model(load.name), load.device, load.config, load.precision))
+            model = replace(
+                model, load=SentModelSource(pack_model(load.name), load.device, load.config, load.precision)
+            )
     # Engines open no documents, so they need no passwords.
     sent = replace(assignment, model=model, options=assignment.options.with_passwords(()))
     own = {part.source.model.__module__ for part in assignment.parts if part.source.model is not None}
@@ -151,7 +153,7 @@ class Parsing:
         The coordinator fetches and keeps the pages; the documents go straight to an engine.
         """
         self._pages.carry(pages)
-        results = iter(self._pool.parse_many(sent_of(batch)))
+        results = iter(self._pool.parse_many(readable_inputs(batch)))
         parsed: list[_Parsed] = []
         for letter in batch:
             content = letter.content
@@ -192,7 +194,7 @@ class Filling:
     def fill(self, parsed: Sequence[_Parsed], known: Known | None = None) -> Batch:
         """Returns the outcomes of a batch; `known` holds the stored records in a backfill."""
         # Cold start: Torch takes a second.
-        from cinnabar.extraction.filling.pipeline import Read
+        from cinnabar.extraction.filling.pipeline import OpenedInput
 
         assert self._job is not None, "call start() before fill()"
-        return fill_batch([Read(*one) for one in parsed], known, self._job)
+        return fill_batch([OpenedInput(*one) for one in parsed], known, self._job)

@@ -21,7 +21,7 @@ from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.retries import WHOLE_ATTEMPTS, join_alone, lose_document
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.filling.pipeline import Batch, Read
+    from cinnabar.extraction.filling.pipeline import Batch, OpenedInput
     from cinnabar.extraction.run.work.refilling import Known
 
 # Makes all attempts of a batch that may raise errors.
@@ -45,7 +45,7 @@ class _Engine(WorkerProcess):
     def __init__(self, first: bytes, more: Mapping[str, str]) -> None:
         super().__init__(_COMMAND, first, _PATIENCE, "engine", more)
 
-    def fill(self, read: Sequence[Read], known: Known | None) -> Batch:
+    def fill(self, read: Sequence[OpenedInput], known: Known | None) -> Batch:
         """Returns the outcomes of a batch. Raises WorkerDied, or the error that ended the batch."""
         self.send(frame(([(one.path, one.digest, one.found) for one in read], known)))
         deadline = self.deadline()
@@ -77,25 +77,25 @@ class EnginePool:
     def __exit__(self, *_: object) -> None:
         self._pool.close()
 
-    def submit(self, read: Sequence[Read], known: Known | None, attempts: _Attempts) -> Future[Batch]:
+    def submit(self, read: Sequence[OpenedInput], known: Known | None, attempts: _Attempts) -> Future[Batch]:
         """Begins to fill a batch as soon as an engine is free; `attempts` repeats what raises an error."""
         # Prefect's loggers find their run in the context.
         return self._pool.submit(copy_context().run, self._fill, read, known, attempts)
 
-    def _fill(self, read: Sequence[Read], known: Known | None, attempts: _Attempts) -> Batch:
+    def _fill(self, read: Sequence[OpenedInput], known: Known | None, attempts: _Attempts) -> Batch:
         """Fills a batch, and does as `retries` says if engines die."""
         for _ in range(WHOLE_ATTEMPTS):
             with suppress(WorkerDied):
                 return attempts(lambda: self._ask(read, known))
         return join_alone([self._fill_alone(one, _record(known, at), attempts) for at, one in enumerate(read)])
 
-    def _fill_alone(self, one: Read, known: Known | None, attempts: _Attempts) -> Batch:
+    def _fill_alone(self, one: OpenedInput, known: Known | None, attempts: _Attempts) -> Batch:
         try:
             return attempts(lambda: self._ask([one], known))
         except WorkerDied as error:
             return lose_document(one.path, one.digest, one.found, str(error))
 
-    def _ask(self, read: Sequence[Read], known: Known | None) -> Batch:
+    def _ask(self, read: Sequence[OpenedInput], known: Known | None) -> Batch:
         engine = self._pool.take()
         try:
             engine = engine or self._start()

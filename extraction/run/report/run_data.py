@@ -16,7 +16,7 @@ from cinnabar.extraction.plan.thresholds import DRIFT_LEVEL, DRIFT_SHARE
 from cinnabar.extraction.run.report.audit import AuditFigure, audit_figure
 from cinnabar.extraction.run.report.drift import Share, chi_squared, holm, is_large_shift
 from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store.names import literal
+from cinnabar.extraction.store.names import sql_literal
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import EMPTY
 from cinnabar.extraction.store.snapshot import files_as_table
@@ -165,13 +165,13 @@ class _Gathering:
         # Only the values of these runs; the files of others are left out by their statistics.
         self._rows(
             f"CREATE TEMP VIEW own_values AS SELECT * FROM {fields}"
-            f" WHERE run_id IN ({', '.join(map(literal, self._runs))}) AND schema_name = {literal(self._schema)}"
-            " AND origin NOT IN ('list', 'length', 'thoughts')"
+            f" WHERE run_id IN ({', '.join(map(sql_literal, self._runs))})"
+            f" AND schema_name = {sql_literal(self._schema)} AND origin NOT IN ('list', 'length', 'thoughts')"
         )
         # Four queries read them; the view of all records would be planned and read for each.
         self._rows(
             "CREATE TEMP TABLE own_records AS SELECT path, document, confidence, flags, run_id FROM records"
-            f" WHERE run_id IN ({', '.join(map(literal, self._runs))})"
+            f" WHERE run_id IN ({', '.join(map(sql_literal, self._runs))})"
         )
 
     def _rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:

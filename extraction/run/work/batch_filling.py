@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 # The pipeline imports torch, which takes a second.
 if TYPE_CHECKING:
-    from cinnabar.extraction.filling.pipeline import Batch, Job, Read
+    from cinnabar.extraction.filling.pipeline import Batch, Job, OpenedInput
     from cinnabar.extraction.run.work.refilling import Known
 
 
-def fill_batch(read: Sequence[Read], known: Known | None, job: Job) -> Batch:
+def fill_batch(read: Sequence[OpenedInput], known: Known | None, job: Job) -> Batch:
     """Returns the outcomes of a batch, in whatever process it is filled.
 
     `known` holds the stored records in a backfill. Long documents get none if the batch has other documents; each has

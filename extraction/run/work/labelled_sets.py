@@ -16,7 +16,7 @@ import orjson
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.filling.pipeline import Read
+from cinnabar.extraction.filling.pipeline import OpenedInput
 
 #: A line of a set's truth: {"file": …, "truth": record, "also_accepted": {top-level field: other right values}}.
 Truth = Mapping[str, Any]
@@ -103,8 +103,8 @@ def mark_of(file: str) -> str:
     return hashlib.sha256(f"own:{file}".encode()).hexdigest()[:16]
 
 
-def read_set(labelled: LabelledSet, pool: ParserPool) -> Iterator[Read]:
+def read_set(labelled: LabelledSet, pool: ParserPool) -> Iterator[OpenedInput]:
     """Yields the parsed documents of a set, with their names in it."""
     files = {labelled.folder / line["file"]: line["file"] for line in labelled.truths}
     for path, outcome in pool.parse_many(files):
-        yield Read(files[path], getattr(outcome, "digest", ""), outcome)
+        yield OpenedInput(files[path], getattr(outcome, "digest", ""), outcome)

@@ -18,8 +18,8 @@ from cinnabar.extraction.filling.filling import DocumentRequests, fill_documents
 from cinnabar.extraction.filling.pipeline import (
     Batch,
     Job,
-    Long,
-    Read,
+    LongDocument,
+    OpenedInput,
     error_text,
     failure_of,
     in_order,
@@ -32,7 +32,7 @@ from cinnabar.extraction.filling.pipeline import (
     stages_since,
     to_quarantine,
     tokens_or_long,
-    unread,
+    unreadable_outcome,
 )
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
 from cinnabar.extraction.filling.records.facts import REFUSED, FactValues, with_facts
@@ -67,7 +67,7 @@ class Known:
     below: float = 0.0
 
 
-def refill_batch(read: Sequence[Read], known: Known, job: Job, set_aside: bool = False) -> Batch:
+def refill_batch(read: Sequence[OpenedInput], known: Known, job: Job, set_aside: bool = False) -> Batch:
     """Returns one outcome for each input, like `run_batch`, with the model's work limited to the asked values.
 
     If the schema allows no record with the frozen values, the whole record is asked. A document that has changed or
@@ -88,7 +88,7 @@ def refill_batch(read: Sequence[Read], known: Known, job: Job, set_aside: bool =
     return in_order(len(read), settled, parts, took)
 
 
-def _route(read: Sequence[Read], job: Job, settled: dict[int, Outcome]) -> Job:
+def _route(read: Sequence[OpenedInput], job: Job, settled: dict[int, Outcome]) -> Job:
     """Returns the job of the schema that is filled again; documents of another kind get their outcome in `found`."""
     if job.routing is None:
         return job
@@ -99,14 +99,14 @@ def _route(read: Sequence[Read], job: Job, settled: dict[int, Outcome]) -> Job:
     return job.routing.jobs[name]
 
 
-def _refill(read: Sequence[Read], known: Known, job: Job, overtakes: bool) -> Batch:
+def _refill(read: Sequence[OpenedInput], known: Known, job: Job, overtakes: bool) -> Batch:
     """Fills documents with a stored record."""
     begun, filling, escalated = time.perf_counter(), dict[str, float](), Escalated()
     records = [record for record in known.records if record is not None]
     chosen = on_chosen_pages(read, job)
     planned = [_plan(one, *record, job, known.below, overtakes) for one, record in zip(chosen, records, strict=True)]
-    aside = {at: plan.tokens for at, plan in enumerate(planned) if isinstance(plan, Long)}
-    plans = [plan for plan in planned if not isinstance(plan, Long)]
+    aside = {at: plan.tokens for at, plan in enumerate(planned) if isinstance(plan, LongDocument)}
+    plans = [plan for plan in planned if not isinstance(plan, LongDocument)]
     with time_stage(filling, "fill"):
         steps = _fill([plan for plan in plans if isinstance(plan, _RefillPlan)], job, escalated)
     outcomes = [plan if isinstance(plan, Outcome) else plan.outcome(job) for plan in plans]
@@ -226,14 +226,14 @@ class _RefillPlan:
         return judge_record(self.path, self.document, record, job, kept, self.asked_facts)
 
 
-def _lost(item: Read) -> Outcome | None:
+def _lost(item: OpenedInput) -> Outcome | None:
     """Returns the outcome of a document that cannot be read, or is another one by now."""
     document = item.found
     if isinstance(document, DocumentError) and document.code in _ABSENT:
         detail = f"{item.path} could not be read any more ({document.detail}); run the same command again"
         return Outcome(item.path, "skipped", GONE, detail, digest=item.digest)
     if isinstance(document, DocumentError):
-        return unread(item, document)
+        return unreadable_outcome(item, document)
     if document.digest != item.digest:
         detail = f"{item.path} was changed while it was read; run the same command again"
         return Outcome(item.path, "skipped", CHANGED, detail, digest=item.digest)
@@ -241,14 +241,14 @@ def _lost(item: Read) -> Outcome | None:
 
 
 def _plan(
-    item: Read, stored: Stored, changes: Changes, job: Job, below: float, overtakes: bool
-) -> _RefillPlan | Long | Outcome:
+    item: OpenedInput, stored: Stored, changes: Changes, job: Job, below: float, overtakes: bool
+) -> _RefillPlan | LongDocument | Outcome:
     document = item.found
     if isinstance(document, DocumentError):
-        return unread(item, document)
+        return unreadable_outcome(item, document)
     try:
         tokens = tokens_or_long(document, job, overtakes)
-        if isinstance(tokens, Long):
+        if isinstance(tokens, LongDocument):
             return tokens
         pieces = chunks_for(document, job.engine, job.context, job.compiled.form, tokens)
         frozen = freeze(job.compiled.form, stored.record, changes, below, lists=len(pieces) == 1)

@@ -19,7 +19,7 @@ from adbc_driver_postgresql import dbapi
 
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.store.exporting import json_line
-from cinnabar.extraction.store.names import literal, quote_name
+from cinnabar.extraction.store.names import quote_name, sql_literal
 from cinnabar.extraction.store.sinks.sink import DIGEST, GONE, Delivered, Position, View, Views, check_follows, views_of
 
 # An address without a password: no colon but that of a port, and no @ in a parameter.
@@ -94,7 +94,7 @@ class PostgresqlSink:
                         if comment.startswith(_OURS):  # its view has gone
                             cursor.execute(f"DROP TABLE {schema}.{quote_name(name)}")
                     cursor.execute(f"DELETE FROM {schema}.{_SINK}")
-                    here = f"{views.position.batch}, {literal(views.position.run)}"
+                    here = f"{views.position.batch}, {sql_literal(views.position.run)}"
                     cursor.execute(f"INSERT INTO {schema}.{_SINK} VALUES ({here})")
             connection.commit()
         return Delivered(self.address, sent, "row")
@@ -138,7 +138,7 @@ def _sync(cursor: Cursor, views: Views, view: View, table: str, comment: str | N
         # Digests do not tell types: every row is sent again.
         cursor.execute(f"DELETE FROM {table}")
         cursor.execute(f"ALTER TABLE {table} {', '.join(changes)}")
-        cursor.execute(f"COMMENT ON TABLE {table} IS {literal(_OURS + json.dumps(columns))}")
+        cursor.execute(f"COMMENT ON TABLE {table} IS {sql_literal(_OURS + json.dumps(columns))}")
     cursor.execute(f"SELECT DISTINCT {', '.join(view.keys)}, {DIGEST} FROM {table}")
     keys, rows = views.count_changed(view, cursor.fetch_arrow_table())
     if keys:

@@ -9,7 +9,7 @@ import pytest
 from tests.support.corrected_folder import run as extracted
 
 from cinnabar.apps.cli.main import run
-from cinnabar.extraction.store.names import meant
+from cinnabar.extraction.store.names import resolve_name
 from cinnabar.extraction.store.reading import query
 
 
@@ -109,5 +109,5 @@ def test_the_case_of_a_schema_s_name_does_not_matter(out: Path, capsys: pytest.C
 
 
 def test_a_name_is_meant_whose_case_alone_differs_and_no_other_one_s() -> None:
-    assert meant("bill", ["Bill", "bills"]) == "Bill" and meant("bill", ["bill", "Bill"]) == "bill"
-    assert meant("BILL", ["bill", "Bill"]) is None and meant("x", ["bill"]) is None
+    assert resolve_name("bill", ["Bill", "bills"]) == "Bill" and resolve_name("bill", ["bill", "Bill"]) == "bill"
+    assert resolve_name("BILL", ["bill", "Bill"]) is None and resolve_name("x", ["bill"]) is None

@@ -7,7 +7,7 @@ import json
 import pytest
 from tests.support.chat_clients import NOTE, TOOLS, accepts
 
-from cinnabar.engine.chat.answer_kinds import AnswerKind, Call, CallOr, ClientAnswer, FreeText, RecordText, Region
+from cinnabar.engine.chat.answer_kinds import AnswerKind, Call, CallOr, ClientAnswer, FencedText, FreeText, RecordText
 from cinnabar.engine.chat.meeting import meeting_of
 
 RECORD = '{"number": "A-1", "day": null, "kinds": ["ab"]}'
@@ -15,7 +15,7 @@ CALL = '{"name": "weather", "arguments": {"city": "Oslo"}}'
 KINDS: dict[str, AnswerKind] = {
     "text": FreeText(),
     "record": RecordText(NOTE.form),
-    "region": Region(),
+    "region": FencedText(),
     "call": Call(TOOLS),
     "call or text": CallOr(Call(TOOLS), FreeText(but_first=b"{")),
     "call or record": CallOr(Call(TOOLS), RecordText(NOTE.form)),
@@ -80,13 +80,13 @@ def test_a_text_ends_before_the_first_of_its_stops() -> None:
 
 
 def test_a_region_with_fences_of_its_own_is_shown_between_three_backticks() -> None:
-    region = Region(b"````", b"<|cursor|>")
+    region = FencedText(b"````", b"<|cursor|>")
     assert region.language().accepts(b"````\na\n```\nb\n````")
     assert region.read(b"````\na\n```\nb\n````") == ClientAnswer("```\na\n```\nb\n```")
 
 
 def test_an_edit_is_without_the_cursor_and_ends_where_the_file_goes_on() -> None:
-    region = Region(b"```", b"<|cursor|>", meeting_of("a\n", "\n    the_rest_of_the_file()\n"))
+    region = FencedText(b"```", b"<|cursor|>", meeting_of("a\n", "\n    the_rest_of_the_file()\n"))
     begun = b"```\nb <|cursor|>= 1\n    the_rest_of_the_file()\n"
     assert region.ends(begun) and region.read(begun) == ClientAnswer("```\nb = 1\n```")
     assert not region.ends(b"```\nb = 1\n") and region.settled_length(begun) == 0
@@ -95,8 +95,8 @@ def test_an_edit_is_without_the_cursor_and_ends_where_the_file_goes_on() -> None
 @pytest.mark.parametrize(
     ("kind", "text", "settled"),
     [
-        (Region(), "```\na\n``", 1),
-        (Region(), "```\na\n``b", 5),
+        (FencedText(), "```\na\n``", 1),
+        (FencedText(), "```\na\n``b", 5),
         (FreeText((b"abab",)), "xxab", 2),
         (FreeText((b"abab",)), "xxabab", 2),
         (FreeText((b"abab",)), "xxabb", 5),

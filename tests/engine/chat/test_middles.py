@@ -13,7 +13,7 @@ import torch
 from tests.support.chat_clients import asked, denoiser_of, done, failed, serving, wanted
 from tests.support.tiny_checkpoint import add_special, write_checkpoint
 
-from cinnabar.engine.chat.answer_kinds import Middle, Region
+from cinnabar.engine.chat.answer_kinds import FencedText, InfillText
 from cinnabar.engine.chat.language_chat import LanguageChat
 from cinnabar.engine.chat.planning import MIDDLE, RequestPlanner
 from cinnabar.engine.chat.requests import ChatRequest, Done, gap_between, next_edit
@@ -73,7 +73,7 @@ def test_the_prompt_is_the_texts_between_the_marks_and_nothing_else(model: Langu
     plan, own = RequestPlanner(model).plan(middle()), model.tokenizer
     prefix, hole, suffix = (own.added[text].id for text in MARKS[:3])
     assert [*plan.task.prompt] == [prefix, *own.encode(BEFORE), suffix, *own.encode(BEHIND), hole]
-    assert isinstance(plan.answer, Middle)
+    assert isinstance(plan.answer, InfillText)
 
 
 def test_usage_counts_the_prompt_with_its_marks_and_what_was_written(chat: LanguageChat, model: LanguageModel) -> None:
@@ -169,7 +169,7 @@ def test_texts_longer_than_the_window_are_refused_with_their_parameter(chat: Lan
 def test_an_edit_is_asked_in_words_and_takes_no_stop(chat: LanguageChat, model: LanguageModel) -> None:
     edit = replace(wanted(), messages=(), gap=next_edit(EDIT))
     plan = RequestPlanner(model).plan(edit)
-    assert isinstance(plan.answer, Region) and model.tokenizer.added[MARKS[0]].id not in plan.task.prompt
+    assert isinstance(plan.answer, FencedText) and model.tokenizer.added[MARKS[0]].id not in plan.task.prompt
     assert failed(chat, replace(edit, stop=("a",))).param == "stop"
 
 
@@ -180,6 +180,6 @@ def test_a_model_without_marks_is_asked_for_a_middle_in_words(tmp_path: Path) ->
     plan = RequestPlanner(plain).plan(middle())
     task, text = gap_between(BEFORE, BEHIND).prompt
     assert [*plan.task.prompt] == plain.chat.render([{"role": "user", "content": (task, "\n\n" + text)}])
-    assert isinstance(plan.answer, Region)
+    assert isinstance(plan.answer, FencedText)
     with serving(plain) as chat:
         assert failed(chat, middle(stop=("a",))).param == "stop"

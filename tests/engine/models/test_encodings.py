@@ -11,7 +11,7 @@ from tests.support.effort import first
 from tests.support.tiny_network import BILL, bill, passage_of, tiny_model
 
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.encodings import CachingModel, Encodings, key_of, with_kept_encodings
+from cinnabar.engine.models.encodings import CachingModel, Encodings, key_of, with_cached_encodings
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.request import Request, Result
 from cinnabar.schemas import compile_schema
@@ -20,7 +20,7 @@ FORM = compile_schema(BILL).form
 
 
 def cached(folder: Path, limit: int = 1 << 20) -> CachingModel:
-    made = with_kept_encodings(tiny_model(), folder, limit)
+    made = with_cached_encodings(tiny_model(), folder, limit)
     assert isinstance(made, CachingModel)
     return made
 
@@ -42,7 +42,7 @@ def test_the_shipped_model_gives_the_same_result_from_the_cache(tmp_path: Path) 
     requests = [Request("a", FORM, passage_of(bill(1)[0]))]
     plain = Engine(model).fill(requests)
     for _ in range(2):
-        assert Engine(with_kept_encodings(model, tmp_path, 1 << 20)).fill(requests) == plain
+        assert Engine(with_cached_encodings(model, tmp_path, 1 << 20)).fill(requests) == plain
 
 
 @pytest.mark.parametrize("harm", first(1, ["flipped", "torn", "empty"]))
@@ -65,7 +65,7 @@ def test_no_entry_is_kept_beyond_the_limit_or_on_a_failing_disk(tmp_path: Path) 
     (tmp_path / "file").write_text("in the way")
     model = cached(tmp_path / "file")
     assert fill(model, 1) == fill(cached(tmp_path / "other"), 1)
-    assert with_kept_encodings(tiny_model(), tmp_path, 0) is not None and not [*tmp_path.glob("??")]
+    assert with_cached_encodings(tiny_model(), tmp_path, 0) is not None and not [*tmp_path.glob("??")]
 
 
 def test_a_read_only_folder_still_gives_its_entries(

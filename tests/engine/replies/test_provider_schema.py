@@ -14,7 +14,13 @@ from tests.support.random_schemas import forms
 from tests.support.remote_forms import NOTE, answer_of, form_of, request
 
 from cinnabar.engine.few_shot import Example, Examples, FewShot
-from cinnabar.engine.models.remote.prompting import answer_room, body_of, messages_of, neutral, once_more
+from cinnabar.engine.models.remote.prompting import (
+    answer_room,
+    body_of,
+    messages_of,
+    retry_messages,
+    without_prompt_marks,
+)
 from cinnabar.engine.models.remote.serving import MODELS
 from cinnabar.engine.models.remote.thresholds import VALUE_TOKENS
 from cinnabar.engine.replies.provider_schema import Wire
@@ -125,7 +131,7 @@ def test_the_prompt_names_known_values_and_treats_the_document_as_data() -> None
     assert '{"/name": "Ada", "/kind": null}' in user["content"]
     assert "<|" not in user["content"] and user["content"].count("</document>") == 1
     assert "never guess" in system["content"] and "note" in system["content"]
-    assert neutral("a < b | c") == "a < b | c"
+    assert without_prompt_marks("a < b | c") == "a < b | c"
 
 
 MARKS = (
@@ -142,15 +148,15 @@ def test_no_mark_of_a_prompt_comes_through(mark: str) -> None:
     asked = request(form, text, {"/name": json.dumps(f"Ada {mark}", ensure_ascii=False)})
     wire = Wire(form, asked.known)
     answer = json.dumps({"kind": mark}, ensure_ascii=False)
-    said = [*messages_of(asked, wire, NO_EXAMPLES), *once_more(answer, [f"/kind: expected a value, got {mark}"])]
+    said = [*messages_of(asked, wire, NO_EXAMPLES), *retry_messages(answer, [f"/kind: expected a value, got {mark}"])]
     own = "".join(one["content"] for one in said).replace("<document>\n", "").replace("\n</document>", "")
-    assert mark not in own and neutral(mark).replace(" ", "") == mark
-    assert neutral(neutral(mark)).replace(" ", "") == mark
+    assert mark not in own and without_prompt_marks(mark).replace(" ", "") == mark
+    assert without_prompt_marks(without_prompt_marks(mark)).replace(" ", "") == mark
 
 
 def test_what_is_no_mark_stays_as_it_is() -> None:
     text = "a < b | c, Ada <ada@example.org>, <https://example.org/x.y>, x<y, [EUR], [DRAFT], documents > 5 <"
-    assert neutral(text) == text
+    assert without_prompt_marks(text) == text
 
 
 def shown(known: dict[str, str | None]) -> list[dict[str, str]]:
@@ -189,7 +195,7 @@ def test_the_body_has_the_effort_where_the_model_knows_it() -> None:
     body = body_of(MODELS["mercury-2"], "low", wire, messages_of(asked, wire, NO_EXAMPLES), 99)
     assert (body["reasoning_effort"], body["max_tokens"], body["model"]) == ("low", 99, "mercury-2")
     assert body["response_format"]["json_schema"]["strict"] is True
-    later = once_more("{}", ["/day: expected a date"])
+    later = retry_messages("{}", ["/day: expected a date"])
     assert later[0] == {"role": "assistant", "content": "{}"}
     assert "/day: expected a date" in later[1]["content"]
 

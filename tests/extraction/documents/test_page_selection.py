@@ -19,7 +19,7 @@ from cinnabar.errors import DocumentError, UnsupportedSchema
 from cinnabar.extraction.documents.chunking import on_pages
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.filling.pipeline import Job, Read, run_batch
+from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
 from cinnabar.extraction.filling.planning import stretches_of
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -78,7 +78,7 @@ def test_pages_are_counted_in_each_attachment_and_the_mail_itself_stays() -> Non
 def read(options: dict[str, Any], data: bytes = THREE) -> Any:
     source = load_schema(NAME | options)
     job = Job(compile_schema(NAME | options), Engine(ReadingModel()), Validator(source))
-    (outcome,) = run_batch([Read("a.pdf", sha256(data).hexdigest(), parse(data, "a.pdf"))], job).outcomes
+    (outcome,) = run_batch([OpenedInput("a.pdf", sha256(data).hexdigest(), parse(data, "a.pdf"))], job).outcomes
     return outcome
 
 

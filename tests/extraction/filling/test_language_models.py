@@ -40,7 +40,7 @@ from cinnabar.extraction.filling.planning import chunks_for, passage_of
 from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.run.cluster.connection import join_cluster
-from cinnabar.extraction.run.cluster.workers import needs, packed_assignment
+from cinnabar.extraction.run.cluster.workers import model_needs, packed_assignment
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.labelled_sets import find_sets
@@ -370,7 +370,7 @@ def test_a_worker_loads_the_same_folder_or_says_what_it_lacks(checkpoint: Path, 
     folder = tmp_path / "model"
     shutil.copytree(checkpoint, folder)
     assignment = Assignment(SOURCE, source_of(folder), QUICK, Escalation(source_of(folder), 0.5))
-    assert needs(assignment) == ("cpu", 2 * source_of(folder).memory) and source_of(folder).memory > 100_000
+    assert model_needs(assignment) == ("cpu", 2 * source_of(folder).memory) and source_of(folder).memory > 100_000
     sent = pickle.loads(packed_assignment(assignment, pickle))
     assert sent.fingerprint == assignment.fingerprint
     assert sent.job().engine.model.folder == folder

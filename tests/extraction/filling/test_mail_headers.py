@@ -12,7 +12,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.inputs.questions import asks_for_headers
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.filling.pipeline import Job, Read, run_batch
+from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
 from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.store.records import Outcome
@@ -75,7 +75,7 @@ def outcomes(engine: Engine, properties: dict[str, Any], mails: list[bytes]) -> 
     schema = {"type": "object", "properties": properties, "required": [*properties]}
     job = Job(compile_schema(schema), engine, Validator(load_schema(schema)))
     documents = [parse(data, f"{at}.eml") for at, data in enumerate(mails)]
-    return run_batch([Read(one.path, one.digest, one) for one in documents], job).outcomes
+    return run_batch([OpenedInput(one.path, one.digest, one) for one in documents], job).outcomes
 
 
 @pytest.mark.slow

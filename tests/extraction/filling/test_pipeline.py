@@ -15,7 +15,7 @@ from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.filling.pipeline import Job, OnMissing, Read, record_of, run_batch
+from cinnabar.extraction.filling.pipeline import Job, OnMissing, OpenedInput, record_of, run_batch
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.form.form import Form
@@ -50,9 +50,9 @@ def job(
     return Job(compile_schema(SCHEMA), engine, validator, on_missing, context, min_confidence)
 
 
-def read(text: str, path: str = "a.txt") -> Read:
+def read(text: str, path: str = "a.txt") -> OpenedInput:
     data = text.encode()
-    return Read(path, hashlib.sha256(data).hexdigest(), parse(data, path))
+    return OpenedInput(path, hashlib.sha256(data).hexdigest(), parse(data, path))
 
 
 def test_a_document_becomes_a_record_with_its_evidence() -> None:
@@ -130,7 +130,7 @@ def test_a_record_that_the_validator_rejects_goes_to_quarantine_with_place_and_m
 
 
 def test_each_input_has_its_outcome_in_order_even_where_one_fails() -> None:
-    broken = Read("b.pdf", "0" * 64, DocumentError("broken", "no pages"))
+    broken = OpenedInput("b.pdf", "0" * 64, DocumentError("broken", "no pages"))
     batch = [read("name=A\n", "a.txt"), broken, read("BOOM\n", "c.txt"), read("name=D\n", "d.txt")]
     outcomes = run_batch(batch, job()).outcomes
     assert [(o.path, o.status, o.code) for o in outcomes] == [

@@ -11,7 +11,7 @@ import pytest
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.filling.pipeline import Job, Read, run_batch
+from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas import compile_schema, load_schema
@@ -46,7 +46,7 @@ def engine() -> Engine:
 def outcomes(engine: Engine, schema: dict[str, Any], texts: list[str]) -> list[Outcome]:
     job = Job(compile_schema(schema), engine, Validator(load_schema(schema)))
     documents = [parse(text.encode(), f"{at}.txt") for at, text in enumerate(texts)]
-    return run_batch([Read(one.path, one.digest, one) for one in documents], job).outcomes
+    return run_batch([OpenedInput(one.path, one.digest, one) for one in documents], job).outcomes
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -18,7 +18,7 @@ from cinnabar.engine.models.reader.loading import save_network
 from cinnabar.engine.training import trainer
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.filling.pipeline import Read
+from cinnabar.extraction.filling.pipeline import OpenedInput
 from cinnabar.extraction.filling.planned_models import kept_preferences
 from cinnabar.extraction.learning import improving
 from cinnabar.extraction.learning.corrected_set import CorrectedSet
@@ -63,7 +63,7 @@ def corrected(out: Path, kind: str, count: int = 12, partly: int = 0) -> Correct
     for number in range(count):
         text = f"Dear reader {number},\nnothing here says what it is.\n".encode()
         digest = hashlib.sha256(text).hexdigest()
-        reads[digest] = Read(digest, digest, parse(text, f"{number}.txt"))
+        reads[digest] = OpenedInput(digest, digest, parse(text, f"{number}.txt"))
         truths.append({"file": digest, "truth": {"kind": kind}})
     loaded = load_schema(SCHEMA)
     source = SchemaSource("post", loaded.schema, None, loaded.fingerprint)

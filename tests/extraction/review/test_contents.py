@@ -15,7 +15,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.limits import MAX_DRAWN
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.review import contents as module
-from cinnabar.extraction.review.contents import Contents, Wanted
+from cinnabar.extraction.review.contents import Contents, WantedDocument
 
 PAGES = 3 * MAX_DRAWN
 
@@ -40,12 +40,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return pages
 
 
-def wanted(path: Path) -> Wanted:
+def wanted(path: Path) -> WantedDocument:
     data = path.read_bytes()
-    return Wanted(hashlib.sha256(data).hexdigest(), (str(path),), len(data))
+    return WantedDocument(hashlib.sha256(data).hexdigest(), (str(path),), len(data))
 
 
-def long_pdf(path: Path, pages: int = PAGES) -> Wanted:
+def long_pdf(path: Path, pages: int = PAGES) -> WantedDocument:
     """A PDF with pages that have a black bar each, the lower the later the page is."""
     canvas = Canvas(str(path), pagesize=(300, 400))
     for number in range(pages):

@@ -28,7 +28,7 @@ from cinnabar.extraction.run import extract as extract_module
 from cinnabar.extraction.run import splitting
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.extract import extract
-from cinnabar.extraction.store.packets import PACKETS, Packet, Said, stored_packet
+from cinnabar.extraction.store.packets import PACKETS, Packet, PacketStatement, stored_packet
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
 
@@ -50,7 +50,7 @@ def names(out: Path) -> list[tuple[str, str]]:
 
 
 def say(out: Path, document: str = "packet.pdf", **said) -> Packet:
-    return amend(out, packet_around(out, document), Said(**said), "ada")
+    return amend(out, packet_around(out, document), PacketStatement(**said), "ada")
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_a_page_that_cannot_begin_a_document_is_refused(scan, tmp_path):
         {"kinds": {2: "x"}},
     ):  # fmt: skip
         with pytest.raises(UsageError, match="expected one of"):
-            packet.after(Said(**said), "ada")
+            packet.after(PacketStatement(**said), "ada")
 
 
 def test_a_forgotten_packet_leaves_nothing_behind(scan, tmp_path):
@@ -251,9 +251,9 @@ def test_two_who_change_a_packet_at_once_are_not_lost(scan, tmp_path):
     out = tmp_path / "out"
     run(scan, out)
     seen = packet_around(out, "packet.pdf")
-    amend(out, seen, Said(join=[3]), "ada")
+    amend(out, seen, PacketStatement(join=[3]), "ada")
     with pytest.raises(Overtaken, match="pages=1-5, pages=6-6"):
-        amend(out, seen, Said(join=[6]), "bob")
+        amend(out, seen, PacketStatement(join=[6]), "bob")
     assert names(out) == [("packet.pdf#pages=6-6", "C")]
 
 
@@ -311,20 +311,23 @@ def test_what_a_person_took_out_stays_out_whatever_is_said_of_the_packet(scan, t
 
 def test_a_sheet_that_was_left_out_becomes_a_document_or_a_page_of_one():
     packet = Packet(digest="d", pages=5, version="1", likely={4: 0.9}, sheets=(1, 3))
-    parts = [[str(part) for part, _ in packet.after(said, "ada").parts()] for said in (Said(split=[1]), Said(join=[3]))]
+    parts = [
+        [str(part) for part, _ in packet.after(said, "ada").parts()]
+        for said in (PacketStatement(split=[1]), PacketStatement(join=[3]))
+    ]
     assert parts == [["pages=1-1", "pages=2-2", "pages=4-5"], ["pages=2-3", "pages=4-5"]]
-    assert [str(part) for part, _ in packet.after(Said(split=[3]), "ada").parts()] == [
+    assert [str(part) for part, _ in packet.after(PacketStatement(split=[3]), "ada").parts()] == [
         "pages=2-2", "pages=3-3", "pages=4-5",
     ]  # fmt: skip
     with pytest.raises(UsageError, match=r"join: expected one of 3, 4, got 1"):
-        packet.after(Said(join=[1]), "ada")
+        packet.after(PacketStatement(join=[1]), "ada")
 
 
 @pytest.mark.parametrize("kind", ["a\nb", "x" * 201])
 def test_the_name_of_a_kind_is_one_line(kind):
     with pytest.raises(ValueError, match="kinds"):
-        Said(kinds={1: kind})
-    assert Said(kinds={1: " invoice "}).kinds == {1: "invoice"}
+        PacketStatement(kinds={1: kind})
+    assert PacketStatement(kinds={1: " invoice "}).kinds == {1: "invoice"}
 
 
 _NUMBERED = ("Page {} of {}", "Invoice 4711    Page {} of {}", "Seite {} von {}", "page {}/{}", "Blatt {} / {}")

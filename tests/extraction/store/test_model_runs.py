@@ -8,7 +8,7 @@ import pytest
 from tests.support.corrected_folder import digest_of, outcome_of, run
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
-from cinnabar.extraction.run.quarantine import held
+from cinnabar.extraction.run.quarantine import held_documents
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.stored_records import Selection, select
 
@@ -40,5 +40,5 @@ def test_a_document_whose_quarantine_a_person_corrected_has_the_options_of_its_r
     missing = outcome_of("a.txt", "e1", code="missing", detail="no value", pointers=("/number", "/total"))
     run(tmp_path, outcomes=[missing], paths=["a.txt"], ocr="always")
     Corrector(tmp_path).correct(A, "bill", NUMBER, "eva")
-    (one,) = held(tmp_path)
+    (one,) = held_documents(tmp_path)
     assert one.arguments["ocr"] == "always" and one.pointers == ["/total"]

@@ -13,7 +13,7 @@ from tests.support.effort import first
 import cinnabar
 from cinnabar.errors import UsageError
 from cinnabar.extraction.store.exporting import export
-from cinnabar.extraction.store.queries import TABLE_FUNCTIONS, question
+from cinnabar.extraction.store.queries import TABLE_FUNCTIONS, single_query
 from cinnabar.extraction.store.reading import connect, query
 from cinnabar.extraction.store.stored_records import Selection, select
 
@@ -205,7 +205,7 @@ def _spelled(sql: str, out: Path) -> str:
 
 def _refused(connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
     try:
-        connection.execute(question(connection, sql)).fetchall()
+        connection.execute(single_query(connection, sql)).fetchall()
     except (UsageError, duckdb.ParserException, duckdb.PermissionException, duckdb.CatalogException):
         return True
     return False
@@ -242,7 +242,7 @@ def test_sql_and_export_and_conditions_refuse_in_one_line(folder, tmp_path, sql)
 def test_queries_of_every_kind_are_answered(folder):
     with connect(folder, "sql") as connection:
         for sql in ASKED:
-            assert connection.execute(question(connection, sql)).description, sql
+            assert connection.execute(single_query(connection, sql)).description, sql
 
 
 def test_a_table_function_that_nobody_has_looked_at_is_refused(folder):
@@ -252,7 +252,7 @@ def test_a_table_function_that_nobody_has_looked_at_is_refused(folder):
         assert known >= TABLE_FUNCTIONS - {"unnest"}
         for name in known - TABLE_FUNCTIONS:
             with pytest.raises(UsageError, match=f"got the function {name}"):
-                question(connection, f"FROM {name}()")
+                single_query(connection, f"FROM {name}()")
 
 
 def test_a_refusal_says_what_to_do(folder):
@@ -281,7 +281,7 @@ def test_nothing_is_written_by_texts_of_random_pieces(folder, monkeypatch):
         for _ in range(2_000):
             asked = "".join(draw.choices(pieces, k=draw.randint(1, 9)))
             try:
-                connection.execute(question(connection, asked)).fetchall()
+                connection.execute(single_query(connection, asked)).fetchall()
             except (UsageError, duckdb.Error, ValueError):
                 continue
     assert _contents(folder) == before

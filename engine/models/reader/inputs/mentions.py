@@ -27,7 +27,7 @@ from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.readings.codes import code_kinds
 from cinnabar.engine.readings.locale import Locale, document_locale
 from cinnabar.engine.readings.numerals import CENTS, COUNTED_IN, SCALED
-from cinnabar.engine.readings.readings import around, is_amount, json_readings
+from cinnabar.engine.readings.readings import is_amount, json_readings, surroundings
 from cinnabar.engine.readings.scan import Mention, scan
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 
@@ -82,7 +82,7 @@ class MentionReader:
         key = alone, day_first, spans
         if key not in self._readings:
             locale = self.locale.in_order(day_first)
-            beside = ("", "") if alone else around(self.text, spans[0][0], spans[-1][1])
+            beside = ("", "") if alone else surroundings(self.text, spans[0][0], spans[-1][1])
             read = "\n".join(self.text[a:b] for a, b in spans)
             self._readings[key] = json_readings(read, locale, *beside)
         return self._readings[key]

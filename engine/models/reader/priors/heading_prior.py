@@ -20,9 +20,9 @@ from cinnabar.engine.models.reader.inputs.wordpieces import Columns
 from cinnabar.engine.models.reader.priors.config import HeadingPriorConfig, PriorConfig
 from cinnabar.engine.models.reader.priors.name_matching import (
     Floats,
-    Naming,
+    NameSimilarity,
     Page,
-    Short,
+    ShortCell,
     Words,
     asked_for,
 )
@@ -113,7 +113,7 @@ def _object_scores(objects: Objects, page: Page, config: PriorConfig) -> dict[st
     if not names or not page.short:
         return {}
     cells = {cell.words for cell in page.short}
-    naming = Naming(names, notes, cells, page.words, config.name_matching)
+    naming = NameSimilarity(names, notes, cells, page.words, config.name_matching)
     sure = dict(zip(naming.cells, _sure(objects, naming).T, strict=True))
     own = config.heading_prior
     candidates = [_heading_of(cell, objects, sure[cell.words], page.columns, own) for cell in page.short]
@@ -121,7 +121,7 @@ def _object_scores(objects: Objects, page: Page, config: PriorConfig) -> dict[st
     return _block_scores(headings, objects, page.columns, own) if headings else {}
 
 
-def _sure(objects: Objects, naming: Naming) -> Floats:
+def _sure(objects: Objects, naming: NameSimilarity) -> Floats:
     """Returns how surely each of C cells names each of P objects: [P, C]."""
     sure = np.zeros((len(objects), len(naming.cells)), np.float32)
     for best, own in zip(sure, objects.values(), strict=True):
@@ -137,7 +137,7 @@ def _sure(objects: Objects, naming: Naming) -> Floats:
 
 
 def _heading_of(
-    short: Short, objects: Objects, sure: Floats, columns: Columns, config: HeadingPriorConfig
+    short: ShortCell, objects: Objects, sure: Floats, columns: Columns, config: HeadingPriorConfig
 ) -> Heading | None:
     """Returns a cell as a heading if it names any object surely enough, by the certainties `sure`, [P]; else None."""
     most = float(sure.max())

@@ -37,7 +37,7 @@ Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Short:
+class ShortCell:
     """A cell of a few words: its number, its words in small letters, and the character behind them."""
 
     cell: int
@@ -75,7 +75,7 @@ def words_in(text: str) -> Words:
     return tuple(_WORD.findall(text.lower()))
 
 
-def short_cells(text: str, columns: Columns) -> list[Short]:
+def short_cells(text: str, columns: Columns) -> list[ShortCell]:
     """Returns the cells that are short, or begin with a few words and a colon."""
     pieces, short = columns.pieces, []
     starts, ends = pieces.start[columns.first[:-1]].tolist(), pieces.end[columns.first[1:] - 1].tolist()
@@ -87,7 +87,7 @@ def short_cells(text: str, columns: Columns) -> list[Short]:
             # "You will be eligible for the following benefits:"
             words = words[-NAME_TAIL:] if colon == end - 1 and len(words) > NAME_WORDS else words
             if 0 < len(words) <= NAME_WORDS:
-                short.append(Short(cell, words, behind))
+                short.append(ShortCell(cell, words, behind))
     return short
 
 
@@ -109,7 +109,7 @@ class Page:
 
     text: str
     columns: Columns
-    short: list[Short]
+    short: list[ShortCell]
     words: WordVectors
 
     @classmethod
@@ -118,7 +118,7 @@ class Page:
         return cls(text, columns, short_cells(text, columns), words)
 
 
-class Naming:
+class NameSimilarity:
     """The similarity of some names to C distinct cells, word by word and as phrases."""
 
     def __init__(

@@ -21,9 +21,9 @@ from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorCon
 from cinnabar.engine.models.reader.priors.name_matching import (
     FieldNames,
     Floats,
-    Naming,
+    NameSimilarity,
     Page,
-    Short,
+    ShortCell,
     asked_of,
     claims_of,
 )
@@ -103,7 +103,7 @@ def labels_of(form: Form, page: Page, config: PriorConfig) -> list[Label]:
         return []
     names = {name for field in fields.values() for name in field.names}
     notes = {field.note for field in fields.values()}
-    naming = Naming(names, notes, {one.words for one in short}, page.words, config.name_matching)
+    naming = NameSimilarity(names, notes, {one.words for one in short}, page.words, config.name_matching)
     by_words = dict(zip(naming.cells, _claims(list(fields.values()), naming, config).T, strict=True))
     claims = {one.cell: own for one in short if (own := by_words[one.words]).any()}
     labels = []
@@ -114,7 +114,7 @@ def labels_of(form: Form, page: Page, config: PriorConfig) -> list[Label]:
     return labels
 
 
-def _claims(fields: list[FieldNames], naming: Naming, config: PriorConfig) -> Floats:
+def _claims(fields: list[FieldNames], naming: NameSimilarity, config: PriorConfig) -> Floats:
     """Returns how surely each of C cells is the label of each of F fields: [F, C]."""
     alike = np.stack([naming.match_field(field) for field in fields])
     claims = claims_of(alike, config.name_matching.rivals)
@@ -124,7 +124,7 @@ def _claims(fields: list[FieldNames], naming: Naming, config: PriorConfig) -> Fl
     return divided
 
 
-def _value_of(label: Short, columns: Columns, labels: Container[int]) -> tuple[int, int] | None:
+def _value_of(label: ShortCell, columns: Columns, labels: Container[int]) -> tuple[int, int] | None:
     """Returns the labelled pieces: the rest of the cell, the next cell on the line, or the one below.
 
     A cell among `labels` is no value: a label directly before it has none, and the result is None.

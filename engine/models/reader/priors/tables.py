@@ -27,7 +27,7 @@ from cinnabar.engine.models.reader.priors.config import PriorConfig, TablePriorC
 from cinnabar.engine.models.reader.priors.name_matching import (
     FieldNames,
     Floats,
-    Naming,
+    NameSimilarity,
     Page,
     Words,
     asked_of,
@@ -84,7 +84,7 @@ def tables_of(form: Form, page: Page, config: PriorConfig) -> dict[str, list[Pri
     every = [field for fields in lists.values() for field in fields.values()]
     names, notes = {name for field in every for name in field.names}, {field.note for field in every}
     words = {words for either in (lines, both) for cells in either.values() for words in cells.values()}
-    naming = Naming(names, notes, words, page.words, config.name_matching)
+    naming = NameSimilarity(names, notes, words, page.words, config.name_matching)
     place = {words: i for i, words in enumerate(naming.cells)}
     tables = {}
     for array, fields in lists.items():

@@ -80,7 +80,7 @@ class ListFields:
 
 
 @dataclass(frozen=True, slots=True)
-class Signs:
+class ColumnFeatures:
     """The signs of the columns of F fields in a table of C columns.
 
     votes: [F, C + 1], the network's shares, the last one of absence; readable: [F, C], the share of cells that are a
@@ -103,7 +103,9 @@ class Signs:
     read: Floats
 
 
-def signs_of(asked: ListFields, table: PrintedTable, memory: Memory, is_short: bool = False) -> Signs | None:
+def column_features(
+    asked: ListFields, table: PrintedTable, memory: Memory, is_short: bool = False
+) -> ColumnFeatures | None:
     """Returns all that tells the columns of a table; None if too few fields have values in it, which costs little.
 
     is_short: the network reads the table itself, and has no votes for its columns.
@@ -131,7 +133,8 @@ def signs_of(asked: ListFields, table: PrintedTable, memory: Memory, is_short: b
     runs = np.array([len(own) > 2 and counts_up(own) for own in numbers])
     even = np.full((len(asked.slots), len(table.heads) + 1), 1.0 / (len(table.heads) + 1))
     votes = even if is_short else _votes(asked, table, memory)
-    return Signs(votes, readable, alike, total, same, own, np.outer(needed, bare), counts, runs, np.zeros_like(even))
+    outer, none = np.outer(needed, bare), np.zeros_like(even)
+    return ColumnFeatures(votes, readable, alike, total, same, own, outer, counts, runs, none)
 
 
 def _without_value(cells: Sequence[Sequence[Span]], text: str, config: TableConfig) -> float:

@@ -18,7 +18,7 @@ from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.rows import is_list_of_objects
 from cinnabar.engine.models.reader.scoring.spans import Answers
 from cinnabar.engine.models.reader.tables.carried import filled_down, read_rows, values_above
-from cinnabar.engine.models.reader.tables.columns import ListFields, codes_in, is_filled, signs_of
+from cinnabar.engine.models.reader.tables.columns import ListFields, codes_in, column_features, is_filled
 from cinnabar.engine.models.reader.tables.joined import join_tables
 from cinnabar.engine.models.reader.tables.matched_columns import MatchedColumns, match_columns
 from cinnabar.engine.models.reader.tables.sums import sum_rows
@@ -117,7 +117,7 @@ def _read_rows(asked: ListFields, table: PrintedTable, memory: Memory) -> dict[i
 
     The network reads the other cells; where several columns could be a field's and no word tells, no value is sure.
     """
-    signs = signs_of(asked, table, memory, True) if len(asked.slots) > 1 else None
+    signs = column_features(asked, table, memory, True) if len(asked.slots) > 1 else None
     if signs is None:
         return {}
     found = match_columns(signs, np.array([bool(slot.options) for slot in asked.slots]), asked.config)
@@ -139,7 +139,7 @@ def rows_of_items(lists: Mapping[int, Mapping[int, MatchedRow]]) -> dict[int, di
     return {index: own for index, own in rows.items() if own}
 
 
-def outside_of(lists: Mapping[int, Mapping[int, MatchedRow]], memory: Memory) -> list[int]:
+def windows_outside_lists(lists: Mapping[int, Mapping[int, MatchedRow]], memory: Memory) -> list[int]:
     """Returns the windows that are not all within the rows of matched lists: other fields have their values there.
 
     The first and the last row of a list lie beside what stands above and below it.
@@ -163,7 +163,7 @@ def _try_table(asked: ListFields, table: PrintedTable, whole: PrintedTable, memo
         return None
     if _is_running_text(table, memory.passage.text, asked.config):
         return None
-    signs = signs_of(asked, whole, memory)
+    signs = column_features(asked, whole, memory)
     if signs is None:
         return None
     chosen = np.array([bool(slot.options) for slot in asked.slots])
@@ -276,7 +276,7 @@ def _write_absent(k: int, log: float, out: Answers) -> bool:
     return True
 
 
-def leave_taken(k: int, row: MatchedRow, out: Answers) -> None:
+def drop_taken_words(k: int, row: MatchedRow, out: Answers) -> None:
     """Drops the candidates of a slot that are words of columns of other fields: their probability is absence."""
     kept, gone = list[int](), [out.absent[k]]
     for at, (candidate, log) in enumerate(zip(out.candidates[k], out.logits[k], strict=True)):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.priors.name_matching import most_of_others
-from cinnabar.engine.models.reader.tables.columns import Floats, Signs
+from cinnabar.engine.models.reader.tables.columns import ColumnFeatures, Floats
 from cinnabar.engine.models.reader.tables.thresholds import (
     MATCH_CLAIMED,
     MATCH_EVEN,
@@ -45,7 +45,7 @@ class MatchedColumns:
     doubtful: tuple[bool, ...]
 
 
-def match_columns(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> MatchedColumns:
+def match_columns(signs: ColumnFeatures, chosen: npt.NDArray[np.bool_], config: TableConfig) -> MatchedColumns:
     """Returns the likeliest columns of F fields.
 
     chosen: [F], the fields that are choices, for which the network has no votes.
@@ -95,7 +95,7 @@ def match_columns(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConf
     )
 
 
-def _scores(signs: Signs, voted: Floats, own: Floats, config: TableConfig) -> Floats:
+def _scores(signs: ColumnFeatures, voted: Floats, own: Floats, config: TableConfig) -> Floats:
     """Returns the scores of fields by columns, with that of no column last: [F, C + 1].
 
     voted: [F, C + 1], the network's votes; own: [F, C], how much more a head names a field than any other one.

@@ -18,9 +18,9 @@ from cinnabar.engine.models.reader.calibration import (
     Calibration,
     Scale,
     carry_calibration,
+    features_of,
     load_calibration,
     save_calibration,
-    signs_of,
 )
 from cinnabar.engine.models.reader.confidence_features import log_odds
 from cinnabar.engine.models.reader.loading import load_model, save_network
@@ -87,7 +87,7 @@ def test_signs_tell_the_name_before_a_value_and_words_that_two_fields_share() ->
         lines__0__name=leaf("/lines/*/name", 0.5, (8, 16)),
         total=leaf("/total", 0.9, (24, 29)),
     )
-    signs = signs_of(FORM, PASSAGE, found).leaves
+    signs = features_of(FORM, PASSAGE, found).leaves
     assert [signs[p]["label"] for p in ("/seller", "/total", "/lines/0/name")] == [1.0, 1.0, 0.0]
     assert [signs[p]["shared"] for p in ("/seller", "/total", "/lines/0/name")] == [1.0, 0.0, 1.0]
     assert [signs[p]["row"] for p in ("/seller", "/lines/0/name")] == [0.0, 1.0]
@@ -100,7 +100,7 @@ def test_signs_are_finite_for_whatever_a_model_makes_of_a_document() -> None:
     for passage in (passage_of(text), passage_of("")):
         (result,) = Engine(tiny_model()).fill([Request("a", FORM, passage)])
         assert isinstance(result, Filled)
-        signs = signs_of(FORM, passage, result)
+        signs = features_of(FORM, passage, result)
         assert signs.leaves.keys() == result.leaves.keys() and signs.rows.keys() == result.rows.keys()
         assert all(abs(value) < 50 for own in (signs.leaves | signs.rows).values() for value in own.values())
 

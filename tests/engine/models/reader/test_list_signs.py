@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.support.tiny_network import form_of, passage_of
 
-from cinnabar.engine.models.reader.confidence_features import Signs, chance_of, list_signs, log_odds
+from cinnabar.engine.models.reader.confidence_features import ConfidenceFeatures, chance_of, list_features, log_odds
 from cinnabar.engine.request import Filled, Leaf, RefusedRow
 
 ITEM = {"type": "object", "properties": {"name": {"type": "string"}, "price": {"type": "number"}}}
@@ -18,7 +18,7 @@ FORM = form_of(lines={"type": "array", "items": ITEM})
 WHOLE = {"record": 1.0, "there": 2.0, "length": 6.0}
 
 
-def signs(text: str, rows: Sequence[tuple[str, str]], refused: Sequence[tuple[str, float]] = ()) -> Signs:
+def signs(text: str, rows: Sequence[tuple[str, str]], refused: Sequence[tuple[str, float]] = ()) -> ConfidenceFeatures:
     """The signs of a list whose rows are a name and a price, each row at the line that holds its name."""
     leaves, anchors, items = dict[str, Leaf](), dict[str, tuple[int, float]](), list[dict[str, Any]]()
     for at, (name, price) in enumerate(rows):
@@ -30,7 +30,7 @@ def signs(text: str, rows: Sequence[tuple[str, str]], refused: Sequence[tuple[st
         items.append({"name": name, "price": float(price)})
     filled = Filled("x", json.dumps({"lines": items}), leaves, anchors, 1, 0)
     places = tuple(RefusedRow(0, text.index(word), chance) for word, chance in refused)
-    return list_signs(FORM, passage_of(text), replace(filled, refused=places), WHOLE)["/lines"]
+    return list_features(FORM, passage_of(text), replace(filled, refused=places), WHOLE)["/lines"]
 
 
 BILL = "\n1. Apples 10.50\n2. Brushes 20.25\n3. Candles 30.26\nSum 61.01\n"
@@ -86,7 +86,7 @@ def test_refused_places_count_for_the_inner_list_around_them() -> None:
     record = '{"boxes":[{"notes":[]},{"notes":[]}]}'
     rows = {"/boxes/0": (0, 0.9), "/boxes/1": (10, 0.9)}
     filled = Filled("x", record, {}, rows, 1, 0, refused=(RefusedRow(1, 12, 0.15),))
-    found = list_signs(form, passage_of("first box\nsecond box"), filled, WHOLE)
+    found = list_features(form, passage_of("first box\nsecond box"), filled, WHOLE)
     assert list(found) == ["/boxes", "/boxes/0/notes", "/boxes/1/notes"]
     assert chance_of(found["/boxes/0/notes"]) == 1
     assert chance_of(found["/boxes/1/notes"]) == pytest.approx(0.85)
@@ -95,7 +95,7 @@ def test_refused_places_count_for_the_inner_list_around_them() -> None:
 def test_a_list_with_known_rows_is_not_judged() -> None:
     leaves = {"/lines/0/name": Leaf('"a"', 1.0, origin="known", slot=0)}
     filled = Filled("x", '{"lines":[{"name":"a"}]}', leaves, {"/lines/0": (0, 1.0)}, 1, 0)
-    assert list_signs(FORM, passage_of("a"), filled, WHOLE) == {}
+    assert list_features(FORM, passage_of("a"), filled, WHOLE) == {}
 
 
 def test_what_the_text_says_of_the_length_is_a_sign() -> None:

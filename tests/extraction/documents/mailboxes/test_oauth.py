@@ -31,7 +31,7 @@ from cinnabar.extraction.documents.mailboxes.credential import (
     Login,
     Provider,
     credential_of,
-    kept_login,
+    stored_login,
 )
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
 from cinnabar.extraction.filling.model_sources import ModelSource
@@ -166,7 +166,7 @@ def test_a_token_that_expires_in_the_middle_of_a_run_is_renewed(
             authority.expire()
             assert items[number].read() == mail(number) and authority.given == before + 1
         # The provider took each refresh token once, and the last one is kept.
-        assert len(authority.known) == 1 and authority.known.pop() in kept_login(parse_address(server.address()))()
+        assert len(authority.known) == 1 and authority.known.pop() in stored_login(parse_address(server.address()))()
 
 
 def test_the_results_of_a_run_hold_no_token(
@@ -410,7 +410,7 @@ def test_a_login_lies_in_the_keyring_if_there_is_one(tmp_path: Path, monkeypatch
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     ring = _Ring()
     monkeypatch.setitem(sys.modules, "keyring", ring)
-    place = kept_login(ImapAddress("mail.example.org", 993, "anna@example.org", "INBOX", True))
+    place = stored_login(ImapAddress("mail.example.org", 993, "anna@example.org", "INBOX", True))
     assert place() == ""
     place.write("client_id=a&refresh_token=refresh-1")
     assert place() == "client_id=a&refresh_token=refresh-1" and not list(tmp_path.iterdir())

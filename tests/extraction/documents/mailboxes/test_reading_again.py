@@ -28,7 +28,7 @@ from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.backfill.retrying import retry
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
-from cinnabar.extraction.run.quarantine import held
+from cinnabar.extraction.run.quarantine import held_documents
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.stored_records import Selection
 from cinnabar.schemas import SchemaSource, load_schema
@@ -234,7 +234,7 @@ def test_a_folder_of_a_stranger_gets_no_password(
     monkeypatch.setattr(ImapMailbox, "__init__", lambda box, _: asked.append(box))
     assert fill(out) == (1, 0, 1)
     assert "lies behind IMAP, name its place with --from" in lost(out)[0][1]
-    assert len(retry(out, held(out), model()).gone) == 1
+    assert len(retry(out, held_documents(out), model()).gone) == 1
     assert not asked
 
 
@@ -256,18 +256,18 @@ def test_mails_in_quarantine_are_retried_at_their_present_place(server: Server, 
     server.renumber("Held", sent(6, nameless), sent(7, nameless))
     places = ["box.mbox", "maildir", server.address("Held")]
     extract(parse_locations(places), schema(), out, model(), ONE)
-    assert len(held(out)) == 6
+    assert len(held_documents(out)) == 6
     with closing(mailbox.mbox("box.mbox")) as mbox:
         mbox.remove(0)
     Path("maildir", "new", key).rename(Path("maildir", "cur", f"{key}:2,S"))
     server.renumber("Held", sent(7, nameless))
 
-    found = retry(out, held(out), model(), others=parse_locations([server.address("Held")]))
+    found = retry(out, held_documents(out), model(), others=parse_locations([server.address("Held")]))
     assert [(run.inputs, run.written, run.quarantined) for run in found.runs] == [(4, 0, 4)]
     assert sorted(path.rpartition("#")[0] or path[:4] for path in found.gone) == ["box.mbox", "imap"]
-    assert len(held(out)) == 6 and verify(out).problems == []
+    assert len(held_documents(out)) == 6 and verify(out).problems == []
     lenient = ModelSource("lenient", Lenient)
-    found = retry(out, held(out, ["box.mbox#2"]), lenient)
+    found = retry(out, held_documents(out, ["box.mbox#2"]), lenient)
     assert [(run.inputs, run.written) for run in found.runs] == [(1, 1)]
     assert query(out, "select path, name from note").rows == [("box.mbox#2", "M")]
-    assert len(held(out)) == 5
+    assert len(held_documents(out)) == 5

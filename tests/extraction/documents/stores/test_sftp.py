@@ -19,7 +19,7 @@ from cinnabar.extraction.documents.inputs import Input, examine, gather, parse_l
 from cinnabar.extraction.documents.stores import backend
 from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.run.backfill.retrying import retry
-from cinnabar.extraction.run.quarantine import held
+from cinnabar.extraction.run.quarantine import held_documents
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
 
@@ -133,8 +133,8 @@ def test_a_document_is_not_called_gone_if_its_server_was_not_asked(server: Sftp,
     with begun_extraction(address, load_schema(schema), out, model) as begun:
         assert begun.work_through().written == 1
     unasked = "was not looked for: an SFTP server is asked only if --from names it"
-    assert retry(out, held(out), model).gone == {(b := server.address("kept/b.txt")): f"{b} {unasked}"}
-    assert retry(out, held(out), model, others=address).gone == {}
+    assert retry(out, held_documents(out), model).gone == {(b := server.address("kept/b.txt")): f"{b} {unasked}"}
+    assert retry(out, held_documents(out), model, others=address).gone == {}
     schema["properties"] = {"name": {"type": "string"}, "place": {"type": ["string", "null"]}}
     backfill(load_schema(schema), out, model)
     (detail,) = query(out, "SELECT detail FROM outcomes WHERE code = 'gone'").rows[0]

@@ -18,7 +18,7 @@ from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.extract import extract
-from cinnabar.extraction.run.quarantine import held, release
+from cinnabar.extraction.run.quarantine import held_documents, release
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import DocumentInfo, Outcome, Record
@@ -94,7 +94,7 @@ def test_a_record_that_fails_is_flagged_and_every_result_is_in_the_table(flagged
 
 def test_a_record_that_fails_is_held_back_if_asked_until_it_is_released(holding: Path, tmp_path: Path) -> None:
     out = Path(shutil.copytree(holding, tmp_path / "out"))
-    (one,) = held(out)
+    (one,) = held_documents(out)
     assert (one.code, one.pointers) == ("check_failed", ["/net", "/tax", "/gross"])
     assert one.detail == "adds_up does not hold: net + tax = gross (/net 100.1, /tax 19.02, /gross 120.12)"
     assert ("wrong", "adds_up", False, "quarantined") in results(out)

@@ -10,7 +10,7 @@ from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.filling.pipeline import Job, Read, run_batch
+from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema
 
@@ -24,7 +24,7 @@ def outcome(kind: dict[str, Any], required: bool) -> Any:
         "required": ["kind", "name"] if required else ["name"],
     }
     job = Job(compile_schema(schema), Engine(ReadingModel()), Validator(load_schema(schema)), min_confidence=0.99)
-    item = Read("a.txt", hashlib.sha256(TEXT).hexdigest(), parse(TEXT, "a.txt"))
+    item = OpenedInput("a.txt", hashlib.sha256(TEXT).hexdigest(), parse(TEXT, "a.txt"))
     return run_batch([item], job).outcomes[0]
 
 

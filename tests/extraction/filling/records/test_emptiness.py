@@ -14,12 +14,12 @@ from cinnabar.engine.engine import Engine
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.model_sources import ModelSource
-from cinnabar.extraction.filling.pipeline import Job, Read, run_batch
+from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.plan.run_options import OnEmpty, RunOptions, RunPlan
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
-from cinnabar.extraction.run.quarantine import held, release
+from cinnabar.extraction.run.quarantine import held_documents, release
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.flows.parameters import broken_limits
@@ -37,7 +37,7 @@ PLAIN = note(kind={"const": "note"}, name=TEXT, total={"type": ["number", "null"
 def outcome(source: SchemaSource, text: str, on_empty: OnEmpty = "quarantine") -> Outcome:
     data = text.encode()
     job = Job(compile_schema(source.schema), Engine(ReadingModel()), Validator(source), on_empty=on_empty)
-    read = Read("a.txt", hashlib.sha256(data).hexdigest(), parse(data, "a.txt"))
+    read = OpenedInput("a.txt", hashlib.sha256(data).hexdigest(), parse(data, "a.txt"))
     (found,) = run_batch([read], job).outcomes
     return found
 
@@ -105,7 +105,7 @@ def test_a_run_counts_its_empty_records(
 def test_an_empty_record_is_released_without_a_model(folder: Path) -> None:
     run(folder)
     out = folder.parent / "out"
-    assert release(out, held(out, codes=["empty_record"])).refused == {}
+    assert release(out, held_documents(out, codes=["empty_record"])).refused == {}
     assert query(out, "SELECT count(*) FROM note").rows == [(3,)]
 
 
@@ -115,9 +115,9 @@ def test_a_person_who_fills_or_accepts_an_empty_record_takes_it_out_of_quarantin
 ) -> None:
     run(folder)
     out = folder.parent / "out"
-    (one,) = held(out)
+    (one,) = held_documents(out)
     Corrector(out).correct(one.document, "note", [change], "eva")
-    assert held(out) == []
+    assert held_documents(out) == []
     assert query(out, "SELECT count(*) FROM records WHERE list_contains(flags, 'empty')").rows == [(0,)]
 
 

@@ -32,13 +32,13 @@ from cinnabar.extraction.documents.content.document import Document, Fact, momen
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.filling.model_sources import ModelSource, RemoteSource, model_source
-from cinnabar.extraction.filling.pipeline import Job, OnMissing, Read, run_batch
+from cinnabar.extraction.filling.pipeline import Job, OnMissing, OpenedInput, run_batch
 from cinnabar.extraction.filling.planned_models import Escalation
 from cinnabar.extraction.filling.records.facts import FactValues
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.run.cluster.workers import Parsing, letters
+from cinnabar.extraction.run.cluster.workers import Parsing, shipments_of
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.reading import query
@@ -80,8 +80,8 @@ def mail(body: str = "name=Anna\n- id=A\n- id=B\n", **headers: str) -> bytes:
     return made.as_bytes()
 
 
-def read(data: bytes, path: str = "a.eml") -> Read:
-    return Read(path, hashlib.sha256(data).hexdigest(), parse(data, path))
+def read(data: bytes, path: str = "a.eml") -> OpenedInput:
+    return OpenedInput(path, hashlib.sha256(data).hexdigest(), parse(data, path))
 
 
 def outcome_of(
@@ -532,7 +532,7 @@ def test_an_escalation_asks_for_no_fact_and_a_missing_one_raises_none(
 def test_facts_of_files_travel_to_the_machines_of_a_cluster(docs: Path) -> None:
     path = docs / "a.eml"
     parsing = Parsing(1)
-    ((_, _, found),) = parsing.parse(letters([Input(str(path), path, "0")]), {})[1]
+    ((_, _, found),) = parsing.parse(shipments_of([Input(str(path), path, "0")]), {})[1]
     parsing._pool.close()
     assert isinstance(found, Document)
     assert found.facts["file.name"].value == "a.eml" and found.facts["mail.subject"].value == "Hello"

@@ -14,7 +14,7 @@ from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.filling.pipeline import Job, Read, run_batch
+from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas import compile_schema, load_schema
@@ -27,7 +27,7 @@ def outcome(text: str | bytes, name: str = "a.txt", **fields: Any) -> Outcome:
     data = text if isinstance(text, bytes) else text.encode()
     document = parse(data, name)
     job = Job(compile_schema(schema), Engine(ReadingModel()), Validator(load_schema(schema)))
-    return run_batch([Read(name, document.digest, document)], job).outcomes[0]
+    return run_batch([OpenedInput(name, document.digest, document)], job).outcomes[0]
 
 
 def record(text: str | bytes, name: str = "a.txt", **fields: Any) -> dict[str, Any]:

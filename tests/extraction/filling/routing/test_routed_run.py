@@ -16,7 +16,7 @@ from cinnabar.extraction.filling.routing.routing import Route, Routing
 from cinnabar.extraction.maintenance.packets import amend, packet_around
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.extract import extract
-from cinnabar.extraction.store.packets import Said
+from cinnabar.extraction.store.packets import PacketStatement
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.stored_records import Selection
 from cinnabar.schemas import load_schema
@@ -342,12 +342,12 @@ def test_a_part_of_a_packet_goes_to_the_schema_that_a_person_chose(tmp_path: Pat
     (tmp_path / "in" / "packet.pdf").write_bytes(packet_files.three())
     out, options = tmp_path / "out", RunOptions(workers=1, split=True, on_empty="write")
     assert run(tmp_path / "in", out, BILL, LETTER, options=options).skips == {"other_kind": 3}
-    amend(out, packet_around(out, "packet.pdf"), Said(kinds={3: "letter", 6: "poem"}), "ada")
+    amend(out, packet_around(out, "packet.pdf"), PacketStatement(kinds={3: "letter", 6: "poem"}), "ada")
     summary = run(tmp_path / "in", out, BILL, LETTER, options=options)
     assert (summary.written, summary.skips) == (1, {"done": 1, "other_kind": 1})
     found = query(out, "select documents.path, packet_kind from documents join letter using (document)").rows
     assert [(Path(path).name, kind) for path, kind in found] == [("packet.pdf#pages=3-5&kind=letter", "letter")]
-    amend(out, packet_around(out, "packet.pdf"), Said(kinds={3: "bill"}), "ada")
+    amend(out, packet_around(out, "packet.pdf"), PacketStatement(kinds={3: "bill"}), "ada")
     assert run(tmp_path / "in", out, BILL, LETTER, options=options).written == 1
     tables = [query(out, f"select count(*) from {name}").rows[0][0] for name in ("bill", "letter")]
     assert tables == [1, 0]

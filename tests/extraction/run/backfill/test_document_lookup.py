@@ -20,7 +20,7 @@ from cinnabar.extraction.run.backfill import document_lookup
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.backfill.retrying import retry
 from cinnabar.extraction.run.extract import extract
-from cinnabar.extraction.run.quarantine import held
+from cinnabar.extraction.run.quarantine import held_documents
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.spelling import FILE, KEPT, known_folders, remember
 from cinnabar.schemas import SchemaSource, load_schema
@@ -68,7 +68,7 @@ def test_a_backfill_finds_documents_from_any_working_directory(
     monkeypatch.chdir(tmp_path / "elsewhere")
     office.rename(tmp_path / "moved")
     moved = Path("..", "moved")
-    (found,) = retry(moved / "out", held(moved / "out"), model()).runs
+    (found,) = retry(moved / "out", held_documents(moved / "out"), model()).runs
     assert (found.inputs, found.quarantined) == (1, 1)
     summary = backfill(schema("day"), moved / "out", model(), options=ONE)
     assert summary is not None and (summary.written, summary.skipped) == (2, 0)
@@ -93,9 +93,9 @@ def test_missing_documents_are_searched_in_the_folders_that_the_user_names(
         "docs/1.txt is not there any more; the record of the version before stays;"
         " if it has moved, or lies behind IMAP, name its place with --from"
     )
-    assert retry(out, held(out), model()).gone == {"docs/3.txt": "docs/3.txt is not there any more"}
+    assert retry(out, held_documents(out), model()).gone == {"docs/3.txt": "docs/3.txt is not there any more"}
     (office / "docs" / "2.txt").rename(office / "docs" / "renamed.txt")
-    (found,) = retry(out, held(out), model(), others=[office]).runs
+    (found,) = retry(out, held_documents(out), model(), others=[office]).runs
     assert (found.inputs, found.quarantined) == (1, 1)
     summary = backfill(schema("day"), out, model(), options=ONE, others=[office / "docs"])
     assert summary is not None and (summary.written, summary.skipped) == (2, 0)

@@ -14,7 +14,7 @@ from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.backfill.retrying import retry
 from cinnabar.extraction.run.extract import extract
-from cinnabar.extraction.run.quarantine import held, release
+from cinnabar.extraction.run.quarantine import held_documents, release
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
 
@@ -45,32 +45,32 @@ def done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def paths(out: Path) -> list[str]:
-    return [Path(one.path).name for one in held(out)]
+    return [Path(one.path).name for one in held_documents(out)]
 
 
 def test_the_quarantine_is_listed_by_name_digest_and_reason(done: Path) -> None:
-    broken, nameless = held(done)
+    broken, nameless = held_documents(done)
     assert (Path(nameless.path).name, nameless.code, nameless.pointers) == (
         "nameless.txt",
         "missing",
         ["/name"],
     )
     assert nameless.arguments["on_missing"] == "quarantine" and nameless.record_json is not None
-    assert held(done, codes=["missing"]) == [nameless]
+    assert held_documents(done, codes=["missing"]) == [nameless]
     for name in (broken.path, "broken.pdf", "docs/broken.pdf", broken.document[:8]):
-        assert held(done, [name]) == [broken]
+        assert held_documents(done, [name]) == [broken]
     with pytest.raises(UsageError, match=r"good\.txt: not in quarantine"):
-        held(done, ["good.txt"])
+        held_documents(done, ["good.txt"])
 
 
 def test_a_document_that_was_mended_is_written_on_retry(done: Path) -> None:
-    found = retry(done, held(done), model())
+    found = retry(done, held_documents(done), model())
     assert [(run.inputs, run.written, run.quarantined) for run in found.runs] == [(2, 0, 2)]
     assert paths(done) == ["broken.pdf", "nameless.txt"]
-    (nameless,) = held(done, codes=["missing"])
+    (nameless,) = held_documents(done, codes=["missing"])
     Path(nameless.path).write_text("name=B\ntotal=2\n")
-    Path(held(done, ["broken.pdf"])[0].path).unlink()
-    found = retry(done, held(done), model())
+    Path(held_documents(done, ["broken.pdf"])[0].path).unlink()
+    found = retry(done, held_documents(done), model())
     assert [(run.inputs, run.written) for run in found.runs] == [(1, 1)]
     assert [Path(path).name for path in found.gone] == ["broken.pdf"]
     assert query(done, "SELECT name FROM note ORDER BY name").rows == [("A",), ("B",)]
@@ -78,7 +78,7 @@ def test_a_document_that_was_mended_is_written_on_retry(done: Path) -> None:
 
 
 def test_a_record_that_its_schema_allows_is_released_and_done(done: Path) -> None:
-    chosen = held(done)
+    chosen = held_documents(done)
     found = release(done, chosen, ["/name"])
     assert [Path(path).name for path in found.released] == ["nameless.txt"]
     assert "no record" in next(iter(found.refused.values()))
@@ -93,7 +93,7 @@ def test_a_record_that_its_schema_allows_is_released_and_done(done: Path) -> Non
 
 
 def test_a_value_that_the_model_did_not_find_is_released_only_if_its_field_is_named(done: Path) -> None:
-    chosen = held(done, codes=["missing"])
+    chosen = held_documents(done, codes=["missing"])
     for others in ([], ["/total"], ["/name/first"]):
         found = release(done, chosen, others)
         assert found.released == [] and "--field '/name'" in found.refused[chosen[0].path]
@@ -105,7 +105,7 @@ def test_a_value_that_the_model_did_not_find_is_released_only_if_its_field_is_na
 def test_a_refusal_names_every_field_that_would_have_to_be_named(done: Path) -> None:
     from dataclasses import replace
 
-    (one,) = held(done, codes=["missing"])
+    (one,) = held_documents(done, codes=["missing"])
     doubted = replace(one, pointers=["/kind", "/rows/0/unit", "/rows/1/unit"])
     said = release(done, [doubted], []).refused[one.path]
     assert said.endswith("values at /kind, /rows/*/unit for likely; --field '/kind' --field '/rows/*/unit' releases it")
@@ -116,7 +116,7 @@ def test_a_refusal_names_every_field_that_would_have_to_be_named(done: Path) -> 
 def test_a_field_names_any_row_and_all_below_it(done: Path) -> None:
     from dataclasses import replace
 
-    (one,) = held(done, codes=["missing"])
+    (one,) = held_documents(done, codes=["missing"])
     row = replace(one, pointers=["/lines/3/unit"], code="low_confidence")
     assert release(done, [row], ["/lines/*/name"]).released == []
     assert len(release(done, [row], ["/lines"]).released) == 1
@@ -125,7 +125,7 @@ def test_a_field_names_any_row_and_all_below_it(done: Path) -> None:
 def test_a_record_that_breaks_its_schema_is_never_released(done: Path) -> None:
     from dataclasses import replace
 
-    (one,) = held(done, codes=["missing"])
+    (one,) = held_documents(done, codes=["missing"])
     found = release(done, [replace(one, record_json='{"total": 2}')])
     assert found.released == [] and "breaks the schema" in found.refused[one.path]
-    assert len(held(done)) == 2
+    assert len(held_documents(done)) == 2

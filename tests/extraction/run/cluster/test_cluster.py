@@ -36,8 +36,8 @@ from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.batched_run import driver_of
 from cinnabar.extraction.run.cluster import connection
 from cinnabar.extraction.run.cluster.connection import Cluster, Heartbeat, check_cluster, join_cluster
-from cinnabar.extraction.run.cluster.supervisor import EngineSlot, parser_machines, seats
-from cinnabar.extraction.run.cluster.workers import Filling, letters, packed_assignment
+from cinnabar.extraction.run.cluster.supervisor import EngineSlot, engine_slots, parser_machines
+from cinnabar.extraction.run.cluster.workers import Filling, packed_assignment, shipments_of
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import query
@@ -387,7 +387,7 @@ def test_an_engine_has_a_gpu_or_a_processor_and_its_memory() -> None:
     head, plain, both = machine("head", CPU=0), machine("plain", CPU=3), machine("both", CPU=16, GPU=2)
     gone, small = machine("gone", alive=False, CPU=64), machine("small", CPU=8, memory=float(2 << 30))
     all_of_them = [head, plain, both, gone, small]
-    assert seats(all_of_them) == [
+    assert engine_slots(all_of_them) == [
         EngineSlot("plain", 1),
         EngineSlot("both", 8, 1),
         EngineSlot("small", 4),
@@ -396,13 +396,13 @@ def test_an_engine_has_a_gpu_or_a_processor_and_its_memory() -> None:
         EngineSlot("small", 4),
         EngineSlot("plain", 1),
     ]
-    assert seats(all_of_them, "cuda") == [EngineSlot("both", 8, 1)] * 2
-    assert seats([both], "cpu") == [EngineSlot("both", 1)] * 16
+    assert engine_slots(all_of_them, "cuda") == [EngineSlot("both", 8, 1)] * 2
+    assert engine_slots([both], "cpu") == [EngineSlot("both", 1)] * 16
     assert parser_machines(all_of_them) == ["plain", "both", "small"]
     with pytest.raises(UsageError, match="expected a machine that offers a GPU, got 2 without"):
-        seats([head, plain], "cuda")
+        engine_slots([head, plain], "cuda")
     with pytest.raises(UsageError, match="expected a machine that offers a processor, got 1 without"):
-        seats([head])
+        engine_slots([head])
 
 
 @pytest.mark.slow
@@ -439,7 +439,7 @@ def test_an_assignment_is_sent_without_its_derived_objects() -> None:
 
 def test_a_file_that_became_unreadable_harms_only_itself(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("name=B\n")
-    gone, there = letters([Input(str(path), path) for path in (tmp_path / "a.txt", tmp_path / "b.txt")])
+    gone, there = shipments_of([Input(str(path), path) for path in (tmp_path / "a.txt", tmp_path / "b.txt")])
     assert isinstance(gone.content, DocumentError) and gone.content.code == "not_a_file"
     assert isinstance(there.content, Sent)
     assert (there.content.name, there.content.data) == (tmp_path / "b.txt", b"name=B\n")

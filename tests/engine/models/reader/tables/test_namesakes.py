@@ -7,7 +7,7 @@ import pytest
 
 from cinnabar.engine.models.reader.inputs.questions import Question
 from cinnabar.engine.models.reader.priors.config import TableConfig
-from cinnabar.engine.models.reader.tables.columns import Signs
+from cinnabar.engine.models.reader.tables.columns import ColumnFeatures
 from cinnabar.engine.models.reader.tables.matched_columns import match_columns
 from cinnabar.engine.models.reader.tables.namesakes import distinct_heads, field_words, lowest_words, name_shares
 from cinnabar.engine.tables.table import PrintedTable, tables_of
@@ -56,12 +56,12 @@ def test_a_description_names_by_words_and_short_forms_but_not_by_what_it_is_not(
         assert shares[column] == 1.0 and (shares == 1.0).sum() == (1 if column == 3 else 2), note
 
 
-def signs(names: list[list[float]], likeness: float) -> Signs:
+def signs(names: list[list[float]], likeness: float) -> ColumnFeatures:
     """Two columns of numbers and one of names, of a name and a number; the network points at the first number."""
     votes = np.array([[0.97, 0.01, 0.01, 0.01], [0.01, 0.94, 0.04, 0.01]])
     readable, alike = np.array([[1.0, 0, 0], [0, 1, 1]]), np.array([[0.7, 0.1, 0.1], [0.1, 0.3, 0.3 + likeness]])
     none, even = np.zeros(3, bool), np.zeros((2, 3))
-    return Signs(
+    return ColumnFeatures(
         votes, readable, alike, even, none, np.array(names), even, np.array([False, True]), none, np.zeros((2, 4))
     )
 

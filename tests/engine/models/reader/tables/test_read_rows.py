@@ -13,7 +13,7 @@ import torch
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Candidate, Canvas, Row, Scores
-from cinnabar.engine.models.encodings import with_kept_encodings
+from cinnabar.engine.models.encodings import with_cached_encodings
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.models.reader.tables.thresholds import CARRIED_ROWS
 from cinnabar.engine.request import Filled, Passage, Request, text_passage
@@ -107,7 +107,7 @@ def test_a_reader_that_gets_no_help_reads_as_ever(reader: Engine, other: Knowing
 
 def test_encodings_that_are_kept_leave_the_help_as_it_is(reader: Engine, tmp_path: Any) -> None:
     text, rows = numbers()
-    kept = Engine(with_kept_encodings(reader.model, tmp_path, 1 << 20))
+    kept = Engine(with_cached_encodings(reader.model, tmp_path, 1 << 20))
     for _ in range(2):
         found = things(kept.beside(Knowing), text)  # type: ignore[arg-type]
         assert [one["alpha"] for one in found] == [row[2] for row in rows]
