@@ -243,19 +243,47 @@ def define_views(
 
     Of a view DuckDB reads the head of each of its files. So with `asked` only the views of these names, whose case does
     not matter, are created, and those that they read.
+
+    DuckDB binds a view with all that stands below it, to the files. So a view that others read gives its place to one
+    without rows while those are made, and comes back when they stand: a query over nine levels reads each file once.
     """
     views = _views(connection, out, committed)
     of_cases = [*views][[*views].index(_FIRST_OF_CASES) :] if _FIRST_OF_CASES in views else []
+    below = list[str]()
+    read = _read_by_others(views)
     for name in views if asked is None else _with_those_below(views, asked):
         try:
-            connection.execute(f"CREATE VIEW {quote_name(name)} AS {views[name]}")
+            query = views[name]
+            if name in read:
+                query = _without_rows(connection.sql(query))
+                below.append(name)
+            connection.execute(f"CREATE VIEW {quote_name(name)} AS {query}")
         except duckdb.Error:
             # What makes a case is a person's word; whatever it is, the records are read.
             if name not in of_cases or name == "_snapshot":
                 raise
             if name == FAILURES:
                 connection.execute(f"CREATE VIEW {quote_name(name)} AS {NO_FAILURES}")
+    for name in reversed(below):
+        connection.execute(f"CREATE OR REPLACE VIEW {quote_name(name)} AS {views[name]}")
     return [*views]
+
+
+def _without_rows(query: duckdb.DuckDBPyRelation) -> str:
+    """Returns a query that has the columns of this one and no rows."""
+    columns = zip(query.columns, query.types, strict=True)
+    return f"SELECT {', '.join(f'CAST(NULL AS {kind}) AS {quote_name(name)}' for name, kind in columns)} WHERE false"
+
+
+def _names_in(query: str) -> set[str]:
+    """Returns the words of a query outside of its texts, in small letters: names of views and of columns among them."""
+    return set(_WORD.findall(_LITERAL.sub("", query).casefold()))
+
+
+def _read_by_others(views: Mapping[str, str]) -> set[str]:
+    """Returns the names of views that later ones may read."""
+    words = set[str]().union(*map(_names_in, views.values()))
+    return {name for name in views if name.casefold() in words}
 
 
 def _with_those_below(views: dict[str, str], asked: Collection[str]) -> list[str]:
@@ -266,7 +294,7 @@ def _with_those_below(views: dict[str, str], asked: Collection[str]) -> list[str
         if name.casefold() in wanted:
             chosen.append(name)
             # Columns have names of views, too: such a view is made as well if it stands before this one.
-            wanted.update(_WORD.findall(_LITERAL.sub("", views[name]).casefold()))
+            wanted |= _names_in(views[name])
     return chosen[::-1]
 
 

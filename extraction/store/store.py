@@ -105,7 +105,7 @@ class Store:
         self.mutex = threading.RLock()
         self._trusting = trusting
         self._failed = ""
-        self._published = float("-inf")
+        self._published = time.monotonic()
         self._later: threading.Timer | None = None
         self._replaced: dict[int, _Replaced] = {}
         self._looked = time.monotonic()
