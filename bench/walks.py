@@ -30,7 +30,7 @@ from tests.support.import_graph import floors, folder_of, folders, modules
 from tests.support.server_process import INVOICE, NAME, invoice
 
 from bench.reporting import table
-from cinnabar.apps.server.assembly import assemble
+from cinnabar.apps.server.app import assemble
 from cinnabar.apps.server.documents import FileReading
 from cinnabar.apps.server.settings import ServerSettings
 from cinnabar.extraction.corrections import Action, Change, Corrector

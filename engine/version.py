@@ -22,8 +22,8 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (15, "1f9202f5467261ab"),
-    "engine": (31, "8220cb0a2f8b1f31"),
-    "reader": (30, "6cdd7419a73b8571"),
+    "engine": (31, "07aef08afb4742dc"),
+    "reader": (30, "c6478c90936ccdc1"),
     "replies": (13, "dc505ffbf4172cde"),
     "language": (25, "07e1be1adb070861"),
     "remote": (12, "0e0bd01b6ae98338"),

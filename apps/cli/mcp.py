@@ -27,7 +27,7 @@ from cinnabar.schemas import SchemaSource, load_schema
 if TYPE_CHECKING:
     from mcp.server import MCPServer
 
-    from cinnabar.apps.server.assembly import Assembled
+    from cinnabar.apps.server.app import Assembled
     from cinnabar.apps.server.documents import FileReading
 
 _Folders = Annotated[
@@ -119,7 +119,7 @@ class _LazyReader:
 
     def file_reading(self) -> FileReading:
         """Returns what reads the files; any thread may ask."""
-        from cinnabar.apps.server.assembly import assemble, model_name  # Extra: agents.
+        from cinnabar.apps.server.app import assemble, model_name  # Extra: agents.
 
         with self._loading:
             if self._loaded is None:

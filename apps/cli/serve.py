@@ -99,7 +99,7 @@ def serve_model(
     source, escalation = sources_of(plan, model_of(plan))
     examples = _examples(plan.options, schemas, source if escalation is None else escalation.source, out)
     # Extra: server.
-    from cinnabar.apps.server.assembly import assemble, model_name
+    from cinnabar.apps.server.app import assemble, model_name
     from cinnabar.apps.server.serving import address, bound, run_server
 
     listener = bound(settings)

@@ -1,23 +1,177 @@
-"""The application: the routes of the API behind the gate."""
+"""The application: puts a server together of a model, the parsers, the routes before them, and the gate."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Response
+from fastapi import Request as HttpRequest
 from starlette.exceptions import HTTPException
 
 from cinnabar.apps.server.completions import Completions
 from cinnabar.apps.server.documents import FileReading
 from cinnabar.apps.server.errors import ApiError, internal_error, json_response
 from cinnabar.apps.server.gate import MEDIA_TYPE, Gate, Metrics
+from cinnabar.apps.server.schema_cache import SchemaCache
+from cinnabar.apps.server.settings import ServerSettings
+from cinnabar.apps.server.two_tiers import TwoTiers
+from cinnabar.engine.chat.document_chat import DocumentChat
 from cinnabar.engine.chat.requests import ChatModel
+from cinnabar.engine.chat.shared_engine import SharedEngine
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.few_shot import Examples
+from cinnabar.engine.models.language.identity import checkpoint_fingerprint
+from cinnabar.engine.models.reader.calibration import load_calibration
+from cinnabar.engine.request import Passage, Request
 from cinnabar.engine.settings import EFFORTS
+from cinnabar.errors import UsageError
+from cinnabar.extraction.documents.content.builder import DocumentBuilder
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.filling.model_sources import (
+    AUTO,
+    LanguageSource,
+    ModelSource,
+    RemoteSource,
+    Source,
+)
+from cinnabar.extraction.filling.planned_models import Escalation
+from cinnabar.extraction.filling.planning import passage_of
+from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.schemas import SchemaSource, compile_schema, load_schema
+from cinnabar.schemas.library import LIBRARY
 
+#: Seconds that the model's threads may take to leave what they work on, at the end.
+_END = 10.0
 _FAILED = {404: "not_found", 405: "method_not_allowed"}
+_FIRST = compile_schema({"type": "object", "properties": {"total": {"type": ["number", "null"]}}})
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A server that can be started: its gate, the name of its model, what reads files, how to end what it holds."""
+
+    gate: Gate
+    name: str
+    documents: FileReading
+    close: Callable[[], None]
+
+
+def assemble(
+    model: Source,
+    name: str,
+    options: RunOptions,
+    settings: ServerSettings,
+    schemas: Sequence[SchemaSource] = (),
+    examples: Examples | None = None,
+    escalation: Escalation | None = None,
+) -> Assembled:
+    """Returns a server of this model, which is loaded now. schemas: those that clients may name beside the library.
+
+    examples: labelled documents that a language model is shown beside a document of their schema. escalation: the
+    language model that reads what the reader is unsure of.
+
+    Raises UsageError if the model cannot be served.
+    """
+    if isinstance(model, RemoteSource):
+        raise UsageError(f"--model {model.served.model}: expected a model on this machine, got one behind a server")
+    metrics = Metrics()
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    gate = Gate(app, settings, metrics)
+    chat, engine = _models(model, name, options, settings, metrics, examples, escalation)
+    metrics.watch_queue(lambda: chat.queue_length)
+    pool = ParserPool(options.workers, max_tokens=options.max_tokens, settings=parser_settings(options))
+    cache = SchemaCache(settings.compile_seconds, metrics)
+    cache.warm()
+    completions = Completions(chat, name, options.effort, cache, gate, metrics, examples)
+    named = {one: load_schema(one) for one in LIBRARY} | {one.name: one for one in schemas}
+    documents = FileReading(engine, pool, completions, cache, gate, metrics, options, named)
+    Api(chat, completions, documents, metrics, gate, lambda: engine.alive).add_to(app)
+
+    def close() -> None:
+        chat.close()
+        documents.close()
+        cache.close()
+        pool.close()
+        # Nobody waits for the batch at work any more, so it ends with its pass; Python cannot end beside a pass.
+        engine.wait_for_end(_END)
+
+    return Assembled(gate, name, documents, close)
+
+
+def _models(
+    source: Source,
+    name: str,
+    options: RunOptions,
+    settings: ServerSettings,
+    metrics: Metrics,
+    examples: Examples | None,
+    escalation: Escalation | None,
+) -> tuple[ChatModel, SharedEngine | TwoTiers]:
+    """Returns the model of a source as one that chats, and the engine that fills forms with it for /v1/extract."""
+    if isinstance(source, ModelSource):
+        reader = source.load()
+        engine: SharedEngine | TwoTiers
+        engine = lower = SharedEngine(lambda effort: Engine(reader, effort), options.max_seconds, metrics.count_batch)
+        # The first record took twice as long as the next ones.
+        lower.submit(Request("first", _FIRST.form, text_passage("Total: 5")), EFFORTS[options.effort]).result()
+        if escalation is not None:
+            assert isinstance(escalation.source, LanguageSource), "--model auto takes a fetched language model"
+            seconds = escalation.seconds or options.max_seconds
+            upper = _language_engine(escalation.source, False, seconds, settings, metrics, examples)
+            engine = TwoTiers(lower, upper, escalation, text_document)
+        return DocumentChat(engine, name, reader.context_tokens, text_passage, settings.max_clients), engine
+    if not isinstance(source, LanguageSource):
+        raise UsageError("--model: expected `default` or the folder of a model on this machine")
+    # Cold start: a server with the reader needs none of this.
+    from cinnabar.engine.chat.language_chat import LanguageChat
+
+    shared = _language_engine(source, True, options.max_seconds, settings, metrics, examples)
+    chat = LanguageChat(source.load(fields=False), shared, name, text_passage, settings.max_clients)
+    return chat, shared
+
+
+def _language_engine(
+    source: LanguageSource,
+    chats: bool,
+    seconds: float | None,
+    settings: ServerSettings,
+    metrics: Metrics,
+    examples: Examples | None,
+) -> SharedEngine:
+    """Returns the shared engine of a language model; with `chats` it decodes tasks, too."""
+    # Cold start: a server with the reader needs none of this.
+    from cinnabar.engine.chat.language_chat import shared_language_engine
+
+    calibration = load_calibration(Path(source.folder), checkpoint_fingerprint(source.folder))
+    plain = source.load(fields=False) if chats else None
+    first = settings.keep_documents
+    return shared_language_engine(source.load(), plain, seconds, metrics.count_batch, calibration, examples, first)
+
+
+def text_passage(text: str) -> Passage:
+    """Returns a text as the passage that it would be in a file of plain text."""
+    return passage_of(text_document(text))
+
+
+def text_document(text: str) -> Document:
+    """Returns a text as the document that a file of plain text would be."""
+    builder = DocumentBuilder()
+    builder.open("body")
+    builder.write(text.strip("\r\n"))
+    builder.close()
+    return builder.build(text.encode(), "", "text/plain")
+
+
+def model_name(model: str) -> str:
+    """Returns the name that clients call a model by, unless the command names another."""
+    own = {"default": "cinnabar-reader", AUTO: "cinnabar-auto"}
+    return own.get(model) or Path(model).resolve().name
 
 
 @dataclass(frozen=True)
@@ -53,10 +207,10 @@ class Api:
         for method, path, endpoint in routes:
             app.add_api_route(path, endpoint, methods=[method], include_in_schema=False)
 
-    async def _models(self, _: Request) -> Response:
+    async def _models(self, _: HttpRequest) -> Response:
         return json_response({"object": "list", "data": [self._description()]})
 
-    async def _model(self, request: Request) -> Response:
+    async def _model(self, request: HttpRequest) -> Response:
         self.completions.check_model(request.path_params["name"])
         return json_response(self._description())
 
@@ -71,13 +225,13 @@ class Api:
             "reasoning_efforts": [*EFFORTS],
         }
 
-    async def _metrics(self, _: Request) -> Response:
+    async def _metrics(self, _: HttpRequest) -> Response:
         return Response(self.metrics.text(), media_type=MEDIA_TYPE)
 
-    async def _live(self, _: Request) -> Response:
+    async def _live(self, _: HttpRequest) -> Response:
         return json_response({"status": "live"})
 
-    async def _health(self, _: Request) -> Response:
+    async def _health(self, _: HttpRequest) -> Response:
         if self.gate.draining:
             return json_response({"status": "shutting down"}, 503)
         if not self.working():
@@ -85,17 +239,17 @@ class Api:
         return json_response({"status": "ready"})
 
 
-async def _api_error(_: Request, error: Exception) -> Response:
+async def _api_error(_: HttpRequest, error: Exception) -> Response:
     assert isinstance(error, ApiError)
     return error.response()
 
 
-async def _own_error(request: Request, _: Exception) -> Response:
+async def _own_error(request: HttpRequest, _: Exception) -> Response:
     """Tells of an error of our own, which the gate then logs."""
     return internal_error(request.state.identity).response()
 
 
-async def _http_error(request: Request, error: Exception) -> Response:
+async def _http_error(request: HttpRequest, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     message = str(error.detail)
     if error.status_code == 404:

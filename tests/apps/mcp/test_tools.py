@@ -18,7 +18,7 @@ from tests.support.corrected_folder import run as extracted
 from cinnabar.apps.cli.schema import report_of_schema
 from cinnabar.apps.mcp.server import mcp_server
 from cinnabar.apps.mcp.tools import Folders, Tools
-from cinnabar.apps.server.assembly import Assembled, assemble
+from cinnabar.apps.server.app import Assembled, assemble
 from cinnabar.apps.server.documents import FileReading
 from cinnabar.apps.server.settings import ServerSettings
 from cinnabar.errors import UsageError

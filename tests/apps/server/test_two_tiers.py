@@ -14,7 +14,7 @@ from tests.support.server_process import invoice, running
 
 from cinnabar.apps.cli.main import run
 from cinnabar.apps.cli.serve import model_of
-from cinnabar.apps.server.assembly import text_document, text_passage
+from cinnabar.apps.server.app import text_document, text_passage
 from cinnabar.apps.server.two_tiers import TwoTiers
 from cinnabar.engine.chat.shared_engine import SharedEngine
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result

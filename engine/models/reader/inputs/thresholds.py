@@ -1,4 +1,4 @@
-"""The thresholds by which a page, a question and the sentences of a text become what the reader's network sees.
+"""The thresholds by which a page and a question become what the reader's network sees.
 
 A changed threshold changes values: `make version` raises the part `engine`.
 """
@@ -23,13 +23,7 @@ NAMED_WITHIN = 240
 #: How much less likely (a natural logarithm) a value from a header is for a field that asks for none.
 HEADER_WEIGHT = 3.0
 
-# Sentences and views (`sentence_passages.py`, `views.py`).
+# Views (`views.py`).
 
-#: Words of a passage, and words from the beginning of one to that of the next.
-PASSAGE_WORDS, PASSAGE_STEP = 80, 60
-#: The most stretches of one kind that are read; of a longer text they are taken evenly, so that its cost is bounded.
-MOST_STRETCHES = 40
-#: A stretch with fewer words than this belongs to the sentence before it.
-SHORTEST_SENTENCE = 4
 #: The most slots that look at a window together. Training has about as many; more would dilute their attention.
 SLOTS_IN_VIEW = 40

@@ -8,6 +8,7 @@ Both together give the probabilities of the options. Rows of a list are not comp
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,7 +17,6 @@ import numpy as np
 from cinnabar.engine.choices import is_compared, selectors
 from cinnabar.engine.model import Candidate, Row
 from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
-from cinnabar.engine.models.reader.inputs.sentence_passages import Stretch, passages, sentences
 from cinnabar.engine.models.reader.inputs.wordpieces import UNKNOWN_ID
 from cinnabar.engine.models.reader.memory.passage import Compared, ListedOption, Memory
 from cinnabar.engine.models.reader.priors.config import DescribedOptionsConfig
@@ -28,11 +28,19 @@ from cinnabar.engine.models.reader.scoring.thresholds import (
     FOREIGN_WORDS,
     LISTED_ABSENCE,
     LISTED_OPTION,
+    MOST_STRETCHES,
+    PASSAGE_STEP,
+    PASSAGE_WORDS,
+    SHORTEST_SENTENCE,
     SUREST_OPTION,
 )
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder, Vectors
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing_arrays
 
+#: A stretch of a text, [start, end) in characters.
+Stretch = tuple[int, int]
+_WORD = re.compile(r"\S+")
+_SENTENCE = re.compile(r"[^.!?\n]*[^.!?\n\s][^.!?\n]*[.!?]*")
 #: Choices whose vectors of options are kept.
 _CHOICES_KEPT = 256
 
@@ -233,3 +241,31 @@ def write_listed(k: int, slot: Slot, one: ListedOption, out: Answers) -> None:
     # Two options of probability one half must not be as likely as each other.
     out.logits[k] = [math.log(one.chance) + LISTED_OPTION, *[rest] * len(others)]
     out.absent[k] = LISTED_ABSENCE
+
+
+def passages(text: str) -> list[Stretch]:
+    """Returns overlapping passages of a text, [start, end) in characters; [] if it has no words."""
+    words = [word.span() for word in _WORD.finditer(text)]
+    begins = range(0, max(1, len(words) - (PASSAGE_WORDS - PASSAGE_STEP)), PASSAGE_STEP)
+    found = [(words[at][0], words[min(at + PASSAGE_WORDS, len(words)) - 1][1]) for at in begins] if words else []
+    return _evenly(found)
+
+
+def sentences(text: str) -> list[Stretch]:
+    """Returns the sentences and lines of a text, [start, end) in characters; [] if it has no words."""
+    stretches: list[Stretch] = []
+    for match in _SENTENCE.finditer(text):
+        start = match.start() + len(match[0]) - len(match[0].lstrip())
+        end = match.start() + len(match[0].rstrip())
+        if stretches and len(text[slice(*stretches[-1])].split()) < SHORTEST_SENTENCE:
+            stretches[-1] = (stretches[-1][0], end)
+        else:
+            stretches.append((start, end))
+    return _evenly(stretches)
+
+
+def _evenly(found: Sequence[Stretch]) -> list[Stretch]:
+    """Returns at most MOST_STRETCHES of these, the first and the last among them."""
+    if len(found) <= MOST_STRETCHES:
+        return list(found)
+    return [found[round(at * (len(found) - 1) / (MOST_STRETCHES - 1))] for at in range(MOST_STRETCHES)]

@@ -27,6 +27,12 @@ SIGN_STATED = 6.0
 
 # Options that are described (`described_options.py`).
 
+#: Words of a passage, and words from the beginning of one to that of the next.
+PASSAGE_WORDS, PASSAGE_STEP = 80, 60
+#: The most stretches of one kind that are read; of a longer text they are taken evenly, so that its cost is bounded.
+MOST_STRETCHES = 40
+#: A stretch with fewer words than this belongs to the sentence before it.
+SHORTEST_SENTENCE = 4
 #: The share of words of one piece in texts that the encoder does not know, and in those that it does; the words of a
 #: text that are looked at, and how many must be in small letters.
 FOREIGN_WORDS, ENGLISH_WORDS, FAMILIAR_WORDS, FEW_WORDS = 0.6, 0.8, 400, 8

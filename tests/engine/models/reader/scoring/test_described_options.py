@@ -16,8 +16,6 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Canvas, SlotInstance
 from cinnabar.engine.models.reader.inputs.mentions import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import form_questions
-from cinnabar.engine.models.reader.inputs.sentence_passages import passages, sentences
-from cinnabar.engine.models.reader.inputs.thresholds import MOST_STRETCHES
 from cinnabar.engine.models.reader.memory.passage import Compared
 from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
@@ -25,8 +23,11 @@ from cinnabar.engine.models.reader.scoring.described_options import (
     OptionComparer,
     familiarity,
     option_texts,
+    passages,
+    sentences,
     weigh_options,
 )
+from cinnabar.engine.models.reader.scoring.thresholds import MOST_STRETCHES
 from cinnabar.engine.models.sentences.encoder import Vectors
 from cinnabar.engine.request import Filled, Request
 from cinnabar.schemas import compile_schema
