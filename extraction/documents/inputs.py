@@ -353,7 +353,8 @@ def examine(
     except DocumentError as problem:
         return Input(path, item, problem=problem)
     except OSError as error:
-        return Input(path, item, problem=DocumentError("unreadable", error.strerror or str(error)))
+        code = "not_a_file" if isinstance(error, FileNotFoundError) else "unreadable"
+        return Input(path, item, problem=DocumentError(code, error.strerror or str(error)))
     if digest == _NOTHING:
         # All files without bytes have one hash, so each is a problem of its path and none another's duplicate.
         return Input(path, item, problem=DocumentError("empty", _NO_BYTES))

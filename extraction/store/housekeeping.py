@@ -5,15 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-import duckdb
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.store import manifest as manifests
@@ -23,7 +20,7 @@ from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.path_safety import is_own
 from cinnabar.extraction.store.queries import MODEL_RUN
 from cinnabar.extraction.store.reading import connect
-from cinnabar.extraction.store.snapshot import files_as_table, published_number
+from cinnabar.extraction.store.snapshot import published_number
 from cinnabar.extraction.store.store import Store
 
 #: A batch whose files have this many bytes together is large and is not rewritten.
@@ -56,7 +53,7 @@ class Status:
     """The present contents of a folder.
 
     `writing` is true while a run writes. `snapshot` is true if DuckDB's file shows the last commit. `records` counts
-    the latest records in each schema's view, `quarantined` the documents in quarantine by code. `corrections` counts
+    the documents with a present record of each schema, `quarantined` those in quarantine by code. `corrections` counts
     the corrections in force, `waiting` those of them that wait for the run that holds the folder. `replaced` is the
     bytes of replaced files that wait for removal.
     """
@@ -124,7 +121,7 @@ def _run(
 
 def status(out: Path) -> Status:
     """Returns the present contents of this folder. Raises UsageError if the folder holds no results."""
-    with connect(out, views=("runs", "corrections", "quarantine")) as connection:
+    with connect(out, views=("runs", "corrections", "quarantine", "documents", "records")) as connection:
 
         def rows(sql: str) -> list[tuple[Any, ...]]:
             answer: list[tuple[Any, ...]] = connection.execute(sql).fetchall()
@@ -133,14 +130,11 @@ def status(out: Path) -> Status:
         count, last = rows(f"SELECT count(*), coalesce(max(run_id), '') FROM runs WHERE {MODEL_RUN}")[0]
         corrections = rows("SELECT count(*) FROM corrections WHERE undone IS NULL")[0][0]
         reasons = dict(rows("SELECT code, count(*) FROM quarantine GROUP BY 1 ORDER BY 2 DESC, 1"))
+        documents = rows("SELECT count(*) FROM documents")[0][0]
+        # A document with records under several versions of a schema counts once.
+        latest = "SELECT schema_name, count(DISTINCT document) FROM records WHERE latest GROUP BY 1 ORDER BY 1"
+        records = dict(rows(latest))
         counting = manifests.read_live(out)
-        documents = _distinct(connection, out, counting, "documents")
-        versions: dict[str, list[Manifest]] = defaultdict(list)
-        for entry in counting:
-            versions[entry.schema_fingerprint].append(entry)
-        records: Counter[str] = Counter()
-        for entries in versions.values():
-            records[entries[-1].schema_name] += _distinct(connection, out, entries, "data")
     files = [file for entry in counting for file in entry.files]
     return Status(
         folder=str(out),
@@ -149,7 +143,7 @@ def status(out: Path) -> Status:
         runs=count,
         last_run=last,
         documents=documents,
-        records={name: records[name] for name in sorted(records) if records[name]},
+        records=records,
         quarantined=reasons,
         batches=len(counting),
         files=len(files),
@@ -158,20 +152,6 @@ def status(out: Path) -> Status:
         corrections=corrections,
         waiting=len(waiting_files(out)),
     )
-
-
-def _distinct(
-    connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence[Manifest], table: str
-) -> int:
-    """Returns the number of documents in a table of these commits.
-
-    The views order the rows of each document, which costs twice as much.
-    """
-    if not any(file.table == table for entry in committed for file in entry.files):
-        return 0
-    source = files_as_table(out.absolute(), committed, table)
-    row = connection.execute(f"SELECT count(*) FROM (SELECT DISTINCT document FROM {source})").fetchone()
-    return int(row[0]) if row else 0
 
 
 def _stored_bytes(out: Path) -> int:

@@ -278,7 +278,8 @@ def test_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path: Path) 
     for name in ("link.txt", "away"):
         problem = found[name].problem
         assert problem is not None and problem.code == "not_a_file" and "link" in problem.detail
-    assert found["nowhere.txt"].problem is not None and found["itself.txt"].problem is not None
+    nowhere = found["nowhere.txt"].problem
+    assert nowhere is not None and nowhere.code == "not_a_file" and found["itself.txt"].problem is not None
     assert found["inside.txt"].digest == found["1.txt"].digest
     assert examine(folder / "link.txt", [folder / "link.txt"]).digest
 

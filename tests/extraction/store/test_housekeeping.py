@@ -45,6 +45,17 @@ def test_status_shows_the_results_and_a_running_run(out, workload):
     assert not is_locked(out) and not is_locked(out / "nowhere")
 
 
+def test_status_counts_the_documents_whose_records_the_views_show(out, workload):
+    more = {**workload.SCHEMA, "properties": {**workload.SCHEMA["properties"], "more": {"type": "string"}}}
+    for schema, content in ((workload.SCHEMA, "one"), (workload.SCHEMA, "changed"), (more, "changed")):
+        with Store.open(out) as store:
+            run = workload.begin(store, schema)
+            # One path that gets other bytes, and then another version of the schema.
+            run.commit_batch([workload.written("a.txt", {"name": "a", "size": 1}, content)])
+            run.finish()
+    assert status(out).records == {"note": query(out, "SELECT count(*) FROM note_all").rows[0][0]} == {"note": 1}
+
+
 def test_compaction_changes_no_row_and_breaks_no_reader(out, workload):
     workload.work(out)
     before = [query(out, sql).rows for sql in EVERYTHING]
