@@ -14,7 +14,7 @@ from cinnabar.engine.models.reader.calibration import RecordFeatures, features_o
 from cinnabar.engine.models.reader.confidence_features import ConfidenceFeatures, chance_of
 from cinnabar.engine.request import Filled, Filler, Passage
 from cinnabar.engine.version import FAMILIES, values_version
-from cinnabar.extraction.corrections.units import value_at as value_at
+from cinnabar.extraction.corrections.units import value_at
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.filling.planning import chunks_for, passage_of

@@ -226,7 +226,7 @@ _DIGITS = 16
 
 
 def place_digest(value: Any, other_kind: bool = False) -> str:
-    """Returns the digest of a place's parsed value, OUT if the record leaves it out; `other_kind` as in the state."""
+    """Returns the digest of a place's value, or of MISSING if the record has none; `other_kind` as in the state."""
     text = "-" if value is MISSING else json.dumps(value, default=_number, separators=(",", ":"))
     return hashlib.sha256(f"{other_kind:d}{text}".encode()).hexdigest()[:_DIGITS]
 

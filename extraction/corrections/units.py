@@ -131,7 +131,7 @@ class RecordDraft:
         self._record = record
 
     def put(self, pointer: str, value: Any, form: Form) -> None:
-        """Writes a value, OUT to leave the place out, and drops what was known of the one before.
+        """Writes a value, MISSING to leave the place out, and drops what was known of the one before.
 
         Objects around it that are null or missing are made, with null for the other properties they require.
         """

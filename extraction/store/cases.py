@@ -125,8 +125,8 @@ def case_key(connection: duckdb.DuckDBPyConnection, by: str) -> str:
     if by.startswith(_FIELD):
         # Numbers stay as they are: their points and signs count.
         values = ", ".join(
-            f"if(json_type(record_json, {at}) = 'VARCHAR', upper(regexp_replace(record_json ->> {at}, '[^\\pL\\pN]',"
-            f" '', 'g')), record_json ->> {at})"
+            f"CASE WHEN json_type(record_json, {at}) = 'VARCHAR' THEN"
+            f" upper(regexp_replace(record_json ->> {at}, '[^\\pL\\pN]', '', 'g')) ELSE record_json ->> {at} END"
             for name in fields_of_case(by)
             for at in [sql_literal("$" + "".join(f'."{step}"' for step in name.split("/")))]
         )
@@ -168,12 +168,14 @@ def case_views(connection: duckdb.DuckDBPyConnection, cases: Cases, tables: Sequ
         for one in tables
     )
     alone = ", ".join(
-        f"if(len({quote_name(ALL + one.name)}) = 1, {quote_name(ALL + one.name)}[1], NULL) AS {quote_name(one.name)}"
+        f"CASE WHEN len({every_one}) = 1 THEN {every_one}[1] END AS {quote_name(one.name)}"
         for one in tables
+        for every_one in [quote_name(ALL + one.name)]
     )
     every = ", ".join(quote_name(ALL + one.name) for one in tables)
     lacking = ", ".join(
-        f"if({quote_name(ALL + one.name)} IS NULL, [{sql_literal(one.schema_name)}], [])" for one in tables
+        f"CASE WHEN {quote_name(ALL + one.name)} IS NULL THEN [{sql_literal(one.schema_name)}] ELSE [] END"
+        for one in tables
     )
     views = {
         "_case_documents": f"SELECT * FROM ({documents}) WHERE case_name <> ''",
@@ -208,7 +210,7 @@ def _checks(connection: duckdb.DuckDBPyConnection, cases: Cases, tables: Sequenc
         for name, check in own.items():
             problem = _problem(connection, check.expression, nothing)
             there = " AND ".join(f"{quote_name(one)} IS NOT NULL" for one in check.names)
-            holds = f"if({there}, TRY(({check.expression}\n)), NULL)" if not problem else "NULL::BOOLEAN"
+            holds = f"CASE WHEN {there} THEN TRY(({check.expression}\n)) END" if not problem else "NULL::BOOLEAN"
             names = ", ".join(map(sql_literal, check.names))
             yield (
                 f"SELECT case_name, {sql_literal(schema)} AS schema_name, {sql_literal(name)} AS check_name,"

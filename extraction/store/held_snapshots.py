@@ -1,9 +1,10 @@
 """Tells which older snapshots readers still hold, so that a run can remove the files that nobody needs any more.
 
-A reader of `cinnabar.duckdb` holds DuckDB's own lock on that file, and keeps it after a newer snapshot took the file's
-name. Readers of the manifests (`hold`) lock one byte of `manifest/readers`, at the number of their newest commit. The
-kernel drops both with the reader's process. Where a file system or a system cannot tell of locks, all snapshots count
-as held. One lock is lost: a process that reads `cinnabar.duckdb` and then opens the folder for a run of its own.
+A reader of `cinnabar.duckdb` holds DuckDB's own lock on that file, and keeps it after a newer snapshot took the
+file's name. Readers of the manifests (`hold_files`) lock one byte of `manifest/readers`, at the number of their
+newest commit. The kernel drops both with the reader's process. Where a file system or a system cannot tell of locks,
+all snapshots count as held. One lock is lost: a process that reads `cinnabar.duckdb` and then opens the folder for a
+run of its own.
 """
 
 from __future__ import annotations

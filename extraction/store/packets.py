@@ -44,8 +44,8 @@ class Packet(BaseModel):
     """The boundaries of a packet with this digest and so many pages, which the splitter of this `version` found.
 
     `likely` has the probability that a document begins on a page, 0 if it is left out, and 0 or 1 where a person
-    (`who`) said so; `sheets` are pages that only separate documents. `turns` and `kinds` as in `Said`. The parts of an
-    `old` one have names of another form (`PageRange.digest`).
+    (`who`) said so; `sheets` are pages that only separate documents. `turns` and `kinds` as in `PacketStatement`. The
+    parts of an `old` one have names of another form (`PageRange.digest`).
     """
 
     digest: str

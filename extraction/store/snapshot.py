@@ -54,7 +54,8 @@ VIEWS = {
     " WHERE document IN (SELECT document FROM {corrections}) GROUP BY ALL) AS o ON o.document = c.document"
     " WHERE undoes IS NULL",
     # Not `ORDER BY finished NULLS LAST`: DuckDB 2.0.0 then gives the row with the NULL one time in ten.
-    "runs": "SELECT *, coalesce(arguments ->> 'command', if(arguments ->> 'backfill' IS NULL, 'extract', 'backfill'))"
+    "runs": "SELECT *, coalesce(arguments ->> 'command',"
+    " CASE WHEN arguments ->> 'backfill' IS NULL THEN 'extract' ELSE 'backfill' END)"
     " AS kind FROM {runs}"
     " QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY finished IS NULL) = 1",
     # Older files lack the columns of facts.
@@ -170,9 +171,10 @@ _SUPERSEDED = (
 _IN_PLACE = "NOT EXISTS (SELECT 1 FROM _superseded AS s WHERE s.document = r.document)"
 # The person who said last what stands at a place of `history`, as `f`.
 _WHO = (
-    "if(origin = 'human', (SELECT arg_max(c.who, c.run_id) FROM {corrections} AS c WHERE c.document = f.document"
+    "CASE WHEN origin = 'human' THEN (SELECT arg_max(c.who, c.run_id) FROM {corrections} AS c"
+    " WHERE c.document = f.document"
     " AND c.schema_name = f.schema_name AND c.undoes IS NULL AND c.run_id <= f.run_id"
-    " AND (c.pointer = f.pointer OR starts_with(f.pointer, c.pointer || '/'))), NULL)"
+    " AND (c.pointer = f.pointer OR starts_with(f.pointer, c.pointer || '/'))) END"
 )
 # Chooses one record of each document and schema; needed once a schema has several versions.
 _LATEST = (
@@ -250,8 +252,9 @@ def define_views(
     views = _views(connection, out, committed)
     of_cases = [*views][[*views].index(_FIRST_OF_CASES) :] if _FIRST_OF_CASES in views else []
     below = list[str]()
-    read = _read_by_others(views)
-    for name in views if asked is None else _with_those_below(views, asked):
+    chosen = [*views] if asked is None else _with_those_below(views, asked)
+    read = _read_by_others({name: views[name] for name in chosen})
+    for name in chosen:
         try:
             query = views[name]
             if name in read:

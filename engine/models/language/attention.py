@@ -66,7 +66,7 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, seen: torch.Ten
 
 
 def self_attention(traits: Traits, positions: torch.Tensor, opened: torch.Tensor | None = None) -> Attend:
-    """Returns attention among the tokens at these positions ([R, T] int64); opened: see `visible`."""
+    """Returns attention among the tokens at these positions ([R, T] int64); opened: see `visibility_mask`."""
     seen = visibility_mask(traits, positions, positions, opened).unsqueeze(1)
 
     def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, _: int) -> torch.Tensor:
@@ -81,7 +81,7 @@ class RowGroup:
 
     queries: [G, T] int64, their tokens' numbers in the pass; those of padding are of its last token. pages: [G, K]
     int64, 0 for padding. lengths: [G] int64, positions that each row has read behind this pass. opened: [G] int64, see
-    `visible`.
+    `visibility_mask`.
     """
 
     queries: torch.Tensor

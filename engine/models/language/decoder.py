@@ -150,7 +150,7 @@ class Decoder(nn.Module):
         """Returns the hidden states [R, T, D] of tokens at these positions, both [R, T] int64.
 
         A position of NOWHERE pads a row: no other position sees it. `attend` decides which places each token sees;
-        without it they are those of its row. opened: see `visible`.
+        without it they are those of its row. opened: see `visibility_mask`.
         """
         return self.hidden(tokens, positions, attend or self_attention(self.traits, positions, opened))
 

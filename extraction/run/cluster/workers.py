@@ -130,7 +130,7 @@ def packed_assignment(assignment: Assignment, cloudpickle: Any) -> bytes:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-# An opened input: its path, its digest, and its document or the error. Not `pipeline.Read`, which imports torch:
+# An opened input: its path, its digest, and its document or the error. Not `pipeline.OpenedInput`, which imports torch:
 # parsers do not need it.
 _Parsed = tuple[str, str, Document | DocumentError]
 
