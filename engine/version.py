@@ -27,7 +27,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "replies": (13, "dc505ffbf4172cde"),
     "language": (25, "07e1be1adb070861"),
     "remote": (12, "0e0bd01b6ae98338"),
-    "parsing": (15, "679b9288c499ddaf"),
+    "parsing": (15, "88d69ee58d602e8b"),
     "merging": (21, "123e8edb71cb6ffe"),
     "routing": (11, "0b6b4dcebf27772f"),
     "plain": (13, "77717d67f28dc739"),

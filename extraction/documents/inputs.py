@@ -16,7 +16,7 @@ from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.archives.archive_process import ArchiveMember, Unpacker, may_be_archive
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES, SUFFIXES
-from cinnabar.extraction.documents.content.inputs import Content, Sent, content_of, own_path
+from cinnabar.extraction.documents.content.inputs import NO_FILE, Content, Sent, content_of, own_path
 from cinnabar.extraction.documents.content.limits import MAX_FILE
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress, password_of_environment
 from cinnabar.extraction.documents.mailboxes.files import (
@@ -353,7 +353,7 @@ def examine(
     except DocumentError as problem:
         return Input(path, item, problem=problem)
     except OSError as error:
-        code = "not_a_file" if isinstance(error, FileNotFoundError) else "unreadable"
+        code = "not_a_file" if isinstance(error, NO_FILE) else "unreadable"
         return Input(path, item, problem=DocumentError(code, error.strerror or str(error)))
     if digest == _NOTHING:
         # All files without bytes have one hash, so each is a problem of its path and none another's duplicate.

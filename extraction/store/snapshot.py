@@ -11,7 +11,7 @@ import contextlib
 import re
 import zlib
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -274,8 +274,12 @@ def define_views(
 
 def _without_rows(query: duckdb.DuckDBPyRelation) -> str:
     """Returns a query that has the columns of this one and no rows."""
-    columns = zip(query.columns, query.types, strict=True)
-    return f"SELECT {', '.join(f'CAST(NULL AS {kind}) AS {quote_name(name)}' for name, kind in columns)} WHERE false"
+    return f"SELECT {_nulls(zip(query.columns, query.types, strict=True))} WHERE false"
+
+
+def _nulls(columns: Iterable[tuple[str, object]]) -> str:
+    """Returns columns of these names and types in which every value is NULL."""
+    return ", ".join(f"CAST(NULL AS {kind}) AS {quote_name(name)}" for name, kind in columns)
 
 
 def _names_in(query: str) -> set[str]:
@@ -321,7 +325,7 @@ def _views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence
         )
         or _NO_RECORDS
     )
-    sources["nulls"] = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quote_name(f.name)}" for f in DOCUMENTS)
+    sources["nulls"] = _nulls((f.name, sql_type(f.type)) for f in DOCUMENTS)
     corrected = any(file.table == "corrections" and file.rows for entry in committed for file in entry.files)
     sources["who"] = _WHO.format_map(sources) if corrected else "NULL::VARCHAR"
     sources["counting"] = counting = f"{_IN_PLACE} AND {_NOT_WITHDRAWN}" if corrected else _IN_PLACE
@@ -415,8 +419,7 @@ def files_as_table(out: Path, committed: Sequence[Manifest], table: str) -> str:
     paths = [str(out / file.path) for entry in committed for file in entry.files if file.table == table]
     # No commit of a folder may hold one, also if it is from elsewhere and its first batch says that it replaces others.
     if not paths:
-        columns = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quote_name(f.name)}" for f in TABLE_COLUMNS[table])
-        return f"(SELECT {columns} WHERE false)"
+        return f"(SELECT {_nulls((f.name, sql_type(f.type)) for f in TABLE_COLUMNS[table])} WHERE false)"
     return f"read_parquet([{', '.join(map(sql_literal, paths))}], union_by_name = true)"
 
 

@@ -210,12 +210,16 @@ def size_at(file: Path) -> int | None:
         return None
 
 
+#: What opening a path raises that is no file.
+NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
+
+
 def read_file(path: str, max_bytes: int) -> bytes:
     """Returns the bytes of a regular file. Raises DocumentError: not_a_file, unreadable, too_large."""
     try:
         # Without O_NONBLOCK, opening a pipe without a writer would wait forever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+    except NO_FILE as error:
         raise DocumentError("not_a_file", error.strerror or "") from error
     except (OSError, ValueError) as error:
         raise DocumentError("unreadable", getattr(error, "strerror", None) or type(error).__name__) from error
