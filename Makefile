@@ -3,6 +3,8 @@
 PY := .venv/bin/python
 # Compiled modules are kept, also where the environment says otherwise: tests start a thousand processes.
 PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PY) -m pytest -n auto --maxprocesses 8 --dist worksteal
+# `make lint` runs the first of these folders of tests, `make test-slow` the others.
+BESIDE := project bench training data
 DEVICE ?= auto
 DATA ?= ../shared/data
 LIMIT ?= 30
@@ -35,7 +37,7 @@ model: setup  ## fetch a released language model, which every command then finds
 	@$(PY) -m cinnabar.apps.cli.main model fetch $(NAME)
 
 test: setup  ## the tests that a change must pass, on every core (ARGS="-k name" chooses some, ARGS="-n 0" takes one process)
-	@CINNABAR_TEST_PROFILE=quick $(PYTEST) -m "not slow" $(ARGS)
+	@CINNABAR_TEST_PROFILE=quick $(PYTEST) -m "not slow" $(BESIDE:%=--ignore=tests/%) $(ARGS)
 
 test-slow: setup  ## the tests that take long: all draws of properties, killed processes, big lists, real servers
 	@$(PYTEST) -m slow $(ARGS)
@@ -46,9 +48,10 @@ test-sets: setup  ## fourteen labelled sets read no worse than before (DATA=sets
 wheel-check:  ## install the wheel without extras, newest and lowest versions, and run the README's example (ARGS=newest)
 	@scripts/check_wheel.sh $(ARGS)
 
-lint: setup  ## ruff and mypy --strict
+lint: setup  ## ruff, mypy --strict, and what holds for the pages, the packaging and the structure
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy
+	@CINNABAR_TEST_PROFILE=quick $(PYTEST) -q -m "not slow" tests/project $(ARGS)
 
 calibrate: setup  ## fit the shipped model's confidence on documents it was not trained on (DATA=sets LIMIT=30)
 	@test -d runs/lists/calibration || $(PY) -m bench.list_layouts runs/lists/calibration --documents 96 \

@@ -1,7 +1,8 @@
 """How many tests `make test` runs on each change, and how many it leaves to `make test-slow`.
 
 `make test` sets CINNABAR_TEST_PROFILE=quick and leaves out the tests marked `slow`. Properties draw few examples there,
-and of many equal cases the first few run. `make test-slow` draws all of the examples and runs the rest of the cases. A
+and of many equal cases the first few run. `make test-slow` draws all of the examples and runs the rest of the cases,
+and the tests of benches, training and samples. `make lint` runs those of the project's own files (tests/project). A
 plain `pytest` runs everything in full.
 """
 

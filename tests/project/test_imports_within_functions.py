@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-import pytest
 from tests.support import ROOT
+from tests.support.cases import each
 from tests.support.import_graph import FOLDERS, modules
 
 #: What the comment says: `# Cold start: Torch takes a second.`, `# Extra: learn.`
@@ -44,7 +44,7 @@ def _in_block(block: list[ast.stmt], lines: list[str]) -> set[int]:
     return wrong
 
 
-@pytest.mark.parametrize("folder", [*FOLDERS, "src"])
+@each("folder", [*FOLDERS, "src"])
 def test_each_import_within_a_function_has_its_reason(folder: str) -> None:
     wrong = {
         str(path.relative_to(ROOT)): lines

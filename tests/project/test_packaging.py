@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.support.cases import each
 from tests.support.import_graph import (
     FOLDERS,
     GROUND,
@@ -111,7 +112,7 @@ def folder_at_the_top(module: str) -> str:
     return parts[1] if len(parts) > 1 and parts[1] in FOLDERS else "api"
 
 
-@pytest.mark.parametrize("folder", BELOW)
+@each("folder", BELOW)
 def test_imports_only_go_down(folder: str) -> None:
     wrong = [
         f"{module}: {name}"
@@ -134,7 +135,7 @@ def public_names(path: Path) -> set[str]:
     return {name for name in names if not name.startswith("_")}
 
 
-@pytest.mark.parametrize("folder", sorted({str(path.parent.relative_to(ROOT)) for path in sources()}))
+@each("folder", sorted({str(path.parent.relative_to(ROOT)) for path in sources()}))
 def test_no_name_stands_for_two_things_in_a_folder(folder: str) -> None:
     where: dict[str, list[str]] = {}
     for path in sorted((ROOT / folder).glob("*.py")):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOWEST = runpy.run_path(str(ROOT / "scripts" / "lowest_versions.py"))
 EXAMPLE = runpy.run_path(str(ROOT / "scripts" / "readme_example.py"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from tests.support import ROOT
+from tests.support.cases import each
 
 PAGE = ROOT / "docs" / "structure.md"
 TEXT = PAGE.read_text("utf-8")
@@ -17,7 +17,7 @@ def test_the_page_is_short_and_so_are_its_cells() -> None:
     assert [cell for cell in cells if len(cell.split()) > 25] == []
 
 
-@pytest.mark.parametrize("room", sorted({path.parent.name for path in (ROOT / "extraction").glob("*/__init__.py")}))
+@each("room", sorted({path.parent.name for path in (ROOT / "extraction").glob("*/__init__.py")}))
 def test_each_room_of_extraction_is_named(room: str) -> None:
     assert f"`{room}/`" in TEXT
 

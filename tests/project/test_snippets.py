@@ -1,8 +1,8 @@
 """Every snippet of the documentation is run, or it is checked in another way for a reason that is counted.
 
-tests/test_docs.py runs a snippet marked `run` in a folder with the files of its page, marked `file=NAME`. Here
+test_docs.py runs a snippet marked `run` in a folder with the files of its page, marked `file=NAME`. Here
 are the others: the commands of `cinnabar` run in a folder that has what they name, the queries are asked of the results
-in it, and the rest is parsed. NOT_RUN says what cannot run, and why; tests/test_docs.py checks the options of such
+in it, and the rest is parsed. NOT_RUN says what cannot run, and why; test_docs.py checks the options of such
 commands.
 """
 
@@ -24,6 +24,7 @@ import pytest
 import yaml
 from pypdf import PdfWriter
 from tests.support import ROOT
+from tests.support.cases import each
 from tests.support.documentation import PAGES, Fence, fences, put_files, words_of
 
 from cinnabar.apps.cli.main import run
@@ -105,12 +106,12 @@ def test_every_snippet_is_run_or_checked(capsys: pytest.CaptureFixture[str]) -> 
         print(f"\nsnippets in tests: all {len(ALL)}; " + "; ".join(f"{n} {name}" for name, n in counts.most_common()))
 
 
-@pytest.mark.parametrize("fence", [f for f in ALL if f.language in PARSERS], ids=lambda fence: fence.name)
+@each("fence", [f for f in ALL if f.language in PARSERS])
 def test_every_snippet_of_data_or_code_can_be_parsed(fence: Fence) -> None:
     PARSERS[fence.language](fence.text)
 
 
-@pytest.mark.parametrize("fence", SHELL, ids=lambda fence: fence.name)
+@each("fence", SHELL)
 def test_every_shell_snippet_can_be_parsed(fence: Fence) -> None:
     text = re.sub(r"<[^>\n]+>", "ADDRESS", fence.text)
     done = subprocess.run(["sh", "-n"], input=text, capture_output=True, text=True, check=False)

@@ -6,7 +6,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
-import pytest
+from tests.support.cases import each
 
 from cinnabar.errors import NoValue, UnsupportedSchema
 from cinnabar.schemas.refusals import Refusal, refused
@@ -54,7 +54,7 @@ def test_each_refusal_is_used() -> None:
     assert {refusal.name for refusal in Refusal} == used
 
 
-@pytest.mark.parametrize("refusal", Refusal, ids=lambda refusal: refusal.name)
+@each("refusal", Refusal)
 def test_a_refusal_has_a_reason_and_a_way_out_and_stands_in_the_page(refusal: Refusal) -> None:
     assert refusal.value.reason and refusal.value.advice and refusal.value.rows
     rows = page_rows()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import each
 from tests.support.documentation import (
     FOLDERS,
     PAGES,
@@ -74,14 +75,14 @@ def link_problem(page: Path, target: str) -> str:
     return ""
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each("page", PAGES)
 def test_every_relative_link_resolves(page: Path) -> None:
     prose = re.sub(r"^```.*?^```$|`[^`\n]*`", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
     links = [t for t in re.findall(r"\]\(([^)\s]+)\)", prose) if not re.match(r"[a-z]+:", t)]
     assert [problem for target in links if (problem := link_problem(page, target))] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each("page", PAGES)
 def test_every_named_file_exists(page: Path) -> None:
     named = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]+)`", page.read_text("utf-8"))
     assert [name for name in named if not (ROOT / name).exists()] == []
@@ -98,7 +99,7 @@ def test_no_machine_or_package_host_is_named() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize(("page", "line"), COMMANDS)
+@each("page, line", COMMANDS)
 def test_every_shown_command_exists(page: str, line: str) -> None:  # noqa: ARG001
     words = words_of(line)
     {"make": check_make, "python": check_module, "cinnabar": check_cinnabar}[words[0]](words)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cinnabar.extraction.plan.outcomes import HELD, NO_ANSWER, REASONS, SKIPPED, UNREADABLE
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 #: The place of the code in the arguments of what makes an outcome, or a failure that becomes one.
 PLACES = {"Outcome": 2, "quarantined": 2, "EngineFailure": 0, "DocumentError": 0}
 

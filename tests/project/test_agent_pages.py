@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import sys
 
-import pytest
 from tests.support import ROOT
+from tests.support.cases import each
 
 sys.path.insert(0, str(ROOT / "scripts"))
 import agent_pages
@@ -30,6 +30,6 @@ def test_a_skill_has_a_name_and_says_when_it_is_of_use() -> None:
     assert front is not None and "Use it to" in front[2]
 
 
-@pytest.mark.parametrize("line", re.findall(r"`(cinnabar [a-z][^`]*)`", SKILL))
+@each("line", re.findall(r"`(cinnabar [a-z][^`]*)`", SKILL))
 def test_every_command_of_the_skill_exists(line: str) -> None:
     check_cinnabar(words_of(line))
