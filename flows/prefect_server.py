@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.error
@@ -18,6 +17,7 @@ from contextlib import contextmanager
 
 from pydantic import SecretStr
 
+from cinnabar.engine.python_process import SAFE_PATH, python_command
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.mailboxes.credential import KeptSecret
 from cinnabar.extraction.documents.parser_settings import passwords_in
@@ -149,12 +149,14 @@ def server(port: int) -> Iterator[str]:
 
 @contextmanager
 def _start(url: str, port: int) -> Iterator[None]:
-    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
-    null = subprocess.DEVNULL
+    command = python_command("-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port))
+    null, environment = subprocess.DEVNULL, os.environ | SAFE_PATH
     with (
         tempfile.TemporaryFile() as log,
         # A session of its own: the terminal's interrupt then ends the flow first, and the flow ends the server.
-        subprocess.Popen(command, stdin=null, stdout=log, stderr=log, start_new_session=True) as process,
+        subprocess.Popen(
+            command, stdin=null, stdout=log, stderr=log, env=environment, start_new_session=True
+        ) as process,
     ):
         try:
             deadline = time.monotonic() + _START

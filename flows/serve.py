@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 from zoneinfo import available_timezones
 
+from cinnabar.engine.python_process import SAFE_PATH
 from cinnabar.errors import UsageError
 from cinnabar.flows.extract import extract_folder
 
@@ -38,6 +40,8 @@ def serve(name: str, parameters: dict[str, Any], schedule: Schedule | None) -> N
 
     A run that is due during another one is skipped: the next one reads the new documents.
     """
+    # Prefect starts a process for each run.
+    os.environ.update(SAFE_PATH)
     extract_folder.serve(
         name=name,
         schedule=schedule,

@@ -9,7 +9,6 @@ import asyncio
 import json
 import os
 import stat
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +22,7 @@ import orjson
 from cinnabar.apps.server.bodies import check_parameters
 from cinnabar.apps.server.documents import FILES, FileReading
 from cinnabar.apps.server.parameters import ExtractBody
+from cinnabar.engine.python_process import python_command
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
@@ -233,7 +233,7 @@ class Tools:
 
 
 def _query_process() -> WorkerProcess:
-    command = [sys.executable, "-P", "-m", "cinnabar.apps.mcp.query_worker", str(SECONDS), str(MEMORY)]
+    command = python_command("-m", "cinnabar.apps.mcp.query_worker", str(SECONDS), str(MEMORY))
     return WorkerProcess(command, b"", SECONDS + 2, "query")
 
 

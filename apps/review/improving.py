@@ -6,18 +6,18 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import deque
 from pathlib import Path
 from typing import Any
 
+from cinnabar.engine.python_process import python_command
 from cinnabar.errors import UsageError
 from cinnabar.extraction.run.work.assignment import waiting_models
 
 #: The command line of this installation.
-COMMAND = (sys.executable, "-m", "cinnabar.apps.cli.main")
+COMMAND = tuple(python_command("-m", "cinnabar.apps.cli.main"))
 # Seconds that a stopped command gets to write its last state; lines of its messages that are kept.
 _PATIENCE, _LINES = 20.0, 20
 _WORKING = frozenset({"running", "keeping"})

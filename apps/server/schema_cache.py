@@ -15,6 +15,7 @@ from typing import Any
 
 from cinnabar.apps.server.errors import ApiError, of_schema
 from cinnabar.apps.server.gate import Metrics
+from cinnabar.engine.python_process import python_command
 from cinnabar.errors import CinnabarError, SchemaError
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.filling.checks.checks import Checks
@@ -217,5 +218,5 @@ class SchemaLanes:
 
 
 def _start_worker(limit: float) -> WorkerProcess:
-    command = [sys.executable, "-P", "-m", "cinnabar.apps.server.schema_worker", str(limit), str(_MEMORY)]
+    command = python_command("-m", "cinnabar.apps.server.schema_worker", str(limit), str(_MEMORY))
     return WorkerProcess(command, b"", limit, "schema")

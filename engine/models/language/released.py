@@ -17,7 +17,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,6 +33,7 @@ from cinnabar.engine.models.language.gguf_folder import write_texts
 from cinnabar.engine.models.language.thresholds import SPARE_DISK
 from cinnabar.engine.models.language.weights_file import GGUF_INDEX
 from cinnabar.engine.models.releases import RELEASED, Released
+from cinnabar.engine.python_process import python_command
 from cinnabar.errors import CinnabarError, RunError, UsageError
 from cinnabar.extras import check_extra
 
@@ -144,7 +144,7 @@ def _fetch_part(name: str, release: Released, number: int, part: Path) -> None:
     with tempfile.TemporaryDirectory(dir=part.parent) as made:
         # An import of pip may be answered by others with a warning.
         if any(distributions(name="pip")):
-            tool = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--dest", made]
+            tool = python_command("-m", "pip", "download", "--disable-pip-version-check", "--dest", made)
         elif (uv := shutil.which("uv")) is not None:
             tool = [uv, "pip", "install", "--target", made]
         else:

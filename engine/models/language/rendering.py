@@ -21,6 +21,7 @@ from jinja2.ext import loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from cinnabar.engine.child_environment import child_environment
+from cinnabar.engine.python_process import python_command
 from cinnabar.errors import RunError
 
 #: The limits of the process: seconds of processor time, seconds by the clock, bytes of memory.
@@ -54,7 +55,7 @@ def render_template(
 
 @lru_cache(maxsize=64)
 def _answer(job: str) -> str:
-    command = [sys.executable, "-P", "-m", __name__, str(SECONDS), str(MEMORY)]
+    command = python_command("-m", __name__, str(SECONDS), str(MEMORY))
     over = json.dumps({"error": _OVER, "broken": False})
     try:
         done = subprocess.run(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from cinnabar.engine.python_process import python_command
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.inputs import Content, modified_at, own_path
 from cinnabar.extraction.documents.content.limits import (
@@ -89,9 +89,8 @@ class Unpacker:
 
     def __init__(self, passwords: Sequence[str] = (), max_bytes: int = MAX_FILE) -> None:
         module = "cinnabar.extraction.documents.archives.worker"
-        # -P keeps the working folder out of the import path.
         limits = [f"{UNPACKING_SECONDS:g}", str(UNPACKING_MEMORY), str(max_bytes)]
-        self._command = [sys.executable, "-P", "-m", module, *limits]
+        self._command = python_command("-m", module, *limits)
         self._passwords = orjson.dumps(list(passwords)) + b"\n"
         self._lock = threading.Lock()
         self._process: WorkerProcess | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,6 +16,7 @@ from typing import Any, TypeVar
 
 import orjson
 
+from cinnabar.engine.python_process import python_command
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, Fact, moment
 from cinnabar.extraction.documents.content.inputs import Content, content_of
@@ -112,10 +112,9 @@ class ParserPool:
                 f"{restart_after}"
             )
         self.workers, self.time_limit, self._restart_after = workers, time_limit, restart_after
-        # -P keeps the working folder out of the import path: a folder of documents may hold an `email.py`.
         module = "cinnabar.extraction.documents.processes.worker"
         limits = [str(time_limit), str(memory_limit), str(max_bytes), str(max_tokens or 0)]
-        self._command = [sys.executable, "-P", "-m", module, parser, *limits]
+        self._command = python_command("-m", module, parser, *limits)
         self._settings = replace(settings, seconds=time_limit)
         self._careful = replace(self._settings, careful=True)
         self._pool = WorkerPool[_Parser](workers, "parser")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from enum import Enum
 
 import orjson
 
+from cinnabar.engine.python_process import python_command
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, Fact, Picture
 from cinnabar.extraction.documents.content.language import language_of
@@ -122,7 +122,7 @@ class OcrPool:
         self._workers, self._time_limit, self._reader = workers, time_limit, reader
         limits = [str(min(time_limit, PROCESSOR_SECONDS)), str(memory_limit)]
         module = "cinnabar.extraction.documents.ocr.worker"
-        self._command = [sys.executable, "-P", "-m", module, reader or self._engine.reader_name, *limits]
+        self._command = python_command("-m", module, reader or self._engine.reader_name, *limits)
         self._pool = WorkerPool[_PictureReader](workers, "OCR")
 
     def close(self) -> None:

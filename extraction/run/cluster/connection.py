@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from cinnabar.engine.python_process import python_command
 from cinnabar.errors import ClusterGone, UsageError
 from cinnabar.extraction.filling.model_sources import RemoteSource
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -141,7 +142,7 @@ def _reach(address: str, host: str, port: int) -> None:
 
 def _try_to_join(address: str) -> None:
     """Tries to join in a process of its own, which can be ended."""
-    command = [sys.executable, "-P", "-c", _JOIN, address]
+    command = python_command("-c", _JOIN, address)
     advice = "this machine has to belong to the cluster: `ray start --address=HOST:PORT` joins it"
     try:
         done = subprocess.run(

@@ -13,6 +13,7 @@ from contextvars import copy_context
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from cinnabar.engine.python_process import python_command
 from cinnabar.errors import NoEngine, RunError, UsageError
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess
 from cinnabar.extraction.filling.model_sources import ModelByName, ModelSource, RemoteSource, RunPlace
@@ -36,7 +37,7 @@ _SECRETS = frozenset((
 ))  # fmt: skip
 # The limit for an answer in seconds. `--max-seconds` bounds each document, and a batch may have many.
 _PATIENCE = 10.0 * 86_400
-_COMMAND = [sys.executable, "-P", "-m", "cinnabar.extraction.run.engines.worker"]
+_COMMAND = python_command("-m", "cinnabar.extraction.run.engines.worker")
 
 
 class _Engine(WorkerProcess):

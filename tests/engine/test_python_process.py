@@ -1,0 +1,141 @@
+"""Every Python process of ours is started by one helper, and imports nothing from the working folder."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.import_graph import modules
+
+from cinnabar.apps.review.improving import Improving
+from cinnabar.engine.models.language import released
+from cinnabar.engine.models.releases import RELEASED
+from cinnabar.engine.python_process import SAFE_PATH, python_command
+from cinnabar.errors import UsageError
+
+#: What starts a process, by the module that has it. `os.fork` is not among them: a forked process imports nothing new.
+STARTS = {
+    "subprocess": {"Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput", "run"},
+    "os": {"popen", "posix_spawn", "posix_spawnp", "startfile", "system"},
+    "asyncio": {"create_subprocess_exec", "create_subprocess_shell"},
+    "concurrent.futures": {"ProcessPoolExecutor"},
+    "pty": {"spawn"},
+}
+#: Modules that start Python processes themselves, and that nothing of ours imports.
+STARTING = {"multiprocessing", "multiprocess", "loky", "joblib", "billiard"}
+#: Programs that are Python or begin it.
+PYTHON = re.compile(r"(?:.*/)?(?:python|pip|prefect|uvicorn|ray|cinnabar|env|sh|bash)[\d.]*")
+#: The modules that start other programs, and which ones.
+OTHERS = {
+    "cinnabar.extraction.documents.processes.process": "the command of its caller",
+    "cinnabar.extraction.documents.ocr.engines": "tesseract",
+    "cinnabar.extraction.documents.ocr.tesseract": "tesseract",
+}
+
+
+def unsafe(tree: ast.Module) -> Iterator[str]:
+    """What of a module starts a Python process, or any process, by itself."""
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr="executable" | "_base_executable"):
+                yield f"{node.lineno}: names the interpreter"
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                home = getattr(node, "module", None)
+                if {(home or one.name).partition(".")[0] for one in names} & STARTING:
+                    yield f"{node.lineno}: imports what starts Python processes"
+                if {one.name for one in names} & STARTS.get(home or "", set()):
+                    yield f"{node.lineno}: takes a start out of its module"
+            case ast.Attribute(value=ast.Name(id=home), attr=name) if id(node) in called:
+                if name in STARTS.get(home, set()) or (home == "os" and name.startswith(("exec", "spawn"))):
+                    yield f"{node.lineno}: {home}.{name}"
+            case ast.List(elts=[ast.Constant(value=str(first)), _, *_]) if PYTHON.fullmatch(first):
+                yield f"{node.lineno}: a command of {first}"
+            case ast.Tuple(elts=[ast.Constant(value=str(first)), ast.Constant(value=str(then)), *_]):
+                if PYTHON.fullmatch(first) and then.startswith("-"):
+                    yield f"{node.lineno}: a command of {first}"
+            case ast.Call(func=ast.Attribute(attr="which" | "with_name"), args=[ast.Constant(value=str(first)), *_]):
+                if PYTHON.fullmatch(first):
+                    yield f"{node.lineno}: looks for {first}"
+
+
+def test_no_module_starts_a_process_without_the_helper() -> None:
+    found = [
+        f"{module}:{fault}"
+        for module, path in modules().items()
+        if module != "cinnabar.engine.python_process"
+        for fault in unsafe(ast.parse(path.read_text()))
+        if not (": subprocess." in fault and (module in OTHERS or "python_command(" in path.read_text()))
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_each_way_around_the_helper_is_found() -> None:
+    ways = (
+        "subprocess.run([sys.executable, '-m', 'pip'])",
+        "subprocess.Popen(command)",
+        "subprocess.check_output(['python3.11', '-c', ''])",
+        "import multiprocessing",
+        "from multiprocessing import get_context",
+        "from concurrent.futures import ProcessPoolExecutor",
+        "os.execv(path, words)",
+        "os.spawnlp(os.P_WAIT, 'python', 'python')",
+        "os.system('prefect server start')",
+        "asyncio.create_subprocess_exec('python')",
+        "from subprocess import Popen",
+        "words = ['prefect', 'server', 'start', *more]",
+        "words = ['.venv/bin/ray', port]",
+        "words = [shutil.which('pip'), name]",
+        "words = [Path(python).with_name('cinnabar')]",
+    )
+    assert [way for way in ways if not [*unsafe(ast.parse(way))]] == []
+
+
+@pytest.fixture
+def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with modules that leave a file when they are run; the file."""
+    mark = tmp_path / "was_run"
+    for name in ("typer", "pip", "prefect", "email", "json", "torch"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(mark)!r}, 'a').write(__name__)\nraise SystemExit(7)\n")
+    monkeypatch.chdir(tmp_path)
+    for variable in ("PYTHONPATH", "PYTHONSAFEPATH"):
+        monkeypatch.delenv(variable, raising=False)
+    return mark
+
+
+def test_a_module_of_the_working_folder_is_run_by_python_alone(planted: Path) -> None:
+    command = python_command("-c", "import email, json, typer")
+    subprocess.run(command, check=True)
+    assert not planted.exists()
+    # A process that such a process starts, as Prefect does.
+    subprocess.run([command[0], "-c", "import email, json, typer"], check=True, env=os.environ | SAFE_PATH)
+    assert not planted.exists()
+    # Else the test would show nothing.
+    assert subprocess.run([command[0], "-c", "import email"], check=False).returncode == 7
+    assert planted.read_text() == "email"
+
+
+def test_fetching_a_part_of_a_model_runs_no_pip_of_the_working_folder(
+    planted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    name, release = next((name, one) for name, one in RELEASED.items() if one.package)
+    with pytest.raises(UsageError, match="No matching distribution"):
+        released._fetch_part(name, release, 1, tmp_path / "part")
+    assert not planted.exists()
+
+
+def test_improving_from_the_page_runs_no_module_of_the_working_folder(planted: Path, tmp_path: Path) -> None:
+    improving = Improving(tmp_path / "tables")
+    improving.start("receipt", None)
+    for thread in threading.enumerate():
+        if thread.name == "improve":
+            thread.join(60)
+    assert improving.status()["state"] == "failed"
+    assert not planted.exists()
