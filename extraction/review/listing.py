@@ -21,8 +21,8 @@ import duckdb
 from cinnabar.errors import CinnabarError, UsageError
 from cinnabar.extraction.plan.thresholds import DOUBTFUL_BELOW
 from cinnabar.extraction.store import manifest as manifests
+from cinnabar.extraction.store.model_runs import READ_BY
 from cinnabar.extraction.store.names import quote_name
-from cinnabar.extraction.store.queries import READ_BY
 from cinnabar.extraction.store.reading import connect
 
 #: Orders of the list, by name: what most needs a look, the paths, the newest run, the surest.

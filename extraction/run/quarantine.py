@@ -16,7 +16,7 @@ from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import with_checks
 from cinnabar.extraction.filling.records.validation import Validator, exact
 from cinnabar.extraction.run.stored_run import Run
-from cinnabar.extraction.store.queries import READ_BY
+from cinnabar.extraction.store.model_runs import READ_BY
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.store.spelling import Spelling

@@ -17,8 +17,8 @@ from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.compaction import merge_batches
 from cinnabar.extraction.store.files import failures, is_locked, waiting_files
 from cinnabar.extraction.store.manifest import Manifest
+from cinnabar.extraction.store.model_runs import MODEL_RUN
 from cinnabar.extraction.store.path_safety import is_own
-from cinnabar.extraction.store.queries import MODEL_RUN
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.snapshot import published_number
 from cinnabar.extraction.store.store import Store

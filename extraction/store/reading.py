@@ -9,15 +9,12 @@ import contextlib
 import json
 import math
 import re
-import tempfile
-import threading
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
-from uuid import uuid4
 
 import duckdb
 
@@ -26,9 +23,9 @@ from cinnabar.extraction.documents.content.inputs import own_path
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.held_snapshots import hold_files
-from cinnabar.extraction.store.names import check_local, resolve_name, sql_literal
-from cinnabar.extraction.store.queries import restrict_to_results, single_query, views_named
-from cinnabar.extraction.store.snapshot import OFFLINE, define_views
+from cinnabar.extraction.store.names import check_local, resolve_name
+from cinnabar.extraction.store.queries import locked_connection, single_query, time_limit
+from cinnabar.extraction.store.snapshot import define_views, names_asked
 from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.schemas.pointers import escape
 
@@ -80,40 +77,36 @@ _MISTAKES = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogExcep
 
 @contextlib.contextmanager
 def connect(
-    out: Path, asked: str = "", zone: str | None = None, *, views: Collection[str] | None = None, sql: str = ""
+    out: Path,
+    asked: str = "",
+    zone: str | None = None,
+    *,
+    views: Collection[str] | None = None,
+    sql: str = "",
+    memory: str | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Opens a database in memory with the views of this folder; `zone` is the time zone of its timestamps.
+    """Opens a locked database in memory (`queries.locked_connection`) with the views of this folder.
 
-    `views` or the one query `sql` tell which views are read; without them all are there.
-    `asked` names the user's query in messages; with it the connection reads no other files, its settings are locked,
-    and an error of DuckDB becomes a UsageError. Raises UsageError if the folder has no commit, RunError, with the file,
-    if a file is missing, or one that is read is broken.
+    `views` or the one query `sql` tell which views are read; without them all are there. `asked` names the user's query
+    in messages; with it an error of DuckDB becomes a UsageError. Raises UsageError if the folder has no commit,
+    RunError, with the file, if a file is missing, or one that is read is broken.
     """
     check_local(out)
     committed = [] if out.is_file() else manifests.read_live(out)
     if not committed:
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
-    manifests.check_sizes(out.absolute(), committed)
+    out = out.absolute()
+    manifests.check_sizes(out, committed)
     newest = max(entry.number for entry in committed)
-    # DuckDB makes this folder for rows that do not fit into memory, and removes it; its own choice is the working
-    # directory. Without replacements a name in a query is never a variable of this program.
-    spilled = str(Path(tempfile.gettempdir()) / f"cinnabar-{uuid4().hex}")
-    settings = OFFLINE | {"temp_directory": spilled, "python_enable_replacements": False}
-    with hold_files(out, newest), duckdb.connect(config=settings) as connection:
+    files = [str(out / file.path) for entry in committed for file in entry.files]
+    with hold_files(out, newest), locked_connection(files, memory=memory, zone=zone) as connection:
         names: list[str] = []
         try:
-            # As in a snapshot: each view binds the same files, which no longer change.
-            connection.execute("SET parquet_metadata_cache = true")
-            wanted = views_named(connection, sql) if sql else views
-            names = define_views(connection, out.absolute(), committed, wanted)
-            if zone is not None:
-                connection.execute(f"SET TimeZone = {sql_literal(zone)}")
-            if asked:
-                restrict_to_results(connection, out.absolute(), committed)
+            names = define_views(connection, out, committed, names_asked(sql) if sql else views)
             yield connection
         except (duckdb.Error, ValueError) as error:
             if not isinstance(error, _MISTAKES):
-                manifests.check_digests(out.absolute(), committed)
+                manifests.check_digests(out, committed)
             if not asked:
                 raise
             # DuckDB appends the query with a mark below it, which one line cannot show, and names a table of its own
@@ -133,23 +126,21 @@ def views_in(connection: duckdb.DuckDBPyConnection) -> list[str]:
     return [str(row[0]) for row in connection.execute(sql).fetchall()]
 
 
-def query(out: Path, sql: str, most: int | None = None, seconds: float | None = None) -> Answer:
+def query(
+    out: Path, sql: str, most: int | None = None, seconds: float | None = None, memory: str | None = None
+) -> Answer:
     """Returns the answer to this query, or its first rows, at most so many.
 
-    Raises UsageError if it fails, takes more seconds, or is not exactly one query.
+    Raises UsageError if it fails, takes more seconds or memory, or is not exactly one query.
     """
-    with connect(out, "sql", sql=sql) as connection:
+    with connect(out, "sql", sql=sql, memory=memory) as connection:
         asked = single_query(connection, sql)
-        clock = threading.Timer(seconds or 0.0, connection.interrupt)
-        if seconds is not None:
-            clock.start()
         try:
-            cursor = connection.execute(asked)
-            rows = cursor.fetchall() if most is None else cursor.fetchmany(most)
+            with time_limit(connection, seconds):
+                cursor = connection.execute(asked)
+                rows = cursor.fetchall() if most is None else cursor.fetchmany(most)
         except duckdb.InterruptException as error:
             raise UsageError(f"sql: the query took more than {seconds:g} s; ask for less") from error
-        finally:
-            clock.cancel()
         return Answer([column[0] for column in cursor.description or ()], rows)
 
 

@@ -34,13 +34,14 @@ from cinnabar.extraction.store.schema_versions import sql_type, united_source
 from cinnabar.extraction.store.tables import COMMAND, DOCUMENTS, TABLE_COLUMNS
 
 DATABASE = "cinnabar.duckdb"
+Setting = str | bool | int | float | list[str]
 #: DuckDB must never fetch an extension from the network.
-OFFLINE: dict[str, str | bool | int | float | list[str]] = {
+OFFLINE: dict[str, Setting] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
 # The snapshot's file opens in every DuckDB since 1.1, and its views use no function that is newer.
-_READABLE: dict[str, str | bool | int | float | list[str]] = {"storage_compatibility_version": "v1.1.0"}
+_READABLE: dict[str, Setting] = {"storage_compatibility_version": "v1.1.0"}
 
 #: The views of every snapshot, beside one for each schema, in order of creation.
 VIEWS = {
@@ -186,6 +187,8 @@ _LATEST = (
 _FIRST_OF_CASES = "_case_documents"
 _WORD = re.compile(r"\w+")
 _LITERAL = re.compile(r"'[^']*'")
+# The words by which a query asks which views there are: SHOW TABLES, and DuckDB's own views and functions.
+_OF_ALL = re.compile(r"show|describe|information_schema|(?:duckdb|pragma|sqlite|pg)_\w+")
 # Folders without checks or corrections hold no file of them.
 _SNAPSHOT = "SELECT {number} AS batch, {folder} AS folder, {views} AS views"
 
@@ -280,6 +283,12 @@ def _without_rows(query: duckdb.DuckDBPyRelation) -> str:
 def _nulls(columns: Iterable[tuple[str, object]]) -> str:
     """Returns columns of these names and types in which every value is NULL."""
     return ", ".join(f"CAST(NULL AS {kind}) AS {quote_name(name)}" for name, kind in columns)
+
+
+def names_asked(sql: str) -> set[str] | None:
+    """Returns words that have the name of each view that a user's query reads; None if it may ask for all views."""
+    words = set(_WORD.findall(sql.casefold()))
+    return None if any(map(_OF_ALL.fullmatch, words)) else words
 
 
 def _names_in(query: str) -> set[str]:

@@ -22,9 +22,10 @@ from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.mailboxes.address import parse_mail_path
 from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.store import manifest as manifests
+from cinnabar.extraction.store.model_runs import READ_BY
 from cinnabar.extraction.store.names import quote_name, resolve_name
 from cinnabar.extraction.store.path_safety import own_name
-from cinnabar.extraction.store.queries import READ_BY, single_query
+from cinnabar.extraction.store.queries import single_query
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import EMPTY_RECORD, LeafRow, Record
 from cinnabar.extraction.store.snapshot import view_of

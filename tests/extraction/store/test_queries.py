@@ -13,7 +13,7 @@ from tests.support.effort import first
 import cinnabar
 from cinnabar.errors import UsageError
 from cinnabar.extraction.store.exporting import export
-from cinnabar.extraction.store.queries import TABLE_FUNCTIONS, single_query
+from cinnabar.extraction.store.queries import locked_connection, single_query, time_limit
 from cinnabar.extraction.store.reading import connect, query
 from cinnabar.extraction.store.stored_records import Selection, select
 
@@ -62,6 +62,9 @@ HOSTILE = [
     "CREATE MACRO f() AS TABLE SELECT 1",
     "DROP VIEW note",
     "DELETE FROM note",
+    "EXECUTE p",
+    "EXPLAIN FROM note",
+    "SELECT getenv('HOME')",
     "PREPARE p AS COPY (SELECT 1) TO '{new}'",
     "BEGIN TRANSACTION",
     "USE memory",
@@ -74,6 +77,8 @@ HOSTILE = [
     "SELECT (WITH x AS (COPY (SELECT 'x') TO '{new}') SELECT 1 FROM x)",
     "SUMMARIZE (WITH x AS (COPY (SELECT 'x') TO '{new}') FROM x)",
     "DESCRIBE (WITH x AS (COPY (SELECT 'x') TO '{new}') FROM x)",
+    "FROM (DESCRIBE (WITH x AS (COPY (SELECT 'x') TO '{data}' (FORMAT csv, USE_TMP_FILE false)) FROM x))",
+    "PIVOT (WITH x AS (COPY (SELECT 'x') TO '{data}' (FORMAT csv, USE_TMP_FILE false)) FROM x) ON x IN (1)",
     "WITH x AS (INSERT INTO note SELECT * FROM note RETURNING *) FROM x",
     "WITH x AS (UPDATE note SET name = '' RETURNING name) FROM x",
     "WITH x AS (DELETE FROM note RETURNING *) FROM x",
@@ -86,8 +91,6 @@ HOSTILE = [
     "FROM read_json_objects('{secret}')",
     "FROM read_parquet('{out}/../elsewhere/*.parquet')",
     "FROM read_duckdb('{out}/cinnabar.duckdb', table_name = 'note')",
-    "FROM parquet_metadata('{data}')",
-    "FROM parquet_kv_metadata('{data}')",
     "FROM sniff_csv('{secret}')",
     "FROM glob('/etc/*')",
     "FROM \"READ_TEXT\"('{secret}')",
@@ -107,12 +110,14 @@ HOSTILE = [
     "FROM query('WITH x AS (COPY (SELECT 1) TO ''{new}'') FROM x')",
     "FROM query_table(['{secret}'])",
     "FROM json_execute_serialized_sql(json_serialize_sql('FROM read_text(''{secret}'')'))",
+    "FROM json_execute_serialized_sql(json_serialize_sql('WITH x AS (COPY (SELECT ''x'') TO ''{data}'' (FORMAT csv,"
+    " USE_TMP_FILE false)) FROM x'))",
+    "FROM main.JSON_execute_serialized_SQL('{}')",
     "FROM enable_logging(storage = 'file', storage_path = '{new}')",
     "FROM enable_profiling(save_location = '{new}')",
     "FROM force_checkpoint('memory')",
     "FROM duckdb_secrets()",
     "FROM which_secret('s3://x', 's3')",
-    "FROM duckdb_logs()",
     "FROM create_external_resource('x')",
     # Addresses in memory: a process that follows them dies.
     "FROM arrow_scan(1, 2, 3)",
@@ -120,17 +125,6 @@ HOSTILE = [
     "FROM python_map_function(1)",
     "FROM seq_scan(1)",
     "FROM secret_rows",
-    # Functions on values that do more than compute.
-    "SELECT write_log('x')",
-    "SELECT main.Write_Log('x')",
-    "SELECT 'x'.write_log()",
-    "SELECT setval('x', 1)",
-    "SELECT sleep_ms(100000)",
-    "SELECT pg_sleep(100)",
-    "SELECT current_setting('secret_directory')",
-    "SELECT list_transform([1], lambda x: sleep_ms(100000))",
-    "SELECT 1 FROM note GROUP BY sleep_ms(100000)",
-    "SELECT __internal_decompress_string(1)",
 ]
 
 ASKED = [
@@ -149,8 +143,6 @@ ASKED = [
     "SUMMARIZE SELECT size FROM note",
     "SHOW TABLES",
     "SHOW ALL TABLES",
-    "EXPLAIN FROM note",
-    "explain\nanalyze\tselect name from note where name <> 'COPY'",
     "FROM (DESCRIBE note)",
     "PIVOT note ON size IN (5, 6)",
     "UNPIVOT note ON size INTO NAME n VALUE v",
@@ -206,7 +198,7 @@ def _spelled(sql: str, out: Path) -> str:
 def _refused(connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
     try:
         connection.execute(single_query(connection, sql)).fetchall()
-    except (UsageError, duckdb.ParserException, duckdb.PermissionException, duckdb.CatalogException):
+    except (UsageError, duckdb.Error):
         return True
     return False
 
@@ -245,26 +237,30 @@ def test_queries_of_every_kind_are_answered(folder):
             assert connection.execute(single_query(connection, sql)).description, sql
 
 
-def test_a_table_function_that_nobody_has_looked_at_is_refused(folder):
-    with connect(folder, "sql") as connection:
-        sql = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type LIKE 'table%'"
-        known = {str(name).casefold() for (name,) in connection.execute(sql).fetchall()}
-        assert known >= TABLE_FUNCTIONS - {"unnest"}
-        for name in known - TABLE_FUNCTIONS:
-            with pytest.raises(UsageError, match=f"got the function {name}"):
-                single_query(connection, f"FROM {name}()")
-
-
 def test_a_refusal_says_what_to_do(folder):
     for sql, message in (
+        ("-- nothing", "expected one query, got none"),
+        ("SELECT 1; SELECT 2", "expected one query, got 2"),
+        ("SET autoinstall_known_extensions = true", "expected a query, got SET"),
         ("WITH x AS (COPY (SELECT 1) TO 'y') FROM x", r"a query that only reads, got one with COPY; .*DuckDB itself"),
-        ("FROM read_csv('x.csv')", r"the views of the folder or a function of .*unnest in FROM, got .* read_csv"),
+        ("FROM read_csv('x.csv')", "a query reads the views of the folder and no other file"),
         ("FROM 'x.csv'", "a query reads the views of the folder and no other file"),
-        ("-- why\nEXPLAIN FROM note", "expected EXPLAIN or EXPLAIN ANALYZE as the first words"),
+        ("EXPLAIN FROM note", "expected a query, got EXPLAIN; .* for the rest use DuckDB itself"),
         ("PIVOT note ON size", r"expected PIVOT with its values, such as ON size IN \(1, 2\)"),
     ):
         with pytest.raises(UsageError, match=message):
             query(folder, sql)
+
+
+def test_a_query_takes_the_memory_and_the_time_that_it_may():
+    with locked_connection(memory="100MB") as connection:
+        for sql, seconds, message in (
+            ("SELECT count(*) FROM range(1_000_000_000) AS a(i), range(1_000_000_000) AS b(j)", 0.2, "Interrupted"),
+            ("SELECT list(i) FROM range(100_000_000) AS a(i)", 20, "Out of Memory"),
+        ):
+            with pytest.raises(duckdb.Error, match=message), time_limit(connection, seconds):
+                connection.execute(single_query(connection, sql)).fetchall()
+        assert connection.execute("SELECT 1").fetchall() == [(1,)]
 
 
 def test_nothing_is_written_by_texts_of_random_pieces(folder, monkeypatch):

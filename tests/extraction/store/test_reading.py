@@ -49,15 +49,15 @@ ALL_VIEWS = {
     [
         ("SELECT count(*) FROM runs", {"runs"}),
         ('FROM "Records" JOIN Note USING (document)', {"records", "note", *SEEN_AGAIN}),
-        ("EXPLAIN WITH fields AS (FROM runs) FROM fields", {"_fields", "fields", *SEEN_AGAIN}),
-        ("SELECT 'records'", set()),
+        ("WITH fields AS (FROM runs) FROM fields", {"_fields", "fields", *SEEN_AGAIN}),
+        ("SELECT 1 ORDER BY 1 DESC", set()),
         ("SHOW TABLES", ALL_VIEWS),
         ("DESCRIBE runs", ALL_VIEWS),
         ("SELECT view_name FROM duckdb_views()", ALL_VIEWS),
         ("SELECT name FROM sqlite_master", ALL_VIEWS),
-        ("FROM histogram(note, size)", ALL_VIEWS),
-        ("FROM memory.main.runs", ALL_VIEWS),
-        ("FROM (PIVOT runs ON schema_name IN ('note') USING count(*))", ALL_VIEWS),
+        ("FROM histogram(note, size)", {"note", *SEEN_AGAIN}),
+        ("FROM query('FROM ' || 'memory.main.runs')", {"runs"}),
+        ("FROM (PIVOT runs ON kind IN ('extract') USING count(*))", {"runs"}),
     ],
 )
 def test_a_query_has_the_views_that_it_may_read_and_those_below_them(worked, sql, made):
@@ -120,32 +120,6 @@ def test_a_broken_file_is_named_with_a_remedy_and_a_wrong_query_on_one_line(out,
     for ask in (lambda: query(out, "SELECT * FROM note"), lambda: status(out)):
         with pytest.raises(RunError, match=f"{path.name}.* run `cinnabar verify` to set its batch aside"):
             ask()
-
-
-@pytest.mark.parametrize(
-    ("sql", "message"),
-    [
-        ("", "expected one query, got none"),
-        ("-- nothing", "expected one query, got none"),
-        ("SELECT 1; SELECT 2", "expected one query, got 2"),
-        ("DROP VIEW note", "expected a query, got DROP"),
-        ("COPY note TO 'copied.csv'", "expected a query, got COPY"),
-        ("EXPLAIN ANALYZE COPY note TO 'copied.csv'", "expected a query, got COPY"),
-        ("PIVOT note ON size", "expected PIVOT with its values"),
-        ("INSTALL httpfs", "expected a query, got LOAD"),
-        ("SET autoinstall_known_extensions = true", "expected a query, got SET"),
-    ],
-)
-def test_sql_changes_nothing(worked, monkeypatch, sql, message):
-    monkeypatch.chdir(worked)
-    with pytest.raises(UsageError, match=message):
-        query(worked, sql)
-    assert not (worked / "copied.csv").exists()
-
-
-def test_every_kind_of_query_is_answered(worked):
-    for sql in ("FROM note", "DESCRIBE note", "SHOW TABLES", "EXPLAIN FROM note", "PIVOT note ON size IN (5)"):
-        assert query(worked, sql).rows, sql
 
 
 def test_a_folder_without_results_is_an_error(tmp_path):
