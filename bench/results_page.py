@@ -39,7 +39,7 @@ OLDER_SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "Speed": ("parsing_sets", "long_texts", "long_file", "ray"),
     "Servers, owners and people": (
-        "clients", "remote", "sinks", "notifications", "lookup", "marks_drawn", "audit", "team", "review", "readers",
+        "clients", "remote", "notifications", "lookup", "marks_drawn", "audit", "team", "review", "readers",
     ),
 }  # fmt: skip
 #: The machine of most results, which the pages name once.

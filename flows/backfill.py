@@ -36,7 +36,6 @@ from cinnabar.flows.prefect_server import secret, with_environment, with_passwor
     "fail_on",
     "tell",
     "ray",
-    "sink",
 )
 def backfill_folder(
     record_schema: str,

@@ -38,7 +38,6 @@ from cinnabar.flows.prefect_server import check_limit, secret, with_environment,
     "below",
     "gpu_limit",
     "ray",
-    "sink",
 )
 def extract_folder(
     paths: list[str],

@@ -89,7 +89,6 @@ _Model = Annotated[
     *(one for one in RunOptions.model_fields if one not in ("steps", "min_confidence", "context", "batch")),
     "tell",
     "ray",
-    "sink",
 )
 def backfill(
     schema: _Version,

@@ -1,10 +1,9 @@
-"""`cinnabar export` writes a view or an answer to a file for other programs, or brings all results to a sink."""
+"""`cinnabar export` writes a view or an answer to a file for other programs."""
 
 from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -16,8 +15,6 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.store.exporting import export as write
 from cinnabar.extraction.store.exporting import format_of
 from cinnabar.extraction.store.names import check_local
-from cinnabar.extraction.store.reading import connect
-from cinnabar.extraction.store.sinks.sink import is_sink, sink_of
 from cinnabar.wording import harmless, with_noun
 
 _View = Annotated[
@@ -28,15 +25,15 @@ _View = Annotated[
 ]
 _Target = Annotated[
     str | None,
-    typer.Option(
-        metavar="FILE",
-        help="The file to write (without it, standard output), or postgresql://…, delta:… for all results.",
-    ),
+    typer.Option(metavar="FILE", help="The file to write; without it, standard output."),
 ]
 _Format = Annotated[
     str | None,
     typer.Option("--format", metavar="F", help="csv, json, jsonl, parquet or xlsx; by default the ending of FILE."),
 ]
+
+# What the addresses of databases and tables begin with, which no file is meant by.
+_PLACES = ("postgresql", "postgres", "delta", "delta+s3", "delta+gs", "delta+az", "delta+file")
 
 
 def export(
@@ -55,7 +52,7 @@ def export(
         bool, typer.Option("--json", help="With --to, one JSON object about the file on standard output.")
     ] = False,
 ) -> None:
-    """Write a view, or the answer to a query, as CSV, JSON, JSON Lines, Excel or Parquet, or bring all elsewhere.
+    """Write a view, or the answer to a query, as CSV, JSON, JSON Lines, Excel or Parquet.
 
     In CSV a text that a spreadsheet would run as a formula gets an apostrophe before it; numbers do not change.
     In Excel texts are texts, each list of a schema's view is a sheet, and hashes are left out; a text that is too long
@@ -67,17 +64,10 @@ def export(
       cinnabar export invoice --out tables --to invoices.xlsx
       cinnabar export fields --out tables --to fields.parquet
       cinnabar export --sql "select path, gross_total from invoice" --format jsonl --out tables
-      cinnabar export --out tables --to postgresql://reports@db.example.org/reports
-
-    With an address as --to, all results go there, and of those that are there only what has changed; --sink of extract
-    does the same after each run.
     """
-    if to is not None and is_sink(to):
-        if view is not None or sql is not None or form is not None or formulas or record_json:
-            address = sink_of(to, out).address
-            raise UsageError(f"--to {address}: expected no view and no format; all results go there")
-        _bring_all(out, to, as_json)
-        return
+    if to is not None and (kind := to.partition(":")[0]) in _PLACES:
+        advice = "docs/recipes.md brings a view into PostgreSQL and into Delta tables"
+        raise UsageError(f"--to {kind}:…: expected a file; {advice}")
     path = None if to is None else Path(to)
     check_local(path or "", "--to")
     if (view is None) == (sql is None):
@@ -94,11 +84,3 @@ def export(
     elif to is not None:
         print(harmless(f"{with_noun(rows, 'row')}: {to}"))
 
-
-def _bring_all(out: Path, address: str, as_json: bool) -> None:
-    """Brings all results to a sink, and prints what it got."""
-    sink = sink_of(address, out)
-    with connect(out, views=()):  # without results nothing is made there
-        sink.check()
-    sent = sink.bring(out)
-    print(json.dumps(asdict(sent)) if as_json else harmless(str(sent)))

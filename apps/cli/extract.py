@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     *("at_most_wrong", "sample", "max_error_rate", "fail_on", "route", "related", "escalate_to", "below", "tell"),
     *ServerOptions.model_fields,
     "ray",
-    "sink",
 )
 def extract(
     paths: Documents,

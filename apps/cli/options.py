@@ -19,7 +19,7 @@ from cinnabar.extraction.plan.run_options import Device
 
 # The placeholders of the help for the values of options.
 _METAVARS = {
-    "ADDRESS": "ray sink tell",
+    "ADDRESS": "ray tell",
     "ENGINE": "ocr_engine",
     "FILE": "password_file",
     "IN,CACHED,OUT": "prices",

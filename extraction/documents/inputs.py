@@ -74,11 +74,6 @@ class InputSource(ABC):
     def __init__(self, name: str) -> None:
         self.name = name
 
-    @property
-    def place(self) -> PurePath | None:
-        """Returns the place itself, in a form that tells what lies below it."""
-        return None
-
     @abstractmethod
     def items(self, opened: OpenSources) -> _Items:
         """Returns what lies there, by path, kind and number."""
@@ -88,10 +83,6 @@ class _LocalSource(InputSource):
     def __init__(self, path: Path) -> None:
         super().__init__(str(path))
         self.file = path
-
-    @property
-    def place(self) -> PurePath:
-        return Path(os.path.realpath(self.name))
 
     def items(self, opened: OpenSources) -> _Items:
         assert self.file is not None
@@ -115,10 +106,6 @@ class _StoreSource(InputSource):
     def __init__(self, address: StoreAddress) -> None:
         super().__init__(str(address))
         self._address, self.root = address, address.root
-
-    @property
-    def place(self) -> PurePath:
-        return PurePath(self.name)
 
     def items(self, opened: OpenSources) -> _Items:
         items = opened.store(self._address).items(self._address.key)

@@ -256,9 +256,6 @@ class RunPlan(OptionGroup):
     ray: str | None = Field(
         default=None, description="Spread the work over a Ray cluster: auto, HOST:PORT or local."
     )
-    sink: list[str] = Field(
-        default=[], description="Bring the results there, too, after the run: postgresql://…, delta:…, delta+s3://…"
-    )
     tell: list[str] = Field(
         default=[], description="Tell what happens in the run to a webhook (https://…) or by mail (mailto:NAME@HOST)."
     )

@@ -25,7 +25,6 @@ from cinnabar.extraction.run.stored_run import BackgroundCommits, RunSummary
 from cinnabar.extraction.run.work.batch_filling import fill_batch
 from cinnabar.extraction.run.work.retries import BatchAttempts
 from cinnabar.extraction.store.records import EMPTY_RECORD, Outcome
-from cinnabar.extraction.store.sinks.sink import deliver
 from cinnabar.extraction.store.store import UNAVAILABLE
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
@@ -200,10 +199,7 @@ class BatchedRun:
         return self._commits.commit(batch)
 
     def finish(self) -> Summary:
-        """Ends the run after all batches, and brings its results to the sinks.
-
-        Raises RunError if an input has no outcome, or if a sink fails.
-        """
+        """Ends the run after all batches. Raises RunError if an input has no outcome."""
         self._ending()
         commits, out = self._commits, self.place.out
         commits.settle(self.batches.duplicates())
@@ -211,7 +207,6 @@ class BatchedRun:
         ended = run.finish(usage)
         seconds = {"parse": self.batches.seconds} | commits.seconds | self._models.seconds
         report = report_of_run(out, run.ids, seconds, lambda text: self._progress.note(text))
-        deliver(out, self.assignment.sinks, lambda text: self._progress.note(text))
         self._progress.on_runs_ended(run.ids, None if report is None else report.drift, usage)
         # Documents beyond the limit may have paid answers.
         whole = self.assignment.options.limit is None and UNAVAILABLE not in ended.reasons

@@ -109,8 +109,6 @@ class Commits:
 
     def _begin(self) -> Run | RunGroup:
         opening, assignment = self.opening, self.assignment
-        for sink in assignment.sinks:
-            sink.check()
         arguments = assignment.options.model_dump() | dict(opening.about) | {"model": assignment.model.fingerprint}
         arguments |= named_folder(assignment.model)
         retry = assignment.options.retry_quarantined

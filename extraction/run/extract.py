@@ -31,7 +31,6 @@ from cinnabar.extraction.run.loaded_models import LoadedModels
 from cinnabar.extraction.run.run_group import RunGroup
 from cinnabar.extraction.run.splitting import settle_split, split_inputs, split_packets
 from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.store.sinks.sink import check_apart
 from cinnabar.extraction.store.spelling import Spelling, begin_with, remember
 from cinnabar.extraction.store.store import PASSWORD_COUNT, Store
 from cinnabar.extraction.store.tables import printable
@@ -78,7 +77,6 @@ def begin_extraction(
     progress = progress or NoProgress()
     parsers = parser_settings(assignment.options)
     begun = time.perf_counter()
-    check_apart(assignment.sinks, paths)
     with ExitStack() as stack:
         items = gather(paths, out, stack, parsers.passwords, lambda text: progress.note(text))
         store, assignment = open_output(assignment, out, stack)

@@ -66,13 +66,13 @@ Shown = bool | Callable[[Progress], object]
 def extract(
     paths: Documents, schema: type[_M], *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    sink: Sequence[str] = (), notify: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
+    notify: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Table[_M]: ...  # fmt: skip
 @overload
 def extract(
     paths: Documents, schema: Any, *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    sink: Sequence[str] = (), notify: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
+    notify: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Table[Any]: ...  # fmt: skip
 
 
@@ -86,7 +86,6 @@ def extract(
     escalate_to: str | None = None,
     below: float | None = None,
     server: Server | None = None,
-    sink: Sequence[str] = (),
     notify: Sequence[str] = (),
     progress: Shown = False,
     **options: Unpack[Options],
@@ -100,13 +99,13 @@ def extract(
     new, or to a temporary folder that goes with the table. `model`, `device`, `escalate_to`, `below` and `notify` are
     those of the command; without a `model` it is the one that `cinnabar improve` kept in `out`, else `default`.
     `server` has the settings of a model behind a server (`base_url`, `budget` …), and `options` are those of the
-    command, such as `effort`, `on_missing` or `engines`. After the run the results go to each address of `sink`, too,
-    which needs `out`. `progress` is True for lines on standard error, or gets a `Progress` after each batch.
+    command, such as `effort`, `on_missing` or `engines`. `progress` is True for lines on standard error, or gets a
+    `Progress` after each batch.
 
     A document that cannot be read raises nothing: it is one of the table's `failures`. Raises UsageError before any
     document is read if the arguments are wrong, and RunError if the run fails; the same call with `out` continues it.
     """
-    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "sink": sink, "tell": notify}
+    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "tell": notify}
     plan = _plan(schema, out, server, options, **own)
     run = _Run(paths, plan, progress)
     return run.table(run.progress)
@@ -116,13 +115,13 @@ def extract(
 def aextract(
     paths: Documents, schema: type[_M], *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    sink: Sequence[str] = (), notify: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
+    notify: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Extracting[_M]: ...  # fmt: skip
 @overload
 def aextract(
     paths: Documents, schema: Any, *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    sink: Sequence[str] = (), notify: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
+    notify: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Extracting[Any]: ...  # fmt: skip
 
 
@@ -136,7 +135,6 @@ def aextract(
     escalate_to: str | None = None,
     below: float | None = None,
     server: Server | None = None,
-    sink: Sequence[str] = (),
     notify: Sequence[str] = (),
     progress: Shown = False,
     **options: Unpack[Options],
@@ -151,7 +149,7 @@ def aextract(
     The arguments are those of `extract`, and wrong ones raise UsageError at once. A loop that is left, or cancelled,
     ends the run after the batch in work; what is committed stays in `out`.
     """
-    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "sink": sink, "tell": notify}
+    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "tell": notify}
     plan = _plan(schema, out, server, options, **own)
     return Extracting(_Run(paths, plan, progress))
 
@@ -194,13 +192,10 @@ def _plan(
         check_local(out, "out")
     if "tell" in options:
         raise UsageError("tell: expected notify, as the argument is called now")
-    for name, shown in (("sink", "sink"), ("tell", "notify")):
-        if isinstance(arguments[name], str):
-            text = arguments[name].partition("?")[0]
-            raise UsageError(f"{shown}: expected a list of addresses, got the text {text!r}")
-        arguments[name] = [*arguments[name]]
-    if arguments["sink"] and out is None:
-        raise UsageError("sink: expected `out` beside it, the folder whose results are brought there")
+    if isinstance(arguments["tell"], str):
+        text = arguments["tell"].partition("?")[0]
+        raise UsageError(f"notify: expected a list of addresses, got the text {text!r}")
+    arguments["tell"] = [*arguments["tell"]]
     groups = {"server": ServerOptions.model_validate({**(server or {})}), "options": RunOptions(**options)}
     return RunPlan.of([schema], out, **groups, **arguments)
 

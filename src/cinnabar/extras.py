@@ -47,17 +47,8 @@ EXTRAS = {
         {"rapidocr": "rapidocr", "onnxruntime": "onnxruntime", "cv2": "opencv-python-headless", "PIL": "pillow"},
     ),
     "stores": Extra(
-        "documents and copies of results in stores: s3://, gs://, az://, sftp://, sharepoint://",
+        "documents in stores: s3://, gs://, az://, sftp://, sharepoint://",
         {"obstore": "obstore", "fsspec": "fsspec", "paramiko": "paramiko", "msgraphfs": "msgraphfs"},
-    ),
-    "sinks": Extra(
-        "results in PostgreSQL and Delta tables: cinnabar export --to",
-        {
-            "adbc_driver_manager": "adbc-driver-manager",
-            "adbc_driver_postgresql": "adbc-driver-postgresql",
-            "deltalake": "deltalake",
-            "obstore": "obstore",
-        },
     ),
     "traces": Extra(
         "traces and metrics of runs",

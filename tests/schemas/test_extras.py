@@ -64,8 +64,6 @@ ROOMS = (
     "extraction/documents/ocr/rapid.py", "extraction/documents/ocr/tesseract.py",
     "extraction/documents/ocr/text_lines.py", "extraction/documents/ocr/rapid.py",
     "extraction/documents/ocr/text_lines.py", "extraction/documents/marks/scanned.py",
-    "extraction/store/sinks/delta.py", "extraction/store/sinks/delta.py",
-    "extraction/store/sinks/postgresql.py",
 )  # fmt: skip
 
 

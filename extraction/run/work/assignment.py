@@ -38,7 +38,6 @@ from cinnabar.extraction.store.cases import case_key, fields_of_case
 from cinnabar.extraction.store.files import failures
 from cinnabar.extraction.store.names import identifier
 from cinnabar.extraction.store.path_safety import check_links
-from cinnabar.extraction.store.sinks.sink import Sink, sink_of
 from cinnabar.extraction.store.spelling import began_with, is_new
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
@@ -76,8 +75,6 @@ class Assignment:
     escalation: Escalation | None = None
     routing: Routing | None = None
     examples: PromptExamples | None = None
-    # The places that the results are brought to; only the process that commits needs them, so no pickle has them.
-    sinks: tuple[Sink, ...] = ()
     #: What people of this folder said that printed words mean; no part of a record's key.
     learned: Learned = field(default_factory=dict)
 
@@ -106,8 +103,7 @@ class Assignment:
         model_source, escalation = sources_of(plan, model)
         if plan.server.base_url is not None and is_plain(plan.server.base_url):
             note(f"{plan.server.base_url}: documents and the key are sent unencrypted")
-        sinks = tuple(sink_of(address, plan.out) for address in plan.sink)
-        return cls(sources[0], model_source, plan.options, escalation, routing, sinks=sinks).with_examples()
+        return cls(sources[0], model_source, plan.options, escalation, routing).with_examples()
 
     def with_examples(self) -> Assignment:
         """Returns the assignment with the examples that its options name. Raises the errors of `prompt_examples`."""
@@ -121,7 +117,7 @@ class Assignment:
 
     def __reduce__(self) -> tuple[Any, ...]:
         own = self.source, self.model, self.options, self.escalation, self.routing, self.examples
-        return Assignment, (*own, (), self.learned)
+        return Assignment, (*own, self.learned)
 
     @cached_property
     def parts(self) -> Sequence[Assignment]:

@@ -68,20 +68,21 @@ def test_every_command_refuses_an_address_in_one_line(
     assert not [*tmp_path.iterdir()]
 
 
-def test_addresses_are_sinks_where_results_leave_a_folder(
+def test_an_export_to_an_address_is_refused_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     for command, wanted in (
-        (f"export invoice --out here --to delta:{tmp_path}/x", "x: expected no view and no format"),
+        ("export --out here --to delta:x", "--to delta:…: expected a file; docs/recipes.md brings"),
+        ("export --out here --to postgresql://me:geheim@host/x", "--to postgresql:…: expected a file"),
         ("export --out here --to s3://bucket/x", "--to s3://bucket/x: expected a path of this machine"),
         ("export invoice --out here --to http://x/y", "--to http://x/y: expected a path of this machine"),
         ("sql select --out http://x/y", "--out http://x/y: expected a path of this machine"),
     ):
         assert run(command.split()) == 2
         told = capsys.readouterr().err
-        assert told.count("\n") == 1 and wanted in told
+        assert told.count("\n") == 1 and wanted in told and "geheim" not in told
 
 
 def test_python_refuses_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
