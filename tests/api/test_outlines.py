@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field
+from tests.support.cases import each
 from typing_extensions import TypedDict
 
 import cinnabar
@@ -91,8 +92,8 @@ def test_types_of_objects_give_json(model: Any, output_type: Any, record: dict[s
     assert json.loads(outlines.Generator(model, output_type)(TEXT)) == record
 
 
-@pytest.mark.parametrize(
-    ("output_type", "question", "answer"),
+@each(
+    "output_type, question, answer",
     [
         (int, "Number of pieces", "3"),
         (float, "Weight in kilograms", "2.4"),
@@ -106,8 +107,7 @@ def test_types_of_objects_give_json(model: Any, output_type: Any, record: dict[s
         (outlines.types.Regex(r"[A-Z]{2} \d{4} \d{4}"), "Number of the parcel", "NK 7730 1182"),
         ("NK " + outlines.types.Regex(r"\d{4}\ \d+"), "Number of the parcel", "NK 7730 1182"),
         (outlines.types.either("kg", "lb"), "Unit of weight", "kg"),
-    ],
-    ids=["int", "float", "bool", "str", "date", "int|float", "int|None", "Enum", "list", "Regex", "sequence", "either"],
+    ]
 )
 def test_other_types_give_a_text_that_outlines_own_expression_matches(
     model: Any, output_type: Any, question: str, answer: str | None

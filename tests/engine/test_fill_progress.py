@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.cases import each
 from tests.support.random_model import RandomModel, request
 from tests.support.random_schemas import forms
 from tests.support.steps_of_a_fill import EFFORTS, independent
@@ -19,7 +20,7 @@ SCHEMA = {
 }
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_each_state_is_valid_and_the_last_one_is_the_result(seed: int) -> None:
     compiled = forms(seed)
     requests = [request(c.form, str(at)) for at, c in enumerate(compiled)]

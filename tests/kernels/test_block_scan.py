@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.support.cases import each
 
 from cinnabar.kernels.block_scan import block_scan, part_tables
 from cinnabar.kernels.block_scan_reference import block_scan_reference
@@ -20,9 +21,9 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize("local", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("states", "classes", "count", "length"), [shape[:4] for shape in SHAPES])
+@each("local", [0.0, 0.5, 1.0])
+@each("seed", range(4))
+@each("states, classes, count, length", [shape[:4] for shape in SHAPES])
 def test_the_scan_of_a_block_equals_its_definition(
     states: int, classes: int, count: int, length: int, seed: int, local: float
 ) -> None:
@@ -60,8 +61,8 @@ def test_the_scan_of_a_block_equals_its_definition(
         np.testing.assert_allclose(np.exp(found.posterior), np.exp(expected.posterior), atol=1e-4)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("states", "classes", "count", "length"), [shape[:4] for shape in SHAPES])
+@each("seed", range(4))
+@each("states, classes, count, length", [shape[:4] for shape in SHAPES])
 def test_the_best_text_has_the_best_score_when_tokens_weigh_by_their_share(
     states: int, classes: int, count: int, length: int, seed: int
 ) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import each
 
 from cinnabar.errors import NotAccepted
 from cinnabar.extraction.filling.records.validation import Validator
@@ -37,7 +38,7 @@ LINES = (Path(__file__).parent / "kinds_of_schemas.jsonl").read_text(encoding="u
 KINDS = [Kind(**json.loads(line)) for line in LINES]
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@each("kind", KINDS)
 def test_values_are_judged_as_the_standard_labels_them(kind: Kind) -> None:
     compiled = compile_schema(kind.schema)
     assert [compiled.accepts(text) for text, _ in kind.texts] == [valid for _, valid in kind.texts]

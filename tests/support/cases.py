@@ -8,16 +8,17 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 
 def each(names: str, cases: Collection[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Tries a test with every case, like `parametrize`, but within one test; all that fail are raised with their cases.
 
     A case costs pytest some milliseconds in each worker, which is more than most of these compute. Fixtures are those
-    of the one test: cases that write files or patch something stay with `parametrize`.
+    of the one test: cases that write files or patch something stay with `parametrize`. A case that skips has failed.
     """
     arguments = [name.strip() for name in names.split(",")]
-    assert cases, f"expected cases of {names}, got none"
+    assert cases and not any(isinstance(case, ParameterSet) for case in cases), "expected cases, and none with a mark"
 
     def over_all(test: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(test)
@@ -27,7 +28,7 @@ def each(names: str, cases: Collection[Any]) -> Callable[[Callable[..., None]], 
                 given = dict(zip(arguments, case if len(arguments) > 1 else (case,), strict=True))
                 try:
                     test(**given, **fixtures)
-                except (Exception, pytest.fail.Exception) as error:
+                except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
                     error.add_note(f"the case: {given}")
                     failed.append(error)
             if failed:

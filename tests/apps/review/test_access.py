@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
+from tests.support.cases import each
 
 from cinnabar.apps.review.access import KEY, Access
 
@@ -26,8 +27,8 @@ def client(key: str = "secret", host: str = HOST) -> TestClient:
     return TestClient(Access(app, "secret", [HOST]), f"http://{host}", headers=headers, follow_redirects=False)
 
 
-@pytest.mark.parametrize("key", ["", "wrong", "secre", "secret2"])
-@pytest.mark.parametrize("path", ["/api/overview", "/api/overview?token=secret", "/api/picture", "/x", "/page"])
+@each("key", ["", "wrong", "secre", "secret2"])
+@each("path", ["/api/overview", "/api/overview?token=secret", "/api/picture", "/x", "/page"])
 def test_without_the_key_nothing_of_the_documents_is_answered(path: str, key: str) -> None:
     assert client(key).get(path).status_code == 403
     assert client(key).get(path, headers={"cookie": "cinnabar_review=secret"}).status_code == 403

@@ -14,6 +14,7 @@ import httpx
 import openai
 import pytest
 from pydantic import BaseModel, Field
+from tests.support.cases import each
 from tests.support.server_process import FORMAT, INVOICE, NAME, ServerProcess, invoice
 
 from cinnabar.schemas import compile_schema
@@ -175,7 +176,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("more", "param", "code"), REFUSED)
+@each("more, param, code", REFUSED)
 def test_a_wrong_parameter_is_named(served: ServerProcess, more: dict[str, Any], param: str, code: str) -> None:
     found = error(served.chat(**more), 400)
     assert (found["param"], found["code"], found["type"]) == (param, code, "invalid_request_error")
@@ -208,7 +209,7 @@ WORDING: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("more", "told"), WORDING)
+@each("more, told", WORDING)
 def test_what_was_expected_and_what_came_is_told_in_plain_words(
     served: ServerProcess, more: dict[str, Any], told: str
 ) -> None:

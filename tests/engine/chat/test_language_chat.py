@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.support.cases import each
 from tests.support.chat_clients import (
     NOTE,
     TOOLS,
@@ -120,7 +121,7 @@ def test_32_clients_get_what_each_gets_alone(model: LanguageModel) -> None:
     assert sum(isinstance(event, Done) for _, event in alone) == 36
 
 
-@pytest.mark.parametrize("sort", SORTS)
+@each("sort", SORTS)
 def test_each_sort_of_request_is_answered(chat: LanguageChat, sort: str) -> None:
     request = wanted(**SORTS[sort])
     event = done(chat, request)
@@ -138,8 +139,8 @@ def test_each_sort_of_request_is_answered(chat: LanguageChat, sort: str) -> None
         assert event.text.startswith("```\n") and event.text.endswith("\n```")
 
 
-@pytest.mark.parametrize("effort", EFFORTS)
-@pytest.mark.parametrize("sort", ["record", "extraction", "any JSON"])
+@each("effort", EFFORTS)
+@each("sort", ["record", "extraction", "any JSON"])
 def test_every_state_under_a_schema_is_a_whole_record(chat: LanguageChat, sort: str, effort: str) -> None:
     settings = {"effort": EFFORTS[effort], "states": True, "max_tokens": 200}
     states, event = asked(chat, wanted(**(SORTS[sort] | settings)))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import each
 
 from cinnabar.engine.chat.meeting import LEAST, MOST, meeting_of
 
 BODY = "    total = sum(numbers)\n    return total\n"
 
 
-@pytest.mark.parametrize(
-    ("before", "behind", "text", "kept"),
+@each(
+    "before, behind, text, kept",
     [
         # Whole lines: the next line comes again.
         ("def f(numbers):\n", BODY, "    check(numbers)\n" + BODY, "    check(numbers)\n"),

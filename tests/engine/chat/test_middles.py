@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.support.cases import each
 from tests.support.chat_clients import asked, denoiser_of, done, failed, serving, wanted
 from tests.support.tiny_checkpoint import add_special, write_checkpoint
 
@@ -84,7 +85,7 @@ def test_usage_counts_the_prompt_with_its_marks_and_what_was_written(chat: Langu
     assert again.text == event.text and again.finish_reason == event.finish_reason
 
 
-@pytest.mark.parametrize("mark", [*MARKS, "<|endoftext|>", "<|im_end|>"])
+@each("mark", [*MARKS, "<|endoftext|>", "<|im_end|>"])
 def test_a_middle_ends_where_a_mark_or_the_end_is_the_likeliest_token(model: LanguageModel, mark: str) -> None:
     own = model.tokenizer
     plan = RequestPlanner(model).plan(middle(max_tokens=40))

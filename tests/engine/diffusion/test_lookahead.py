@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+from tests.support.cases import each
 from tests.support.tiny_models import BLOCK
 
 from cinnabar.engine.diffusion import lookahead as module
@@ -47,8 +48,8 @@ def sequences(state: int, length: int, left: int) -> list[tuple[int, ...]]:
     return found
 
 
-@pytest.mark.parametrize("local", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("seed", range(24))
+@each("local", [0.0, 0.5, 1.0])
+@each("seed", range(24))
 def test_the_lookahead_is_a_sum_over_all_texts(seed: int, local: float) -> None:
     draw = np.random.default_rng(seed)
     length, left = int(draw.integers(1, 5)), int(draw.integers(0, 4))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import each
 from tests.support.effort import examples
 from tests.support.random_schemas import forms
 
@@ -85,7 +86,7 @@ def walked(found: RecordGraph, draw: random.Random, budget: int = 60) -> list[in
     return tokens
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_every_text_that_a_walk_spells_is_a_record_of_the_form(seed: int) -> None:
     draw = random.Random(seed)
     for compiled in forms(seed, 3):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.support.cases import each
 
 from cinnabar.engine.readings.align import find_value
 from cinnabar.engine.readings.locale import document_locale
@@ -14,8 +14,8 @@ def spans(text: str, value: str | int | float | bool, hint: str = "string") -> l
     return [text[a:b] for a, b in find_value(text, value, hint, locale, scan(text, locale))]
 
 
-@pytest.mark.parametrize(
-    ("text", "value", "expected"),
+@each(
+    "text, value, expected",
     [
         ("sold by ACME\n GmbH & Co. KG today", "Acme GmbH & Co. KG", ["ACME\n GmbH & Co. KG"]),
         ("born in Norfolk, Conn.; died", "Norfolk, Conn.", ["Norfolk, Conn."]),

@@ -7,6 +7,7 @@ from datetime import date
 import pytest
 from babel import Locale as Language
 from babel.dates import format_date
+from tests.support.cases import each
 
 from cinnabar.engine.readings.dates import read_date
 from cinnabar.engine.readings.locale import Locale
@@ -20,8 +21,8 @@ LANGUAGES = (
 AMBIGUOUS = {("ko", "short"), ("hu", "medium"), ("lv", "medium")}
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("form", ["full", "long", "medium", "short"])
+@each("language", LANGUAGES)
+@each("form", ["full", "long", "medium", "short"])
 def test_a_date_is_read_in_every_form_of_its_language(language: str, form: str) -> None:
     pattern = Language.parse(language).date_formats[form].pattern
     order = Locale(day_first=pattern.find("d") < pattern.find("M"))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.cases import each
 
 from cinnabar.engine.readings import locale as module
 from cinnabar.engine.readings.locale import Locale, document_locale
 
 
-@pytest.mark.parametrize(
-    ("text", "locale"),
+@each(
+    "text, locale",
     [
         ("", Locale(None, None, None)),
         ("nothing to tell 5 or 3/4/2020", Locale(None, None, 2020)),
@@ -41,8 +42,8 @@ def test_the_numbers_of_one_document_share_its_locale(monkeypatch: pytest.Monkey
     assert document_locale(text) is found
 
 
-@pytest.mark.parametrize(
-    ("language", "text", "day_first"),
+@each(
+    "language, text, day_first",
     [
         ("de", "Rechnung vom 05/03/2024", True),
         ("en", "Invoice of 05/03/2024", None),

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.cases import each
 
 from cinnabar.engine.readings.cldr import NAMES_FOLDER, exact_key, loose_key, mark_names, months_of, name_table
 from cinnabar.engine.readings.codes import CURRENCY_CODES, code_kinds, codes_of, currencies_of, names_of
@@ -111,8 +112,8 @@ def test_every_language_and_currency_has_its_code_by_its_name() -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize(
-    ("text", "day"),
+@each(
+    "text, day",
     [
         ("14 stycznia 2026", "2026-01-14"),
         ("14 STYCZEŃ 2026", "2026-01-14"),
@@ -201,8 +202,8 @@ def test_a_language_with_a_decimal_point_tells_no_comma() -> None:
     assert document_locale("14 Meán Fómhair 2026") == Locale(True, None, 2026)
 
 
-@pytest.mark.parametrize(
-    ("name", "codes"),
+@each(
+    "name, codes",
     [
         ("Alemania", {"DE", "DEU"}),
         ("Duitsland", {"DE", "DEU"}),

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import each
 
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.numerals import quantities, scaled_numbers
@@ -20,8 +21,8 @@ def numbers(span: str, locale: Locale = UNKNOWN, before: str = "") -> list[str |
     return [reading.value for reading in readings(span, locale, before) if reading.kind == "number"]
 
 
-@pytest.mark.parametrize(
-    ("span", "number"),
+@each(
+    "span, number",
     [
         ("19 1/4", "19.25"), ("19 1/4 in.", "19.25"), ("3-1/2", "3.5"), ("2 and 3/8", "2.375"), ("1/2", "0.5"),
         ("12 3/16\"", "12.1875"), ("$1.2 million", "1200000"), ("3 Mio.", "3000000"), ("$5k", "5000"),
@@ -53,7 +54,7 @@ AMOUNTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("printed", AMOUNTS)
+@each("printed", AMOUNTS)
 def test_an_amount_has_its_scale_and_its_cents_or_is_unread(printed: str) -> None:
     text, number = f"Price: {printed}\nTax: none", AMOUNTS[printed]
     found = {
@@ -65,7 +66,7 @@ def test_an_amount_has_its_scale_and_its_cents_or_is_unread(printed: str) -> Non
     assert found == ({Decimal(number)} if number else set())
 
 
-@pytest.mark.parametrize("printed", [one for one in AMOUNTS if AMOUNTS[one]])
+@each("printed", [one for one in AMOUNTS if AMOUNTS[one]])
 def test_the_cell_of_an_amount_reads_as_in_a_text_or_not_at_all(printed: str) -> None:
     assert [Decimal(str(number)) for number in numbers(printed)[:1]] in ([], [Decimal(AMOUNTS[printed] or 0)])
 
@@ -78,7 +79,7 @@ def test_a_scale_takes_the_decimal_comma_of_the_document() -> None:
     assert numbers("2,5 Mrd.", GERMAN)[0] == "2500000000"
 
 
-@pytest.mark.parametrize(
+@each(
     "span",
     ["9/11", "24/7", "2019/20", "7/4", "A1/2", "5 m", "3 lbs 2 in", "12/12", "01/12", "4/5", "2020-1/2", "48°51'24\"",
      "€ 1,99 B", "20 mn", "5 mil", "5\n1/2", "5' 15\"", "14 mm", "1.5 m", "300 k", "2E5", "12\nMillions of", "249⁹⁹",

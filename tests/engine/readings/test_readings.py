@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import each
 
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.readings import is_amount, json_readings, readings, strip_marks
@@ -50,8 +51,8 @@ def test_marks_around_a_text_are_removed_and_pairs_inside_stay(span: str, stripp
     assert strip_marks(span) == stripped
 
 
-@pytest.mark.parametrize(
-    ("span", "locale", "number"),
+@each(
+    "span, locale, number",
     [
         ("1.234,56", UNKNOWN, "1234.56"),
         ("1,234.56", UNKNOWN, "1234.56"),
@@ -138,8 +139,8 @@ def test_a_sign_beside_the_span_counts() -> None:
     assert values("12", UNKNOWN, "number", before="pages 10-") == ["12"]
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "first"),
+@each(
+    "before, after, first",
     [
         ("Total: (EUR ", ")", "-12.50"),
         ("Total: ($", ")", "-12.50"),
@@ -160,8 +161,8 @@ def test_a_dash_or_parentheses_make_an_amount_of_its_own_negative(before: str, a
     assert values("12.50", UNKNOWN, "number", before=before, after=after)[0] == first
 
 
-@pytest.mark.parametrize(
-    ("span", "locale", "day"),
+@each(
+    "span, locale, day",
     [
         ("2024-01-31", UNKNOWN, "2024-01-31"),
         ("2024/1/31", UNKNOWN, "2024-01-31"),
@@ -220,8 +221,8 @@ def test_an_ambiguous_slashed_date_is_read_both_ways() -> None:
     assert values("3/4/2020", UNKNOWN, "date") == ["2020-03-04", "2020-04-03"]
 
 
-@pytest.mark.parametrize(
-    ("span", "time"),
+@each(
+    "span, time",
     [
         ("3 pm", "15:00"),
         ("3:30 p.m.", "15:30"),
@@ -255,8 +256,8 @@ def test_am_or_pm_after_a_range_changes_the_order() -> None:
     assert values("3:30", UNKNOWN, "time", after=" pm, room 5")[0] == "15:30"
 
 
-@pytest.mark.parametrize(
-    ("span", "stamp"),
+@each(
+    "span, stamp",
     [
         ("2024-01-31T15:30:00Z", "2024-01-31T15:30:00Z"),
         ("2024-01-31 15:30", "2024-01-31T15:30:00Z"),
@@ -310,8 +311,8 @@ def test_a_duration_counts_its_unit_and_then_its_minutes() -> None:
     assert values("11 a.m. - 1 p.m.", UNKNOWN, "number") == ["120"]
 
 
-@pytest.mark.parametrize(
-    ("span", "code"),
+@each(
+    "span, code",
     [
         ("€", "EUR"),
         ("US$", "USD"),
@@ -369,13 +370,13 @@ def test_json_readings_are_canonical_and_the_text_leads() -> None:
     assert b"true" in json_readings("yes", UNKNOWN)
 
 
-@pytest.mark.parametrize("text", ["9.8", "9.8 kg", "EUR 1,234.50", "1.234,50 €", "-3", "(12.00)", "19 %", "0.5 m²",
+@each("text", ["9.8", "9.8 kg", "EUR 1,234.50", "1.234,50 €", "-3", "(12.00)", "19 %", "0.5 m²",
                                   "$5", "100 USD", "12 500,00 kr", "3 pcs."])  # fmt: skip
 def test_one_number_is_an_amount(text: str) -> None:
     assert is_amount(text)
 
 
-@pytest.mark.parametrize("text", ["00123", "17 A", "A17", "2024-117", "12 ABC", "ABC 12", "3 of 5", "+49 172 1234",
+@each("text", ["00123", "17 A", "A17", "2024-117", "12 ABC", "ABC 12", "3 of 5", "+49 172 1234",
                                   "1/2", "12 Main Street", "3rd of May", "", "kg", "14:05", "v1.2"])  # fmt: skip
 def test_codes_and_phrases_are_no_amounts(text: str) -> None:
     assert not is_amount(text)

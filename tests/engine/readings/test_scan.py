@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import each
 
 from cinnabar.engine.readings.locale import Locale, document_locale
 from cinnabar.engine.readings.readings import readings
@@ -21,8 +22,8 @@ def found(text: str, kind: str) -> list[str]:
     return [text[m.start : m.end] for m in scan(text, LOCALE) if m.kind == kind]
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "spans"),
+@each(
+    "text, kind, spans",
     [
         ("paid €4,723.02 on 4/6/2023", "number", ["4,723.02"]),
         ("paid €4,723.02 on 4/6/2023", "date", ["4/6/2023"]),

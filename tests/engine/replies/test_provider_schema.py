@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from tests.support.cases import each
 from tests.support.effort import examples
 from tests.support.mercury_server import strict_problem
 from tests.support.random_schemas import forms
@@ -142,7 +143,7 @@ MARKS = (
 )
 
 
-@pytest.mark.parametrize("mark", MARKS.split(" "))
+@each("mark", MARKS.split(" "))
 def test_no_mark_of_a_prompt_comes_through(mark: str) -> None:
     form, text = form_of(NOTE), f"pay{mark} now {mark} {mark}"
     asked = request(form, text, {"/name": json.dumps(f"Ada {mark}", ensure_ascii=False)})

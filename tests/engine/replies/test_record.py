@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.support.cases import each
 from tests.support.remote_forms import NOTE, form_of, request
 
 from cinnabar.engine.replies.provider_schema import Wire
@@ -114,8 +115,8 @@ def test_one_code_fence_around_an_answer_is_taken_off(fenced: str) -> None:
     assert json.loads(found.record)["name"] == "Ada ```json``` Lovelace"
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
+@each(
+    "answer, said",
     [
         (f"```json\n```json\n{json.dumps(note())}\n```\n```", "expected one JSON object"),
         (f"Here it is:\n```json\n{json.dumps(note())}\n```", "expected one JSON object"),

@@ -6,6 +6,7 @@ import random
 
 import pytest
 import torch
+from tests.support.cases import each
 from tests.support.tiny_network import BILL, bill, bills, labelled, wordpieces
 
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES
@@ -40,7 +41,7 @@ def test_the_shapes_of_a_batch_agree(batch: TrainingBatch) -> None:
     assert len(targets.choice_options) == len(targets.choice_at) == len(targets.choice)
 
 
-@pytest.mark.parametrize("batch", BATCHES)
+@each("batch", BATCHES)
 def test_places_and_targets_are_in_bounds(batch: TrainingBatch) -> None:
     board, targets, page = batch.board, batch.targets, batch.sheet
     t, asked = page.ids.shape[1], len(batch.questions.ids)

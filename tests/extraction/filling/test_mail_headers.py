@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import pytest
+from tests.support.cases import each
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.inputs.questions import asks_for_headers
@@ -107,8 +108,8 @@ def test_fields_that_ask_for_headers_get_them(engine: Engine) -> None:
         assert found.record is not None and None not in json.loads(found.record.text).values()
 
 
-@pytest.mark.parametrize(
-    ("name", "field", "asks"),
+@each(
+    "name, field, asks",
     [
         ("sender", {}, True), ("fromName", {}, True), ("to", {}, True), ("sent_at", {}, True), ("date", {}, True),
         ("message_id", {}, True), ("customer", {"description": "Name of the sender."}, True),

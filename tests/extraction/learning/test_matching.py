@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.support.cases import each
 
 from cinnabar.extraction.learning.pairing import evidence_holds, is_same
 
 
-@pytest.mark.parametrize(
-    ("truth", "predicted", "same"),
+@each(
+    "truth, predicted, same",
     [
         ("ACME GmbH & Co. KG", "acme gmbh co kg", True),
         ("ﬁrst ＡＢＣ", "FIRST abc", True),
@@ -38,8 +38,8 @@ def test_values_are_equal_as_defined(truth, predicted, same):
     assert is_same(truth, predicted) is same
 
 
-@pytest.mark.parametrize(
-    ("value", "text", "holds"),
+@each(
+    "value, text, holds",
     [
         (1234.5, "Total 1.234,50 EUR", True),
         (1234.5, "Total 1,234.50", True),

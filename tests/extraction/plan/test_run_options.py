@@ -8,14 +8,15 @@ import sys
 from typing import Any, get_args
 
 import pytest
+from tests.support.cases import each
 
 from cinnabar.engine.settings import EFFORTS, effort_of
 from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.run_options import OPTIONS, EffortName, RunOptions, RunPlan, ServerOptions
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
+@each(
+    "wrong, message",
     [
         ({"effort": "huge"}, "--effort: expected one of instant, low, medium, high, got 'huge'"),
         ({"steps": 65}, "--steps: expected 1 to 64, got 65"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.support.cases import each
 
 from cinnabar.extraction.store.spreadsheet import defuse, restore
 
@@ -15,8 +15,8 @@ HIDDEN = ["", " ", "\0", "\x01", "\t", "\r", "\n", "\v", "\x85", "\xa0", "\u3000
 STARTS = "=+-@\uff1d\uff0b\uff0d\uff20\ufe66"
 
 
-@pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("before", [*HIDDEN, ";", "a;", "a\t", "a\n", "a\r\n", "a; ", 'a;"', "1;'", "-5;"])
+@each("start", STARTS)
+@each("before", [*HIDDEN, ";", "a;", "a\t", "a\n", "a\r\n", "a; ", 'a;"', "1;'", "-5;"])
 def test_no_cell_begins_with_a_formula(before: str, start: str) -> None:
     """With commas or semicolons between cells, and with quotes that such a program takes as text."""
     text = defuse(f"{before}{start}cmd|' /C calc'!A0")
@@ -27,7 +27,7 @@ def test_no_cell_begins_with_a_formula(before: str, start: str) -> None:
             assert bare == "-5" or not bare.startswith(tuple(STARTS)) or cell.startswith("'"), (text, cell)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "-5", "-3.50", "1;-5", "a; -5;b", "-1.5e-3", "5,- EUR", "a - b", "a;b", "x=1", "me@here", "1+1", "'t Hooft", "",

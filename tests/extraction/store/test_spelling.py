@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from tests.support.cases import each
 
 from cinnabar.extraction.store.spelling import Spelling
 
 HERE = Path("/data")
 
 
-@pytest.mark.parametrize(
-    ("earlier", "path", "spelled"),
+@each(
+    "earlier, path, spelled",
     [
         ([], "mails/1.txt", "mails/1.txt"),
         ([], "./mails//1.txt", "mails/1.txt"),

@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import each
 from tests.support.effort import examples
 
 from cinnabar.errors import UnsupportedNumber
@@ -67,7 +68,7 @@ def test_bounds_and_multiples_are_exact(
         assert SHAPE.fullmatch(shortest.decode())
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["-0", "-0.0", "0.0", "1.0", "1.", ".5", "01", "-01", "00", "+1", "1e3", "--1", "1.2.3", "-", "", "1.10"],
 )
@@ -90,8 +91,8 @@ def test_the_canonical_spelling_keeps_the_value(value: Decimal | int | float) ->
     assert number().accepts(text.encode())
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
+@each(
+    "value, text",
     [
         ("-0", "0"),
         ("-0.00", "0"),
@@ -208,7 +209,7 @@ def test_numbers_without_a_bound_but_zero_may_have_exponents(kind: Automaton, te
         assert spelled == accepts(kind, value)
 
 
-@pytest.mark.parametrize("text", ["1.", ".5", "01.0", "00", "+1", "-", "--1", "1.0.0", "1e", "1e+", "e5", "1e100"])
+@each("text", ["1.", ".5", "01.0", "00", "+1", "-", "--1", "1.0.0", "1e", "1e+", "e5", "1e100"])
 def test_what_is_no_json_number_is_no_spelling(text: str) -> None:
     assert not spelled_numbers(number()).accepts(text.encode())
 

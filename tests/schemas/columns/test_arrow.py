@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.support.cases import each
 from tests.support.effort import examples
 from tests.support.schema_strategies import hard_schemas, near, schemas
 
@@ -63,7 +64,7 @@ TYPES: list[tuple[dict[str, Any], pa.DataType]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("schema", "expected"), TYPES, ids=lambda v: str(v)[:60])
+@each("schema, expected", TYPES)
 def test_each_shape_has_its_type(schema: dict[str, Any], expected: pa.DataType) -> None:
     assert arrow_type(normalise(schema).shape) == expected
 

@@ -12,6 +12,7 @@ import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import each
 from tests.support.effort import examples
 from tests.support.schema_strategies import hard_schemas, hard_values, near, schemas
 
@@ -85,8 +86,8 @@ def test_every_node_of_a_form_is_numbered_in_its_place(schema: dict[str, Any]) -
         assert all(slot.accepts(option.encode()) for option in slot.options)
 
 
-@pytest.mark.parametrize(
-    ("schema", "text", "allowed"),
+@each(
+    "schema, text, allowed",
     [
         ({"type": "integer"}, "1.0", True),
         ({"type": "integer"}, "1e2", True),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import each
 from tests.support.effort import examples
 from tests.support.schema_strategies import hard_schemas, hard_values
 
@@ -113,7 +114,7 @@ REFUSED: list[tuple[dict[str, Any], Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "value", "pointer"), REFUSED, ids=lambda v: str(v)[:50])
+@each("schema, value, pointer", REFUSED)
 def test_a_value_without_a_place_is_refused_by_its_pointer(schema: Any, value: Any, pointer: str) -> None:
     with pytest.raises(NotAccepted) as caught:
         fit(form(schema), value)

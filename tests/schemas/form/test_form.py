@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import pytest
+from tests.support.cases import each
 
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Form
@@ -43,8 +43,8 @@ def test_forms_of_equal_content_have_one_fingerprint_and_hash() -> None:
     assert first.fingerprint == second.fingerprint and hash(first) == hash(second)
 
 
-@pytest.mark.parametrize(
-    ("path", "value"),
+@each(
+    "path, value",
     [
         (("title",), "Invoice"),
         (("description",), "A bill"),
@@ -62,8 +62,7 @@ def test_forms_of_equal_content_have_one_fingerprint_and_hash() -> None:
         (("properties", "lines", "items", "properties", "name", "maxLength"), 41),
         (("properties", "lines", "items", "properties", "price"), {"type": "number"}),
         (("required",), ["total", "kind"]),
-    ],
-    ids=lambda value: "/".join(value) if isinstance(value, tuple) else "",
+    ]
 )
 def test_any_change_of_a_form_changes_its_fingerprint(path: tuple[str, ...], value: Any) -> None:
     assert form_of(*path, value=value).fingerprint != form_of().fingerprint

@@ -8,6 +8,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from hypothesis import given
+from tests.support.cases import each
 from tests.support.effort import examples
 from tests.support.schema_strategies import hard_schemas
 
@@ -78,7 +79,7 @@ HARD: list[tuple[dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("schema", "expected"), HARD, ids=lambda v: str(v)[:70])
+@each("schema, expected", HARD)
 def test_a_record_is_found_where_keywords_go_together(schema: dict[str, Any], expected: str) -> None:
     text = compile_schema(schema).minimal()
     assert jsonschema_rs.Draft202012Validator(schema).is_valid(json.loads(text)), text
@@ -86,7 +87,7 @@ def test_a_record_is_found_where_keywords_go_together(schema: dict[str, Any], ex
         assert text == expected
 
 
-@pytest.mark.parametrize("schema", [schema for schema, _ in HARD if "$ref" not in schema], ids=str)
+@each("schema", [schema for schema, _ in HARD if "$ref" not in schema])
 def test_a_record_is_found_however_deep_the_keywords_stand(schema: dict[str, Any]) -> None:
     text = compile_schema(nested(schema)).minimal()
     assert jsonschema_rs.Draft202012Validator(nested(schema)).is_valid(json.loads(text)), text

@@ -10,6 +10,7 @@ from random import Random
 
 import jsonschema_rs
 import pytest
+from tests.support.cases import each
 
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.strings import content_of
@@ -51,7 +52,7 @@ def walk(automaton: Automaton, random: Random) -> bytes:
     return bytes(text)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@each("name", FORMATS)
 def test_written_texts_have_their_format_and_a_validator_accepts_them(name: str) -> None:
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "string", "format": name}
     validator = jsonschema_rs.validator_for(schema, validate_formats=True)
@@ -66,7 +67,7 @@ def test_written_texts_have_their_format_and_a_validator_accepts_them(name: str)
         assert content_of(value) == text
 
 
-@pytest.mark.parametrize("year", [1, 4, 100, 400, 1900, 1999, 2000, 2023, 2024, 2100, 9996, 9999])
+@each("year", [1, 4, 100, 400, 1900, 1999, 2000, 2023, 2024, 2100, 9996, 9999])
 def test_dates_are_those_of_the_calendar(year: int) -> None:
     day, days = date(year, 1, 1), set()
     while day.year == year and len(days) < 366:
@@ -85,8 +86,8 @@ def test_impossible_dates_are_refused(text: str) -> None:
     assert not accepts("date", text)
 
 
-@pytest.mark.parametrize(
-    ("name", "good", "bad"),
+@each(
+    "name, good, bad",
     [
         (
             "time",
@@ -160,8 +161,8 @@ def test_an_unknown_format_is_an_annotation() -> None:
 LONG = "a" * 63
 
 
-@pytest.mark.parametrize(
-    ("name", "good", "bad"),
+@each(
+    "name, good, bad",
     [
         (
             "date",
@@ -306,7 +307,7 @@ def test_the_check_of_a_format_follows_its_standard(name: str, good: list[str], 
     assert [text for text in bad if is_format(name, text)] == []
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@each("name", FORMATS)
 def test_a_lone_surrogate_has_no_format_except_regex(name: str) -> None:
     assert is_format(name, "\ud800") == (name == "regex")
 

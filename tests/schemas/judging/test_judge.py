@@ -9,6 +9,7 @@ import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import each
 from tests.support.effort import examples
 
 from cinnabar.errors import UnsupportedSchema
@@ -254,8 +255,8 @@ FAILING: list[tuple[str, Any, Any, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize("around", [False, True], ids=["at the top", "in a property of an item"])
-@pytest.mark.parametrize(("keyword", "value", "record", "at", "below"), FAILING, ids=str)
+@each("around", [False, True])
+@each("keyword, value, record, at, below", FAILING)
 def test_every_keyword_is_named_with_the_place_of_its_violation(
     keyword: str, value: Any, record: Any, at: str, below: str, around: bool
 ) -> None:

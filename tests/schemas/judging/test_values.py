@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import each
 
 from cinnabar.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.automata.strings import parse
@@ -22,8 +23,8 @@ numbers = st.one_of(
 )
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
+@each(
+    "one, other, same",
     [
         ("1", "1.0", True),
         ("1", "true", False),
@@ -107,8 +108,8 @@ def test_a_pair_of_surrogates_is_one_code_point() -> None:
     assert judge_of({"maxLength": 1}).accepts(parse('"\\ud83d\\ude00"'))
 
 
-@pytest.mark.parametrize(
-    ("schema", "pointer"),
+@each(
+    "schema, pointer",
     [
         ({"type": "text"}, "/type"),
         ({"minLength": -1}, "/minLength"),

@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from tests.support.cases import each
 
 from cinnabar.schemas.automata.strings import canonical_string
 from cinnabar.schemas.parsing.language import (
@@ -65,7 +66,7 @@ SHAPES: list[Shape] = [
 ]
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@each("shape", SHAPES)
 def test_a_shape_is_exact_at_the_ends_of_its_bounds(shape: Shape) -> None:
     ends = {0, 1, 40, 120}
     for one in branches(shape):

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from tests.support.cases import each
 from tests.support.shapes_of_schemas import CLOSED, DRAFTS, OPEN, TEXT, chain, fields, one, shape
 
 from cinnabar.schemas import compile_schema
@@ -87,7 +88,7 @@ TAKEN_OVER: list[tuple[Any, Shape]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("schema", "expected"), TAKEN_OVER, ids=lambda v: str(v)[:60])
+@each("schema, expected", TAKEN_OVER)
 def test_schemas_that_a_shape_can_express_are_kept_exactly(schema: Any, expected: Shape) -> None:
     assert shape(schema) == expected
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.cases import each
 from tests.support.shapes_of_schemas import CLOSED, OPEN, TEXT
 
 from cinnabar.errors import NoValue
@@ -40,7 +41,7 @@ NOTHING: list[tuple[Any, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "pointer", "keyword"), NOTHING, ids=lambda v: str(v)[:60])
+@each("schema, pointer, keyword", NOTHING)
 def test_a_schema_without_values_is_named_by_its_keyword(schema: Any, pointer: str, keyword: str) -> None:
     with pytest.raises(NoValue) as caught:
         normalise(schema)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import each
 
 from cinnabar.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas import compile_schema, load_schema
@@ -50,8 +51,8 @@ def test_plain_scalars_are_those_of_yaml_1_2(text: str, value: Any) -> None:
     assert read_yaml(text).value == value
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "said"),
+@each(
+    "text, line, said",
     [
         ("a: 1\nb:\n  c: 1\n  c: 2\n", 4, "the key 'c' twice"),
         ("a: 1\n*a : 2", 2, "names no anchor"),

@@ -9,6 +9,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import each
 from tests.support.effort import examples
 
 from cinnabar.errors import RegexError, TooLarge
@@ -92,8 +93,8 @@ def test_counted_classes_match_exactly_their_counts() -> None:
             assert found == (least <= length <= least + more)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text", "expected"),
+@each(
+    "pattern, text, expected",
     [
         ("^(a*)*b", "a" * 20_000, False),
         ("^(a|aa)+$", "a" * 3_000, True),
@@ -149,8 +150,8 @@ def test_backreferences_are_refused() -> None:
         pattern_matches(r"(a)\1", "aa")
 
 
-@pytest.mark.parametrize("turns", ["{1,2}", "{0,2}", "{2,3}", "{1,}", "{0,1}", "+", "*", "?"])
-@pytest.mark.parametrize(
+@each("turns", ["{1,2}", "{0,2}", "{2,3}", "{1,}", "{0,1}", "+", "*", "?"])
+@each(
     "pattern", ["(?:(?:ab)%s)*", "(?:(?:ab)%sc?)*", "(?:(?:ab)%s){2,3}", "(?:a|(?:ab)%sb)+"]
 )
 def test_nested_repeats_continue_at_the_end_of_earlier_ones(pattern: str, turns: str) -> None:

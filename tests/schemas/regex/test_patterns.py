@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import each
 from tests.support.effort import examples
 
 from cinnabar.errors import RegexError, SchemaError, TooLarge
@@ -104,8 +105,8 @@ def test_lookarounds_agree_with_those_of_python(pair: Pair, tried: list[str]) ->
     check(pair, tried)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "matched", "missed"),
+@each(
+    "pattern, matched, missed",
     [
         ("bc", ["abcd"], ["b"]),
         ("^$", [""], ["\n"]),
@@ -151,8 +152,8 @@ def test_patterns_mean_what_the_standard_says(pattern: str, matched: list[str], 
     assert [t for t in missed if automaton.accepts(content_of(t))] == []
 
 
-@pytest.mark.parametrize(
-    ("pattern", "position", "reason"),
+@each(
+    "pattern, position, reason",
     [
         ("(a", 0, r"'\(' without"),
         ("ab)", 2, r"'\)' without"),

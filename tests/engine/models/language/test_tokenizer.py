@@ -10,6 +10,7 @@ import pytest
 import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import each
 from tests.support.tiny_checkpoint import CHATML, SPECIAL, write_texts
 from tokenizers import decoders, models, normalizers
 
@@ -69,8 +70,8 @@ def both(folder: Path) -> dict[str, Tokenizer]:
     }
 
 
-@pytest.mark.parametrize("kind", ["bytes", "pieces"])
-@pytest.mark.parametrize("text", HARD)
+@each("kind", ["bytes", "pieces"])
+@each("text", HARD)
 def test_the_bytes_of_a_texts_tokens_are_the_text(kind: str, text: str, both: dict[str, Tokenizer]) -> None:
     tokens = both[kind].encode(text)
     assert both[kind].decode(tokens) == text.encode()

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.support import mercury_server as mercury
+from tests.support.cases import each
 from tests.support.effort import some
 from tests.support.remote_forms import NOTE, form_of, request
 
@@ -61,7 +62,7 @@ def test_answers_out_of_order_reach_their_requests() -> None:
     assert server.most_under_way > 4 and server.breaches == []
 
 
-@pytest.mark.parametrize("fault", [f for f in mercury.FAULTS if f not in ("late", "slow bytes", "no answer")])
+@each("fault", [f for f in mercury.FAULTS if f not in ("late", "slow bytes", "no answer")])
 def test_a_fault_is_overcome_and_the_ledgers_agree(fault: str) -> None:
     with mercury.running(mercury.Server(fault=first(fault))) as server:
         asked = filler(server)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import each
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content import builder as building
@@ -144,8 +145,8 @@ HEAD = (
 )
 
 
-@pytest.mark.parametrize(
-    ("head", "text", "bounds"),
+@each(
+    "head, text, bounds",
     [
         (b"{", b"text", []),
         (b"[]", b"text", []),

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.support.cases import each
 
 from cinnabar.apps.cli.main import run
 from cinnabar.errors import DocumentError
@@ -20,7 +21,7 @@ class Nothing:
         return not (path and problem.code)
 
 
-@pytest.mark.parametrize("code", UNREADABLE)
+@each("code", UNREADABLE)
 def test_an_outcome_says_what_to_do(code: str) -> None:
     problem = DocumentError(code, "of some kind")
     ((outcome,), _) = split_inputs([Input("a.bin", Path("a.bin"), problem=problem)], Nothing())

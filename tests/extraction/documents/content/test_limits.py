@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.support import ROOT
+from tests.support.cases import each
 
 from cinnabar.extraction.documents.content import limits
 
@@ -43,6 +44,6 @@ def test_the_page_on_privacy_states_the_limits_of_processes(limit: str) -> None:
     assert f"| {limit} | {PRIVACY[limit]}" in (ROOT / "docs" / "privacy-and-security.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("limit", FORMATS)
+@each("limit", FORMATS)
 def test_the_page_on_formats_states_the_limits_of_parsers(limit: str) -> None:
     assert limit in " ".join((ROOT / "docs" / "formats.md").read_text("utf-8").split())

@@ -6,6 +6,7 @@ import random
 import re
 
 import pytest
+from tests.support.cases import each
 
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.readings import numbers_of
@@ -20,7 +21,7 @@ def _whole(rng: random.Random) -> tuple[str, int]:
     return rng.choice((f"{value:,}", str(value))), value
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_two_raised_digits_behind_a_price_are_its_cents(seed: int) -> None:
     rng = random.Random(seed)
     (whole, value), cents, money = _whole(rng), rng.randrange(100), rng.choice(_MONEY)
@@ -31,7 +32,7 @@ def test_two_raised_digits_behind_a_price_are_its_cents(seed: int) -> None:
     assert got and float(got[0]) == pytest.approx(value + cents / 100)
 
 
-@pytest.mark.parametrize("seed", range(80))
+@each("seed", range(80))
 def test_a_raised_mark_leaves_the_number_before_it_as_it_is(seed: int) -> None:
     rng = random.Random(seed)
     whole, _ = _whole(rng)
@@ -45,8 +46,8 @@ def test_a_raised_mark_leaves_the_number_before_it_as_it_is(seed: int) -> None:
     assert alone and not any(re.fullmatch(r"[(\[]?\d{1,2}[)\]]?", one) for one in found if one not in alone), line
 
 
-@pytest.mark.parametrize(
-    ("before", "raised", "after", "text"),
+@each(
+    "before, raised, after, text",
     [
         ("120 m", "2", "", "²"),
         ("2.5 × 10", "-3", "", "⁻³"),

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reportlab.pdfgen import canvas
+from tests.support.cases import each
 from tests.support.effort import examples
 
 from cinnabar.extraction.documents.content.document import Document, moment
@@ -103,8 +104,8 @@ def test_a_mail_tells_its_people_times_and_ids_with_their_headers_as_places() ->
     assert printed(document, "mail.received") == []
 
 
-@pytest.mark.parametrize(
-    ("raw", "found"),
+@each(
+    "raw, found",
     [
         ("jane@x.org (Jane Doe)", [("Jane Doe", "jane@x.org")]),
         ('"Doe, Jane" <jane@x.org>, b@x.org', [("Doe, Jane", "jane@x.org"), ("", "b@x.org")]),

@@ -7,6 +7,7 @@ import random
 from email.message import EmailMessage
 
 import pytest
+from tests.support.cases import each
 
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
@@ -30,7 +31,7 @@ _AHEAD = {
 }
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_headers_are_read_whatever_stands_before_them(seed: int) -> None:
     rng = random.Random(seed)
     ahead = [name for name in rng.sample(sorted(_AHEAD), rng.randint(1, 3)) if name != "mark"]
@@ -109,8 +110,8 @@ def test_figures_that_contradict_each_other_are_flagged() -> None:
     assert "PO-4712" in document.text and document.flags == ("conflict",)
 
 
-@pytest.mark.parametrize("first", ["text/plain", "text/html", ""])
-@pytest.mark.parametrize("other", ["text/x-amp-html", "text/watch-html", "text/rtf", "application/rtf"])
+@each("first", ["text/plain", "text/html", ""])
+@each("other", ["text/x-amp-html", "text/watch-html", "text/rtf", "application/rtf"])
 def test_bodies_that_stand_for_each_other_count_once(first: str, other: str) -> None:
     texts = {"text/plain": "Order number: PO-4711\nTotal: 99.10 EUR", "text/html": _HTML}
     same = (

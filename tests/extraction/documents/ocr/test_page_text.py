@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
+from tests.support.cases import each
 
 from cinnabar.extraction.documents.content.limits import MAX_PAGE_WORDS
 from cinnabar.extraction.documents.ocr.page_store import page_text, unpack_page
@@ -20,7 +21,7 @@ def test_a_page_comes_out_as_it_went_in() -> None:
     assert unpack_page(page_text([]).pack()).text == ()
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong",
     [
         {"text": ["a b"]},
@@ -38,8 +39,7 @@ def test_a_page_comes_out_as_it_went_in() -> None:
         {"sure": [1.5]},
         {"sure": [None]},
         {name: GOOD[name] * (MAX_PAGE_WORDS + 1) for name in ("text", "gap", "box", "sure")},
-    ],
-    ids=lambda wrong: ",".join(wrong),
+    ]
 )
 def test_what_no_correct_process_writes_is_refused(wrong: dict[str, Any]) -> None:
     data = orjson.dumps(GOOD | wrong) if wrong != {"text": ["\ud800"]} else b'{"text": ["\\ud800"]}'

@@ -18,6 +18,7 @@ from msoffcrypto.method.rc4 import _makekey
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
+from tests.support.cases import each
 from tests.support.compound_file import compound_file
 
 from cinnabar.errors import DocumentError
@@ -309,7 +310,7 @@ HIDING = {
 }
 
 
-@pytest.mark.parametrize("kind", HIDING)
+@each("kind", HIDING)
 def test_what_open_document_does_not_display_is_left_out_with_a_flag(kind: str) -> None:
     styles = [
         ("text", "S", f">{NONE}"),
@@ -379,9 +380,9 @@ def raised(kind: str, low: str, high: str, after: str) -> bytes:
     return held.getvalue()
 
 
-@pytest.mark.parametrize("kind", ["docx", "pptx", "xlsx", "rtf", "odt"])
-@pytest.mark.parametrize(
-    ("low", "high", "after", "text"),
+@each("kind", ["docx", "pptx", "xlsx", "rtf", "odt"])
+@each(
+    "low, high, after, text",
     [
         ("Price: $19", "99", "", "Price: $19.99"),
         ("Sold 4,512", "1", " units", "Sold 4,512 ¹ units"),

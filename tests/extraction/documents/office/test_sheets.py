@@ -13,6 +13,7 @@ import openpyxl
 import pytest
 import xlsxwriter
 from openpyxl.comments import Comment
+from tests.support.cases import each
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
@@ -45,8 +46,8 @@ def places(document: Document) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(
-    ("number", "code", "text"),
+@each(
+    "number, code, text",
     [
         (0.19, "0%", "19%"),
         (0.195, "0.0%", "19.5%"),
@@ -115,7 +116,7 @@ def test_numbers_are_written_as_their_format_says(number: float, code: str, text
     assert read_format(code).write(number) == text
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_a_code_shows_all_digits_in_its_places_between_its_literals(seed: int) -> None:
     draw = random.Random(seed)
     code, shown, digits = "", "", ""

@@ -9,6 +9,7 @@ import zipfile
 import docx
 import pytest
 from docx.shared import Inches
+from tests.support.cases import each
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
@@ -296,7 +297,7 @@ def drawn_field(seed: random.Random, depth: int, printed: bool) -> tuple[str, st
     return runs, shown
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_of_fields_within_fields_only_printed_results_are_read(seed: int) -> None:
     runs, shown = drawn_field(random.Random(seed), 3, True)
     read = parse(package(p(r("Due: "), runs) + p(r("end"))), "a.docx").text.split()

@@ -19,6 +19,7 @@ from pypdf.generic import (
 )
 from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.pdfgen import canvas
+from tests.support.cases import each
 from tests.support.drawn_pages import Draw, drawn
 
 from cinnabar.extraction.documents.ingest import parse
@@ -45,9 +46,9 @@ def read(*pages: Draw) -> str:
     return parse(drawn(*pages), "a.pdf").text
 
 
-@pytest.mark.parametrize("turn", [(1, 0, 0, 1), (0, 1, -1, 0), (-1, 0, 0, -1), (0, -1, 1, 0)])
-@pytest.mark.parametrize("kind", ["size", "flip", "scale", "plain"])
-@pytest.mark.parametrize("rotate", [0, 90, 180, 270])
+@each("turn", [(1, 0, 0, 1), (0, 1, -1, 0), (-1, 0, 0, -1), (0, -1, 1, 0)])
+@each("kind", ["size", "flip", "scale", "plain"])
+@each("rotate", [0, 90, 180, 270])
 def test_text_of_any_sign_of_its_size_is_read_in_its_direction(
     turn: tuple[int, int, int, int], kind: str, rotate: int
 ) -> None:
@@ -70,7 +71,7 @@ def test_text_of_any_sign_of_its_size_is_read_in_its_direction(
 SIGNS = {"\u0308": "¨", "\u0301": "´", "\u0327": "¸", "\u0302": "^", "\u0300": "`", "\u0303": "~"}
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_accents_that_are_drawn_apart_are_joined_to_their_letters(seed: int) -> None:
     draw = random.Random(seed)
     word = "".join(draw.choice("Müllerçàéêñöxyz") for _ in range(10))
@@ -102,11 +103,11 @@ def raised(low: str, high: str, after: str = "", size: float = 12, share: float 
     return draw
 
 
-@pytest.mark.parametrize("size", [7, 10, 12, 24])
-@pytest.mark.parametrize("share", [0.5, 0.7])
-@pytest.mark.parametrize("lift", [0.33, 0.5])
-@pytest.mark.parametrize(
-    ("low", "high", "after", "text"),
+@each("size", [7, 10, 12, 24])
+@each("share", [0.5, 0.7])
+@each("lift", [0.33, 0.5])
+@each(
+    "low, high, after, text",
     [
         ("Price: $19", "99", "", "Price: $19.99"),
         ("Price: € 1,249", "50", "", "Price: € 1,249.50"),
@@ -147,8 +148,8 @@ def boxes(value: str, x: float, y: float, walls: str = "box", rows: int = 1, wid
     return draw
 
 
-@pytest.mark.parametrize("walls", ["box", "apart", "comb"])
-@pytest.mark.parametrize("value", ["DE89370400440532013000", "OYELARAN", "XAVIERX", "04031987"])
+@each("walls", ["box", "apart", "comb"])
+@each("value", ["DE89370400440532013000", "OYELARAN", "XAVIERX", "04031987"])
 def test_letters_in_boxes_of_their_own_are_one_value(value: str, walls: str) -> None:
     def page(sheet: canvas.Canvas) -> None:
         sheet.drawString(72, 760, "Value:")

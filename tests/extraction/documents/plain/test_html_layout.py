@@ -6,6 +6,7 @@ import json
 import random
 
 import pytest
+from tests.support.cases import each
 
 from cinnabar.extraction.documents.ingest import ParserSettings, parse
 from cinnabar.extraction.documents.plain.html import html_to_text
@@ -32,7 +33,7 @@ _FORMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("form", _FORMS)
+@each("form", _FORMS)
 def test_words_that_a_browser_sets_apart_are_apart(form: str) -> None:
     rng = random.Random(form)
     pairs = [(rng.choice(_LABELS), rng.choice(_VALUES)) for _ in range(3)]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.cases import each
 
 from cinnabar.errors import UnsupportedSchema
 from cinnabar.extraction.filling.checks.checks import Checks
@@ -131,8 +132,8 @@ def test_a_record_that_its_schema_refuses_leaves_checks_open(record: str) -> Non
     assert verdict("net > 0 and len(lines) > 0 and seller.name = 'A'", record) is None
 
 
-@pytest.mark.parametrize(
-    ("expression", "message"),
+@each(
+    "expression, message",
     [
         ("nett + tax = gross", "near it: net"),
         ("seller.nmae = 'A'", "it has name"),
@@ -199,7 +200,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("expression", HOSTILE)
+@each("expression", HOSTILE)
 def test_an_expression_that_does_more_than_compute_is_refused(expression: str) -> None:
     refusal(expression)
 

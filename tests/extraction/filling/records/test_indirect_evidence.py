@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.support.cases import each
 
 from cinnabar.engine.request import Leaf, Origin
 from cinnabar.extraction.filling.records.indirect_evidence import row_region, words_behind
@@ -33,8 +33,8 @@ def words(field: str, value: str, text: str, origin: Origin = "chosen", begin: i
     return [text[start:end] for start, end in words_behind(FORM, leaf, text, (begin, len(text)))]
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "text", "behind"),
+@each(
+    "field, value, text, behind",
     [
         ("/kind", '"userunknown"', "Status: 5.1.1 User unknown", ["User unknown"]),
         ("/kind", '"General Practitioner"', "see a general\npractitioner today", ["general\npractitioner"]),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from bench.marked_forms import form
 from reportlab.pdfgen.canvas import Canvas
+from tests.support.cases import each
 from tests.support.drawn_pages import drawn
 from tests.support.reading_model import ReadingModel
 
@@ -160,7 +161,7 @@ def test_questions_in_a_column_of_their_own_meet_the_boxes_on_their_row() -> Non
 OPTIONS = ("red wine", "white wine", "beer", "cider", "apple juice", "tea")
 
 
-@pytest.mark.parametrize("seed", range(24))
+@each("seed", range(24))
 def test_a_list_of_options_has_those_whose_boxes_are_ticked(seed: int) -> None:
     chance = random.Random(seed)
     options = chance.sample(OPTIONS, chance.randrange(3, 7))
@@ -189,8 +190,8 @@ def test_a_list_of_options_has_those_whose_boxes_are_ticked(seed: int) -> None:
         assert len(words) == len(ticked) and all(yes in text for text in words)
 
 
-@pytest.mark.parametrize("tool", ["reportlab", "acroform"])
-@pytest.mark.parametrize("seed", range(8))
+@each("tool", ["reportlab", "acroform"])
+@each("seed", range(8))
 def test_boxes_of_drawn_pages_and_of_buttons_fill_a_list(tool: str, seed: int) -> None:
     drawn_form = form(seed, several=True, tool=tool)
     (name,) = [name for name, layout in drawn_form.layouts.items() if layout == "several"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
+from tests.support.cases import each
 
 from cinnabar.errors import SchemaError
 from cinnabar.extraction.filling.records.validation import ECMA_PATTERN, Validator, rewritten, rust_pattern, translate
@@ -44,7 +45,7 @@ READ_IN_TWO_WAYS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("pattern", "found", "missed"), READ_IN_TWO_WAYS, ids=lambda v: str(v)[:30])
+@each("pattern, found, missed", READ_IN_TWO_WAYS)
 def test_a_pattern_means_what_ecma_262_says(pattern: str, found: list[str], missed: list[str]) -> None:
     direct, denied = gate({"pattern": pattern}), gate({"not": {"pattern": pattern}})
     for text, wanted in ((text, text in found) for text in (*found, *missed)):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel, model_validator
+from tests.support.cases import each
 
 from cinnabar.errors import UnsupportedSchema
 from cinnabar.extraction.filling.records.validation import RecordViolation, Validator, exact
@@ -66,8 +67,8 @@ def test_a_lone_surrogate_is_refused():
     assert pointers(check({"type": "string"}, '"\\ud800"')) == [""]
 
 
-@pytest.mark.parametrize(
-    ("schema", "text", "valid"),
+@each(
+    "schema, text, valid",
     [
         ({"maximum": 9007199254740992}, "9007199254740993", False),
         ({"maximum": 0.1}, "0.1", True),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel, Field
+from tests.support.cases import each
 
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.schemas import compile_schema
@@ -34,8 +35,8 @@ def read(schema: Any, words: str) -> bytes | None:
     return MentionReader(text).read(slot, (7, 7 + len(words)))
 
 
-@pytest.mark.parametrize("schema", UNIONS)
-@pytest.mark.parametrize(("words", "number"), [("9.8 kg", b"9.8"), ("EUR 1,234.50", b"1234.5"), ("17", b"17")])
+@each("schema", UNIONS)
+@each("words, number", [("9.8 kg", b"9.8"), ("EUR 1,234.50", b"1234.5"), ("17", b"17")])
 def test_a_number_or_a_text_is_the_number_if_the_words_are_one(schema: Any, words: str, number: bytes) -> None:
     assert read(schema, words) == number
 

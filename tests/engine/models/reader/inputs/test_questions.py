@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.cases import each
 from tests.support.tiny_network import form_of, wordpieces
 
 from cinnabar.engine.models.reader.inputs.questions import (
@@ -92,7 +93,7 @@ KIND_OF: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "kind"), KIND_OF)
+@each("schema, kind", KIND_OF)
 def test_a_slot_has_the_kind_of_its_values(schema: dict[str, Any], kind: str) -> None:
     assert KINDS[kind_of(form_of(x=schema).slots[0])] == kind
 
@@ -114,8 +115,8 @@ def test_no_questions_are_no_rows() -> None:
     assert question_tensors([], wordpieces()).ids.shape == (0, 2)
 
 
-@pytest.mark.parametrize(
-    ("option", "text"),
+@each(
+    "option, text",
     [
         ("gbp", "Rent of £1,125 a month"),
         ("usd", "US$5.00"),

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.support.cases import each
 from tests.support.prior_pages import given
 from tests.support.tiny_network import form_of
 
@@ -36,8 +37,8 @@ def _items(text: str, path: str = "/present", form: Form = FORM) -> list[str]:
     return [text[start[i] :].split()[0] for i in (told[path] > 0).nonzero()[0].tolist()]
 
 
-@pytest.mark.parametrize(
-    ("text", "items"),
+@each(
+    "text, items",
     [
         ("Present: Ann, Bob (chair, clerk), Cid\nother, words\n", ["Ann,", "Bob", "Cid"]),
         ("Present: Ann, of Ulm; Bob, of Bonn\n", ["Ann,", "Bob,"]),
@@ -55,12 +56,7 @@ def _items(text: str, path: str = "/present", form: Form = FORM) -> list[str]:
         ("Present: Ann 2,5 mg, Bob 1,5 mg\n", ["Ann", "Bob"]),
         ("Present: Ann, Bob and Cid\n", ["Ann,", "Bob", "Cid"]),
         ("Present:\na)\n\nPlace: Ulm\n", []),
-    ],
-    ids=[
-        "commas", "semicolons", "lines", "wrapped", "bullets", "numbers", "letters", "below", "one",
-        "before a label", "beside a label", "initials", "initials and commas", "decimals",
-        "and", "only a mark",
-    ],
+    ]
 )  # fmt: skip
 def test_items_begin_at_the_lines_or_commas_behind_a_label(text: str, items: list[str]) -> None:
     assert _items(text) == items

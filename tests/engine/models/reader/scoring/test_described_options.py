@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
+from tests.support.cases import each
 from tests.support.tiny_network import form_of, passage_of, tiny_network, wordpieces
 
 from cinnabar.engine.choices import code_choice, is_compared, ways_of_choices
@@ -128,7 +129,7 @@ def test_a_clear_meaning_makes_absence_less_likely() -> None:
     assert sum(np.exp(options)) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_the_probabilities_of_options_sum_to_one(seed: int) -> None:
     draw = np.random.default_rng(seed)
     count = int(draw.integers(3, 80))

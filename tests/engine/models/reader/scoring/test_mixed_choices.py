@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from tests.support.cases import each
 from tests.support.tiny_network import form_of, passage_of, tiny_model
 
 from cinnabar.engine.choices import code_choice, is_compared, ways_of_choices
@@ -45,7 +46,7 @@ def test_words_beside_codes_are_no_codes(options: list[str], words: tuple[str, .
     assert choice is not None and choice.words == words and not choice.only_codes
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [
         ["EUR", "yes", "no thanks"], ["IT", "Sales", "Legal"], ["EUR", 1], ["EUR"],

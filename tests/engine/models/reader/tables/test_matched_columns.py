@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.support.cases import each
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader import model as model_module
@@ -146,7 +147,7 @@ def test_rows_that_begin_like_their_sums_are_no_sums() -> None:
 CARRIED = ("Brought forward", "Übertrag von Seite 1", "Report", "Saldo anterior", "Balance 2 of 3 pages")
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_rows_that_carry_a_sum_or_a_balance_over_a_page_are_found(seed: int) -> None:
     """A statement over pages: the words in any column, at the foot, at the head, or at both, of sums or balances."""
     rng = random.Random(seed)
