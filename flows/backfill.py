@@ -9,7 +9,7 @@ from typing import Any
 from cinnabar.flows.tasks import work_on
 
 from cinnabar.flows.artifacts import ends_in_words, show_end  # isort: skip
-from prefect import flow, get_run_logger  # isort: skip
+from prefect import get_run_logger  # isort: skip
 
 from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.documents.mailboxes.address import password_of_environment
@@ -23,9 +23,10 @@ from cinnabar.extraction.store.stored_records import Selection
 from cinnabar.flows.artifacts import begun_run
 from cinnabar.flows.parameters import Seconds, Share, check_given
 from cinnabar.flows.prefect_server import secret, with_environment, with_passwords
+from cinnabar.flows.stored_parameters import stored_flow
 
 
-@flow(name="backfill-folder", flow_run_name="{record_schema} in {out}", persist_result=False)
+@stored_flow("backfill-folder", "{record_schema} in {out}")
 @ends_in_words
 @takes(
     "model",

@@ -10,7 +10,7 @@ from cinnabar.extraction.plan.thresholds import ESCALATE_BELOW
 from cinnabar.flows.tasks import work_on
 
 from cinnabar.flows.artifacts import ends_in_words, show_end  # isort: skip
-from prefect import flow, get_run_logger  # isort: skip
+from prefect import get_run_logger  # isort: skip
 
 from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.plan.parameters import takes
@@ -22,9 +22,10 @@ from cinnabar.extraction.store.names import check_local
 from cinnabar.flows.artifacts import begun_run
 from cinnabar.flows.parameters import Seconds, Share, check_given
 from cinnabar.flows.prefect_server import check_limit, secret, with_environment, with_passwords
+from cinnabar.flows.stored_parameters import stored_flow
 
 
-@flow(name="extract-folder", flow_run_name="{record_schema} into {out}", persist_result=False)
+@stored_flow("extract-folder", "{record_schema} into {out}")
 @ends_in_words
 @takes(
     "model",

@@ -21,7 +21,7 @@ import threading
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Annotated
 
@@ -30,10 +30,9 @@ from typer.exceptions import TyperException
 
 from cinnabar.apps.cli.lazy_commands import CommandEntry, LazyGroup
 from cinnabar.errors import CinnabarError, ModelError, UsageError
+from cinnabar.extraction.plan.left_options import instead_of_command, instead_of_option
 from cinnabar.wording import harmless
 
-#: Options that were renamed.
-_RENAMED = {"--tell": "--notify"}
 #: Typer returns this status, without a message, if a command was interrupted.
 _INTERRUPTED = 130
 _ESCAPED = "escaped"
@@ -116,8 +115,8 @@ def run(arguments: Sequence[str]) -> int:
     except TyperException as error:
         context = getattr(error, "ctx", None)
         command = "cinnabar" if context is None else context.command_path
-        if (former := getattr(error, "option_name", "")) in _RENAMED:
-            return _fail(2, f"{former}: expected {_RENAMED[former]}, as the option is called now")
+        if (instead := _instead(error, arguments)) is not None:
+            return _fail(2, instead)
         return _fail(2, f"{error.format_message()} (`{command} --help` tells more)")
     except (UsageError, ModelError) as error:
         return _fail(2, str(error))
@@ -130,6 +129,17 @@ def run(arguments: Sequence[str]) -> int:
             return _fail(1, broken)
         advice = "run the same command again, with CINNABAR_DEBUG=1 to see where"
         return _fail(1, f"failed: {type(error).__name__}: {error}; {advice}")
+
+
+def _instead(error: TyperException, arguments: Sequence[str]) -> str | None:
+    """Returns what to do in place of an option or a command that is gone; None if the error is another."""
+    message = error.format_message()
+    if message.startswith("No such option"):
+        return instead_of_option(getattr(error, "option_name", ""))
+    if not message.startswith("No such command"):
+        return None
+    words = [*takewhile(lambda word: not word.startswith("-"), arguments)]
+    return instead_of_command(" ".join(words[:1])) or instead_of_command(" ".join(words[:2]))
 
 
 def _broken_file(arguments: Sequence[str]) -> str | None:

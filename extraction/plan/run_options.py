@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 from cinnabar.engine.settings import effort_of
 from cinnabar.engine.version import engine_fingerprint
 from cinnabar.errors import UsageError
+from cinnabar.extraction.plan.left_options import drop_left_options
 from cinnabar.extraction.plan.limits import LEAST_LIMIT, OcrChoice
 from cinnabar.extraction.plan.thresholds import ESCALATE_BELOW
 from cinnabar.schemas.keywords import PAGES_PATTERN
@@ -40,13 +41,15 @@ _WORDED = {_PERCENT: "a share such as 5%", PAGES_PATTERN: "pages from 1 such as 
 
 
 class OptionGroup(BaseModel):
-    """A group of options. Raises UsageError, which names the command's option, if one is out of range."""
+    """A group of options. Raises UsageError, which names the command's option, if one is out of range or gone."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     @model_validator(mode="wrap")
     @classmethod
     def _check(cls, values: Any, check: ModelWrapValidatorHandler[Self]) -> Self:
+        if isinstance(values, dict):
+            values = drop_left_options(values, cls.model_fields)
         try:
             return check(values)
         except ValidationError as error:

@@ -190,8 +190,6 @@ def _plan(
     """Returns the plan of these arguments. Raises UsageError if one is out of range, or `out` is no path of here."""
     if out is not None:
         check_local(out, "out")
-    if "tell" in options:
-        raise UsageError("tell: expected notify, as the argument is called now")
     if isinstance(arguments["tell"], str):
         text = arguments["tell"].partition("?")[0]
         raise UsageError(f"notify: expected a list of addresses, got the text {text!r}")

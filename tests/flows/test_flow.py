@@ -19,6 +19,7 @@ from cinnabar.apps.cli.main import run
 from cinnabar.errors import InUse, RunError, UsageError
 from cinnabar.extraction.documents.mailboxes.credential import Login
 from cinnabar.extraction.filling.pipeline import Batch
+from cinnabar.extraction.plan import left_options
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.work import retries
 from cinnabar.extraction.store.reading import query
@@ -109,6 +110,28 @@ def test_the_flow_can_run_with_engines(notes: Path, tiny_model: Path, tmp_path: 
     where = ([str(notes)], str(notes.parent / "note.json"), str(tmp_path / "out"), str(tiny_model), "cpu")
     found = extract_folder(*where, on_empty="write", workers=1, batch=2, engines="2")
     assert (found["inputs"], found["written"], found["quarantined"]) == (4, 3, 1)
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_stored_deployment_runs_with_a_parameter_that_is_gone_at_its_default_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from prefect.flow_engine import run_flow
+
+    from cinnabar.flows.extract import extract_folder
+
+    gone = left_options.LeftOption(["none"], "a query does it")
+    monkeypatch.setattr(left_options, "LEFT_OPTIONS", {"left_option": gone})
+    (tmp_path / "docs").mkdir()
+    stored = {"paths": [str(tmp_path / "docs")], "record_schema": "receipt", "out": str(tmp_path / "out")}
+
+    def state_with(value: list[str]) -> Any:
+        return run_flow(extract_folder, parameters=stored | {"left_option": value}, return_type="state")
+
+    failed = state_with(["some"])
+    assert failed.is_failed() and "left_option is gone: a query does it" in failed.message
+    assert not (tmp_path / "out").exists()
+    assert state_with(["none"]).is_completed()
 
 
 @pytest.mark.usefixtures("prefect_server")

@@ -28,13 +28,6 @@ def test_extract_tells_what_came_of_it(words: list[str]) -> None:
     assert there.events[0]["data"]["schemas"] == ["note"]
 
 
-def test_the_former_name_of_the_option_is_refused_with_the_new_one(
-    words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["extract", "docs", *words, "--tell", "https://hooks.example.org"]) == 2
-    assert capsys.readouterr().err == "cinnabar: --tell: expected --notify, as the option is called now\n"
-
-
 def test_a_backfill_tells_it_and_one_without_work_tells_nothing(words: list[str]) -> None:
     assert run(["extract", "docs", *words]) == 0
     with hook() as there:

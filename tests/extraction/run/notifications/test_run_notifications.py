@@ -160,5 +160,5 @@ def test_python_tells_and_needs_a_folder_for_it() -> None:
     asked = ("a.txt", b"name=Anna"), {"type": "object"}
     with pytest.raises(UsageError, match="notify: expected a folder"):
         cinnabar.extract(*asked, notify=["https://hooks.example.org/"])
-    with pytest.raises(UsageError, match="tell: expected notify"):
+    with pytest.raises(UsageError, match="tell is gone: "):
         cinnabar.extract(*asked, tell=["https://hooks.example.org/"])  # type: ignore[call-overload]

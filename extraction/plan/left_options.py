@@ -1,0 +1,73 @@
+"""Options, parameters, commands and variables that are gone, each with the sentence that says what to do instead.
+
+The command line answers an unknown option or command with its sentence. A parameter of Python or of a stored deployment
+may still be given at the default that it had; with another value it is refused before the first document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cinnabar.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOption:
+    """An option that is gone: its default as a parameter, and what to do instead, after "is gone: "."""
+
+    default: Any
+    instead: str
+
+
+_RUN_TOLD = "an automation of Prefect, or a line of shell after the run, tells of it (docs/recipes.md)"
+_RUN_BROUGHT = "other programs take the Parquet files of the results, or DuckDB's Arrow (docs/recipes.md)"
+_SHARE_WRONG = "a query over the corrections tells the share of wrong values, and --min-confidence holds records back"
+_OUTSIDE = "PEFT or TRL train a language model, and --model takes its folder"
+
+#: By the name of the parameter; `--` and hyphens make it the option.
+LEFT_OPTIONS: Mapping[str, LeftOption] = {
+    "case": LeftOption(None, "a view in SQL puts the records of a case together (docs/recipes.md)"),
+    "at_most_wrong": LeftOption(None, _SHARE_WRONG),
+    "sample": LeftOption(None, _SHARE_WRONG),
+    "audit": LeftOption(None, "`cinnabar sql` draws some for a second reader, … USING SAMPLE 5% (docs/recipes.md)"),
+    "notify": LeftOption([], _RUN_TOLD),
+    "tell": LeftOption([], _RUN_TOLD),
+    "sink": LeftOption([], _RUN_BROUGHT),
+    "team": LeftOption(None, "a proxy before the page names the person in a header (docs/recipes.md)"),
+    "diffusion": LeftOption(False, _OUTSIDE),
+    "rank": LeftOption(None, _OUTSIDE),
+    "rate": LeftOption(None, _OUTSIDE),
+}
+
+#: By the words of the command.
+LEFT_COMMANDS: Mapping[str, str] = {
+    "model merge": "--model takes the folder of an adapter, which is applied when it is loaded",
+    "status events": _RUN_TOLD,
+}
+
+
+def instead_of_option(option: str) -> str | None:
+    """Returns what to say of an option of the command line that is gone, None of one that never was."""
+    left = LEFT_OPTIONS.get(option.removeprefix("--").replace("-", "_"))
+    return None if left is None else f"{option} is gone: {left.instead}"
+
+
+def instead_of_command(words: str) -> str | None:
+    """Returns what to say of a command, such as `model merge`, that is gone; None of one that never was."""
+    return f"`cinnabar {words}` is gone: {LEFT_COMMANDS[words]}" if words in LEFT_COMMANDS else None
+
+
+def drop_left_options(values: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """Returns the values without those that are gone and stand at their default.
+
+    `known` are the names that are not gone. Raises UsageError, with the sentence, for another value.
+    """
+    kept = {}
+    for name, value in values.items():
+        if name in known or name not in LEFT_OPTIONS:
+            kept[name] = value
+        elif value is not None and (list(value) if isinstance(value, tuple) else value) != LEFT_OPTIONS[name].default:
+            raise UsageError(f"{name} is gone: {LEFT_OPTIONS[name].instead}")
+    return kept
