@@ -1,9 +1,9 @@
-"""Writes docs/results.md, and docs/model/results-history.md beside it, from the results in `bench/results/`.
+"""Writes docs/results.md from the results in `bench/results/`.
 
     python -m bench.results_page
 
-A row is one figure. The first page has the figures that stand for the product today, the second one those of single
-rules, sets and trials, and those that a later measurement replaced.
+A row is one figure that stands for the product today. Figures of single rules, sets and trials, and those that a later
+measurement replaced, stand in training/results-history.md.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from pathlib import Path
 from bench.recording import RESULTS, Result, recorded
 
 PAGE = RESULTS.parents[1] / "docs" / "results.md"
-OLDER = PAGE.parent / "model" / "results-history.md"
 #: The sections of the page, and the results of each in their order, by the names of their files.
 SECTIONS: dict[str, tuple[str, ...]] = {
     "The house": ("house", "tests", "tests_slow", "wheel", "mutants", "schemas"),
@@ -27,21 +26,6 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "owners", "promises", "neighbours", "two_people", "hostile_folders", "faults",
     ),
 }  # fmt: skip
-#: The same of the page of older figures.
-OLDER_SECTIONS: dict[str, tuple[str, ...]] = {
-    "What is read right": (
-        "sets", "reading_f1", "targets", "unseen", "improve_sets", "lists_more", "complete", "trusted", "date_order",
-        "columns", "ablation",
-    ),
-    "Language models": (
-        "models_deciding", "class_mails", "grounding", "second_schema", "released", "engine", "prose_lists", "batches",
-        "streams", "diffusion_gemma", "holes", "gpu_ready",
-    ),
-    "Speed": ("parsing_sets", "long_texts", "long_file", "ray"),
-    "Servers, owners and people": (
-        "clients", "remote", "notifications", "lookup", "marks_drawn", "audit", "team", "review", "readers",
-    ),
-}  # fmt: skip
 #: The machine of most results, which the pages name once.
 USUAL = "AMD EPYC with AVX512-BF16, 2 cores beside other work"
 
@@ -50,15 +34,7 @@ _HEAD = f"""\
 
 `make results` writes this page from `bench/results/`. A figure in **bold** misses what was wanted. Below each
 table are the commands and the machines; where none is named, it was an {USUAL}.
-[Further and older figures](model/results-history.md) have their own page, trials that led nowhere are in the
-[decisions](decisions.md).
-"""
-_OLDER_HEAD = f"""\
-# Further and older results
-
-`make results` writes this page: figures of single rules, sets and trials, and those that later ones replaced.
-[Results](../results.md) has today's, and the history of `bench/results/` the rest. A figure in **bold** misses what was
-wanted. Where no machine is named, it was an {USUAL}.
+Older figures and those of single trials: `training/results-history.md`.
 """
 
 
@@ -69,17 +45,13 @@ def source(result: Result) -> str:
     return f"- *{result.title}*: {'; '.join(filter(None, parts))}" + (f". {result.note}" if result.note else "")
 
 
-def pages(results: Mapping[str, Result]) -> tuple[str, str]:
-    """Both pages in Markdown; each result has to stand in one section, and each name there has a result."""
-    placed = [name for sections in (SECTIONS, OLDER_SECTIONS) for names in sections.values() for name in names]
+def page_of(results: Mapping[str, Result]) -> str:
+    """The page in Markdown; each result has to stand in one section, and each name there has a result."""
+    placed = [name for names in SECTIONS.values() for name in names]
     if sorted(placed) != sorted(results):
         apart = sorted(set(placed) ^ set(results))
         raise ValueError(f"expected one place in SECTIONS for each file in bench/results/, got apart: {apart}")
-    return _page(_HEAD, SECTIONS, results), _page(_OLDER_HEAD, OLDER_SECTIONS, results)
-
-
-def _page(head: str, sections: Mapping[str, tuple[str, ...]], results: Mapping[str, Result]) -> str:
-    return head + "".join(line + "\n" for title, names in sections.items() for line in _section(title, names, results))
+    return _HEAD + "".join(line + "\n" for title, names in SECTIONS.items() for line in _section(title, names, results))
 
 
 def _section(title: str, names: tuple[str, ...], results: Mapping[str, Result]) -> Iterator[str]:
@@ -93,10 +65,9 @@ def _section(title: str, names: tuple[str, ...], results: Mapping[str, Result]) 
     yield from ("", *(source(results[name]) for name in names))
 
 
-def main(page: Path = PAGE, older: Path = OLDER) -> None:
-    """Writes both pages."""
-    for path, text in zip((page, older), pages(recorded()), strict=True):
-        path.write_text(text, "utf-8")
+def main(page: Path = PAGE) -> None:
+    """Writes the page."""
+    page.write_text(page_of(recorded()), "utf-8")
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ class Effort:
     #: The most denoising steps, 1 to 64.
     steps: int
     #: The least posterior at which a value is committed before its turn. With .9 instead of .5 records
-    #: take a third more steps for the same values (docs/model/log.md).
+    #: take a third more steps for the same values (training/log.md).
     threshold: float = 0.6
     #: A committed value is re-opened if its posterior falls below this ...
     reopen: float = 0.3
@@ -41,7 +41,7 @@ class Effort:
     #: The least share of all values of a field together at which one is given, if the field may be null.
     present: float = 0.55
     #: The least posterior of that value. Half of the F1 that can be reached (see `class_answer`) would be best for F1;
-    #: but with .4 a third more of absent fields got a value (docs/model/log.md), and a wrong value costs more.
+    #: but with .4 a third more of absent fields got a value (training/log.md), and a wrong value costs more.
     #: This is the model's own posterior: calibrated confidence does no better here.
     answer: float = 0.5
     #: The least posterior of the likeliest class, if its field may be null. For F1 it is half of the F1 that

@@ -52,7 +52,7 @@ MAILS = 2500
 #: What a run begins with, and the file of the run that tells it.
 _STARTS, _STARTED = ("shipped", "pretrained"), "start.txt"
 #: The share of reading data among the drawn sources, and the weight of a labelled set of weight 1 in the recipe beside
-#: generated documents. With .6 and 1 a training read unseen kinds better and forgot the sets (docs/model/log.md).
+#: generated documents. With .6 and 1 a training read unseen kinds better and forgot the sets (training/log.md).
 READING, SETS = 0.3, 10.0
 
 

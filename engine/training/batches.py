@@ -268,7 +268,7 @@ class Rewording:
 
     In some batches descriptions stand under the names of other fields, as in schemas that were copied and changed;
     there the description is right. Without such batches a description under another field's name took F1 from .77 to
-    .44; going by the name alone would give .27 (docs/model/log.md).
+    .44; going by the name alone would give .27 (training/log.md).
     """
 
     def __init__(self, rng: random.Random) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from bench.recording import RESULTS, Result, Row, record, recorded
-from bench.results_page import OLDER, PAGE, main, pages
+from bench.results_page import PAGE, main, page_of
 from tests.support import ROOT
 from tests.support.documentation import check_cinnabar, check_make, check_module, words_of
 
@@ -18,13 +18,9 @@ def check_pytest(words: list[str]) -> None:
     assert [test for test in tests if not (ROOT / test).exists()] == []
 
 
-PAGES = (PAGE, OLDER)
-
-
-def test_the_pages_of_results_are_what_make_results_writes(tmp_path: Path) -> None:
-    main(tmp_path / "results.md", tmp_path / "older.md")
+def test_the_page_of_results_is_what_make_results_writes(tmp_path: Path) -> None:
+    main(tmp_path / "results.md")
     assert (tmp_path / "results.md").read_text("utf-8") == PAGE.read_text("utf-8"), "run `make results`"
-    assert (tmp_path / "older.md").read_text("utf-8") == OLDER.read_text("utf-8"), "run `make results`"
 
 
 def test_the_page_of_results_ends_before_a_reader_does() -> None:
@@ -33,15 +29,14 @@ def test_the_page_of_results_ends_before_a_reader_does() -> None:
 
 def test_a_cell_holds_one_figure() -> None:
     """A cell of 80 characters at most, without the semicolon by which figures were once matched to their names."""
-    rows = [line for page in PAGES for line in page.read_text("utf-8").splitlines() if line.startswith("| ")]
+    rows = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| ")]
     cells = [cell.strip() for row in rows for cell in row.strip("| ").split(" | ")]
     assert [cell for cell in cells if len(cell) > 80 or ";" in cell] == []
 
 
 def test_a_figure_that_misses_is_bold() -> None:
-    text = "".join(page.read_text("utf-8") for page in PAGES)
     missed = [row for result in recorded().values() for row in result.rows if row.missed]
-    assert text.count("| **") == len(missed)
+    assert PAGE.read_text("utf-8").count("| **") == len(missed)
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in RESULTS.glob("*.json")))
@@ -77,7 +72,7 @@ def test_a_recorded_result_replaces_the_last_one(tmp_path: Path) -> None:
 def test_a_result_without_a_section_is_refused_by_its_name() -> None:
     stray = Result("stray", "make bench", "2026-01-01", "m", "", "c", ())
     with pytest.raises(ValueError, match="stray"):
-        pages(recorded() | {"stray": stray})
+        page_of(recorded() | {"stray": stray})
 
 
 def test_benches_record_their_rows() -> None:

@@ -2,7 +2,7 @@
 
 A document names a thing more than once: a list above and the sentence about it, the mail that bounced and the report on
 it. Each mention may look like the start of an item, and the model then reads partly the same words around it. Without
-this, rows found twice cost bounce_email .14 of the F1 of its lists and broker_statements .04 (docs/model/log.md).
+this, rows found twice cost bounce_email .14 of the F1 of its lists and broker_statements .04 (training/log.md).
 
 Two rows are one if half of the values of the row with fewer were read at the same places as the other's. A place that
 more than two rows share belongs to their group, like a date above a table, and does not count. Rows of words without

@@ -80,7 +80,7 @@ def test_logits_equal_those_of_transformers(case: str, tmp_path: Path) -> None:
 
 _SDAR = replace(TRAITS, mask=303)
 #: By case: the traits of a checkpoint of `tiny_decoder`, and the logits that the published code of the family computes
-#: from it, at [0, 22, :6] and [1, 36, 100:103]. docs/model/log.md names the code and says how they were made.
+#: from it, at [0, 22, :6] and [1, 36, 100:103]. training/log.md names the code and says how they were made.
 PUBLISHED = {
     "sdar-blocks-of-4": (
         replace(_SDAR, rope_theta=1e6),
