@@ -4,9 +4,9 @@
     .venv/bin/python -m bench.engine.device [--device cuda] [--shapes sdar-4b] [--json bench_results/device.json]
 
 Kernels are compared with their definitions on the device. A pass reads an open block of each row behind a prompt of
-random tokens; its time is the median of several, with the scores of all open positions, and the roofline beside it is
-that of `time_model`. The constraint's share is that of all that a decoding does beside. Fetched releases fill pages, by
-branches and token by token under the record's graph.
+random tokens; its time is the median of several, with the scores of all open positions. The constraint's share is that
+of all that a decoding does beside. Fetched releases fill receipts of data/samples, by branches and token by token under
+the record's graph.
 
 Each row is written to the JSON file as it is measured. A row that fails says why, and the next one follows, unless the
 device itself is lost; run again, and what the file has of this commit stays, but for failures.
@@ -29,9 +29,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bench.engine.constraint_cost import Spelled, Stop, graph_of_kind, large_tokenizer, task_of
 from bench.engine.device_shapes import COMMITTED, SHAPES, Shape
-from bench.engine.time_model import pass_time
+from bench.engine.large_tokenizer import Spelled, Stop, graph_of_kind, large_tokenizer, task_of
 from bench.kernels_check import COMPARISONS, compared
 from bench.recording import commit
 from bench.reporting import machine_line, table
@@ -46,7 +45,7 @@ from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.models.releases import RELEASED
 
-HEAD = ("what", "rows", "ms a pass", "roofline, ms", "tokens/s at 4 a pass", "constraint's share", "how")
+HEAD = ("what", "rows", "ms a pass", "tokens/s at 4 a pass", "constraint's share", "how")
 BATCHES = (1, 8, 32, 128)
 #: Passes that are timed, and those before.
 TIMED, WARM = 20, 3
@@ -159,30 +158,29 @@ def pass_rows(
     share = constraint_share(decoder, tokenizer, graph, rows, shape.prompt)
     rate, wanted = rows * COMMITTED / seconds, WANTED.get(rows) if name == "sdar-4b" else None
     told = f"{rate:,.0f}" if wanted is None else f"{rate:,.0f} (wanted {wanted:,})"
-    least = 1000 * pass_time(shape, rows, 0).roofline
-    return [[name, str(rows), f"{1000 * seconds:.2f}", f"{least:.2f}", told, f"{100 * share:.1f}%", how]]
+    return [[name, str(rows), f"{1000 * seconds:.2f}", told, f"{100 * share:.1f}%", how]]
 
 
 def released(name: str, device: torch.device) -> list[list[str]]:
     """Returns documents a second of a fetched model, by branches and as whole records token by token."""
-    from bench.engine.__main__ import MODEL
-    from bench.engine.figures import Settings
-    from bench.engine.workload import held_back_pages
+    from training.labelled import labelled_documents
+
     from cinnabar.engine.branches.engine import language_engine
     from cinnabar.engine.diffusion.engine import DiffusionEngine
     from cinnabar.engine.models.language.language_model import load_language_model
-    from cinnabar.engine.request import Request, text_passage
-    from cinnabar.schemas import compile_schema
+    from cinnabar.engine.request import Request
+    from cinnabar.schemas import compile_schema, load_schema
 
     model = load_language_model(models_folder() / name, str(device))
-    pages = held_back_pages(Settings(MODEL, Path(), 1.0), PAGES if device.type == "cuda" else FEW_PAGES)
-    forms = [compile_schema(page.schema).form for page in pages]
-    requests = [Request(str(at), forms[at], text_passage(page.text)) for at, page in enumerate(pages)]
+    passages = [document.passage for document in labelled_documents(Path("data", "samples", "receipt"))]
+    form = compile_schema(load_schema("receipt").schema).form
+    documents = PAGES if device.type == "cuda" else FEW_PAGES
+    requests = [Request(str(at), form, passages[at % len(passages)]) for at in range(documents)]
     rows = []
     for how, engine in (("branches", language_engine(model)), ("token by token", DiffusionEngine(model))):
         engine.fill(requests[:1])
-        rate = len(pages) / timed(device, partial(engine.fill, requests))
-        rows.append([f"{name}, {how}", str(len(pages)), f"{rate:.2f} documents/s"])
+        rate = len(requests) / timed(device, partial(engine.fill, requests))
+        rows.append([f"{name}, {how}", str(len(requests)), f"{rate:.2f} documents/s"])
     return rows
 
 

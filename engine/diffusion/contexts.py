@@ -21,7 +21,7 @@ from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.models.language.traits import Traits
 
 #: From so many rows on, and so many positions of their open blocks, the host's work is worth reading the weights twice:
-#: the products of a half take longer than that (`python -m bench.engine.time_model`; 128 blocks of 4 gain nothing).
+#: the products of a half take longer than that (128 blocks of 4 gain nothing).
 APART, POSITIONS = 64, 1024
 
 
