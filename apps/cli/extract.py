@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     "model",
     "device",
     *(name for name in RunOptions.model_fields if name != "batch"),
-    *("at_most_wrong", "sample", "max_error_rate", "fail_on", "route", "related", "escalate_to", "below", "tell"),
+    *("max_error_rate", "fail_on", "route", "related", "escalate_to", "below", "tell"),
     *ServerOptions.model_fields,
     "ray",
 )
@@ -69,7 +69,6 @@ def extract(
       cinnabar extract s3://bucket/inbox --schema receipt --out tables
       cinnabar extract inbox --schema invoice --schema receipt.json --route --out tables
       cinnabar extract inbox --schema invoice --related 0.5 --out tables
-      cinnabar extract inbox --schema invoice --at-most-wrong 5% --sample my_set --out tables
 
     The default model runs on this machine, and so does a language model in a folder. With mercury-2 and
     openai:NAME the command sends the documents to a server; it reads the key from INCEPTION_API_KEY or
@@ -82,11 +81,6 @@ def extract(
     if flow:
         check_extra("flows", "cinnabar extract --flow")
     plan = RunPlan.of(schema, out, **run_options)
-    if plan.at_most_wrong is not None or plan.sample is not None:
-        # Cold start: it imports torch, and a model reads the sample.
-        from cinnabar.extraction.learning.wrong_values import with_promise
-
-        plan = with_promise(plan, print_notice)
     # Cold start: help and the refusal of an option need none of what a run needs.
     from cinnabar.extraction.run.work.assignment import Assignment
 

@@ -45,9 +45,9 @@ def check_plan(paths: Sequence[str], plan: RunPlan, assignment: Assignment, reac
 
 def flow_parameters(paths: list[str], plan: RunPlan) -> dict[str, Any]:
     """Returns the parameters of the flow `extract_folder` for a plan: what its maker said."""
-    # The command has turned its promise into thresholds.
-    apart = {"schemas", "out", "route", "server", "options", "at_most_wrong", "sample"}
-    own = plan.model_dump(exclude_unset=True, exclude_none=True, exclude=apart)
+    own = plan.model_dump(
+        exclude_unset=True, exclude_none=True, exclude={"schemas", "out", "route", "server", "options"}
+    )
     if plan.server.model_dump(exclude_none=True):
         own["remote"] = plan.server
     options = plan.options.model_dump(exclude_unset=True, exclude_none=True)

@@ -16,8 +16,6 @@ FEWEST_LABELLED = 10
 PARTS_APART = 50
 #: Most documents of a set in the stopping part and in the measured part: more say little more.
 STOPPING, MEASURED = 20, 30
-#: The shares of the sample that may be kept, the surest records first.
-SAMPLE_SHARES = (1.0, 0.75, 0.5, 0.25)
 
 # Lists (`pairing.py`).
 

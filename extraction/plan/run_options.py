@@ -146,8 +146,6 @@ class RunOptions(OptionGroup):
     )
     # Not a field, so that no dump, representation or parameter of a flow holds them.
     _passwords: tuple[str, ...] = PrivateAttr(default=())
-    # What `min_confidence` rests on, if `--at-most-wrong` chose it.
-    _promise: str = PrivateAttr(default="")
 
     @property
     def passwords(self) -> tuple[str, ...]:
@@ -158,17 +156,6 @@ class RunOptions(OptionGroup):
         """Returns these options with passwords of encrypted documents."""
         copy = self.model_copy()
         copy._passwords = tuple(passwords)
-        return copy
-
-    @property
-    def promise(self) -> str:
-        """Returns what `min_confidence` rests on in words, "" if a person chose it."""
-        return self._promise
-
-    def with_promise(self, sentence: str) -> RunOptions:
-        """Returns these options with what their `min_confidence` rests on."""
-        copy = self.model_copy()
-        copy._promise = sentence
         return copy
 
     def fingerprint(self, model: str, *fillers: str) -> str:
@@ -233,15 +220,6 @@ class RunPlan(OptionGroup):
     )
     fail_on: FailOn | None = Field(
         default=None, description="Fail (status 3) if the run differs from earlier runs by more than chance."
-    )
-    at_most_wrong: str | None = Field(
-        default=None,
-        pattern=_PERCENT,
-        description="Write records so sure that at most this share of their values, such as 5%, is wrong; the rest"
-        " waits for a person.",
-    )
-    sample: Path | None = Field(
-        default=None, description="The labelled set that tells it; without one the audited documents in --out."
     )
     route: bool = Field(default=False, description="Read each document with the one schema that fits it, or with none.")
     related: float | None = Field(

@@ -35,10 +35,8 @@ OFFER_SCHEMA = 0.5
 #: How alike an unknown keyword of a schema is to the one that it is taken for, from 0 to 1.
 ALIKE_KEYWORDS = 0.8
 
-# What is measured and promised.
+# What is measured.
 
-#: The probability of the promise of wrong values, with all bounds that were tried.
-PROMISE_PROBABILITY = 0.95
 #: The precision at which `coverage95` is measured.
 COVERAGE_PRECISION = 0.95
 

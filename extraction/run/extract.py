@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.extraction.documents.content.inputs import Content
-from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input, InputSource, Location, examine, gather, path_of, source_of
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
@@ -90,7 +89,9 @@ def begin_extraction(
             documents = split_packets(named, paths, store.out, pool, packets)
         chosen = [*islice(documents, assignment.options.limit)]
         about: dict[str, Any] = {"paths": [_name_of(one, spelled) for one in sources], "out": printable(str(out))}
-        about |= _about_options(assignment.options, parsers)
+        if parsers.passwords:
+            # Their number and nothing else of them: with another number, locked documents are tried again.
+            about[PASSWORD_COUNT] = len(parsers.passwords)
         opening = Opening(store, [name for name, _ in chosen], assignment.fingerprint, about)
         commits = Commits(assignment, opening, progress)
         known = store.digests([one.prefix for one in sources if one.prefix is not None])
@@ -117,13 +118,6 @@ def _remember_beginning(store: Store, assignment: Assignment, sources: Sequence[
     if assignment.escalation is not None and assignment.escalation.named is not None:
         begin_with(store.out, assignment.escalation.named)
     return spelled
-
-
-def _about_options(options: RunOptions, parsers: ParserSettings) -> dict[str, Any]:
-    """Returns what a run stores of its beginning beside its options."""
-    about: dict[str, Any] = {"promise": options.promise} if options.promise else {}
-    # Their number and nothing else of them: with another number, locked documents are tried again.
-    return about | ({PASSWORD_COUNT: len(parsers.passwords)} if parsers.passwords else {})
 
 
 def _with_finished(assignment: Assignment, commits: Commits, left: Sequence[Input]) -> Assignment:

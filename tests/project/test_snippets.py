@@ -35,7 +35,6 @@ NOT_RUN = {
     "it needs a server": r"\bserve\b|\bcinnabar mcp\b|\bflows alert\b|--ray\b|--notify\b|\bcinnabar review\b",
     "it needs a model that you bring": r"\bmodels/|--diffusion|mercury|openai:|--model (?:qwen|auto)",
     "it needs your corrections": r"\bcinnabar (?:improve|correct)\b",
-    "it needs your labelled documents": r"--at-most-wrong",
     "it changes or asks your shell": r"--(install|show)-completion",
     "it takes minutes": r"^make |\bpython -m (?:training|bench)\b|^(?:python )?scripts/|\bcinnabar (?:eval|train)\b",
     "it names places of your machine": r"/archive/|\bsecrets\b",

@@ -116,8 +116,6 @@ class RunData:
     empty: int = 0
     #: Written documents with a list of another length than they tell, with what they tell.
     incomplete: Sequence[ShownDocument] = ()
-    #: What `--at-most-wrong` rests on, "" without it.
-    promise: str = ""
     #: The columns of tables in which the values of fields stand: field, column, documents; the commonest of each field.
     columns: Sequence[tuple[str, str, int]] = ()
     #: How many values are right by the second reader's audit, None if the run marked no documents.
@@ -230,7 +228,6 @@ class _Gathering:
             stages=stages,
             empty=self._empty(),
             incomplete=self._incomplete(),
-            promise=str(self._arguments.get("promise") or ""),
             columns=self._columns(),
         )
 
