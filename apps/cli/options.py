@@ -29,7 +29,7 @@ _METAVARS = {
     "P": "min_confidence related below",
     "S": "max_seconds timeout",
     "SET": "examples",
-    "SHARE": "max_error_rate audit",
+    "SHARE": "max_error_rate",
     "TOKENS": "context",
     "URL": "base_url",
     "USD": "budget",

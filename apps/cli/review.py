@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from cinnabar.apps.cli.options import AsJson
-from cinnabar.apps.review.server import Team, serve_review
+from cinnabar.apps.review.server import serve_review
 from cinnabar.errors import UsageError
 
 
@@ -22,9 +22,9 @@ def review(
     who: Annotated[
         str | None, typer.Option(metavar="NAME", help="The name on corrections, if not that of the user.")
     ] = None,
-    team: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Serve a team behind a reverse proxy: a TOML file of its people and roles."),
+    name_header: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Behind a reverse proxy: the header with the name of who is signed in."),
     ] = None,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     as_json: AsJson = False,
@@ -38,18 +38,18 @@ def review(
     Examples:
       cinnabar review --out tables --open
       cinnabar review --out tables --who Ada
-      cinnabar review --out tables --port 8765 --team team.toml
+      cinnabar review --out tables --port 8765 --name-header X-Forwarded-User
     """
-    if team is not None and (open_browser or who):
-        raise UsageError("--team: expected neither --open nor --who with it; the proxy tells who it is")
+    if name_header is not None and (open_browser or who):
+        raise UsageError("--name-header: expected neither --open nor --who with it; the proxy tells who it is")
 
     def show_address(address: str) -> None:
         if as_json:
             typer.echo(json.dumps({"folder": str(out), "url": address}))
         else:
-            whom = "for this machine alone" if team is None else "for the reverse proxy alone"
+            whom = "for this machine alone" if name_header is None else "for the reverse proxy alone"
             typer.echo(f"Review of {out}: {address}\nCtrl-C ends it. The page is {whom}.")
         if open_browser:
             webbrowser.open(address)
 
-    serve_review(out, port, who, show_address, None if team is None else Team.read(team))
+    serve_review(out, port, who, show_address, name_header)

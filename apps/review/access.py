@@ -5,17 +5,20 @@ header. A cookie would go to every port of this machine, so that another server 
 request is checked: its Host header, because a hostile site may point its own name at this machine; the key, of all that
 tells of documents; and for changes its origin. The files of the page itself hold nothing, and need no key.
 
-Who asks, and what they may do: readers see, reviewers correct and audit, owners also train.
+Behind a reverse proxy, which signs people in, the proxy sends the key, and the name of who asks in a header. It must
+set both anew on each request: a header that is there twice, one of them the browser's, is refused. As the proxy's
+session is in a cookie, which browsers send along with the requests of other sites, a change must name our own origin,
+made of the address that the proxy tells.
 """
 
 from __future__ import annotations
 
 import hmac
+import unicodedata
 from collections.abc import Collection
-from dataclasses import dataclass
-from enum import IntEnum
 
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -41,6 +44,11 @@ HOST = "127.0.0.1"
 READS = frozenset({"GET", "HEAD"})
 #: The header that has the key.
 KEY = "x-cinnabar-key"
+#: The key of the person's name in the scope of a request.
+PERSON = "cinnabar.person"
+# The most characters of a name.
+_LONGEST = 200
+_PORTS = {"http": ":80", "https": ":443"}
 
 
 class Guard:
@@ -95,6 +103,52 @@ class Access(Guard):
         return None
 
 
+class ProxyAccess(Guard):
+    """Lets a request through to the `app` if a proxy that knows the key sends it, with the person that it names.
+
+    name_header: the header that has the person's name.
+    """
+
+    def __init__(self, app: ASGIApp, key: str, name_header: str) -> None:
+        super().__init__(app)
+        self._key, self._name_header = key, name_header
+
+    def refusal(self, scope: Scope, headers: Headers) -> Response | None:
+        """Returns the answer to a request that does not come from the proxy, or from a page that it serves."""
+        try:
+            if not hmac.compare_digest(_single(headers, KEY).encode(), self._key.encode()):
+                raise HTTPException(403, f"Open the address of the proxy, which tells its key in {KEY}.")
+            scope[PERSON] = self._name(headers)
+            if scope["method"] not in READS and _single(headers, "origin").lower() != _own_origin(headers):
+                text = "Changes come from the review page alone. Does the proxy tell X-Forwarded-Proto and -Host?"
+                raise HTTPException(403, text)
+        except HTTPException as refused:
+            return PlainTextResponse(f"{refused.detail}\n", refused.status_code)
+        return None
+
+    def _name(self, headers: Headers) -> str:
+        name = unicodedata.normalize("NFC", _single(headers, self._name_header)).strip()
+        if not name:
+            raise HTTPException(401, f"The proxy told no name: {self._name_header} is missing or empty.")
+        if len(name) > _LONGEST or any(unicodedata.category(one) in ("Cc", "Cf", "Zl", "Zp") for one in name):
+            raise HTTPException(400, f"The name is longer than {_LONGEST} characters, or has one that cannot be shown.")
+        return name
+
+
+def _own_origin(headers: Headers) -> str:
+    scheme = (_single(headers, "x-forwarded-proto") or "http").lower()
+    host = (_single(headers, "x-forwarded-host") or _single(headers, "host")).lower()
+    return f"{scheme}://{host.removesuffix(_PORTS.get(scheme, ':'))}"
+
+
+def _single(headers: Headers, name: str) -> str:
+    values = headers.getlist(name)
+    if len(values) > 1:
+        raise HTTPException(400, f"The header {name} is there {len(values)} times; the proxy must replace it.")
+    # Proxies send UTF-8, which `Headers` reads as Latin-1.
+    return values[0].encode("latin-1").decode("utf-8", "replace") if values else ""
+
+
 def _refuse_malformed(method: str, headers: Headers) -> Response | None:
     """Returns the answer to a change that another site may have sent, and to a request that is too long."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -114,50 +168,3 @@ def is_page(path: str) -> bool:
 
 def _fits_bound(length: str) -> bool:
     return length.isdecimal() and len(length) < 10 and int(length) <= _MOST_BYTES
-
-
-class Role(IntEnum):
-    """What a person may do; each role may do what those before it may."""
-
-    READER = 1
-    REVIEWER = 2
-    OWNER = 3
-
-
-#: The key of the person in the scope of a request.
-PERSON = "cinnabar.person"
-# A request that changes something and is not named is for owners alone.
-_LEAST = {
-    "/api/readings": Role.READER,
-    "/api/ask": Role.REVIEWER,
-    "/api/correct": Role.REVIEWER,
-    "/api/undo": Role.REVIEWER,
-    "/api/packet": Role.REVIEWER,
-    "/api/claim": Role.REVIEWER,
-    "/api/audit": Role.REVIEWER,
-    "/api/improve": Role.OWNER,
-}
-# Reading is for all, but for what fills a document again, and what a second reader must not know beforehand.
-_LEAST_READING = {"/api/steps": Role.REVIEWER, "/api/audit": Role.REVIEWER, "/api/audit/document": Role.REVIEWER}
-
-
-@dataclass(frozen=True, slots=True)
-class Person:
-    """A person with their name and role; `alone` if nobody else uses this review."""
-
-    name: str
-    role: Role
-    alone: bool = False
-
-
-def least_role(method: str, path: str) -> Role:
-    """Returns the least role that may make this request."""
-    if method in ("GET", "HEAD"):
-        return _LEAST_READING.get(path, Role.READER)
-    return _LEAST.get(path, Role.OWNER)
-
-
-def person_of(scope: Scope, alone: str) -> Person:
-    """Returns the person of a request; without a team it is the one of this name, who may do everything."""
-    found = scope.get(PERSON)
-    return found if isinstance(found, Person) else Person(alone, Role.OWNER, alone=True)

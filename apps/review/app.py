@@ -1,7 +1,5 @@
 """The routes of the review page: JSON over the functions of `Review`, and the files of the page.
 
-The routes for people who work together: claims, and the second reader's audit.
-
 The parts of requests that all routes of the review page share, and their answers.
 """
 
@@ -20,12 +18,11 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import FileResponse, Response
 
-from cinnabar.apps.review.access import person_of
+from cinnabar.apps.review.access import PERSON
 from cinnabar.apps.review.improving import Improving
 from cinnabar.errors import CinnabarError, InUse, Overtaken, UsageError
 from cinnabar.extraction.corrections import Refused
 from cinnabar.extraction.maintenance.packets import amend, packet_around
-from cinnabar.extraction.review.auditing import Auditing, Claims, Judged
 from cinnabar.extraction.review.listing import MOST_LISTED, ListGone, ListSelection
 from cinnabar.extraction.review.review import AskedChange, Review
 from cinnabar.extraction.store.packets import Packet, PacketStatement
@@ -89,19 +86,22 @@ class _Improved(BaseModel):
 
 
 def review_app(review: Review, improving: Improving) -> FastAPI:
-    """Returns the application; `Access` or `TeamAccess` must stand before it."""
-    claims = Claims()
+    """Returns the application; `Access` or `ProxyAccess` must stand before it."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(GZipMiddleware, minimum_size=2048, compresslevel=1)
     _answer_errors(app)
     _serve_page(app)
-    _serve_list(app, review, claims)
+    _serve_list(app, review)
     _serve_document(app, review)
     _serve_changes(app, review)
-    serve_team(app, review, claims)
     _serve_training(app, review, improving)
     serve_packets(app, review)
     return app
+
+
+def _person(request: Request, review: Review) -> str:
+    """Returns the name of who asks: the one that a proxy tells, else the review's own."""
+    return str(request.scope.get(PERSON, review.who))
 
 
 def _answer_errors(app: FastAPI) -> None:
@@ -152,14 +152,10 @@ def _serve_page(app: FastAPI) -> None:
         return FileResponse(path, media_type=_TYPES[path.suffix], headers={"cache-control": "no-cache"})
 
 
-def _serve_list(app: FastAPI, review: Review, claims: Claims) -> None:
+def _serve_list(app: FastAPI, review: Review) -> None:
     @app.get("/api/overview")
     def overview(request: Request) -> Response:
-        who = person_of(request.scope, review.who)
-        person = {"who": who.name, "role": who.role.name.lower(), "alone": who.alone}
-        held = claims.of_others(who.name).items()
-        claimed = [{"document": document, "schema": schema, "who": other} for (document, schema), other in held]
-        return as_json({**review.overview(), **person, "claims": claimed})
+        return as_json({**review.overview(), "who": _person(request, review), "alone": PERSON not in request.scope})
 
     @app.get("/api/list")
     def sort(
@@ -188,10 +184,9 @@ def _serve_list(app: FastAPI, review: Review, claims: Claims) -> None:
 
     @app.get("/api/next")
     def next_document(
-        request: Request, name: Annotated[Name, Query(alias="list")], after: int = Query(ge=-1, le=1 << 31)
+        name: Annotated[Name, Query(alias="list")], after: int = Query(ge=-1, le=1 << 31)
     ) -> Response:
-        taken = claims.of_others(person_of(request.scope, review.who).name)
-        return as_json(asdict(review.next_place(name, after, taken)))
+        return as_json(asdict(review.next_place(name, after)))
 
 
 def _serve_document(app: FastAPI, review: Review) -> None:
@@ -236,12 +231,12 @@ def _serve_changes(app: FastAPI, review: Review) -> None:
     @app.post("/api/correct")
     def correct(request: Request, changed: _Changed) -> Response:
         changes = [AskedChange(**one.model_dump()) for one in changed.changes]
-        who = person_of(request.scope, review.who).name
+        who = _person(request, review)
         return as_json(review.correct(changed.document, changed.schema_name, changes, who))
 
     @app.post("/api/undo")
     def undo(request: Request, undone: _Undone) -> Response:
-        who = person_of(request.scope, review.who).name
+        who = _person(request, review)
         return as_json(review.undo(undone.document, undone.schema_name, undone.identities, undone.seen, who))
 
 
@@ -296,40 +291,5 @@ def serve_packets(app: FastAPI, review: Review) -> None:
     @app.post("/api/packet")
     def say(request: Request, asked: _PacketChange) -> dict[str, Any]:
         found = packet_around(review.out, asked.document)
-        who = person_of(request.scope, review.who).name
+        who = _person(request, review)
         return packet_json(amend(review.out, found, asked, who, asked.state), asked.document)
-
-
-class _Claimed(AskedDocument):
-    tab: Annotated[str, Field(min_length=1, max_length=64)]
-
-
-class _Audited(AskedDocument):
-    seen: Name
-    places: Annotated[list[Judged], Field(max_length=100_000)]
-
-
-def serve_team(app: FastAPI, review: Review, claims: Claims) -> None:
-    """Adds the routes; a page renews its claim while it is open."""
-    auditing = Auditing(review)
-
-    @app.post("/api/claim")
-    def claim(request: Request, claimed: _Claimed) -> Response:
-        who = person_of(request.scope, review.who).name
-        return as_json({"held": claims.take((claimed.document, claimed.schema_name), who, claimed.tab)})
-
-    @app.get("/api/audit")
-    def next_to_audit(request: Request) -> Response:
-        who = person_of(request.scope, review.who)
-        # Who works alone is the second reader of their own corrections.
-        return as_json(auditing.next_document("" if who.alone else who.name, claims.of_others(who.name)))
-
-    @app.get("/api/audit/document")
-    def document(document: Name, schema: Name) -> Response:
-        return as_json(auditing.document(document, schema))
-
-    @app.post("/api/audit")
-    def judge(request: Request, audited: _Audited) -> Response:
-        who = person_of(request.scope, review.who).name
-        auditing.judge(audited.document, audited.schema_name, audited.seen, audited.places, who)
-        return as_json({})

@@ -44,7 +44,7 @@ class Action(StrEnum):
     OTHER_KIND = "other_kind"
     #: `after` is a new row before this one; stored as the list that it makes.
     INSERT = "insert"
-    #: A second reader has judged each place; `after` is their verdict, the pointer is "".
+    #: A second reader has judged each place; `after` is their verdict, the pointer is "". Version 0.3 stored these.
     AUDIT = "audit"
     #: Its pages are no document of their packet any more; the pointer is "". The packet says so, and takes it back.
     NO_PART = "no_part"

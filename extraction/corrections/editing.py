@@ -52,10 +52,7 @@ def entry_of_changes(
         said = replace(new, action=changes[0].action, pointer=changes[0].pointer)
         corrections = [] if any(one.action is said.action for one in state.in_force) else [said]
     else:
-        marks = [change for change in changes if change.action is Action.AUDIT]
-        values = [change for change in changes if change.action is not Action.AUDIT]
-        corrections = _corrections(out, state, values, document, new) if values else []
-        corrections += [replace(new, action=Action.AUDIT, after=one.after) for one in marks]
+        corrections = _corrections(out, state, changes, document, new) if changes else []
     numbered = (replace(one, identity=f"{identity}-{number}") for number, one in enumerate(corrections))
     return replace(entry, corrections=tuple(numbered))
 

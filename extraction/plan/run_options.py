@@ -35,9 +35,8 @@ DayFirst = Literal["yes", "no"]
 Device = Literal["auto", "cpu", "cuda"]
 #: What may fail a run that ended well.
 FailOn = Literal["drift"]
-_PERCENT = r"^(100|\d{1,2}(\.\d{1,6})?)%$"
 # What matches a pattern, for a message.
-_WORDED = {_PERCENT: "a share such as 5%", PAGES_PATTERN: "pages from 1 such as 1-3,last"}
+_WORDED = {PAGES_PATTERN: "pages from 1 such as 1-3,last"}
 
 
 class OptionGroup(BaseModel):
@@ -128,13 +127,7 @@ class RunOptions(OptionGroup):
         default="1", pattern=r"^(auto|[1-9]\d{0,2})$", description="Engine processes: a number, or auto for one a core."
     )
     batch: int = Field(default=16, ge=1, description="Documents that are read, filled and committed together.")
-    # No part of the key either: it marks written records, and changes none.
-    audit: str | None = Field(
-        default=None,
-        pattern=_PERCENT,
-        description="Mark this share of the written documents, such as 5%, at random for a second reader.",
-    )
-    # Nor is this one: a case is a view of the written records.
+    # No part of the key either: a case is a view of the written records.
     case: str | None = Field(
         default=None,
         description="Documents of one case: those of a folder, with the same value (field:order_number), or of paths"

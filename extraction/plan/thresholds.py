@@ -62,9 +62,7 @@ SHORT_RUN = 10.0
 #: What a run with a release takes of memory: for each byte of its file, and beside its weights.
 RELEASE_MEMORY, RUN_MEMORY = 1.6, 500 << 20
 
-# Audits (`run/report/audit.py`), and rows that people corrected (`corrections/carrying.py`).
+# Rows that people corrected (`corrections/carrying.py`).
 
-#: Documents of a prior that are right or wrong as a whole; the least degrees of freedom of the quantile.
-AUDIT_PRIOR, AUDIT_FREEDOM = 2.0, 3.0
 #: A value that more rows share than this does not tell a row from the others.
 SHARED_VALUE = 50

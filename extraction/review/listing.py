@@ -289,18 +289,17 @@ class Listing:
             self._counted[listed.name] = commits, added
         return added
 
-    def next_place(self, name: str, after: int, taken: Collection[tuple[str, str]] = ()) -> NextPlace:
+    def next_place(self, name: str, after: int) -> NextPlace:
         """Returns the next place of a list, from the beginning again at its end, that nobody has reviewed.
 
-        Documents without a record, and those in `taken`, are left out. Raises ListGone.
+        Documents without a record are left out. Raises ListGone.
         """
         listed = self._list(name)
         rows = self._rows("SELECT document, schema_name FROM listing WHERE NOT reviewed AND has_record")
         todo = sorted(
             place
             for row in rows
-            if (place := listed.places.get(pair := (row["document"], row["schema_name"]))) is not None
-            and pair not in taken
+            if (place := listed.places.get((row["document"], row["schema_name"]))) is not None
         )
         todo = [place for place in todo if place != after]
         return NextPlace(next((place for place in todo if place > after), todo[0] if todo else None), len(todo))

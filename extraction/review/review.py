@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +46,7 @@ from cinnabar.schemas.automata.strings import json_text, parse
 _REFRESH, _KEPT = 1.0, 64
 # The rest after a look, in the time that it took.
 _RESTS = 5.0
-# What the page asks for place by place; an audit has a request of its own.
+# What the page asks for; a packet says itself what is no part of it, and nothing gives verdicts any more.
 _ACTIONS = {str(one): one for one in Action if one not in (Action.AUDIT, Action.NO_PART)}
 _NO_VALUES = (Action.ACCEPT, Action.AUDIT, *EXCLUDING)
 # The most steps of a pointer.
@@ -72,15 +72,15 @@ class AskedChange:
 class Review:
     """An output folder under review. Threads may share it. A context manager.
 
-    `who` is the name that corrections carry. For a `team` they are committed within seconds, behind the answers.
+    `who` is the name that corrections carry. With `behind` they are committed within seconds, behind the answers.
     Raises UsageError if the folder holds no results.
     """
 
-    def __init__(self, out: Path, who: str, settings: ParserSettings = DEFAULT, team: bool = False) -> None:
+    def __init__(self, out: Path, who: str, settings: ParserSettings = DEFAULT, behind: bool = False) -> None:
         self.out, self.who = out, who
         self._listing = Listing(out)
         self._contents, self._asking = Contents(out, settings), Asking(out)
-        self._corrector = Corrector(out, behind=team)
+        self._corrector = Corrector(out, behind=behind)
         self._forms: dict[str, dict[str, Any]] = {}
         self._states: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
@@ -124,9 +124,9 @@ class Review:
         """Returns a part of a list of documents. Raises ListGone."""
         return self._listing.page(name, start, count)
 
-    def next_place(self, name: str, after: int, taken: Collection[tuple[str, str]] = ()) -> NextPlace:
-        """Returns the next place of a list that nobody has reviewed, and that is not `taken`. Raises ListGone."""
-        return self._listing.next_place(name, after, taken)
+    def next_place(self, name: str, after: int) -> NextPlace:
+        """Returns the next place of a list that nobody has reviewed. Raises ListGone."""
+        return self._listing.next_place(name, after)
 
     def state(self, document: str, schema: str) -> dict[str, Any]:
         """Returns the record of a document with its form, its evidence and its corrections.
@@ -186,13 +186,6 @@ class Review:
         row = self._listing.row(document, schema)
         content = self._document(row) if any(one.spans or one.action == Action.COLUMN for one in asked) else None
         changes = [self._change(row, one, content) for one in asked]
-        return self.apply(document, schema, changes, who, content)
-
-    def apply(
-        self, document: str, schema: str, changes: Sequence[Change], who: str = "", content: Document | None = None
-    ) -> dict[str, Any]:
-        """Applies changes in their stored form, as `correct` does; `content` is the document behind their spans."""
-        row = self._listing.row(document, schema)
         with self._forgetting_if_overtaken(row):
             return self._after(row, self._corrector.correct(document, schema, changes, who or self.who, content))
 

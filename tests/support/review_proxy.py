@@ -1,4 +1,4 @@
-"""A reverse proxy as a team has it: it takes away what the browser says of a person, and says who it is itself."""
+"""A reverse proxy as people have it: it takes away what the browser says of a person, and says who it is itself."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-_OWN = ("x-forwarded-user", "x-forwarded-groups", "x-forwarded-host", "x-forwarded-proto", "host", "connection")
+#: What the proxy shares with the review.
+KEY = "the key of the proxy"
+_OWN = ("x-forwarded-user", "x-cinnabar-key", "x-forwarded-host", "x-forwarded-proto", "host", "connection")
 
 
 @contextmanager
-def proxied(address: str, name: str, groups: str = "") -> Iterator[str]:
+def proxied(address: str, name: str) -> Iterator[str]:
     """Yields the address at which a person of this name reaches the review behind `address`."""
     target = address.split("/")[2]
 
@@ -23,7 +25,7 @@ def proxied(address: str, name: str, groups: str = "") -> Iterator[str]:
         def do_GET(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
             headers = {key: value for key, value in self.headers.items() if key.lower() not in _OWN}
-            headers |= {"X-Forwarded-User": name, "X-Forwarded-Groups": groups, "X-Forwarded-Proto": "http"}
+            headers |= {"X-Forwarded-User": name, "X-Cinnabar-Key": KEY, "X-Forwarded-Proto": "http"}
             connection = http.client.HTTPConnection(target, timeout=30)
             connection.request(self.command, self.path, body, headers | {"X-Forwarded-Host": self.headers["host"]})
             answer = connection.getresponse()

@@ -122,13 +122,12 @@ def written(
     name: str = "doc",
     held: int = 0,
     broken: int = 0,
-    audit: str = "",
     engine: str = "0123456789abcdef",
 ) -> Path:
     """Adds texts to `root`/docs and their records to `root`/out, the less sure the later, and returns the latter.
 
-    The first `held` are in quarantine for a guess. `broken` more files cannot be read. The run marks a share for an
-    `audit`. Another `engine` reads them anew.
+    The first `held` are in quarantine for a guess. `broken` more files cannot be read. Another `engine` reads them
+    anew.
     """
     docs, out = root / "docs", root / "out"
     docs.mkdir(parents=True, exist_ok=True)
@@ -152,8 +151,7 @@ def written(
         outcomes.append(Outcome(str(path), "quarantined", "broken", "no pages", digest))
     source = load_schema(SCHEMA)
     with Store.open(out) as store:
-        arguments = {"model": "by hand"} | ({"audit": audit} if audit else {})
-        run = Run(store, source, compile_schema(source.schema), engine, arguments)
+        run = Run(store, source, compile_schema(source.schema), engine, {"model": "by hand"})
         run.commit_batch(outcomes)
         run.finish()
     return out

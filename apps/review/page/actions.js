@@ -8,8 +8,6 @@ import { actionOf } from "./keys.js";
 import { useNow } from "./now.js";
 import { titleAt } from "./values.js";
 
-const CHANGES = new Set(["accept", "edit", "absent", "insert", "remove", "done", "other", "undo", "steps", "improve", "ask", "take"]);
-
 // Changes of values and rows, each with the field that the person sees next.
 export function useEdits({ doc, changes, field, stops, draft, hush }) {
   const { send } = changes;
@@ -57,7 +55,7 @@ export function useEdits({ doc, changes, field, stops, draft, hush }) {
 }
 
 // Returns the function that does what an action of `keys.js` names.
-export function actOf({ doc, list, changes, field, stops, edits, open, ask, proposals, setPanel, setDrawer, searchRef, say, who, mayCorrect }) {
+export function actOf({ doc, list, changes, field, stops, edits, open, ask, proposals, setPanel, setDrawer, searchRef, say, who }) {
   const { state, index } = doc;
   const stop = stops.find((one) => one.pointer === field.active);
   // Goes to the next record that nobody has reviewed, wherever it stands in the list.
@@ -119,10 +117,7 @@ export function actOf({ doc, list, changes, field, stops, edits, open, ask, prop
       setDrawer(false);
     },
   };
-  return (action) => {
-    if (!mayCorrect && CHANGES.has(action)) say("You may look at this folder, and not change it.");
-    else does[action]?.();
-  };
+  return (action) => does[action]?.();
 }
 
 export function useKeys(act) {

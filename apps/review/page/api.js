@@ -8,8 +8,8 @@ if (given) {
   history.replaceState(null, "", location.pathname);
 }
 const KEY = { "x-cinnabar-key": sessionStorage.getItem("key") || "" };
-// Behind a team's proxy there is no key: the cookie of its session tells it who asks.
-const TEAM = KEY["x-cinnabar-key"] === "";
+// Behind a proxy there is no key: the cookie of its session tells it who asks.
+const PROXIED = KEY["x-cinnabar-key"] === "";
 addEventListener("hashchange", () => location.reload());
 
 // `lost` tells that the server may not have got the request, `overtaken` the places that others have changed meanwhile.
@@ -39,7 +39,7 @@ async function answer(response) {
 
 async function asked(path, options = {}) {
   try {
-    return await fetch(path, { credentials: TEAM ? "same-origin" : "omit", ...options, headers: { ...KEY, ...options.headers } });
+    return await fetch(path, { credentials: PROXIED ? "same-origin" : "omit", ...options, headers: { ...KEY, ...options.headers } });
   } catch {
     throw new Problem("The review server does not answer. Is `cinnabar review` still running?", { lost: true });
   }

@@ -11,13 +11,11 @@ import { useField } from "./field.js";
 import { useFolder } from "./folder.js";
 import { DocumentList, Filters } from "./list.js";
 import { Notices, Toast, useToast } from "./notices.js";
-import { Audit } from "./audit.js";
 import { History } from "./history.js";
 import { Help, Improve, Steps } from "./panels.js";
 import { pickingOf } from "./picking.js";
 import { Record } from "./record.js";
 import { NO_FILTERS, useRows } from "./rows.js";
-import { Claimed, isOwner, mayCorrect, useClaims } from "./team.js";
 import { Viewer } from "./viewer.js";
 import { stopsOf, sureness, titleOf, treeOf } from "./values.js";
 
@@ -51,7 +49,6 @@ function App() {
     () => { api.forgetStates(); list.reload(); changes.renew(); },
     () => { if (changes.lost) changes.again(); },
   );
-  const claims = useClaims(at, facets);
   const { asked, ask } = useAsked(at, say);
   useLayoutEffect(() => setDraft(null), [at]);
   useLayoutEffect(() => changes.looking(field.editing || draft !== null), [at, field.active, field.editing, draft]);
@@ -65,7 +62,7 @@ function App() {
   const proposals = useMemo(() => proposalsOf(asked, stops), [asked, stops]);
   const marks = useMemo(() => [...stops.filter((one) => one.leaf?.spans?.length).map((one) => ({ pointer: one.pointer, spans: one.leaf.spans, level: sureness(one.leaf).level, title: titleOf(one) })), ...marksOf(proposals, stops)], [stops, proposals]);
   const edits = useEdits({ doc, changes, field, stops, draft: (place, number) => setDraft({ place, number }), hush });
-  const act = actOf({ doc, list, changes, field, stops, edits, open, ask, proposals, setPanel, setDrawer, searchRef, say, who: facets?.who, mayCorrect: mayCorrect(facets) });
+  const act = actOf({ doc, list, changes, field, stops, edits, open, ask, proposals, setPanel, setDrawer, searchRef, say, who: facets?.who });
   const pick = pickingOf({ doc, field, stops, insert: edits.insert, say });
   useKeys(act);
   const page = {
@@ -82,8 +79,8 @@ function App() {
       <button type="button" class="menu" aria-label="Documents" aria-expanded=${String(drawer)} onClick=${() => setDrawer(!drawer)}>☰</button>
       <h1><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8" /><path d="M9 8h10l4 4v12H9z" /></svg>Review <span class="where"><bdi>${facets.folder}</bdi></span></h1>
       <div class="progress" title=${`${facets.reviewed} of ${facets.reviewable} documents with a record are reviewed`}><progress max=${facets.reviewable || 1} value=${facets.reviewed} aria-label="Reviewed documents"></progress><span>${facets.reviewed.toLocaleString("en")} of ${facets.reviewable.toLocaleString("en")}<span class="long"> reviewed</span></span></div>
-      ${!facets.alone && html`<span class="person"><bdi>${facets.who}</bdi>, ${facets.role}</span>`}
-      <nav aria-label="Panels">${mayCorrect(facets) && html`<button type="button" onClick=${() => setPanel("audit")}>Audit</button>`}${isOwner(facets) && html`<button type="button" onClick=${() => setPanel("improve")}>Learn</button>`}
+      ${!facets.alone && html`<span class="person"><bdi>${facets.who}</bdi></span>`}
+      <nav aria-label="Panels"><button type="button" onClick=${() => setPanel("improve")}>Learn</button>
         <button type="button" onClick=${() => setTheme(theme === "dark" ? "light" : theme === "light" ? "" : "dark")} title="Light, dark, or as the system" aria-label=${`Colours: ${theme || "as the system"}`}>${theme === "dark" ? "☾" : theme === "light" ? "☀" : "◑"}</button>
         <button type="button" aria-label="Help" onClick=${() => setPanel("help")}>?</button></nav>
     </header>
@@ -92,7 +89,7 @@ function App() {
       <${Filters} filters=${filters} facets=${facets} set=${setFilters} searchRef=${searchRef} first=${() => open(0)} />
       <p class="total" role="status"><span>${list.total === 1 ? "1 document" : `${list.total.toLocaleString("en")} documents`}</span>
         ${list.added > 0 && html`<button type="button" class="small" onClick=${list.sort}>${list.added.toLocaleString("en")} new: sort again</button>`}</p>
-      <${DocumentList} rows=${list.rows} total=${list.total} current=${index} open=${open} need=${list.need} holder=${claims.of} />
+      <${DocumentList} rows=${list.rows} total=${list.total} current=${index} open=${open} need=${list.need} />
     </aside>
     <main onClick=${() => drawer && setDrawer(false)}>
       ${!at && html`<p class="quiet middle">${!list.ready ? "" : facets.documents > 0 ? "No document fits these filters." : html`This folder has no documents yet. What <code>cinnabar extract</code> writes into it appears here.`}</p>`}
@@ -108,19 +105,17 @@ function App() {
         <div class="bar"><strong class="title">${at.schema}</strong>
           ${current && html`<span class="sum">${changes.saving > 0 ? html`<span class="quiet" role="status">Saving …</span>` : current.confidence === null ? "" : html`<span class=${`conf ${sureness({ confidence: current.confidence, origin: current.marks.reviewed ? "human" : "" }).level}`}>${current.marks.reviewed ? "✓ reviewed" : `least sure ${Math.floor(current.confidence * 100)}%`}</span>`}</span>
             <button type="button" onClick=${() => setPanel("history")}>History</button>
-            ${mayCorrect(facets) && html`<button type="button" onClick=${() => act("steps")}>Steps</button>
-            <button type="button" title="Ask the language model" disabled=${Boolean(asked?.busy)} onClick=${() => act("ask")}>${asked?.busy ? "Asking …" : "Ask"}</button>`}`}</div>
-        ${current && html`<${Claimed} claims=${claims} />`}
+            <button type="button" onClick=${() => act("steps")}>Steps</button>
+            <button type="button" title="Ask the language model" disabled=${Boolean(asked?.busy)} onClick=${() => act("ask")}>${asked?.busy ? "Asking …" : "Ask"}</button>`}</div>
         ${current && html`<${Notices} state=${current} pending=${pending} lost=${changes.lost} again=${changes.again} overtaken=${changes.overtaken} takeMine=${changes.takeMine} takeTheirs=${changes.takeTheirs} undo=${() => act("undo")} errors=${errors} stops=${stops} focusOn=${field.focusOn} />`}
         <div class="fields" tabindex="-1">${tree && html`<${Record} tree=${tree} page=${page} />`}</div>
-        ${current && mayCorrect(facets) && html`<footer><button type="button" class="primary" disabled=${current.record === null} onClick=${() => act("done")}>Accept all, next <kbd>A</kbd></button>
+        ${current && html`<footer><button type="button" class="primary" disabled=${current.record === null} onClick=${() => act("done")}>Accept all, next <kbd>A</kbd></button>
           <button type="button" onClick=${() => act("undo")}>Undo <kbd>u</kbd></button><button type="button" onClick=${() => act("other")}>Not my kind <kbd>o</kbd></button></footer>`}
       </section>`}
     </main>
     ${draft && html`<${RowDraft} draft=${draft} close=${() => { setDraft(null); field.focusOn(draft.place.pointer); }} send=${changes.send} errors=${errors} />`}
     ${panel === "help" && html`<${Help} close=${() => setPanel(null)} />`}
     ${panel === "improve" && html`<${Improve} facets=${facets} schema=${at?.schema} close=${() => setPanel(null)} />`}
-    ${panel === "audit" && html`<${Audit} close=${() => setPanel(null)} say=${say} changed=${() => { api.forgetStates(); list.reload(); changes.renew(); }} />`}
     ${panel === "history" && current && html`<${History} state=${current} stops=${stops} close=${() => setPanel(null)} />`}
     ${panel === "steps" && at && html`<${Steps} at=${at} close=${() => setPanel(null)} />`}
     <${Toast} toast=${toast} />

@@ -60,7 +60,7 @@ export function Filters({ filters, facets, set, searchRef, first }) {
   </div>`;
 }
 
-export function DocumentList({ rows, total, current, open, need, holder }) {
+export function DocumentList({ rows, total, current, open, need }) {
   const box = useRef(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(800);
@@ -81,7 +81,7 @@ export function DocumentList({ rows, total, current, open, need, holder }) {
   }, [current]);
   const shown = [];
   for (let index = first; index < last; index += 1) {
-    shown.push(html`<${Row} key=${index} index=${index} row=${rows.get(index)} chosen=${index === current} total=${total} open=${open} holder=${holder} />`);
+    shown.push(html`<${Row} key=${index} index=${index} row=${rows.get(index)} chosen=${index === current} total=${total} open=${open} />`);
   }
   return html`<div class="list" role="listbox" aria-label="Documents" tabindex="0" ref=${box}
     aria-activedescendant=${current >= first && current < last ? `row-${current}` : undefined}
@@ -90,7 +90,7 @@ export function DocumentList({ rows, total, current, open, need, holder }) {
   </div>`;
 }
 
-function Row({ index, row, chosen, total, open, holder }) {
+function Row({ index, row, chosen, total, open }) {
   const style = { top: `${index * ROW}px`, height: `${ROW}px` };
   const place = { role: "option", id: `row-${index}`, "aria-selected": String(chosen), "aria-posinset": index + 1, "aria-setsize": total };
   if (!row || row.gone) return html`<div class="row empty" style=${style} ...${place}><span class="name">${row ? "not in the folder any more" : "…"}</span></div>`;
@@ -105,7 +105,7 @@ function Row({ index, row, chosen, total, open, holder }) {
     <span class=${`badge ${row.reviewed ? "human" : level}`}>
       ${row.reviewed ? (row.other_kind ? "✓ other kind" : "✓ done") : held ? html`■ ${row.code}` : html`${{ sure: "●", likely: "◐", doubtful: "▲" }[level]} ${percent}`}
       <span class="hidden">${words}</span></span>
-    <span class="about">${holder(row) && html`<span class="holder" title=${`${holder(row)} has it open`}>✋ <bdi>${holder(row)}</bdi></span>`}<span class="kind">${row.schema_name}</span>
+    <span class="about"><span class="kind">${row.schema_name}</span>
       ${row.failed.length > 0 && html`<span class="warn">✗ ${row.failed.length === 1 ? row.failed[0] : `${row.failed.length} checks`}</span>`}
       ${row.corrected > 0 && html`<span>✎ ${row.corrected}</span>`}
       <span class="folder"><bdi>${folderOf(row.path)}</bdi></span></span>

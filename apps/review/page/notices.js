@@ -1,7 +1,6 @@
 // What the page tells: a word in passing, and what holds for the document that is looked at.
 
 import { html, useCallback, useEffect, useState } from "./vendor/preact-htm.mjs";
-import { Why } from "./team.js";
 import { shown, titleAt } from "./values.js";
 
 export function useToast() {
@@ -36,6 +35,12 @@ function Overtaken({ one, stops, takeMine, takeTheirs }) {
   const now = ["value", "absent", "accept"].includes(action) && pointer ? ` to “${value(one.theirs).slice(0, 120)}”` : "";
   return html`<div class="notice warn overtaken" role="alert"><strong>${one.who || "A run"} has ${one.undone ? "taken back a change of" : "changed"} ${what}${now} meanwhile;</strong> ${mine.slice(0, 140)}.
     <div class="ask"><button type="button" class="small" onClick=${() => takeTheirs(one)}>${theirs.slice(0, 60)}</button> <button type="button" class="small" onClick=${() => takeMine(one)}>${ours.slice(0, 60)}</button></div></div>`;
+}
+
+// The sentences on why the document waits for a person.
+function Why({ state }) {
+  if (!state.why?.length) return null;
+  return html`<p class="notice why"><bdi>${state.why.join(" ")}</bdi></p>`;
 }
 
 export function Notices({ state, pending, lost, again, undo, errors, stops, focusOn, overtaken, takeMine, takeTheirs }) {

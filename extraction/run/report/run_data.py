@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ import duckdb
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.thresholds import DRIFT_LEVEL, DRIFT_SHARE
-from cinnabar.extraction.run.report.audit import AuditFigure, audit_figure
 from cinnabar.extraction.run.report.drift import Share, chi_squared, holm, is_large_shift
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.names import sql_literal
@@ -118,8 +117,6 @@ class RunData:
     incomplete: Sequence[ShownDocument] = ()
     #: The columns of tables in which the values of fields stand: field, column, documents; the commonest of each field.
     columns: Sequence[tuple[str, str, int]] = ()
-    #: How many values are right by the second reader's audit, None if the run marked no documents.
-    audit: AuditFigure | None = None
 
     @property
     def read(self) -> int:
@@ -137,8 +134,7 @@ def gather_run(out: Path, run_id: str, stages: Mapping[str, float]) -> RunData:
     out = out.absolute()
     committed = manifests.read_live(out)
     with connect(out, views=("runs", "outcomes", "records", "documents", "corrections")) as connection:
-        data = _Gathering(connection, run_id, files_as_table(out, committed, "fields")).data(stages)
-        return replace(data, audit=audit_figure(connection, out, run_id, data.schema_name))
+        return _Gathering(connection, run_id, files_as_table(out, committed, "fields")).data(stages)
 
 
 class _Gathering:

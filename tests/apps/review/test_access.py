@@ -1,8 +1,9 @@
-"""Only a browser on this machine that opened the printed address gets through."""
+"""Only a browser on this machine that opened the printed address gets through, or a proxy that knows the key."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
@@ -12,7 +13,9 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from tests.support.cases import each
 
-from cinnabar.apps.review.access import KEY, Access
+from cinnabar.apps.review.access import KEY, PERSON, Access, ProxyAccess
+from cinnabar.apps.review.server import open_review
+from cinnabar.errors import UsageError
 
 HOST = "127.0.0.1:8765"
 JSON = {"content-type": "application/json"}
@@ -77,3 +80,63 @@ def test_every_answer_forbids_foreign_and_inline_scripts() -> None:
         policy = made.get(path).headers["content-security-policy"]
         assert "default-src 'none'" in policy and "script-src 'self';" in policy
         assert "unsafe" not in policy and "http" not in policy
+
+
+PUBLIC, NAME = "review.example", "x-forwarded-user"
+PROXY = {KEY: "secret", NAME: "Ada", "x-forwarded-proto": "https", "x-forwarded-host": PUBLIC}
+CHANGE = {**PROXY, **JSON, "origin": f"https://{PUBLIC}"}
+
+
+def proxied() -> TestClient:
+    async def answer(request: Request) -> Response:
+        return PlainTextResponse(request.scope[PERSON])
+
+    app = Starlette(routes=[Route("/{path:path}", answer, methods=["GET", "POST"])])
+    return TestClient(ProxyAccess(app, "secret", NAME), f"http://{HOST}", follow_redirects=False)
+
+
+def test_only_the_proxy_says_who_asks() -> None:
+    for path in ("/", "/page/app.js", "/api/overview"):
+        for key in ({}, {KEY: ""}, {KEY: "secre"}, {KEY: "wrong"}):
+            asked = {name: value for name, value in PROXY.items() if name != KEY} | key
+            answer = proxied().get(path, headers=asked)
+            assert answer.status_code == 403 and "proxy" in answer.text, (path, key)
+        assert proxied().get(path, headers=PROXY).text == "Ada"
+    assert proxied().get("/api/list", headers=[*PROXY.items(), (KEY, "secret")]).status_code == 400
+
+
+def test_a_name_is_there_once_and_can_be_shown() -> None:
+    assert proxied().get("/", headers={**PROXY, NAME: " "}).status_code == 401
+    twice = proxied().get("/", headers=[*PROXY.items(), (NAME, "Eve")])
+    assert twice.status_code == 400 and "2 times" in twice.text
+    for name in ("A" * 201, "A\u202eda", "A\u2028B", "A\x07", "A\u200bda"):
+        headers = [(key.encode(), value.encode()) for key, value in {**PROXY, NAME: name}.items()]
+        assert proxied().get("/", headers=headers).status_code == 400, name
+    composed = [(key.encode(), value.encode()) for key, value in {**PROXY, NAME: "Zoe\u0308"}.items()]
+    assert proxied().get("/", headers=composed).text == "Zo\u00eb"
+
+
+def test_a_change_behind_the_proxy_comes_from_its_own_page() -> None:
+    assert proxied().post("/api/correct", headers=CHANGE, content="{}").text == "Ada"
+    with_port = {**CHANGE, "x-forwarded-host": f"{PUBLIC}:443"}
+    assert proxied().post("/api/correct", headers=with_port, content="{}").status_code == 200
+    for more in (
+        {"origin": "https://evil.example"},
+        {"origin": f"http://{PUBLIC}"},
+        {"origin": f"https://{PUBLIC}.evil.example"},
+        {"origin": "null"},
+        {"origin": ""},
+        {"x-forwarded-proto": "http"},
+        {"x-forwarded-host": "evil.example"},
+        {"sec-fetch-site": "same-site"},
+        {"content-type": "text/plain"},
+        {KEY: "wrong"},
+    ):
+        assert proxied().post("/api/correct", headers={**CHANGE, **more}, content="{}").status_code == 403, more
+
+
+def test_a_proxy_without_a_key_or_a_header_is_refused_in_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for key, header in (("", "X-User"), ("short", "X-User"), ("long enough for a key", "X User")):
+        monkeypatch.setenv("CINNABAR_REVIEW_KEY", key)
+        with pytest.raises(UsageError, match="--name-header"), open_review(tmp_path, 0, "", header):
+            pass

@@ -9,7 +9,6 @@ import pytest
 from tests.support.review_server import review_of
 from tests.support.split_packet import split_folder
 
-from cinnabar.extraction.corrections import corrections
 from cinnabar.extraction.maintenance.packets import packet_around
 
 
@@ -52,17 +51,3 @@ def test_a_person_turns_names_splits_and_joins_on_the_page(chromium: Any, tmp_pa
         click("Join with the one before", "1-5&turn=4:180", "6-6")
         bar.get_by_text("Pages 1 to 5").wait_for()
         assert problems == []
-
-
-@pytest.mark.slow
-def test_a_part_of_a_packet_is_audited_on_the_page(chromium: Any, tmp_path: Path) -> None:
-    out = split_folder(tmp_path, audit="100%")
-    with review_of(out) as served:
-        page = chromium.new_context(viewport={"width": 1500, "height": 950}).new_page()
-        page.set_default_timeout(8000)
-        page.goto(served.address)
-        page.get_by_role("button", name="Audit", exact=True).click()
-        page.get_by_role("button", name="The others are right").click()
-        page.get_by_role("button", name="Store, next").click()
-        page.get_by_text("Stored. Thank you.").wait_for()
-    assert [one.action for one in corrections(out) if one.action == "audit"] == ["audit"]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.support.corrected_folder import digest_of, run
 
+from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
-from cinnabar.extraction.corrections.journal import waiting_corrections
+from cinnabar.extraction.corrections.journal import waiting_corrections, write
 from cinnabar.extraction.store.reading import query
 
 A = digest_of("a.txt")
@@ -61,3 +63,25 @@ def test_corrections_behind_the_answer_are_durable_at_once_and_committed_later(t
     assert waiting_corrections(tmp_path / "out") == []
     rows = query(tmp_path / "out", "SELECT after FROM corrections ORDER BY identity").rows
     assert rows == [('"R-0"',), ('"R-1"',), ('"R-2"',)]
+
+
+def test_a_second_readers_verdict_of_version_0_3_is_kept_and_changes_no_value(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(out, "e1", paths=("a.txt",))
+    corrector = Corrector(out, behind=True)
+    before = corrector.correct(A, "bill", [Change(Action.VALUE, "/number", '"R-1"')], "Ada")
+    (entry,) = waiting_corrections(out)
+    verdict = '{"run": "r", "right": 5, "wrong": [{"pointer": "/number", "after": "\\"R-1\\""}]}'
+    audit = replace(entry.corrections[0], identity=f"{entry.identity}-1", action=Action.AUDIT, pointer="", units=())
+    audit = replace(audit, before=None, after=verdict)
+    write(out, replace(entry, corrections=(*entry.corrections, audit)))
+    Corrector(out).commit()
+    assert waiting_corrections(out) == []
+    rows = query(out, "SELECT action, who, after FROM corrections ORDER BY identity").rows
+    assert rows == [("value", "Ada", '"R-1"'), ("audit", "Ada", verdict)]
+    state = Corrector(out).state(A, "bill")
+    assert before.record is not None and state.record is not None and state.record.text == before.record.text
+    corrector.undo(A, "bill", [state.corrections[0].identity], "Bob")
+    assert [one.action for one in Corrector(out).state(A, "bill").corrections if not one.undone] == [Action.AUDIT]
+    with pytest.raises(UsageError, match="expected a change of a value"):
+        corrector.correct(A, "bill", [Change(Action.AUDIT, "", verdict)], "Eve")
