@@ -209,18 +209,10 @@ def _serve_document(app: FastAPI, review: Review) -> None:
             return Response(status_code=204, headers=NEVER_KEPT)
         return Response(jpeg, media_type="image/jpeg", headers={"cache-control": "private, max-age=3600"})
 
-    @app.get("/api/steps")
-    def steps(document: Name, schema: Name) -> Response:
-        return as_json({"steps": [asdict(one) for one in review.steps(document, schema)]})
-
     @app.post("/api/readings")
     def readings(picked: _Picked) -> Response:
         values = review.readings(picked.document, picked.schema_name, picked.pointer, picked.spans)
         return as_json({"values": values})
-
-    @app.post("/api/ask")
-    def ask(asked: AskedDocument) -> Response:
-        return as_json(review.ask(asked.document, asked.schema_name))
 
     @app.get("/api/columns")
     def columns(document: Name, schema: Name, pointer: Name) -> Response:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections import OrderedDict
@@ -18,7 +17,6 @@ from cinnabar.extraction.corrections import Action, Change, Correction, Correcto
 from cinnabar.extraction.corrections.changes import EXCLUDING
 from cinnabar.extraction.documents.content.document import Document, Span
 from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserSettings
-from cinnabar.extraction.review.asking import Asking, held_leaves_json, leaves_json, why_stopped
 from cinnabar.extraction.review.contents import (
     Contents,
     UnshownDocument,
@@ -37,7 +35,7 @@ from cinnabar.extraction.review.listing import (
     SortedList,
 )
 from cinnabar.extraction.review.picking import column_change, picked_values, rows_in_tables
-from cinnabar.extraction.review.steps import WatchedStep, steps_of
+from cinnabar.extraction.review.shown_state import held_leaves_json, leaves_json, why_stopped
 from cinnabar.extraction.store.records import Record
 from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.schemas.automata.strings import json_text, parse
@@ -79,7 +77,7 @@ class Review:
     def __init__(self, out: Path, who: str, settings: ParserSettings = DEFAULT, behind: bool = False) -> None:
         self.out, self.who = out, who
         self._listing = Listing(out)
-        self._contents, self._asking = Contents(out, settings), Asking(out)
+        self._contents = Contents(out, settings)
         self._corrector = Corrector(out, behind=behind)
         self._forms: dict[str, dict[str, Any]] = {}
         self._states: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
@@ -154,15 +152,6 @@ class Review:
     def picture(self, document: str, schema: str, part: int) -> bytes | None:
         """Returns the picture of a page as a JPEG; None if there is none."""
         return self._contents.picture(self._file_of(self._listing.row(document, schema)), part)
-
-    def steps(self, document: str, schema: str) -> list[WatchedStep]:
-        """Fills the document once more and returns each step; takes seconds."""
-        return steps_of(self.out, document, schema)
-
-    def ask(self, document: str, schema: str) -> dict[str, Any]:
-        """Returns what the folder's language model finds in a document; it takes seconds, and stores nothing."""
-        row = self._listing.row(document, schema)
-        return self._asking.proposals(row, self._document(row), json.loads(self._listing.arguments(row)))
 
     def readings(self, document: str, schema: str, pointer: str, asked: Sequence[tuple[int, int]]) -> list[str]:
         """Returns the values, as JSON texts, that these words may stand for at this place, the likeliest first."""

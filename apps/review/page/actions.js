@@ -2,7 +2,6 @@
 
 import { useEffect } from "./vendor/preact-htm.mjs";
 import * as api from "./api.js";
-import { taken } from "./asking.js";
 import { doubtfulAfter, followingOf, listAround, steppedOf } from "./field.js";
 import { actionOf } from "./keys.js";
 import { useNow } from "./now.js";
@@ -55,7 +54,7 @@ export function useEdits({ doc, changes, field, stops, draft, hush }) {
 }
 
 // Returns the function that does what an action of `keys.js` names.
-export function actOf({ doc, list, changes, field, stops, edits, open, ask, proposals, setPanel, setDrawer, searchRef, say, who }) {
+export function actOf({ doc, list, changes, field, stops, edits, open, setPanel, setDrawer, searchRef, say, who }) {
   const { state, index } = doc;
   const stop = stops.find((one) => one.pointer === field.active);
   // Goes to the next record that nobody has reviewed, wherever it stands in the list.
@@ -95,11 +94,6 @@ export function actOf({ doc, list, changes, field, stops, edits, open, ask, prop
     accept: () => stop?.leaf && state.record !== null && edits.accept(stop),
     edit: () => stop && (stop.kind === "list" ? edits.insert(stop, stop.rows.length) : edits.edit(stop)),
     absent: () => stop && stop.kind !== "list" && edits.absent(stop),
-    ask,
-    take: () => {
-      const found = proposals.get(field.active);
-      if (found?.same === false) edits.save(stop, ...taken(found));
-    },
     insert: () => rows("insert"),
     remove: () => rows("remove"),
     done: () => state && done(),
@@ -108,7 +102,6 @@ export function actOf({ doc, list, changes, field, stops, edits, open, ask, prop
     nextDocument: () => open(index + 1),
     previousDocument: () => open(index - 1),
     search: () => { setDrawer(true); searchRef.current?.focus(); searchRef.current?.select(); },
-    steps: () => setPanel("steps"),
     improve: () => setPanel("improve"),
     help: () => setPanel("help"),
     escape: () => {

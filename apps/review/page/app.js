@@ -3,7 +3,6 @@
 import { html, render, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact-htm.mjs";
 import { actOf, useEdits, useKeys } from "./actions.js";
 import * as api from "./api.js";
-import { marksOf, proposalsOf, useAsked } from "./asking.js";
 import { useChanges, withPending } from "./changes.js";
 import { useDocument } from "./document.js";
 import { RowDraft } from "./draft.js";
@@ -12,7 +11,7 @@ import { useFolder } from "./folder.js";
 import { DocumentList, Filters } from "./list.js";
 import { Notices, Toast, useToast } from "./notices.js";
 import { History } from "./history.js";
-import { Help, Improve, Steps } from "./panels.js";
+import { Help, Improve } from "./panels.js";
 import { pickingOf } from "./picking.js";
 import { Record } from "./record.js";
 import { NO_FILTERS, useRows } from "./rows.js";
@@ -49,7 +48,6 @@ function App() {
     () => { api.forgetStates(); list.reload(); changes.renew(); },
     () => { if (changes.lost) changes.again(); },
   );
-  const { asked, ask } = useAsked(at, say);
   useLayoutEffect(() => setDraft(null), [at]);
   useLayoutEffect(() => changes.looking(field.editing || draft !== null), [at, field.active, field.editing, draft]);
   const open = (wanted) => {
@@ -59,17 +57,16 @@ function App() {
 
   const tree = useMemo(() => (current ? treeOf(withPending(current, pending)) : null), [current, pending]);
   const stops = useMemo(() => (tree ? stopsOf(tree) : []), [tree]);
-  const proposals = useMemo(() => proposalsOf(asked, stops), [asked, stops]);
-  const marks = useMemo(() => [...stops.filter((one) => one.leaf?.spans?.length).map((one) => ({ pointer: one.pointer, spans: one.leaf.spans, level: sureness(one.leaf).level, title: titleOf(one) })), ...marksOf(proposals, stops)], [stops, proposals]);
+  const marks = useMemo(() => stops.filter((one) => one.leaf?.spans?.length).map((one) => ({ pointer: one.pointer, spans: one.leaf.spans, level: sureness(one.leaf).level, title: titleOf(one) })), [stops]);
   const edits = useEdits({ doc, changes, field, stops, draft: (place, number) => setDraft({ place, number }), hush });
-  const act = actOf({ doc, list, changes, field, stops, edits, open, ask, proposals, setPanel, setDrawer, searchRef, say, who: facets?.who });
+  const act = actOf({ doc, list, changes, field, stops, edits, open, setPanel, setDrawer, searchRef, say, who: facets?.who });
   const pick = pickingOf({ doc, field, stops, insert: edits.insert, say });
   useKeys(act);
   const page = {
     active: field.active, editing: field.editing, picked: field.picked, choose: field.choose, errors,
     pending: useMemo(() => new Set(pending.map((one) => one.pointer)), [pending]),
     act, edit: () => act("edit"), type: () => field.type(), stop: edits.stop, save: edits.save, insert: edits.insert, remove: edits.remove,
-    columnsOf: edits.columnsOf, setColumn: edits.setColumn, proposals,
+    columnsOf: edits.columnsOf, setColumn: edits.setColumn,
   };
 
   if (!facets) return html`<main class="starting"><p role="status">${gone || toast?.text || "Opening the folder …"}</p></main>`;
@@ -104,9 +101,7 @@ function App() {
       <section class="sheet-of" aria-label="Record">
         <div class="bar"><strong class="title">${at.schema}</strong>
           ${current && html`<span class="sum">${changes.saving > 0 ? html`<span class="quiet" role="status">Saving …</span>` : current.confidence === null ? "" : html`<span class=${`conf ${sureness({ confidence: current.confidence, origin: current.marks.reviewed ? "human" : "" }).level}`}>${current.marks.reviewed ? "✓ reviewed" : `least sure ${Math.floor(current.confidence * 100)}%`}</span>`}</span>
-            <button type="button" onClick=${() => setPanel("history")}>History</button>
-            <button type="button" onClick=${() => act("steps")}>Steps</button>
-            <button type="button" title="Ask the language model" disabled=${Boolean(asked?.busy)} onClick=${() => act("ask")}>${asked?.busy ? "Asking …" : "Ask"}</button>`}</div>
+            <button type="button" onClick=${() => setPanel("history")}>History</button>`}</div>
         ${current && html`<${Notices} state=${current} pending=${pending} lost=${changes.lost} again=${changes.again} overtaken=${changes.overtaken} takeMine=${changes.takeMine} takeTheirs=${changes.takeTheirs} undo=${() => act("undo")} errors=${errors} stops=${stops} focusOn=${field.focusOn} />`}
         <div class="fields" tabindex="-1">${tree && html`<${Record} tree=${tree} page=${page} />`}</div>
         ${current && html`<footer><button type="button" class="primary" disabled=${current.record === null} onClick=${() => act("done")}>Accept all, next <kbd>A</kbd></button>
@@ -117,7 +112,6 @@ function App() {
     ${panel === "help" && html`<${Help} close=${() => setPanel(null)} />`}
     ${panel === "improve" && html`<${Improve} facets=${facets} schema=${at?.schema} close=${() => setPanel(null)} />`}
     ${panel === "history" && current && html`<${History} state=${current} stops=${stops} close=${() => setPanel(null)} />`}
-    ${panel === "steps" && at && html`<${Steps} at=${at} close=${() => setPanel(null)} />`}
     <${Toast} toast=${toast} />
   </div>`;
 }

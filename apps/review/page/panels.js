@@ -1,4 +1,4 @@
-// The panels over the page: help, learning, and the steps of a fill.
+// The panels over the page: help and learning.
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/preact-htm.mjs";
 import * as api from "./api.js";
@@ -97,50 +97,4 @@ export function Improve({ facets, schema, close }) {
         : told.state === "kept" ? html`<p class="good" role="status">Kept${told.read_again ? `, and ${told.read_again.written.toLocaleString("en")} ${told.read_again.written === 1 ? "document" : "documents"} read again` : ""}. The next <code>cinnabar extract</code> or <code>backfill</code> into this folder uses it.</p>`
         : told.state === "discarded" ? html`<p role="status">Discarded. Nothing has changed.</p>` : ""}</div>`}
   <//>`;
-}
-
-export function Steps({ at, close }) {
-  const [steps, setSteps] = useState(null);
-  const [problem, setProblem] = useState("");
-  const [now, setNow] = useState(0);
-  const [playing, setPlaying] = useState(true);
-  useEffect(() => { api.get("/api/steps", at).then((found) => setSteps(found.steps), (error) => setProblem(error.message)); }, []);
-  useEffect(() => {
-    if (!playing || !steps || now >= steps.length - 1) return undefined;
-    const timer = setTimeout(() => setNow(now + 1), 900);
-    return () => clearTimeout(timer);
-  }, [playing, steps, now]);
-  const step = steps?.[now];
-  return html`<${Panel} title="How it was read" close=${close} wide=${true}>
-    ${problem && html`<p class="error" role="alert">${problem}</p>`}
-    ${!steps && !problem && html`<p class="quiet" role="status">The model reads the document again, and each step is kept …</p>`}
-    ${steps && steps.length === 0 && html`<p>There are no steps to show.</p>`}
-    ${step && html`<div class="ask"><button type="button" onClick=${() => { if (now >= steps.length - 1) setNow(0); setPlaying(!playing || now >= steps.length - 1); }}>${playing && now < steps.length - 1 ? "Pause" : "Play"}</button>
-      <label class="grow">Step <input type="range" min="0" max=${steps.length - 1} value=${now} onInput=${(event) => { setPlaying(false); setNow(Number(event.target.value)); }} /></label>
-      <output>${now + 1} of ${steps.length}${!step.final && step.passage > 1 ? `, passage ${step.passage}` : ""}${step.final ? ", as it is stored" : ""}</output></div>
-      <p class="legend"><span class="committed">■ committed in this step: ${step.committed.length}</span> <span class="doubted">▲ opened again: ${step.doubted.length}</span></p>
-      <${StepRecord} step=${step} />`}
-  <//>`;
-}
-
-function StepRecord({ step }) {
-  let value;
-  try {
-    value = JSON.parse(step.record);
-  } catch {
-    return html`<pre class="steps"><bdi>${step.record}</bdi></pre>`;
-  }
-  const rows = [];
-  const walk = (part, pointer) => {
-    if (part !== null && typeof part === "object") {
-      const names = Object.keys(part);
-      if (names.length === 0) rows.push([pointer, Array.isArray(part) ? "[ ]" : "{ }"]);
-      names.forEach((name) => walk(part[name], `${pointer}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`));
-    } else rows.push([pointer, JSON.stringify(part)]);
-  };
-  walk(value, "");
-  const [fresh, doubted] = [new Set(step.committed), new Set(step.doubted)];
-  return html`<div class="table steps" tabindex="0" role="region" aria-label="The form at this step"><table><tbody>${rows.map(([pointer, text]) => html`<tr key=${pointer} class=${doubted.has(pointer) ? "doubted" : fresh.has(pointer) ? "committed" : ""}>
-    <td class="mini" aria-hidden="true">${doubted.has(pointer) ? "▲" : fresh.has(pointer) ? "■" : ""}</td><th scope="row"><bdi>${pointer || "/"}</bdi></th><td><bdi>${text}</bdi></td>
-    <td class="number">${step.confidence[pointer] === undefined ? "" : `${Math.floor(step.confidence[pointer] * 100)}%`}</td></tr>`)}</tbody></table></div>`;
 }

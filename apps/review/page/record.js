@@ -1,7 +1,6 @@
 // The record: its places with values, and how sure they are.
 
 import { html, useEffect, useState } from "./vendor/preact-htm.mjs";
-import { Proposal } from "./asking.js";
 import { Editor } from "./editor.js";
 import { nullText, shown, sureness, titleOf } from "./values.js";
 
@@ -71,7 +70,6 @@ function Field({ place, page, label = true }) {
       <button type="button" onClick=${() => page.edit()}>Type <kbd>Enter</kbd></button>
       ${shown(leaf?.value) !== "" && html`<button type="button" onClick=${() => page.act("absent")}>Not there <kbd>x</kbd></button>`}
       <span class="hint">or drag over words</span></div>`}
-    <${Proposal} place=${place} page=${page} />
     ${chosen && leaf?.text && shown(leaf.value) !== leaf.text && html`<p class="evidence">read from <q><bdi>${leaf.text.slice(0, 300)}</bdi></q>${leaf.place ? ` (${leaf.place})` : ""}</p>`}
     ${error && html`<p class="error" role="alert">${error}</p>`}
   </div>`;
@@ -97,7 +95,6 @@ function List({ place, page }) {
       <${Sureness} leaf=${place.leaf} />
       <button type="button" class="small" onClick=${() => page.insert(place, rows.length)}>+ Add<span class="hidden"> a row to ${titleOf(place)}</span></button></header>
     ${place.leaf?.length && html`<p class=${`length ${place.leaf.length.disagrees ? "wrong" : ""}`}>${place.leaf.length.sentence}</p>`}
-    <${Proposal} place=${place} page=${page} />
     ${place.leaf?.columns && html`<${Columns} place=${place} page=${page} />`}
     ${chosen && html`<div class="acts">${place.leaf && place.leaf.origin !== "human" && html`<button type="button" onClick=${() => page.act("accept")}>The rows are right <kbd>a</kbd></button>`}
       ${place.items.kind === "value" && html`<span class="hint">drag over words to add a row</span>`}</div>`}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cinnabar.extraction.review.asking import why_stopped
+from cinnabar.extraction.review.shown_state import why_stopped
 
 CALM: dict[str, Any] = {"marks": {"reviewed": False}, "outcome": "written", "code": "", "failed": [], "leaves": []}
 
