@@ -35,7 +35,7 @@ LEFT_OPTIONS: Mapping[str, LeftOption] = {
     "notify": LeftOption([], _RUN_TOLD),
     "tell": LeftOption([], _RUN_TOLD),
     "sink": LeftOption([], _RUN_BROUGHT),
-    "team": LeftOption(None, "a proxy before the page names the person in a header (docs/recipes.md)"),
+    "team": LeftOption(None, "a proxy names the person (--name-header) and says who may write (docs/recipes.md)"),
     "diffusion": LeftOption(False, _OUTSIDE),
     "rank": LeftOption(None, _OUTSIDE),
     "rate": LeftOption(None, _OUTSIDE),
