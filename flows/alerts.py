@@ -82,9 +82,8 @@ def end_dead_runs(name: str) -> None:
 def alert(address: str) -> None:
     """Has the server send a message to this address if a run fails or crashes, or is due and does not begin.
 
-    What a run tells of itself goes to `--notify` (extraction/run/notifications). The address is one of Apprise, such as
-    mailtos://USER:PASSWORD@HOST?to=NAME@HOST or jsons://HOST/PATH; the server keeps it in a block. Raises UsageError
-    if it is none.
+    The address is one of Apprise, such as mailtos://USER:PASSWORD@HOST?to=NAME@HOST or jsons://HOST/PATH; the server
+    keeps it in a block. Raises UsageError if it is none.
     """
     check_address(address)
     # Of the blocks that every server has, this one hands an address that is not Slack's to Apprise as it is.

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
-from uuid import NAMESPACE_URL, UUID, uuid5
+from uuid import UUID
 
 from prefect.artifacts import (
     create_link_artifact,
@@ -16,14 +16,12 @@ from prefect.artifacts import (
     create_table_artifact,
     update_progress_artifact,
 )
-from prefect.events import emit_event
 
 from cinnabar.errors import CinnabarError, InUse
 from cinnabar.extraction.filling.progress import OutcomeTally, ProgressListener
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.cluster.connection import Cluster, join_cluster
-from cinnabar.extraction.run.notifications.run_notifications import notify_run
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.extraction.store.records import Outcome
@@ -45,7 +43,6 @@ from prefect.states import Completed, Failed  # isort: skip
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.cost_estimate import CostEstimate
     from cinnabar.extraction.run.batched_run import Summary
-    from cinnabar.extraction.run.notifications.run_events import Event
 
 
 # The keys under which Prefect lists the artifacts of all runs.
@@ -99,13 +96,6 @@ class Artifacts(OutcomeTally):
         super().advance(outcomes)
         if time.monotonic() - self._shown >= _EVERY:
             self._show()
-
-    def emit(self, events: Sequence[Event]) -> None:
-        """Emits the events of the run to Prefect's server, with their data as payload; a repeated one keeps its id."""
-        for event in events:
-            resource = {"prefect.resource.id": f"cinnabar.run.{event['subject']}"}
-            same = uuid5(NAMESPACE_URL, f"{event['source']} {event['id']}")
-            emit_event(event=event["type"], resource=resource, payload=dict(event["data"]), id=same)
 
     def end(self, summary: Summary | None, failure: str = "") -> None:
         """Creates the table of outcomes, with the reason if the run failed, and a link to the report with its drift."""
@@ -176,8 +166,7 @@ def begun_run(
         artifacts,
         # First what wrong use ends, so that it leaves no folder.
         join_cluster(plan.ray, assignment, gpu_limit=plan.gpu_limit) as cluster,
-        notify_run(plan, artifacts, artifacts.emit) as progress,
-        begun_alone(lambda: begin(progress), wait, get_run_logger().warning) as run,
+        begun_alone(lambda: begin(artifacts), wait, get_run_logger().warning) as run,
     ):
         yield run, cluster, artifacts
 

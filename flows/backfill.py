@@ -35,7 +35,6 @@ from cinnabar.flows.stored_parameters import stored_flow
     "related",
     "max_error_rate",
     "fail_on",
-    "tell",
     "ray",
 )
 def backfill_folder(

@@ -33,7 +33,6 @@ from cinnabar.flows.stored_parameters import stored_flow
     *RunOptions.model_fields,
     "max_error_rate",
     "fail_on",
-    "tell",
     "related",
     "escalate_to",
     "below",

@@ -26,7 +26,6 @@ from cinnabar.extraction.run.backfill.backfill import begin_backfill
 from cinnabar.extraction.run.backfill.estimate import BackfillEstimate
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.cluster.connection import join_cluster
-from cinnabar.extraction.run.notifications.run_notifications import notify_run
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.stored_records import CHANGED, GONE, Selection, latest_source, names
@@ -87,7 +86,6 @@ _Model = Annotated[
     "model",
     "device",
     *(one for one in RunOptions.model_fields if one not in ("steps", "min_confidence", "context", "batch")),
-    "tell",
     "ray",
 )
 def backfill(
@@ -148,12 +146,10 @@ def _work(
     out = plan.out
     lying = parse_locations(others)
     summary = None
-    notified = plan.model_copy(update={"tell": []}) if dry_run else plan
     with (
         Bar(out=out) as bar,
-        notify_run(notified, bar) as progress,
         join_cluster(plan.ray, assignment) as cluster,
-        (backfill := begin_backfill(assignment, out, chosen, progress, lying)).run as run,
+        (backfill := begin_backfill(assignment, out, chosen, bar, lying)).run as run,
     ):
         estimate = backfill.estimate()
         if not as_json:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     "model",
     "device",
     *(name for name in RunOptions.model_fields if name != "batch"),
-    *("max_error_rate", "fail_on", "route", "related", "escalate_to", "below", "tell"),
+    *("max_error_rate", "fail_on", "route", "related", "escalate_to", "below"),
     *ServerOptions.model_fields,
     "ray",
 )
@@ -101,15 +101,13 @@ def _run(paths: list[str], plan: RunPlan, assignment: Assignment) -> tuple[Summa
     from cinnabar.extraction.documents.inputs import parse_locations
     from cinnabar.extraction.run.cluster.connection import join_cluster
     from cinnabar.extraction.run.extract import begin_extraction
-    from cinnabar.extraction.run.notifications.run_notifications import notify_run
 
     assert plan.out is not None
     locations = parse_locations(paths)
     with (
         Bar(out=plan.out) as bar,
-        notify_run(plan, bar) as progress,
         join_cluster(plan.ray, assignment) as cluster,
-        begin_extraction(assignment, locations, plan.out, progress) as run,
+        begin_extraction(assignment, locations, plan.out, bar) as run,
     ):
         return run.work_through(cluster), bar.reasons()
 

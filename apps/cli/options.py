@@ -19,7 +19,7 @@ from cinnabar.extraction.plan.run_options import Device
 
 # The placeholders of the help for the values of options.
 _METAVARS = {
-    "ADDRESS": "ray tell",
+    "ADDRESS": "ray",
     "ENGINE": "ocr_engine",
     "FILE": "password_file",
     "IN,CACHED,OUT": "prices",
@@ -34,8 +34,6 @@ _METAVARS = {
     "URL": "base_url",
     "USD": "budget",
 }
-# Options whose parameters of flows have another name: deployments hold these.
-_OPTION_OF = {"tell": "--notify"}
 _METAVAR_OF = {name: metavar for metavar, names in _METAVARS.items() for name in names.split()}
 
 
@@ -147,6 +145,6 @@ def takes_options(*names: str) -> Callable[[Function], Function]:
 
 def _option(name: str, field: FieldInfo) -> Any:
     # With an explicit name Typer gives a flag no `--no-` opposite.
-    named = _OPTION_OF.get(name) or f"--{name.replace('_', '-')}"
+    named = f"--{name.replace('_', '-')}"
     texts: dict[str, Any] = {"metavar": _METAVAR_OF.get(name), "help": field.description}
     return Annotated[field.annotation, typer.Option(named, autocompletion=_COMPLETED.get(name), **texts)]

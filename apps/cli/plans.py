@@ -31,10 +31,8 @@ def check_plan(paths: Sequence[str], plan: RunPlan, assignment: Assignment, reac
     from cinnabar.extraction.documents.inputs import gather, parse_locations
     from cinnabar.extraction.documents.parser_settings import parser_settings
     from cinnabar.extraction.run.cluster.connection import check_cluster
-    from cinnabar.extraction.run.notifications.delivery import check_addresses
 
     parser_settings(plan.options)
-    check_addresses(plan.tell)
     if plan.ray is not None:
         check_cluster(plan.ray, assignment, gpu_limit=plan.gpu_limit)
     locations = parse_locations(paths)

@@ -15,16 +15,11 @@ from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out, warn_of_unread
 from cinnabar.extraction.filling.checks.judgement import check_results
 from cinnabar.extraction.maintenance.verification import verify as check
-from cinnabar.extraction.run.notifications.delivery import deliver_notifications, waiting_notifications
-from cinnabar.extraction.run.notifications.run_notifications import notify_killed_runs
 from cinnabar.extraction.run.report.reports import write_report
 from cinnabar.extraction.store.housekeeping import compact as merge
 from cinnabar.extraction.store.housekeeping import runs as stored
 from cinnabar.extraction.store.housekeeping import status as look
 from cinnabar.wording import harmless, with_noun
-
-# Seconds of tries to send events.
-_TRIES = 60.0
 
 status_app = typer.Typer()
 
@@ -184,36 +179,6 @@ def compact(out: Out, as_json: AsJson = False) -> None:
         return
     print(f"before: {_sizes_in_words(merged.batches_before, merged.files_before, merged.bytes_before)}")
     print(f"now: {_sizes_in_words(merged.batches, merged.files, merged.bytes)}; the old files go after a day")
-
-
-@status_app.command()
-def events(
-    out: Out,
-    send: Annotated[bool, typer.Option("--send", help="Send what waits, and tell of runs that were killed.")] = False,
-    as_json: AsJson = False,
-) -> int:
-    """List the events of runs that wait for their receivers, and with --send try for a minute to send them.
-
-    Runs with --notify send their events, and those of earlier runs that wait. Exit status 1 if --send leaves some.
-
-    \b
-    Examples:
-      cinnabar status events --out tables
-      cinnabar status events --out tables --send
-    """
-    notes = list[str]()
-    if send:
-        notify_killed_runs(out, notes.append)
-        notes += deliver_notifications(out, None, _TRIES)
-    rows = [{"id": one.id, "to": one.to} for one in waiting_notifications(out)]
-    if as_json:
-        print(json.dumps({"events": rows, "notes": notes}))
-    else:
-        if rows:
-            standard_output().print(table(("id", "to"), [[harmless(text) for text in row.values()] for row in rows]))
-        for note in (*notes, f"{with_noun(len(rows), 'event')} waiting"):
-            print(harmless(note))
-    return 1 if send and rows else 0
 
 
 def verify(

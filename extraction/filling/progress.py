@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 # Commands import this module for their help; tables need pyarrow.
 if TYPE_CHECKING:
@@ -34,32 +34,9 @@ class ProgressListener:
     def within(self, documents: float) -> None:
         """Receives how much of a batch a language model has answered here before any of it is committed."""
 
-    def on_runs_started(self, runs: Sequence[str]) -> None:
-        """Receives the ids of the runs once they have begun."""
-
-    def stages(self, seconds: Mapping[str, float], steps: int = 0) -> None:
-        """Receives the seconds of stages that have just ended one after another, and the denoising steps in them."""
-
-    def on_runs_ended(self, runs: Sequence[str], drift: Sequence[str] | None, usage: Mapping[str, Any] | None) -> None:
-        """Receives the ids of the runs that ended, their drift (None if not judged), and the use of a server."""
-
 
 class NoProgress(ProgressListener):
     """A `ProgressListener` that shows and keeps nothing."""
-
-
-class ProgressGroup:
-    """Tells several others, in their order, all that it is told; to be used as a `ProgressListener`."""
-
-    def __init__(self, *told: ProgressListener) -> None:
-        self._told = told
-
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        def tell(*given: Any) -> None:
-            for one in self._told:
-                getattr(one, name)(*given)
-
-        return tell
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,9 +230,6 @@ class RunPlan(OptionGroup):
     ray: str | None = Field(
         default=None, description="Spread the work over a Ray cluster: auto, HOST:PORT or local."
     )
-    tell: list[str] = Field(
-        default=[], description="Tell what happens in the run to a webhook (https://…) or by mail (mailto:NAME@HOST)."
-    )
     gpu_limit: str | None = Field(default=None, description="Prefect's concurrency limit for the tasks.")
     server: ServerOptions = ServerOptions()
     options: RunOptions = DEFAULT_OPTIONS

@@ -188,9 +188,7 @@ class BatchedRun:
 
     def read(self, number: int) -> tuple[list[OpenedInput | None], Known | None]:
         """Returns the parsed documents of a batch, None for late ones, and the stored records of the others."""
-        before = self.batches.seconds
         read = self.batches.read(number)
-        self._progress.stages({"parse": self.batches.seconds - before})
         there = [item for item, one in zip(self.batches[number], read, strict=True) if one is not None]
         return read, self.known(there, number)
 
@@ -207,7 +205,6 @@ class BatchedRun:
         ended = run.finish(usage)
         seconds = {"parse": self.batches.seconds} | commits.seconds | self._models.seconds
         report = report_of_run(out, run.ids, seconds, lambda text: self._progress.note(text))
-        self._progress.on_runs_ended(run.ids, None if report is None else report.drift, usage)
         # Documents beyond the limit may have paid answers.
         whole = self.assignment.options.limit is None and UNAVAILABLE not in ended.reasons
         self._models.settled = whole and not commits.without_budget

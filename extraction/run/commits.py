@@ -98,7 +98,6 @@ class Commits:
         """Returns the run in the store; the first call begins it and settles what needs no model."""
         if self._run is None:
             self._run = self._begin()
-            self.progress.on_runs_started(self._run.ids)
             if (notice := self.assignment.model.notice) is not None:
                 self.progress.note(notice)
             for path, why in unread_corrections(self.opening.store.out).items():
@@ -149,8 +148,6 @@ class Commits:
         if self.assignment.routing is not None:
             self.routed += len(batch.outcomes)
             self.routing_ms += batch.routing
-            stages = {"route": batch.routing / 1000} | stages
-        self.progress.stages(stages, batch.steps)
         # A second call stores nothing, and the outcomes are those of the first.
         outcomes = [stored.get(one.path, one) for one in batch.outcomes]
         self.progress.advance(outcomes)

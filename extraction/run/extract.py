@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
@@ -75,7 +74,6 @@ def begin_extraction(
     assignment.check_parts()
     progress = progress or NoProgress()
     parsers = parser_settings(assignment.options)
-    begun = time.perf_counter()
     with ExitStack() as stack:
         items = gather(paths, out, stack, parsers.passwords, lambda text: progress.note(text))
         store, assignment = open_output(assignment, out, stack)
@@ -97,7 +95,6 @@ def begin_extraction(
         known = store.digests([one.prefix for one in sources if one.prefix is not None])
         examined = [_with_name(examine(item, paths, known), name) for name, item in chosen]
         settled, left = split_inputs(examined, commits.begin())
-        progress.stages({"list": time.perf_counter() - begun})
         commits.settle(settled)
         models = LoadedModels(_with_finished(assignment, commits, left), commits)
         stack.callback(models.close)

@@ -22,7 +22,6 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.plan.run_options import Device, RunOptions, RunPlan, ServerOptions
 from cinnabar.extraction.run.extract import begin_extraction
-from cinnabar.extraction.run.notifications.run_notifications import notify_run
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.names import check_local
 from cinnabar.extraction.store.records import LeafRow, Outcome
@@ -66,13 +65,13 @@ Shown = bool | Callable[[Progress], object]
 def extract(
     paths: Documents, schema: type[_M], *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    notify: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
+    progress: Shown = False, **options: Unpack[Options],
 ) -> Table[_M]: ...  # fmt: skip
 @overload
 def extract(
     paths: Documents, schema: Any, *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    notify: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
+    progress: Shown = False, **options: Unpack[Options],
 ) -> Table[Any]: ...  # fmt: skip
 
 
@@ -86,7 +85,6 @@ def extract(
     escalate_to: str | None = None,
     below: float | None = None,
     server: Server | None = None,
-    notify: Sequence[str] = (),
     progress: Shown = False,
     **options: Unpack[Options],
 ) -> Table[Any]:
@@ -96,7 +94,7 @@ def extract(
     bytes, files that are open for bytes (BytesIO), or (name, bytes); one of these or a list. `schema` is a Pydantic
     class, another type, a dict, a type of outlines, a name of the library, a JSON Schema file, or module:Class; records
     of a type are instances of it. The results go to the folder `out`, where a second call reads only documents that are
-    new, or to a temporary folder that goes with the table. `model`, `device`, `escalate_to`, `below` and `notify` are
+    new, or to a temporary folder that goes with the table. `model`, `device`, `escalate_to` and `below` are
     those of the command; without a `model` it is the one that `cinnabar improve` kept in `out`, else `default`.
     `server` has the settings of a model behind a server (`base_url`, `budget` …), and `options` are those of the
     command, such as `effort`, `on_missing` or `engines`. `progress` is True for lines on standard error, or gets a
@@ -105,7 +103,7 @@ def extract(
     A document that cannot be read raises nothing: it is one of the table's `failures`. Raises UsageError before any
     document is read if the arguments are wrong, and RunError if the run fails; the same call with `out` continues it.
     """
-    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "tell": notify}
+    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below}
     plan = _plan(schema, out, server, options, **own)
     run = _Run(paths, plan, progress)
     return run.table(run.progress)
@@ -115,13 +113,13 @@ def extract(
 def aextract(
     paths: Documents, schema: type[_M], *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    notify: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
+    progress: Shown = False, **options: Unpack[Options],
 ) -> Extracting[_M]: ...  # fmt: skip
 @overload
 def aextract(
     paths: Documents, schema: Any, *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    notify: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
+    progress: Shown = False, **options: Unpack[Options],
 ) -> Extracting[Any]: ...  # fmt: skip
 
 
@@ -135,7 +133,6 @@ def aextract(
     escalate_to: str | None = None,
     below: float | None = None,
     server: Server | None = None,
-    notify: Sequence[str] = (),
     progress: Shown = False,
     **options: Unpack[Options],
 ) -> Extracting[Any]:
@@ -149,7 +146,7 @@ def aextract(
     The arguments are those of `extract`, and wrong ones raise UsageError at once. A loop that is left, or cancelled,
     ends the run after the batch in work; what is committed stays in `out`.
     """
-    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "tell": notify}
+    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below}
     plan = _plan(schema, out, server, options, **own)
     return Extracting(_Run(paths, plan, progress))
 
@@ -172,10 +169,7 @@ class _Run:
         folder, source = self._out or Path(tempfile.mkdtemp(prefix="cinnabar-")), self._assignment.source
         owned = self._out is None
         try:
-            with (
-                notify_run(self._plan, progress) as told,
-                begin_extraction(self._assignment, self._locations, folder, told) as extraction,
-            ):
+            with begin_extraction(self._assignment, self._locations, folder, progress) as extraction:
                 summary = extraction.work_through()
         except BaseException:
             if owned:
@@ -190,10 +184,6 @@ def _plan(
     """Returns the plan of these arguments. Raises UsageError if one is out of range, or `out` is no path of here."""
     if out is not None:
         check_local(out, "out")
-    if isinstance(arguments["tell"], str):
-        text = arguments["tell"].partition("?")[0]
-        raise UsageError(f"notify: expected a list of addresses, got the text {text!r}")
-    arguments["tell"] = [*arguments["tell"]]
     groups = {"server": ServerOptions.model_validate({**(server or {})}), "options": RunOptions(**options)}
     return RunPlan.of([schema], out, **groups, **arguments)
 

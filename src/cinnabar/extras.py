@@ -50,13 +50,6 @@ EXTRAS = {
         "documents in stores: s3://, gs://, az://, sftp://, sharepoint://",
         {"obstore": "obstore", "fsspec": "fsspec", "paramiko": "paramiko", "msgraphfs": "msgraphfs"},
     ),
-    "traces": Extra(
-        "traces and metrics of runs",
-        {
-            "opentelemetry.sdk": "opentelemetry-sdk",
-            "opentelemetry.exporter.otlp.proto.http": "opentelemetry-exporter-otlp-proto-http",
-        },
-    ),
     "heic": Extra("images of telephones", {"pi_heif": "pi-heif"}),
     "sevenzip": Extra("7z archives", {"py7zr": "py7zr"}),
 }

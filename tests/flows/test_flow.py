@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from tests.support import imap_server
 from tests.support import mercury_server as mercury
-from tests.support.notification_receivers import hook
 
 from cinnabar.apps.cli.main import run
 from cinnabar.errors import InUse, RunError, UsageError
@@ -316,23 +315,6 @@ def test_an_address_for_messages_is_checked_first_and_its_password_is_not_told(
             assert run(["flows", "alert", address]) == 2
             said = capsys.readouterr()
             assert told in said.err and said.err.count("\n") == 1 and "secret" not in said.err + said.out
-
-
-@pytest.mark.usefixtures("prefect_server")
-def test_a_flow_tells_its_addresses_and_emits_the_same_events_to_prefect(
-    notes: Path, tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from cinnabar.flows import artifacts
-    from cinnabar.flows.extract import extract_folder
-
-    emitted: list[dict[str, Any]] = []
-    monkeypatch.setattr(artifacts, "emit_event", lambda **event: emitted.append(event))
-    where = ([str(notes)], str(notes.parent / "note.json"), str(tmp_path / "out"), str(tiny_model), "cpu")
-    with hook() as there:
-        extract_folder(*where, on_empty="write", workers=1, tell=[f"{there.url}#finished"])
-    assert [one["event"] for one in emitted] == [f"dev.cinnabar.run.{kind}" for kind in ("finished", "review_wanted")]
-    assert there.kinds == ["finished"] and there.events[0]["data"] == emitted[0]["payload"]
-    assert emitted[0]["resource"]["prefect.resource.id"] == f"cinnabar.run.{there.events[0]['subject']}"
 
 
 @pytest.mark.usefixtures("prefect_server")

@@ -38,8 +38,6 @@ def prepared(out: Path) -> None:
         "models/bill/candidate/model.json": '{"name": "bill", "files": {}, "size": {}}',
         "models/bill/candidate/improvement.json": "{}",
         "models/bill/training/state": "",
-        f"outbox/{RUN}-0-{'0' * 16}.json": '{"address": "no:one", "event": {"id": "1", "subject": "x", "type": "y"}}',
-        f"outbox/{RUN}/promise.json": f'{{"addresses": ["no:one"], "source": "//h/x", "bound": 1, "runs": ["{RUN}"]}}',
     }.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_text(content)
@@ -220,8 +218,6 @@ CORPUS: dict[str, Damage] = {
     "link models": _link("models/bill"),
     "link candidate": _link("models/bill/candidate"),
     "link training": _link("models/bill/training"),
-    "link outbox": _link("outbox"),
-    "link promise": _link(f"outbox/{RUN}"),
     "link journal": _link("remote/1.jsonl", folder=False),
     "link part of journal": _link("remote/1.part", folder=False),
     "link lock": _link(".lock", folder=False),

@@ -158,7 +158,6 @@ USES = {
     "correct": "correct 0.txt --schema note --list --out out",
     "status runs": "status runs --out out",
     "status": "status --out out",
-    "status events": "status events --out out",
     "status compact": "status compact --out out",
     "verify": "verify --out out",
     "forget": "forget 0.txt --out out --yes",

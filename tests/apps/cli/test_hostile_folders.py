@@ -28,7 +28,6 @@ COMMANDS = (
     ("improve", "bill", "--discard"),
     ("correct", "a.txt", "--set", '/number="Z"'),
     ("correct", "a.txt", "--undo", "all"),
-    ("status", "events", "--send"),
     ("status", "compact"),
     ("verify",),
     ("verify", "--clean"),
