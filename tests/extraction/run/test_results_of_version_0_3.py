@@ -1,0 +1,117 @@
+"""A folder of results that version 0.3 made is read, shown, corrected, filled again and forgotten by this one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support import ROOT
+
+from cinnabar.apps.cli.main import run
+from cinnabar.errors import UsageError
+from cinnabar.extraction.corrections import Action, Change, Corrector, corrections
+from cinnabar.extraction.documents.mailboxes.credential import Login
+from cinnabar.extraction.maintenance.verification import verify
+from cinnabar.extraction.store.reading import query
+
+FOLDER = ROOT / "tests" / "data" / "results_0_3"
+PACKET = "inbox/bills/packet.pdf#pages="
+BILLS = {
+    "inbox/bills/first.txt": ("R-1a", "120.50"),
+    "inbox/bills/mailed.eml": ("R-4", "77.25"),
+    f"{PACKET}1-2": ("R-2", "210.40"),
+    f"{PACKET}3-3": ("R-3", "98.50"),
+}
+
+
+def commanded(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    """What a command says as JSON."""
+    capsys.readouterr()
+    status = run([*words, "--out", "tables", "--json"])
+    told = capsys.readouterr()
+    assert status == 0, told.err
+    return json.loads(told.out)
+
+
+def extracted(capsys: pytest.CaptureFixture[str], kind: str, schema: str, *more: str) -> dict[str, Any]:
+    """What a run of this version says, in the folder of 0.3."""
+    words = ("extract", f"inbox/{kind}", "--schema", f"{schema}.schema.json", "--device", "cpu", *more)
+    result: dict[str, Any] = commanded(capsys, *words)
+    return result
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the folder and its inputs, in which the test works; its results."""
+    shutil.copytree(FOLDER, tmp_path / "place")
+    monkeypatch.chdir(tmp_path / "place")
+    return tmp_path / "place" / "tables"
+
+
+def bills(out: Path) -> dict[str, tuple[Any, ...]]:
+    found = query(out, "SELECT path, invoice_number, total::VARCHAR FROM bill").rows
+    return {path: tuple(values) for path, *values in found}
+
+
+def test_the_first_run_reads_no_document_again(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    orders = extracted(capsys, "orders", "order")
+    assert (orders["inputs"], orders["skipped"], orders["steps"]) == (5, 5, 0)
+    read = extracted(capsys, "bills", "bill", "--split")
+    assert (read["inputs"], read["skipped"], read["steps"]) == (4, 4, 0)
+    # The correction that waited is stored.
+    assert bills(place) == BILLS and not [*(place / "waiting").glob("*.json")]
+    assert not verify(place).problems
+
+
+def test_all_that_the_folder_holds_is_shown_before_a_run(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stored = {**BILLS, "inbox/bills/mailed.eml": ("R-4", "77.10")}
+    assert bills(place) == stored
+    told = query(place, "SELECT path, carrier, amount::VARCHAR FROM freight").rows
+    assert [*map(tuple, told)] == [("inbox/freight/f1.txt", "C-7", "18.90")]
+    held = query(place, "SELECT path, code FROM quarantine ORDER BY path").rows
+    assert [*map(tuple, held)] == [
+        ("inbox/orders/broken.pdf", "truncated"), ("inbox/orders/greeting.txt", "empty_record"),
+    ]
+    made = {(one.who, str(one.action)) for one in corrections(place)}
+    assert made >= {("Ada", "value"), ("Bob", "value"), ("Cleo", "audit")}
+    for words in (["status"], ["status", "checks"], ["quarantine", "list"], ["show", "first.txt"]):
+        assert commanded(capsys, *words)
+    (part,) = commanded(capsys, "show", f"{PACKET}3-3")
+    assert part["path"] == f"{PACKET}3-3"
+
+
+def test_a_part_of_its_packet_is_corrected_and_forgotten(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ((document,),) = query(place, f"SELECT document FROM bill WHERE path = '{PACKET}1-2'").rows
+    change = Change(Action.VALUE, "/seller", json.dumps("Blue River Mills"))
+    Corrector(place).correct(document, "bill", [change], "Ada")
+    assert query(place, f"SELECT seller FROM bill WHERE path = '{PACKET}1-2'").rows == [("Blue River Mills",)]
+    assert commanded(capsys, "forget", f"{PACKET}3-3", "--yes")["results"]["rows"]["data"]
+    assert set(bills(place)) == BILLS.keys() - {f"{PACKET}3-3"}
+    assert not verify(place).problems
+
+
+@pytest.mark.slow  # It loads the shipped model.
+def test_a_part_of_its_packet_is_filled_again(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = json.loads(Path("bill.schema.json").read_text())
+    schema["properties"]["currency"] = {"type": ["string", "null"]}
+    Path("bill.schema.json").write_text(json.dumps(schema))
+    commanded(capsys, "backfill", "--schema", "bill.schema.json", "--device", "cpu")
+    assert bills(place) == BILLS
+    assert query(place, "SELECT count(*) FROM bill WHERE currency IS NULL").rows == [(4,)]
+
+
+def test_the_stored_deployment_runs_unless_it_has_a_value_that_is_gone() -> None:
+    from cinnabar.flows.extract import extract_folder
+
+    stored = json.loads((FOLDER / "deployment.json").read_text())
+    assert extract_folder.validate_parameters(stored)["paths"] == ["inbox/orders"]
+    with pytest.raises(UsageError, match=r"^sink is gone: .*Parquet"):
+        extract_folder.validate_parameters(stored | {"sink": ["delta:lake"]})
+
+
+def test_the_saved_login_of_a_mailbox_is_one_of_this_version() -> None:
+    login = Login.of((FOLDER / "mailbox.login").read_text().strip())
+    assert login is not None and (login.client_id, login.refresh_token) == ("1b7c2f08-aaaa", "no-secret-of-value")
