@@ -1,4 +1,4 @@
-"""Measures the speed of each stage, and the cost of the constraint.
+"""Measures the speed of each stage.
 
     python -m bench.benchmark --documents 2000
     python -m bench.benchmark --parts cold
@@ -15,15 +15,12 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from training.generator.generator import generate
-
-from bench.block_speed import POSITIONS, block_speed
 from bench.cold_start import cold_report
 from bench.long_lists import read_ledger
 from bench.mixture import MixedDocument, mixed_documents
 from bench.rates import FIELDS, TOKENS, rate
-from bench.reporting import machine, peak_memory, table
-from bench.timing import read_alone, throughput
+from bench.reporting import machine, table
+from bench.timing import throughput
 
 # Torch comes with the engine, which must set up its environment before (engine/__init__.py).
 from cinnabar.engine.model import Model
@@ -31,40 +28,9 @@ from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.errors import UsageError
 
 #: The parts that are measured only if the command line names them.
-APART = ("cold", "long", "rows")
+APART = ("cold", "rows")
 #: The rows of the lists to read.
 ROWS = (300, 3000)
-#: Tokens of the long document: three times the default model's context and a bit.
-LONG = 400_000
-
-
-def scan_report(model: Model) -> Iterator[str]:
-    """The constraint over a language model's tokens, and on a GPU its share of a pass."""
-    one = block_speed(model.device)
-    yield (
-        f"{one.blocks} blocks of {POSITIONS} positions, {one.tokens:,} tokens, {one.edges:,} edges, kernels "
-        f"{one.kernels}, milliseconds:"
-    )
-    pairs = (("scores of classes", one.classes), ("scan of blocks", one.scan))
-    yield table(
-        ("what", one.kernels, one.plainer, "ratio"),
-        [(what, f"{fast:.1f}", f"{slow:.1f}", f"{slow / fast:.1f}") for what, (fast, slow) in pairs],
-    )
-    yield "The constraint's share of whole passes on a GPU: not measured."
-
-
-def long_report(model: Model, effort: str) -> Iterator[str]:
-    """The outcome for a document of LONG tokens."""
-    pieces, tokens = list[str](), 0
-    for example in generate(0):
-        pieces.append(example.text)
-        tokens += model.count_tokens(example.text)
-        if tokens >= LONG:
-            break
-    text = "\n\n".join(pieces)
-    outcome, seconds = read_alone(model, effort, "event", text)
-    yield f"## A document of {model.count_tokens(text)} tokens"
-    yield f"{outcome.status} {outcome.code} after {seconds:.1f} s; peak memory {peak_memory()} MiB."
 
 
 def rows_report(model: Model, effort: str) -> Iterator[str]:
@@ -97,9 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the measurements that the command line asks for, and prints each when it is done."""
     parts: dict[str, Callable[[], Iterator[str]]] = {
         "throughput": lambda: throughput(model, documents(), a.effort, a.workers),
-        "scan": lambda: scan_report(model),
         "cold": lambda: cold_report(a.samples),
-        "long": lambda: long_report(model, a.effort),
         "rows": lambda: rows_report(model, a.effort),
         "rate": lambda: rate_report(model, a.effort),
     }

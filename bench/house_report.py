@@ -1,9 +1,9 @@
-"""Counts the house: lines, files, statements, rooms, circles, imports, names, walks, cold starts.
+"""Counts the house: lines, files, statements, rooms, circles, imports, names, cold starts.
 
     python -m bench house_report --record
 
 A statement is a node of Python's tree that is one, docstrings apart. A bare participle is one word that ends with -ed
-or -ing. `bench/walks.py` says what a walk is, and its stays, returns and climbs.
+or -ing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple
 from importlib.metadata import requires
 from pathlib import Path
 from statistics import median
@@ -27,7 +26,6 @@ from packaging.requirements import Requirement
 from tests.support import ROOT
 from tests.support.import_graph import FOLDERS, TOP, floors, folders, imports, in_circles, modules
 
-from bench import walks
 from bench.recording import Row, record
 from bench.reporting import table
 
@@ -46,8 +44,6 @@ STARTED = (
     "lines that hang on `cinnabar extract`",
 )
 WANTED_START = (120, 20_000, 45_000)
-#: Stays, returns and climbs; those of 02b86d98 are 26, 18, 0; 23, 20, 0; 28, 18, 0.
-WANTED_WALKS = {"a batch into the store": (15, 4, 0), "a correction": (10, 3, 0), "a request": (15, 4, 0)}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -170,9 +166,6 @@ def measured() -> Iterator[Row]:
     yield at_most("functions that are bare participles", WANTED_PARTICIPLES, sum(map(participles, trees)))
     for count, limit, what in zip(start_of("extract"), WANTED_START, STARTED, strict=True):
         yield at_most(what, limit, count)
-    for call, walk in walks.measured().items():
-        for what, limit, count in zip(("stays", "returns", "climbs"), WANTED_WALKS[call], astuple(walk), strict=True):
-            yield at_most(f"walk of {call}: {what}", limit, count)
     yield at_most("words of docs/structure.md", 900, len((ROOT / "docs" / "structure.md").read_text("utf-8").split()))
     yield at_most("packages of a core install", 90, core_packages())
     seconds = help_start()

@@ -36,7 +36,7 @@ FARTHEST = 4
 #: tables of other formats, runs in the last stage only.
 LEFT_OUT = (
     "test_cache", "test_encodings", "test_suite", "test_model", "test_filler",
-    "test_block_speed", "test_scheduler",
+    "test_scheduler",
 )  # fmt: skip
 LEFT_FOR_LAST = ("test_arrow", "test_describe", "test_library", "test_loading")
 DESELECTED = "hundred_thousand or hostile"
