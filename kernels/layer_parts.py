@@ -1,7 +1,7 @@
 """What lies between the products of matrices in a decoder's layer: definitions, for kernels that take one launch each.
 
 The plain modules need 57 launches a layer, each of which a GPU waits microseconds for; with these kernels and joined
-matrices (engine/models/language/fused_layers.py) there are eleven (`python -m bench.engine.launches`).
+matrices (engine/models/language/fused_layers.py) there are eleven.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
-"""`cinnabar train` fine-tunes a model on labelled documents.
-
-Checks and reports that the trainings of `cinnabar train` share.
-"""
+"""`cinnabar train` fine-tunes a model on labelled documents."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Self
@@ -22,7 +19,6 @@ from cinnabar.apps.cli.evaluate import warn_of_broken
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.engine.models.identity import fingerprint_of
 from cinnabar.engine.models.language.configuration import is_checkpoint
-from cinnabar.engine.models.language.gguf_folder import checkpoint_folder
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.plan.run_options import Device
@@ -34,9 +30,6 @@ if TYPE_CHECKING:
 
 _Minutes = Annotated[
     float | None, typer.Option(metavar="N", help="The most minutes; by default 4 to 12, by the number of documents.")
-]
-_Rank = Annotated[
-    int | None, typer.Option(metavar="N", help="With --diffusion: train matrices of rank N beside the frozen weights.")
 ]
 
 
@@ -52,11 +45,6 @@ def train(
     steps: Annotated[int | None, typer.Option(metavar="N", help="The most steps, in place of minutes.")] = None,
     fields: Annotated[bool, typer.Option("--fields", help="Print F1 before and after for each field as well.")] = False,
     as_json: AsJson = False,
-    diffusion: Annotated[
-        bool, typer.Option("--diffusion", help="Train the diffusion language model in the folder BASE.")
-    ] = False,
-    rank: _Rank = None,
-    rate: Annotated[float | None, typer.Option(metavar="X", help="With --diffusion: the learning rate.")] = None,
 ) -> None:
     """Fine-tune a model on labelled documents of your own; an interrupted run resumes.
 
@@ -67,22 +55,15 @@ def train(
     Examples:
       cinnabar train my_receipts --out models/receipts
       cinnabar extract inbox --schema receipt.json --model models/receipts --out results
-      cinnabar train my_receipts --diffusion --model models/SDAR-1.7B-Chat --rank 16 --out models/tuned
     """
     sets = sets or []
-    if diffusion:
-        options = DiffusionOptions(sets, out, model, device, minutes, steps, rank, rate, fields, as_json)
-        train_diffusion_model(options)
-        return
-    if rank is not None or rate is not None:
-        raise UsageError("--rank, --rate: expected with --diffusion")
     if minutes is not None and not 0 < minutes < math.inf:
         raise UsageError(f"--minutes: expected a finite number above 0, got {minutes}")
     if steps is not None and (steps < 1 or minutes is not None):
         raise UsageError(f"--steps: expected at least 1, without --minutes, got {steps}")
     check_sets(sets)
     if model is not None and is_checkpoint(model):
-        raise UsageError(f"--model {model}: a language model; train it with --diffusion")
+        raise UsageError(f"--model {model}: a language model; train it with PEFT or TRL")
     check_extra("learn", "cinnabar train")
     base = model or "default"
     fingerprint_of(base)
@@ -143,58 +124,6 @@ class _Watch:
         )
 
 
-# The default minutes.
-_MINUTES = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class DiffusionOptions:
-    """The options of `cinnabar train` that apply to a diffusion language model."""
-
-    sets: Sequence[Path]
-    out: Path
-    model: str | None
-    device: Device
-    minutes: float | None
-    steps: int | None
-    rank: int | None
-    rate: float | None
-    fields: bool
-    as_json: bool
-
-
-def train_diffusion_model(options: DiffusionOptions) -> None:
-    """Trains and prints the result. Raises UsageError if options do not go together."""
-    if options.minutes is not None and not 0 < options.minutes < math.inf:
-        raise UsageError(f"--minutes: expected a finite number above 0, got {options.minutes}")
-    if options.steps is not None and (options.steps < 1 or options.minutes is not None):
-        raise UsageError(f"--steps: expected at least 1, without --minutes, got {options.steps}")
-    if options.rank is not None and options.rank < 1:
-        raise UsageError(f"--rank: expected at least 1, got {options.rank}")
-    if options.rate is not None and not 0 < options.rate < 1:
-        raise UsageError(f"--rate: expected above 0 and below 1, got {options.rate}")
-    check_sets(options.sets)
-    if options.model is None:
-        raise UsageError("--diffusion: expected --model FOLDER, a checkpoint as `cinnabar model fetch` brings it")
-    base = checkpoint_folder(options.model)
-    make_folder(options.out)
-    for folder in options.sets:
-        warn_of_truths(folder)
-    # Cold start: Torch takes a second.
-    from cinnabar.extraction.learning.diffusion_tuning import DiffusionTuning, tune_diffusion
-
-    minutes = options.minutes or _MINUTES
-    settings = DiffusionTuning(minutes, options.steps, options.rank, options.rate)
-    done = tune_diffusion(
-        options.sets, base, options.out, settings, options.device, ProgressLines(minutes),
-        lambda said: typer.echo(said, err=True),
-    )  # fmt: skip
-    if options.as_json:
-        print(json.dumps(asdict(done) | {"out": str(options.out) if done.kept else None}))
-    else:
-        report_tuning(done, str(base), options.out, options.fields)
-
-
 def check_sets(sets: Sequence[Path]) -> None:
     """Raises UsageError if a set lacks its schema or its truth, or if there is no set."""
     if not sets:
@@ -248,17 +177,3 @@ def report_tuning(done: FineTuned, base: str, out: Path, fields: bool) -> None:
     if not all(r.apart for r in done.sets):
         print("the few documents measured also decided when to stop: expect slightly lower scores on others")
     print(f"{done.size / 1e6:.1f} MB; use it with: --model {out}")
-
-
-class ProgressLines:
-    """Prints a line to standard error for every twenty steps."""
-
-    def __init__(self, minutes: float) -> None:
-        self.minutes = minutes
-
-    def __call__(self, row: dict[str, float]) -> None:
-        parts = {k: v for k, v in row.items() if k not in ("step", "minutes", "of", "rate")}
-        losses = "  ".join(f"{name} {value:.2f}" for name, value in parts.items())
-        typer.echo(
-            f"step {row['step']:.0f}  {row['minutes']:.1f} of {self.minutes:g} minutes  {losses}", err=True
-        )

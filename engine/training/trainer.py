@@ -82,14 +82,9 @@ def trains_in_bfloat16(device: torch.device) -> bool:
 
 def rate_at(share: float, config: TrainingConfig) -> float:
     """Returns the factor on the learning rates after this share of the schedule: a rise, a plateau, a linear fall."""
-    return rate_schedule(share, config.warmup, config.decay)
-
-
-def rate_schedule(share: float, warmup: float, decay: float) -> float:
-    """Returns the factor on learning rates after this share of a schedule; they rise for `warmup`, fall for `decay`."""
-    if share < warmup:
-        return max(0.02, share / warmup)
-    return min(1.0, max(0.0, (1.0 - share) / decay))
+    if share < config.warmup:
+        return max(0.02, share / config.warmup)
+    return min(1.0, max(0.0, (1.0 - share) / config.decay))
 
 
 def optimizer_for(network: Network, config: TrainingConfig) -> torch.optim.AdamW:

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import tokenizers
 import torch
+from tests.support.saved_decoder import save_decoder
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
-from cinnabar.engine.models.language.checkpoint import network_of, save_decoder
+from cinnabar.engine.models.language.checkpoint import network_of
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.traits import Traits
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +13,6 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 
 from cinnabar.engine.models.int8_matmul import (
     eight_bits,
@@ -24,10 +22,9 @@ from cinnabar.engine.models.int8_matmul import (
     take_integers,
 )
 from cinnabar.engine.models.language.adapter import ADAPTER, WEIGHTS, products_of
-from cinnabar.engine.models.language.configuration import ANSWERS, CONFIG, PRECISION, RECORDS
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
-from cinnabar.engine.models.language.families import Family, config_of, family_of
+from cinnabar.engine.models.language.families import Family, family_of
 from cinnabar.engine.models.language.gguf_folder import dequantise_stored
 from cinnabar.engine.models.language.memory import free_memory, give_back_memory
 from cinnabar.engine.models.language.quantised import (
@@ -403,35 +400,6 @@ def _naming_file(path: Path) -> Iterator[None]:
         yield
     except SafetensorError as error:
         raise ModelError(f"{path}: cannot be read as safetensors: {error}; fetch the file again") from error
-
-
-def save_decoder(
-    folder: Path, decoder: Decoder, precision: Precision = "float32", writes_records: bool = False
-) -> None:
-    """Writes config.json and model.safetensors of a decoder, by the names of its family; each file atomically.
-
-    precision: the one that config.json states, for which the model is made; writes_records: whether it says that the
-    model was trained to write whole records.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    traits = decoder.traits
-    pieces: dict[str, dict[int, torch.Tensor]] = {}
-    for name, tensor in decoder.state_dict().items():
-        if traits.tied and name == "lm_head.weight":
-            continue
-        parts, kept = family_of(traits).parts(name, traits), tensor.detach().to("cpu")
-        rows = [kept] if len(parts) == 1 else kept.view(_as_rows(tuple(kept.shape))).chunk(len(parts))
-        for part, piece in zip(parts, rows, strict=True):
-            pieces.setdefault(part.name, {})[part.begin] = piece
-    state = {name: torch.cat([held[at] for at in sorted(held)]).contiguous() for name, held in pieces.items()}
-    part_file = folder / "model.safetensors.part"
-    save_file(state, part_file, metadata={"format": "pt"})
-    part_file.replace(folder / "model.safetensors")
-    part_file = folder / f"{CONFIG}.part"
-    config = config_of(traits) | ({} if precision == "float32" else {PRECISION: precision})
-    config |= {ANSWERS: RECORDS} if writes_records else {}
-    part_file.write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    part_file.replace(folder / CONFIG)
 
 
 def network_of(traits: Traits) -> Decoder:

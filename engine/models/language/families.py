@@ -3,7 +3,7 @@
 A family's checkpoints differ from another's in the keys of config.json, in the names of the tensors, and in traits. One
 entry of `FAMILIES` says all of it, and `traits.py` says what the decoder makes of it.
 
-Traits of DiffusionGemma, whose layers are of two kinds: from config.json, and back; needs no torch.
+Traits of DiffusionGemma, whose layers are of two kinds; needs no torch.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ from cinnabar.engine.models.language.traits import (
 from cinnabar.engine.models.language.weights_file import Parts
 from cinnabar.errors import CinnabarError, ModelError
 
-#: The families that always have biases of queries, keys and values.
-_BIASED = ("qwen2", "Fast_dLLM_Qwen")
 #: Families with full attention, by their `model_type`: they are slow by nature and refused.
 _FULL = {"llada": "LLaDA or LLaDA-MoE", "llada_moe": "LLaDA-MoE", "Dream": "Dream or DiffuCoder"}
 
@@ -45,13 +43,12 @@ _FULL = {"llada": "LLaDA or LLaDA-MoE", "llada_moe": "LLaDA-MoE", "Dream": "Drea
 class Family:
     """A family of checkpoints.
 
-    title: its name in messages. architecture: the class that config.json names. read: config.json to traits. parts: the
+    title: its name in messages. read: config.json to traits. parts: the
     places of a tensor in the checkpoint. template: variables that the chat template gets. sought: the name under which
     a stored tensor is sought, None for one that is not used.
     """
 
     title: str
-    architecture: str
     read: Callable[[ConfigSettings], Traits]
     parts: Parts = weights_file.same
     template: Mapping[str, Any] = field(default_factory=dict)
@@ -133,65 +130,6 @@ def fingerprint_extras(folder: Path) -> str:
 def family_of(traits: Traits) -> Family:
     """Returns the family of these traits."""
     return FAMILIES[traits.family]
-
-
-def config_of(traits: Traits) -> dict[str, Any]:
-    """Returns the config.json from which `read_family` reads these traits."""
-    family = FAMILIES[traits.family]
-    if traits.local is not None:
-        return gemma_config(traits, traits.local, family.architecture)
-    shared = {"architectures": [family.architecture], "model_type": traits.family, "rms_norm_eps": traits.epsilon}
-    shared |= {"rope_theta": traits.rope_theta, "vocab_size": traits.vocabulary}
-    shared |= {} if traits.mask is None else {"mask_token_id": traits.mask}
-    own: dict[str, Any] = {} if traits.family in _BIASED else {"attention_bias": traits.qkv_bias}
-    if traits.visibility == "token_causal":
-        own |= {"block_size": traits.block, "next_position": traits.shift, "revises": traits.revises}
-    if traits.visibility == "block_causal":
-        key = "bd_size" if traits.family == "Fast_dLLM_Qwen" else "block_size"
-        own |= {key: traits.block, "revises": traits.revises}
-    if traits.experts is not None:
-        own |= _expert_config(traits, traits.experts)
-    return (
-        shared
-        | own
-        | {
-            "head_dim": traits.head_width,
-            "hidden_act": "silu",
-            "hidden_size": traits.width,
-            "intermediate_size": traits.inner,
-            "max_position_embeddings": traits.window,
-            "num_attention_heads": traits.heads,
-            "num_hidden_layers": traits.layers,
-            "num_key_value_heads": traits.key_heads,
-            "rope_scaling": dict(traits.rope) or None,
-            "tie_word_embeddings": traits.tied,
-        }
-    )
-
-
-def _expert_config(traits: Traits, experts: ExpertTraits) -> dict[str, Any]:
-    """Returns the keys of a model with experts."""
-    if experts.softmax:
-        return {
-            "norm_topk_prob": experts.normed,
-            "num_experts": experts.count,
-            "num_experts_per_tok": experts.chosen,
-            "moe_intermediate_size": experts.inner,
-        }
-    return {
-        "first_k_dense_replace": experts.dense,
-        "moe_intermediate_size": experts.inner,
-        "n_group": experts.groups,
-        "num_experts": experts.count,
-        "num_experts_per_tok": experts.chosen,
-        "num_shared_experts": experts.shared // experts.inner,
-        "partial_rotary_factor": (traits.rotary_width or traits.head_width) / traits.head_width,
-        "routed_scaling_factor": experts.scale,
-        "topk_group": experts.chosen_groups,
-        "use_bias": traits.output_bias,
-        "use_qk_norm": traits.qk_norm,
-        "use_qkv_bias": traits.qkv_bias,
-    }
 
 
 #: DiffusionGemma denoises canvases of this length.
@@ -299,64 +237,26 @@ def _full_layers(text: ConfigSettings, sliding: tuple[bool, ...], key_heads: int
     return one.whole("head_dim"), one.whole("num_key_value_heads", default=key_heads)
 
 
-def gemma_config(traits: Traits, local: LocalTraits, architecture: str) -> dict[str, Any]:
-    """Returns the config.json from which `read_gemma` reads these traits."""
-    assert traits.experts is not None
-    text = {
-        "final_logit_softcapping": traits.softcap,
-        "global_head_dim": traits.head_width,
-        "head_dim": local.head_width,
-        "hidden_activation": "gelu_pytorch_tanh",
-        "hidden_size": traits.width,
-        "intermediate_size": traits.inner,
-        "layer_types": ["sliding_attention" if near else "full_attention" for near in local.sliding],
-        "max_position_embeddings": traits.window,
-        "model_type": f"{traits.family}_text",
-        "moe_intermediate_size": traits.experts.inner,
-        "num_attention_heads": traits.heads,
-        "num_experts": traits.experts.count,
-        "num_global_key_value_heads": traits.key_heads,
-        "num_hidden_layers": traits.layers,
-        "num_key_value_heads": local.key_heads,
-        "rms_norm_eps": traits.epsilon,
-        "rope_parameters": {
-            "full_attention": {**traits.rope, "rope_theta": traits.rope_theta},
-            "sliding_attention": {"rope_type": "default", "rope_theta": local.rope_theta},
-        },
-        "sliding_window": local.window,
-        "top_k_experts": traits.experts.chosen,
-        "vocab_size": traits.vocabulary,
-    }
-    return {
-        "architectures": [architecture],
-        "canvas_length": traits.block,
-        "model_type": traits.family,
-        "text_config": text,
-        "tie_word_embeddings": True,
-    }
-
-
 #: The families by their `model_type`. Qwen3 would otherwise begin its answer with its thoughts.
 FAMILIES: Mapping[str, Family] = {
-    "sdar": Family("SDAR", "SDARForCausalLM", read_sdar),
-    "llada2_moe": Family("LLaDA 2", "LLaDA2MoeModelLM", read_llada2, weights_file.llada2),
-    "llada2_moe_veomni": Family("LLaDA 2 (merged experts)", "LLaDA2MoeModelLM", read_llada2, weights_file.llada2),
-    "sdar_moe": Family("SDAR-MoE", "SDARMoeForCausalLM", read_sdar_moe, weights_file.each_expert),
-    "Fast_dLLM_Qwen": Family("Fast-dLLM v2", "Fast_dLLM_QwenForCausalLM", read_fast_dllm),
+    "sdar": Family("SDAR", read_sdar),
+    "llada2_moe": Family("LLaDA 2", read_llada2, weights_file.llada2),
+    "llada2_moe_veomni": Family("LLaDA 2 (merged experts)", read_llada2, weights_file.llada2),
+    "sdar_moe": Family("SDAR-MoE", read_sdar_moe, weights_file.each_expert),
+    "Fast_dLLM_Qwen": Family("Fast-dLLM v2", read_fast_dllm),
     "nemotron_labs_diffusion": Family(
-        "Nemotron-Labs-Diffusion", "NemotronLabsDiffusionModel", read_nemotron, weights_file.nemotron
+        "Nemotron-Labs-Diffusion", read_nemotron, weights_file.nemotron
     ),
     "diffusion_gemma": Family(
         "DiffusionGemma",
-        "DiffusionGemmaForBlockDiffusion",
         read_gemma,
         weights_file.diffusion_gemma,
         sought=weights_file.stored_in_gemma,
     ),
-    "qwen2": Family("Qwen2", "Qwen2ForCausalLM", read_qwen2),
-    "qwen3": Family("Qwen3", "Qwen3ForCausalLM", read_qwen3, template={"enable_thinking": False}),
+    "qwen2": Family("Qwen2", read_qwen2),
+    "qwen3": Family("Qwen3", read_qwen3, template={"enable_thinking": False}),
     "qwen3_moe": Family(
-        "Qwen3-MoE", "Qwen3MoeForCausalLM", read_qwen3_moe, weights_file.each_expert, {"enable_thinking": False}
+        "Qwen3-MoE", read_qwen3_moe, weights_file.each_expert, {"enable_thinking": False}
     ),
-    "llama": Family("Llama", "LlamaForCausalLM", read_llama),
+    "llama": Family("Llama", read_llama),
 }

@@ -20,13 +20,7 @@ WRONG = [
     (["{empty}", "--out", "{out}"], "empty: expected folders; a set has schema.json"),
     (["{set}", "--out", "{file}"], "expected a folder that can be written"),
     (["{set}", "--out", "{out}", "--model", "{none}"], "expected `default` or a folder with model.json"),
-    (["{set}", "--out", "{out}", "--diffusion", "--steps", "0"], "--steps: expected at least 1, without --minutes"),
     (["{set}", "--out", "{out}", "--device", "tpu"], "tpu"),
-    (["{set}", "--out", "{out}", "--rank", "4"], "--rank, --rate: expected with --diffusion"),
-    (["{set}", "--out", "{out}", "--diffusion", "--rank", "0"], "--rank: expected at least 1"),
-    (["{set}", "--out", "{out}", "--diffusion", "--rate", "2"], "--rate: expected above 0 and below 1"),
-    (["{set}", "--out", "{out}", "--diffusion", "--model", "{none}"], "none"),
-    (["--out", "{out}", "--diffusion", "--model", "{none}"], "SET: expected a folder with labelled documents"),
     (["{set}"], "--out"),
     (["--out", "{out}"], "SET"),
 ]

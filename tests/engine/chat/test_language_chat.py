@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import queue
-import random
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +12,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from tests.support.cases import each
@@ -33,7 +31,6 @@ from tests.support.chat_clients import (
 )
 from tests.support.effort import some
 from tests.support.tiny_models import KINDS, decoder
-from training.diffusion.pages import Pages
 
 from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.chat.language_chat import LanguageChat, shared_language_engine
@@ -52,12 +49,9 @@ from cinnabar.engine.chat.shared_engine import SharedEngine
 from cinnabar.engine.diffusion.decoded import DecodingRun
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.engine import NO_NUMBERS
-from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
-from cinnabar.engine.request import Filled, Passage, Request, text_passage
+from cinnabar.engine.models.language.language_model import LanguageModel
+from cinnabar.engine.request import Filled, Request, text_passage
 from cinnabar.engine.settings import EFFORTS
-from cinnabar.schemas import compile_schema
-
-SMALL = Path(__file__).parents[2] / "data" / "small_diffusion_model"
 
 EDIT = (
     "<|current_file_content|>\ncurrent_file_path: x.py\na = 1\n<|code_to_edit|>\nb <|cursor|>= a\n<|/code_to_edit|>\n"
@@ -388,19 +382,12 @@ def test_a_language_chat_is_a_chat_model(chat: LanguageChat) -> None:
     assert told.abilities == {"extract", "chat", "tools", "fim", "edit"}
 
 
-def test_the_chat_extracts_what_the_engine_extracts() -> None:
-    small = load_language_model(SMALL, "cpu", "float32")
-    pages = [Pages(held_back=True).labelled(random.Random(11), asked=3) for _ in range(4)]
-    nothing = np.zeros(0, np.int32)
-    requests = [
-        Request("", compile_schema(page.schema).form, Passage("", page.text, 0, nothing, nothing, np.zeros((0, 4))))
-        for page in pages
-    ]
-    engine = DiffusionEngine(small).fill(requests)
-    with serving(small) as chat:
-        for page, filled in zip(pages, engine, strict=True):
-            extraction: dict[str, Any] = {"extract": True, "guesses": True, "max_tokens": None}
-            event = done(chat, wanted(text=page.text, schema=compile_schema(page.schema), **extraction))
+def test_the_chat_extracts_what_the_engine_extracts(model: LanguageModel) -> None:
+    texts = [f"No. {at}7 of 4 March 2026: the first" for at in range(4)]
+    engine = DiffusionEngine(model).fill([Request("", NOTE.form, text_passage(text)) for text in texts])
+    with serving(model) as chat:
+        for text, filled in zip(texts, engine, strict=True):
+            event = done(chat, wanted(text=text, schema=NOTE, extract=True, guesses=True, max_tokens=None))
             assert isinstance(filled, Filled) and event.text == filled.record
 
 

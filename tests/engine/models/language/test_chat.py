@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from tests.support.effort import some
+from tests.support.saved_decoder import config_of
 from tests.support.tiny_checkpoint import CHATML, HEADERS, TRAITS, write_checkpoint, write_texts
 
 from cinnabar.engine.models.language import rendering
-from cinnabar.engine.models.language.families import config_of
 from cinnabar.engine.models.language.language_model import ChatTemplate, Template, load_template, load_texts
 from cinnabar.engine.models.language.tokenizer import Tokenizer
 from cinnabar.errors import ModelError

@@ -10,13 +10,13 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from tests.support.family_traits import EXPERTS, LLADA2
+from tests.support.saved_decoder import save_decoder
 from tests.support.tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
 
 from cinnabar.engine.models.language import checkpoint
 from cinnabar.engine.models.language.checkpoint import (
     load_decoder,
     read_contents,
-    save_decoder,
     weight_bytes,
 )
 from cinnabar.engine.models.language.decoder import Decoder

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 from tests.support.family_traits import DIFFUSION_GEMMA, FAST_DLLM, LLADA2, NEMOTRON, SDAR_MOE
+from tests.support.saved_decoder import config_of
 from tests.support.tiny_checkpoint import TRAITS
 
-from cinnabar.engine.models.language.families import FAMILIES, config_of, read_family
+from cinnabar.engine.models.language.families import FAMILIES, read_family
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.errors import ModelError, UsageError
 

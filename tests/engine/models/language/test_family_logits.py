@@ -13,9 +13,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from tests.support.family_traits import EXPERTS, FAST_DLLM, LLADA2, NEMOTRON, SDAR_MOE
 from tests.support.plain_decoders import PLAIN
+from tests.support.saved_decoder import save_decoder
 from tests.support.tiny_checkpoint import tiny_decoder
 
-from cinnabar.engine.models.language.checkpoint import load_decoder, save_decoder
+from cinnabar.engine.models.language.checkpoint import load_decoder
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.traits import Traits
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 from tests.support.family_traits import FAMILY_TRAITS
+from tests.support.saved_decoder import save_decoder
 from tests.support.tiny_checkpoint import TRAITS, tiny_decoder
 
-from cinnabar.engine.models.language.checkpoint import load_decoder, read_contents, save_decoder, weight_bytes
+from cinnabar.engine.models.language.checkpoint import load_decoder, read_contents, weight_bytes
 from cinnabar.engine.models.language.fused_layers import FusedLayers, _fuse
 from cinnabar.engine.models.language.quantised import Float8Linear, float8_product, round_rows
 

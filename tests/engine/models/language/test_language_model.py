@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from tests.support.saved_decoder import save_decoder
 from tests.support.tiny_checkpoint import HEADERS, TRAITS, tiny_decoder, write_checkpoint, write_texts
 
 from cinnabar.engine.models.int8_matmul import Int8Linear, PackedLinear, packs_integers
 from cinnabar.engine.models.language import checkpoint, language_model
-from cinnabar.engine.models.language.checkpoint import save_decoder
 from cinnabar.engine.models.language.configuration import language_precision
 from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.inspection import inspect_checkpoint, licences

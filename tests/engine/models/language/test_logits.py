@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.support.saved_decoder import save_decoder
 from tests.support.tiny_checkpoint import TRAITS, tiny_decoder
 
-from cinnabar.engine.models.language.checkpoint import load_decoder, save_decoder
+from cinnabar.engine.models.language.checkpoint import load_decoder
 from cinnabar.engine.models.language.families import read_family
 
 SIZES: dict[str, Any] = {

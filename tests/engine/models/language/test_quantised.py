@@ -10,9 +10,10 @@ import pytest
 import torch
 from tests.support.effort import some
 from tests.support.family_traits import FAMILY_TRAITS, LLADA2
+from tests.support.saved_decoder import save_decoder
 from tests.support.tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
 
-from cinnabar.engine.models.language.checkpoint import load_decoder, read_contents, save_decoder, weight_bytes
+from cinnabar.engine.models.language.checkpoint import load_decoder, read_contents, weight_bytes
 from cinnabar.engine.models.language.decoder import ExpertMatrices
 from cinnabar.engine.models.language.inspection import inspect_checkpoint
 from cinnabar.engine.models.language.language_model import load_language_model

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from tests.support.saved_decoder import save_decoder
 from tests.support.tiny_checkpoint import TRAITS, tiny_decoder
 
 from cinnabar.engine.models.int8_matmul import PackedLinear, eight_bits, packs_integers
 from cinnabar.engine.models.language import checkpoint, quantised
-from cinnabar.engine.models.language.checkpoint import KEPT, load_decoder, read_contents, save_decoder, weight_bytes
+from cinnabar.engine.models.language.checkpoint import KEPT, load_decoder, read_contents, weight_bytes
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.quantised import RoundedEmbedding, RoundedLinear
 

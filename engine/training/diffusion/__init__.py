@@ -1,1 +1,0 @@
-"""Training of diffusion language models, by labelled sets or by generated pages."""
