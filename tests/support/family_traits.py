@@ -13,26 +13,6 @@ LLADA2 = replace(TRAITS, family="llada2_moe", layers=3, block=8, mask=303, rotar
 FAST_DLLM = replace(
     TRAITS, family="Fast_dLLM_Qwen", block=8, mask=303, shift=True, qk_norm=False, qkv_bias=True
 )
-#: With one window of the first training in 16 tokens, so that small texts reach beyond it.
-NEMOTRON = replace(
-    TRAITS,
-    family="nemotron_labs_diffusion",
-    visibility="token_causal",
-    block=8,
-    mask=303,
-    qk_norm=False,
-    rope={
-        "rope_type": "yarn",
-        "factor": 32.0,
-        "original_max_position_embeddings": 16,
-        "beta_fast": 32.0,
-        "beta_slow": 1.0,
-        "mscale": 1.0,
-        "mscale_all_dim": 1.0,
-        "llama_4_scaling_beta": 0.1,
-    },
-)
-
 #: Canvases of 16 tokens, and windows that small texts reach beyond.
 DIFFUSION_GEMMA = Traits(
     family="diffusion_gemma",
@@ -65,7 +45,6 @@ SDAR_MOE = replace(TRAITS, family="sdar_moe", mask=303, experts=SOFTMAX)
 FAMILY_TRAITS: dict[str, Traits] = {
     "llada2": LLADA2,
     "fast-dllm": FAST_DLLM,
-    "nemotron": NEMOTRON,
     "sdar-moe": SDAR_MOE,
     "diffusion-gemma": DIFFUSION_GEMMA,
 }

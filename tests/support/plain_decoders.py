@@ -122,28 +122,26 @@ def qwen2(folder: Path, tokens: Array, seen: Array) -> Array:
     """The logits [T, V] of Qwen2's network: biases of queries, keys and values."""
     files = Files(folder)
     theta, width = files.config["rope_theta"], files.config["head_dim"]
-    return _body(files, tokens, seen, theta ** -(np.arange(0, width, 2) / width), ("model", "lm_head"))
+    return _body(files, tokens, seen, theta ** -(np.arange(0, width, 2) / width))
 
 
 def _body(
-    files: Files, tokens: Array, seen: Array, frequencies: Array, names: tuple[str, str], grown: Array | None = None
+    files: Files, tokens: Array, seen: Array, frequencies: Array
 ) -> Array:
-    """names: of the body and of the head. grown: [T] factors of the queries."""
-    config, (body, head) = files.config, names
+    config = files.config
     heads, keys, width = config["num_attention_heads"], config["num_key_value_heads"], config["head_dim"]
-    x = files.tensors[f"{body}.embed_tokens.weight"][tokens]
+    x = files.tensors["model.embed_tokens.weight"][tokens]
     for number in range(config["num_hidden_layers"]):
-        layer = f"{body}.layers.{number}"
+        layer = f"model.layers.{number}"
         normed = files.norm(x, f"{layer}.input_layernorm.weight")
         q, k, v = (
             files.linear(normed, f"{layer}.self_attn.{one}_proj").reshape(len(tokens), count, width)
             for one, count in (("q", heads), ("k", keys), ("v", keys))
         )
         q, k = turned(q, frequencies), turned(k, frequencies)
-        q = q if grown is None else q * grown[:, None, None]
         x = x + files.linear(attended(q, k, v, seen, width**-0.5), f"{layer}.self_attn.o_proj")
         x = x + gated(files, files.norm(x, f"{layer}.post_attention_layernorm.weight"), f"{layer}.mlp")
-    return files.logits(files.norm(x, f"{body}.norm.weight"), f"{head}.weight", f"{body}.embed_tokens.weight")
+    return files.logits(files.norm(x, "model.norm.weight"), "lm_head.weight", "model.embed_tokens.weight")
 
 
 def fast_dllm(folder: Path, tokens: Array) -> Array:
@@ -151,26 +149,8 @@ def fast_dllm(folder: Path, tokens: Array) -> Array:
     return qwen2(folder, tokens, blocks(len(tokens), Files(folder).config["bd_size"]))
 
 
-def nemotron(folder: Path, tokens: Array) -> Array:
-    """The logits [T, V] of Nemotron-Labs-Diffusion; its open block begins at the first mask and ends with the text."""
-    files = Files(folder)
-    width, rope = files.config["head_dim"], files.config["rope_scaling"]
-    at, first = np.arange(len(tokens)), int(np.flatnonzero(tokens == files.config["mask_token_id"])[0])
-    seen = (at[None, :] <= at[:, None]) | (at[:, None] >= first)
-    original, theta = rope["original_max_position_embeddings"], files.config["rope_theta"]
-    plain = theta ** -(np.arange(0, width, 2) / width)
-    # YaRN: waves that turn 32 times or more within the first window stay, those that turn once at most are stretched.
-    places = [width * np.log(original / (turns * 2 * np.pi)) / (2 * np.log(theta)) for turns in (32, 1)]
-    low, high = max(np.floor(places[0]), 0), min(np.ceil(places[1]), width - 1)
-    stretched = np.clip((np.arange(width // 2) - low) / (high - low), 0, 1)
-    frequencies = plain * (1 - stretched) + plain / rope["factor"] * stretched
-    grown = 1 + rope["llama_4_scaling_beta"] * np.log(1 + at // original)
-    return _body(files, tokens, seen, frequencies, ("encoder", "diffusion_head"), grown)
-
-
 #: By `model_type`.
 PLAIN: dict[str, Callable[[Path, Array], Array]] = {
     "llada2_moe": llada2,
     "Fast_dLLM_Qwen": fast_dllm,
-    "nemotron_labs_diffusion": nemotron,
 }

@@ -79,8 +79,6 @@ class Attention(nn.Module):
         if self.normed:
             q, k = self.q_norm(q), self.k_norm(k)
         q, k = (rotate_halves(one.transpose(1, 2), turn.cosines, turn.sines) for one in (q, k))
-        if turn.scale is not None:
-            q = q * turn.scale
         out = attend(q, k, v, layer)
         made: torch.Tensor = self.o_proj(out.transpose(1, 2).reshape(rows, length, -1))
         return made
@@ -170,14 +168,10 @@ class Decoder(nn.Module):
 
 
 class Turn(NamedTuple):
-    """What queries and keys get of their positions: cosines and sines of angles, and a factor of the queries, if any.
-
-    cosines, sines: [R, 1, T, W], W the rotary width. scale: [R, 1, T, 1].
-    """
+    """What queries and keys get of their positions: cosines and sines of angles, [R, 1, T, W], W the rotary width."""
 
     cosines: torch.Tensor
     sines: torch.Tensor
-    scale: torch.Tensor | None
 
 
 class Rotary(nn.Module):
@@ -188,9 +182,6 @@ class Rotary(nn.Module):
     def __init__(self, traits: Traits) -> None:
         super().__init__()
         frequencies, self.scale = scaled_frequencies(traits)
-        # Llama 4's: queries grow with each window of the first training.
-        self.growth = traits.rope.get("llama_4_scaling_beta")
-        self.window = traits.rope.get("original_max_position_embeddings", traits.window)
         self.register_buffer("frequencies", frequencies, persistent=False)
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
@@ -204,11 +195,7 @@ class Rotary(nn.Module):
         """positions: [R, T] int64, at least 0."""
         angles = positions.unsqueeze(-1).float() * self.frequencies
         both = torch.cat([angles, angles], -1).unsqueeze(1)
-        scale = None
-        if self.growth is not None:
-            grown = 1 + float(self.growth) * torch.log1p(positions.div(self.window, rounding_mode="floor").float())
-            scale = grown[:, None, :, None].to(dtype)
-        return Turn((both.cos() * self.scale).to(dtype), (both.sin() * self.scale).to(dtype), scale)
+        return Turn((both.cos() * self.scale).to(dtype), (both.sin() * self.scale).to(dtype))
 
 
 def scaled_frequencies(traits: Traits) -> tuple[torch.Tensor, float]:

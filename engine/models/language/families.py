@@ -25,10 +25,8 @@ from cinnabar.engine.models.language.traits import (
     read_fast_dllm,
     read_llada2,
     read_llama,
-    read_nemotron,
     read_qwen2,
     read_qwen3,
-    read_qwen3_moe,
     read_sdar,
     read_sdar_moe,
 )
@@ -244,9 +242,6 @@ FAMILIES: Mapping[str, Family] = {
     "llada2_moe_veomni": Family("LLaDA 2 (merged experts)", read_llada2, weights_file.llada2),
     "sdar_moe": Family("SDAR-MoE", read_sdar_moe, weights_file.each_expert),
     "Fast_dLLM_Qwen": Family("Fast-dLLM v2", read_fast_dllm),
-    "nemotron_labs_diffusion": Family(
-        "Nemotron-Labs-Diffusion", read_nemotron, weights_file.nemotron
-    ),
     "diffusion_gemma": Family(
         "DiffusionGemma",
         read_gemma,
@@ -255,8 +250,5 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "qwen2": Family("Qwen2", read_qwen2),
     "qwen3": Family("Qwen3", read_qwen3, template={"enable_thinking": False}),
-    "qwen3_moe": Family(
-        "Qwen3-MoE", read_qwen3_moe, weights_file.each_expert, {"enable_thinking": False}
-    ),
     "llama": Family("Llama", read_llama),
 }

@@ -17,14 +17,14 @@ from cinnabar.engine.models.language.configuration import ConfigSettings
 from cinnabar.errors import ModelError
 
 #: The mask tokens of releases whose config.json names none.
-LLADA2_MASK, FAST_MASK, NEMOTRON_MASK = 156_895, 151_665, 100
+LLADA2_MASK, FAST_MASK = 156_895, 151_665
 #: The length of a block of SDAR's first releases, in whose config.json it is missing; others have it in their name.
 SDAR_BLOCK = 4
 _SDAR_NAME = re.compile(r"\b(?:SDAR|TraDo)-[\w.-]*(?:Chat|Instruct|Thinking|Base)\b", re.IGNORECASE)
 _BLOCK_NAME = re.compile(r"[-_]b(?:lock)?[-_]?(\d+)\b", re.IGNORECASE)
 #: Releases that were trained on wrong tokens, and whose config.json does not say so.
 _EDITS = re.compile(r"LLaDA2\.[12]", re.IGNORECASE)
-#: The length of the blocks that LLaDA 2, Fast-dLLM v2 and Nemotron-Labs-Diffusion were trained with.
+#: The length of the blocks that LLaDA 2 and Fast-dLLM v2 were trained with.
 BLOCK = 32
 
 
@@ -129,13 +129,7 @@ def _sdar_block(settings: ConfigSettings) -> int | None:
 def read_sdar_moe(settings: ConfigSettings) -> Traits:
     """Returns the traits of SDAR with experts."""
     _demand_experts_everywhere(settings)
-    return replace(read_sdar(settings), family="sdar_moe", experts=_softmax_experts(settings, normed=True))
-
-
-def read_qwen3_moe(settings: ConfigSettings) -> Traits:
-    """Returns the traits of Qwen3 with experts."""
-    _demand_experts_everywhere(settings)
-    return replace(read_qwen3(settings), family="qwen3_moe", experts=_softmax_experts(settings, normed=False))
+    return replace(read_sdar(settings), family="sdar_moe", experts=_softmax_experts(settings))
 
 
 def _demand_experts_everywhere(settings: ConfigSettings) -> None:
@@ -143,14 +137,14 @@ def _demand_experts_everywhere(settings: ConfigSettings) -> None:
     settings.demand("mlp_only_layers", [], None, default=None)
 
 
-def _softmax_experts(settings: ConfigSettings, normed: bool) -> ExpertTraits:
-    """Returns the traits of Qwen3's experts; `normed` is what a missing key means."""
+def _softmax_experts(settings: ConfigSettings) -> ExpertTraits:
+    """Returns the traits of experts by softmax."""
     return ExpertTraits(
         count=settings.whole("num_experts"),
         chosen=settings.whole("num_experts_per_tok"),
         inner=settings.whole("moe_intermediate_size"),
         softmax=True,
-        normed=settings.flag("norm_topk_prob", normed),
+        normed=settings.flag("norm_topk_prob", True),
     )
 
 
@@ -200,24 +194,6 @@ def read_fast_dllm(settings: ConfigSettings) -> Traits:
         noise="mask",
         block=settings.whole("bd_size", "block_size", default=BLOCK),
         mask=_mask(settings, body, FAST_MASK),
-        revises=settings.flag("revises"),
-    )
-
-
-def read_nemotron(settings: ConfigSettings) -> Traits:
-    """Returns the traits of Nemotron-Labs-Diffusion."""
-    # `autoregressive` is the same network without training in denoising.
-    settings.demand("dlm_paradigm", "bidirectional", "block_diff", default="bidirectional")
-    settings.demand("sliding_window", None, default=None)
-    body = _with_attention_bias(settings, "nemotron_labs_diffusion")
-    return replace(
-        body,
-        visibility="token_causal",
-        noise="mask",
-        block=settings.whole("block_size", default=BLOCK),
-        mask=_mask(settings, body, NEMOTRON_MASK),
-        # Its releases predict a position at that position; a body that was trained on next tokens may keep to them.
-        shift=settings.flag("next_position"),
         revises=settings.flag("revises"),
     )
 
@@ -281,6 +257,8 @@ def rope_of(rotary: ConfigSettings, settings: ConfigSettings) -> dict[str, Any]:
         )
     if kind == "default":
         return {}
+    if values.get("llama_4_scaling_beta") is not None:
+        raise ModelError(f"{settings.path}: `llama_4_scaling_beta` of rotary positions cannot be run in this version")
     trained = settings.whole("max_position_embeddings")
     numbers = {key: value for key, value in values.items() if key not in _BESIDE_SCALING}
     original = settings.values.get(_ORIGINAL)

@@ -189,12 +189,6 @@ _GEMMA_SENSES = tuple(
 )
 
 
-def nemotron(name: str, _: Traits) -> tuple[TensorRows, ...]:
-    """Returns the tensor in Nemotron-Labs-Diffusion, which calls its body an encoder."""
-    own = name.replace("lm_head.", "diffusion_head.") if name.startswith("lm_") else f"encoder.{name[6:]}"
-    return (TensorRows(own),)
-
-
 def diffusion_gemma(name: str, _: Traits) -> tuple[TensorRows, ...]:
     """Returns the tensor in DiffusionGemma, whose encoder has only a scalar of each layer for itself."""
     if name.endswith(".encoder_scalar"):

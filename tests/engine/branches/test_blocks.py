@@ -29,8 +29,8 @@ from cinnabar.errors import ModelError
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Form, Slot
 
-#: Families whose logits are for the next position, whose text is read token by token, and others.
-FAMILIES = ("fast-dllm", "nemotron", *(pytest.param(one, marks=pytest.mark.slow) for one in ("llada2", "sdar-moe")))
+#: Families whose logits are for the next position, and others.
+FAMILIES = ("fast-dllm", *(pytest.param(one, marks=pytest.mark.slow) for one in ("llada2", "sdar-moe")))
 TEXT = "ACME Ltd.\nInvoice 2024/117 of 9 June 2024\nWidget A, large 3 12.50\nTotal due: £52.00 (urgent)\n"
 SCHEMA = {
     "title": "invoice",

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tests.support.family_traits import EXPERTS, FAST_DLLM, LLADA2, NEMOTRON, SDAR_MOE
+from tests.support.family_traits import EXPERTS, FAST_DLLM, LLADA2, SDAR_MOE
 from tests.support.plain_decoders import PLAIN
 from tests.support.saved_decoder import save_decoder
 from tests.support.tiny_checkpoint import tiny_decoder
@@ -34,15 +34,13 @@ CASES: dict[str, Traits] = {
     ),
     "fast-dllm": FAST_DLLM,
     "fast-dllm-blocks-of-32-tied": replace(FAST_DLLM, block=32, tied=True),
-    "nemotron": NEMOTRON,
-    "nemotron-one-key-head-tied": replace(NEMOTRON, key_heads=1, tied=True),
 }
 #: As deep as releases are, with sizes that no power of two divides.
 CASES |= {
     f"{name}-twelve-layers-odd-sizes": replace(
         CASES[name], layers=12, width=36, heads=6, key_heads=3, head_width=10, inner=52
     )
-    for name in ("llada2", "fast-dllm", "nemotron")
+    for name in ("llada2", "fast-dllm")
 }
 
 
@@ -54,8 +52,7 @@ def test_logits_equal_those_of_a_plain_implementation(case: str, tmp_path: Path)
     ours = load_decoder(tmp_path, traits, torch.device("cpu"), "float32")
     tokens = np.random.RandomState(7).randint(0, 352, 41)
     tokens[24:35:2] = traits.mask
-    # The open block of the families that ask for it begins at the first mask.
-    hidden = ours(torch.from_numpy(tokens)[None], torch.arange(41)[None], None, torch.tensor([24]))
+    hidden = ours(torch.from_numpy(tokens)[None], torch.arange(41)[None])
     found = ours.logits(hidden)[0].numpy()
     expected = PLAIN[traits.family](tmp_path, tokens)
     assert np.abs(found - expected).max() < 1e-4
@@ -65,11 +62,10 @@ def test_logits_equal_those_of_a_plain_implementation(case: str, tmp_path: Path)
 @pytest.mark.parametrize(
     ("kind", "traits"),
     [
-        ("Ministral3", NEMOTRON),
         ("Qwen2", FAST_DLLM),
         ("Qwen3Moe", replace(SDAR_MOE, layers=3)),
     ],
-    ids=["nemotron", "fast-dllm", "sdar-moe"],
+    ids=["fast-dllm", "sdar-moe"],
 )
 def test_the_body_computes_what_that_of_transformers_does_with_its_mask(
     kind: str, traits: Traits, tmp_path: Path
@@ -85,19 +81,10 @@ def test_the_body_computes_what_that_of_transformers_does_with_its_mask(
     state = ours.state_dict()
     theirs.load_state_dict({re.sub(r"(\.experts\..*)\.weight", r"\1", name): one for name, one in state.items()})
     tokens, at = torch.arange(100, 141)[None], torch.arange(41)
-    for first in (None, 24):
-        with torch.no_grad():
-            expected = theirs(tokens, attention_mask=seen(traits, at, first)[None, None]).logits
-        found = ours.logits(ours(tokens, at[None], None, None if first is None else torch.tensor([first])))
-        assert (found - expected).abs().max() < 1e-4
-
-
-def seen(traits: Traits, at: torch.Tensor, first: int | None) -> torch.Tensor:
-    """[T, T] bool, by the words of the families' papers; the open block begins at `first`."""
-    if traits.visibility == "block_causal":
-        return (at // traits.block)[None, :] <= (at // traits.block)[:, None]
-    before = at[None, :] <= at[:, None]
-    return before if first is None else before | (at >= first)[:, None]
+    blocks = at // traits.block
+    with torch.no_grad():
+        expected = theirs(tokens, attention_mask=(blocks[None, :] <= blocks[:, None])[None, None]).logits
+    assert (ours.logits(ours(tokens, at[None])) - expected).abs().max() < 1e-4
 
 
 @pytest.mark.parametrize("apart", [True, False], ids=["gates-apart", "gates-and-inner-values-as-one"])

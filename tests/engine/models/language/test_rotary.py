@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,13 +38,6 @@ CASES: dict[str, tuple[str, int, int, float, dict[str, Any], int]] = {
             "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
             "original_max_position_embeddings": 8192,
         }, 131_072,
-    ),
-    "nemotron": (
-        "nemotron_labs_diffusion", 262_144, 128, 1e6,
-        {
-            "rope_type": "yarn", "factor": 16.0, "original_max_position_embeddings": 16_384, "beta_fast": 32.0,
-            "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1,
-        }, 262_144,
     ),
     "sdar": ("sdar", 32_768, 128, 1e6, {}, 32_768),
     "sdar-yarn": (
@@ -155,15 +147,6 @@ def test_a_loaded_model_in_bfloat16_has_exact_angles(tmp_path: Path) -> None:
     decoder = load_decoder(tmp_path, TRAITS, torch.device("cpu"), "bfloat16")
     assert decoder.rotary.frequencies.dtype == torch.float32
     assert torch.equal(decoder.rotary.frequencies, Rotary(TRAITS).frequencies)
-
-
-def test_queries_of_nemotron_grow_with_each_first_window(tmp_path: Path) -> None:
-    from transformers.models.ministral3.modeling_ministral3 import get_llama_4_attn_scale
-
-    turn = Rotary(read(tmp_path, config_of("nemotron")))(AT[None], torch.float32)
-    assert turn.scale is not None
-    torch.testing.assert_close(turn.scale, get_llama_4_attn_scale(AT[None], 0.1, 16_384))
-    assert math.isclose(float(turn.scale[0, 0, -1, 0]), 1 + 0.1 * math.log(8), rel_tol=1e-6)
 
 
 def test_a_model_gives_the_logits_of_transformers_beyond_its_first_window(tmp_path: Path) -> None:
