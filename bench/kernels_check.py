@@ -28,21 +28,9 @@ from cinnabar.kernels.paged_attention import WARPS_OF_FLOAT32
 #: Of each kernel the types of its arguments: i and l are int32 and int64, h is bfloat16, f float32, b bool; a capital
 #: letter is a pointer to such numbers. Then its sizes.
 KERNELS = {
-    "class_scores_triton._piece": ("HIIFFIii", (128, 16)),
-    "class_scores_triton._piece of float32": ("FIIFFIii", (128, 16)),
-    "class_scores_triton._class": ("HLFFIIFFIFBiii", (32, 32)),
     # Heads, heads that share a key head, the width of a head and a power of two, page, lanes, sight, block.
     "paged_attention_triton._attend": ("HHHHLLLLLif", (32, 4, 128, 128, 64, 64, 1, 4)),
     "paged_attention_triton._attend of float32": ("FFFFLLLLLif", (9, 3, 64, 64, 64, 64, 2, 8)),
-    "layer_parts_triton._add_norm": ("HHHHHf", (2560, 4096, 1)),
-    # Heads, key heads, width of a head, of a power of two, and turned; normed, scaled, heads of a program.
-    "layer_parts_triton._queries": ("HHHHHHLHHHf", (32, 8, 128, 128, 128, 1, 0, 8)),
-    "layer_parts_triton._silu_gate": ("HH", (9728, 1024)),
-    # Experts of a token, of a power of two; softmax, bias, groups, those that count, normed, slots.
-    "expert_routing_triton._choose": ("FFLFf", (256, 256, 8, 0, 1, 8, 4, 1, 8)),
-    "expert_routing_triton._count": ("LIi", (256, 512, 1024)),
-    "expert_routing_triton._place": ("LILLi", (8, 1024)),
-    "expert_routing_triton._sum": ("HLFH", (2048, 8, 512)),
     "block_scan_triton._emissions": ("ILLFFFFF", (256,)),
     "block_scan_triton._allowed_sums": ("ILLFF", (32, 32)),
     "block_scan_triton._recursions": ("ILLFFFFif", (32, 32)),
@@ -58,8 +46,6 @@ TARGETS = (90, 100)
 COMPARISONS: dict[str, tuple[str, ...]] = {
     "compare_blocks": ("20",),
     "compare_attention": (),
-    "compare_layer_parts": (),
-    "compare_experts": (),
 }
 _ROOT = Path(__file__).parents[1]
 

@@ -9,8 +9,7 @@ processor with AVX512-BF16 (11 sets, 171 documents, 6 of 2,846 values differ), b
 and lost .023 of F1 on data/samples and .04 on unseen kinds of documents. The loss comes from the encoder's states: with
 pointers and scores in float32 as many values change. Language models have float32 unless another precision is asked
 for, or their folder states one (`"precision"` in config.json). In `int8` their matrices are rounded to 8 bits with a
-scale for each output, which changes values, on every machine alike. `w8a16`, `w4a16` and `fp8` are theirs alone: their
-weights are whole numbers of 8 or 4 bits, or floats of 8, and all else is in bfloat16.
+scale for each output, which changes values, on every machine alike.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ def effort_of(effort: Effort | str, steps: int | None = None, threshold: float |
     return effort
 
 
-Precision = Literal["int8", "float32", "bfloat16", "w8a16", "w4a16", "fp8"]
+Precision = Literal["int8", "float32", "bfloat16"]
 #: The precision of the reader without any setting.
 DEFAULT: Precision = "int8"
 #: The environment variable that sets another one.
@@ -112,8 +111,7 @@ def precision_asked() -> Precision | None:
 
 def reading_precision() -> Precision:
     """Returns the precision of the reader: the one that the environment sets for it, else int8."""
-    asked = precision_asked()
-    return DEFAULT if asked in (None, "w8a16", "w4a16", "fp8") else asked
+    return precision_asked() or DEFAULT
 
 
 def in_precision(model: str, precision: Precision, same: Precision = "int8") -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -19,15 +18,11 @@ import torch
 from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.memory import LOGITS
-from cinnabar.kernels.class_scores import Reduced
 from cinnabar.kernels.score_limits import FLOOR, LEAST
-
-if TYPE_CHECKING:
-    from cinnabar.kernels.class_scores_triton import PieceTables
 
 #: Logits that are reduced at a time: they stay in a core's cache.
 REDUCED = 600_000
-#: Logits that exist at a time where Triton reduces them (bfloat16: 128 MB); a larger product keeps a GPU busier.
+#: Logits that exist at a time where a device reduces them (bfloat16: 128 MB); a larger product keeps a GPU busier.
 DEVICE_LOGITS = 64_000_000
 #: Below this, relative to the best token of a position, a term is lost in float32.
 _LOST = -87.0
@@ -52,6 +47,17 @@ class ClassScores:
     def at(self, rows: slice | Ints) -> ClassScores:
         """Returns the scores at some of the positions."""
         return ClassScores(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """The same on a device, with total, best and token as [N * C], the latter int32; where not finite, LEAST."""
+
+    total: torch.Tensor
+    best: torch.Tensor
+    token: torch.Tensor
+    own: torch.Tensor
+    finite: torch.Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +191,6 @@ class TokenClasses:
         self._order = torch.from_numpy(order.astype(np.int32))
         self._first = order[begin[:classes]]
         self._several = [(k, int(begin[k]), int(begin[k] + sizes[k])) for k in np.flatnonzero(sizes[:classes] > 1)]
-        self._begin = begin
-        self._pieces: PieceTables | None = None
 
     def scores(
         self,
@@ -228,23 +232,33 @@ class TokenClasses:
         out: Reduced,
         draws: Draws = NO_DRAWS,
     ) -> None:
-        """Writes the scores at N positions into `out`, by Triton; nothing of the size of the vocabulary is copied.
+        """Writes the scores at N positions into `out`, on the device; nothing of the size of the vocabulary is copied.
 
         held: [N] int64, on the device. total, best and token of `out` are [N * C]. The others are as for `scores`.
         """
-        # Cold start: Triton takes 0.2 s, and a CPU runs without it.
-        from cinnabar.kernels.class_scores_triton import PieceTables, class_scores_triton
-
-        if self._pieces is None or self._pieces.order.device != hidden.device:
-            self._pieces = PieceTables(self.order, self._begin, hidden.device)
+        order = self._order.to(hidden.device)
+        first = torch.from_numpy(self._first).to(hidden.device)
         step = max(1, DEVICE_LOGITS // len(self.order))
         for low in range(0, len(hidden), step):
             logits = decoder.logits(hidden[low : low + step])
-            logits = _without(draw(logits, low, draws), low, bans).contiguous()
+            logits = _without(draw(logits, low, draws), low, bans).float()
             rows = slice(low, low + len(logits))
+            whole, placed = logits.logsumexp(1, keepdim=True), logits.index_select(1, order)
+            best, token = logits.index_select(1, first), first.repeat(len(logits), 1)
+            total = best.clone()
+            for kind, begin, end in self._several:
+                part = placed[:, begin:end]
+                at = part.argmax(1, keepdim=True)
+                best[:, kind], total[:, kind] = part.gather(1, at).squeeze(1), part.logsumexp(1)
+                token[:, kind] = order[begin + at].squeeze(1)
+            finite = best.isfinite().all(1) & whole.isfinite().squeeze(1)
+            own = (logits.gather(1, held[rows].clamp_min(0)[:, None]) - whole).clamp_min(LEAST).squeeze(1)
             cells = slice(rows.start * self.classes, rows.stop * self.classes)
-            part = Reduced(out.total[cells], out.best[cells], out.token[cells], out.own[rows], out.finite[rows])
-            class_scores_triton(logits, self._pieces, held[rows], part)
+            for kept, scores in ((out.total, total), (out.best, best)):
+                kept[cells] = torch.where(finite[:, None], (scores - whole).clamp_min(LEAST), LEAST).flatten()
+            out.token[cells] = token.int().flatten()
+            out.own[rows] = torch.where(held[rows] < 0, FLOOR, torch.where(finite, own, LEAST))
+            out.finite[rows] = finite
 
     def _reduce(self, logits: torch.Tensor, held: Ints, rows: slice, scores: ClassScores) -> None:
         whole = np.arange(len(logits))

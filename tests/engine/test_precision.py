@@ -28,14 +28,12 @@ def test_the_reader_has_int8_unless_another_precision_is_asked_for(monkeypatch: 
     assert (precision_asked(), reading_precision()) == (None, "int8")
     monkeypatch.setenv("CINNABAR_PRECISION", "bfloat16")
     assert reading_precision() == "bfloat16"
-    monkeypatch.setenv("CINNABAR_PRECISION", "w8a16")
-    assert reading_precision() == "int8"
-    assert len({in_precision("m", one) for one in ("int8", "float32", "bfloat16", "w8a16", "w4a16", "fp8")}) == 5
+    assert len({in_precision("m", one) for one in ("int8", "float32", "bfloat16")}) == 2
 
 
 def test_an_unknown_precision_is_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CINNABAR_PRECISION", "float16")
-    with pytest.raises(UsageError, match="CINNABAR_PRECISION=float16: expected one of int8, float32, bfloat16"):
+    monkeypatch.setenv("CINNABAR_PRECISION", "w4a16")
+    with pytest.raises(UsageError, match="CINNABAR_PRECISION=w4a16: expected one of int8, float32, bfloat16"):
         model_source("default", "cpu")
 
 

@@ -1,4 +1,4 @@
-"""Compares the scan of blocks and the scores of classes in Triton with their definitions and with numpy.
+"""Compares the scan of blocks in Triton with its definition and with numpy.
 
 Run it as `python -m tests.kernels.compare_blocks EXAMPLES`, with TRITON_INTERPRET=1 on a CPU, or without that on a CUDA
 device.
@@ -18,8 +18,6 @@ from cinnabar.engine.diffusion.arrays import Floats, Ints
 from cinnabar.kernels.block_scan import BlockScan, block_scan, part_tables
 from cinnabar.kernels.block_scan_reference import block_scan_reference
 from cinnabar.kernels.block_scan_triton import ScoredBlock, block_scan_triton
-from cinnabar.kernels.class_scores import Reduced, class_scores_reference
-from cinnabar.kernels.class_scores_triton import PieceTables, class_scores_triton
 from cinnabar.kernels.device_tables import device_part
 from cinnabar.kernels.score_limits import FLOOR, POSSIBLE
 
@@ -34,15 +32,6 @@ SHAPES = [
     (3, 70, 150, 3, "more edges of a state than a tile has"),
     (7, 33, 60, 2, "one past a tile of classes"),
 ]
-# Tokens, classes, share of tokens without a class, positions, and the reason.
-VOCABULARIES = [
-    (3, 1, 0.0, 1, "one class"),
-    (129, 2, 0.0, 2, "one past a piece"),
-    (700, 40, 0.5, 3, "more classes than a tile, half of the tokens in none"),
-    (4500, 2, 0.0, 1, "more pieces of a class than a tile"),
-]
-
-
 @dataclass(frozen=True)
 class Drawn:
     """A block: its graph, the scores of its positions, and the classes of committed tokens, -1 where open."""
@@ -143,40 +132,7 @@ def check_blocks(blocks: list[Drawn], local: float) -> None:
         base, row = base + length * classes, row + length
 
 
-def check_scores(vocabulary: int, classes: int, without: float, positions: int, dtype: torch.dtype, seed: int) -> None:
-    """The scores of random classes, with a tie, a position with a NaN and one with an infinite logit."""
-    draw = np.random.default_rng(seed)
-    kinds = draw.integers(0, classes, vocabulary)
-    kinds[draw.random(vocabulary) < without] = -1
-    kinds[:classes] = np.arange(classes)
-    logits = torch.from_numpy(draw.normal(0, 4, (positions + 3, vocabulary))).to(DEVICE, dtype)
-    logits[0, kinds == 0] = 1.0
-    logits[1, -1], logits[2, 0], logits[3, 0] = float("nan"), float("inf"), -float("inf")
-    held = torch.from_numpy(draw.integers(-1, vocabulary, len(logits))).to(DEVICE)
-    key = np.where(kinds < 0, classes, kinds)
-    order = np.argsort(key, kind="stable")
-    tables = PieceTables(order, np.searchsorted(key[order], np.arange(classes + 1)), DEVICE)
-    cells = len(logits) * classes
-    out = Reduced(
-        torch.full((cells,), float("nan"), device=DEVICE),
-        torch.full((cells,), float("nan"), device=DEVICE),
-        torch.full((cells,), -1, dtype=torch.int32, device=DEVICE),
-        torch.full((len(logits),), float("nan"), device=DEVICE),
-        torch.zeros(len(logits), dtype=torch.bool, device=DEVICE),
-    )
-    class_scores_triton(logits, tables, held, out)
-    wanted = class_scores_reference(logits, torch.from_numpy(kinds).to(DEVICE), classes, held)
-    assert torch.equal(out.finite, wanted.finite), (out.finite, wanted.finite)
-    fine = wanted.finite
-    torch.testing.assert_close(out.total.view(-1, classes), wanted.total, atol=1e-4, rtol=1e-5)
-    torch.testing.assert_close(out.best.view(-1, classes), wanted.best, atol=1e-4, rtol=1e-5)
-    torch.testing.assert_close(out.own[fine], wanted.own[fine], atol=1e-4, rtol=1e-5)
-    assert torch.equal(out.token.view(-1, classes)[fine], wanted.token[fine])
-
-
 def main(count: int) -> None:
-    for number, shape in enumerate(VOCABULARIES):
-        check_scores(*shape[:4], torch.bfloat16 if number % 2 else torch.float32, number)
     for at, local in enumerate((0.0, 1.0, 0.5)):
         check_blocks([drawn(shape[:4], at) for shape in SHAPES], local)
 

@@ -34,20 +34,10 @@ def interpreted(script: str, *arguments: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("examples", [3, pytest.param(60, marks=pytest.mark.slow)])
-def test_blocks_and_classes_have_the_results_of_their_definitions(examples: int) -> None:
+def test_blocks_have_the_results_of_their_definition(examples: int) -> None:
     assert interpreted("compare_blocks", str(examples)) == "the blocks agree"
 
 
 @pytest.mark.slow
 def test_attention_over_pages_has_the_results_of_its_definition() -> None:
     assert interpreted("compare_attention") == "attention agrees"
-
-
-@pytest.mark.slow
-def test_parts_of_a_layer_have_the_results_of_their_definitions() -> None:
-    assert interpreted("compare_layer_parts") == "the layers' parts agree"
-
-
-@pytest.mark.slow
-def test_the_steps_of_experts_have_the_results_of_their_definitions() -> None:
-    assert interpreted("compare_experts") == "the experts agree"

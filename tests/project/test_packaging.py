@@ -47,7 +47,6 @@ JOINED_LINES = 350
 #: Modules that have no place in their one importer.
 STANDS_ALONE = {
     "cinnabar.apps.cli.serve": "a command, which is found by its name",
-    "cinnabar.kernels.expert_routing_triton": "a kernel, which stands beside its reference",
 }
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 

@@ -27,17 +27,7 @@ from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.models.language.families import Family, family_of
 from cinnabar.engine.models.language.gguf_folder import dequantise_stored
 from cinnabar.engine.models.language.memory import free_memory, give_back_memory
-from cinnabar.engine.models.language.quantised import (
-    Bits,
-    is_quantised,
-    pack_layers,
-    quantise,
-    quantise_modules,
-    quantised_bytes,
-    round_rows,
-    rounded_layer,
-    to_float8,
-)
+from cinnabar.engine.models.language.rounded import is_projection, pack_layers, rounded_layer
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.models.language.weights_file import (
     GGUF_TYPES,
@@ -62,15 +52,11 @@ _DTYPES: dict[Precision, torch.dtype] = {
     "float32": torch.float32,
     "int8": torch.float32,
     "bfloat16": torch.bfloat16,
-    "w8a16": torch.bfloat16,
-    "fp8": torch.bfloat16,
-    "w4a16": torch.bfloat16,
 }
-_BITS: dict[Precision, Bits] = {"w8a16": 8, "w4a16": 4}
 #: The folder of the cache with weights of 8 bits, and its most bytes.
 KEPT, LIMIT = "language", 16 << 30
 #: The code that decides what these files hold.
-_CODE = ("adapter", "checkpoint", "families", "gguf_folder", "quantised", "weights_file")
+_CODE = ("adapter", "checkpoint", "families", "gguf_folder", "rounded", "weights_file")
 #: Numbers of a matrix that are rounded at a time.
 _ROUNDED = 1 << 22
 _EMBEDDING, _HEAD = "model.embed_tokens.weight", "lm_head.weight"
@@ -197,7 +183,7 @@ def check_contents(folder: Path, contents: CheckpointContents) -> None:
 
 def weight_bytes(contents: CheckpointContents, precision: Precision) -> int:
     """Returns the memory that the weights take in this precision, mapped pages counted."""
-    bits, whole = _BITS.get(precision), contents.parameters * _DTYPES[precision].itemsize
+    whole = contents.parameters * _DTYPES[precision].itemsize
     if precision == "int8":
         matrices = {name: shape for name, (shape, _) in contents.places.items() if _is_rounded(name, shape)}
         # A scale for each row, and a bias that is zero where none is stored; an embedding has one if it is the head.
@@ -205,13 +191,7 @@ def weight_bytes(contents: CheckpointContents, precision: Precision) -> int:
         biased = {name.replace("bias", "weight") for name in contents.places if name.endswith("bias")}
         biased |= {_EMBEDDING} if _HEAD in contents.places else set()
         return whole - less + 4 * sum(matrices[name][0] for name in matrices.keys() - biased)
-    if precision == "fp8":
-        shapes = [shape for name, (shape, _) in contents.places.items() if _is_float8(name, shape)]
-        return whole - sum(math.prod(shape) - 4 * shape[0] for shape in shapes)
-    if bits is None:
-        return whole
-    shapes = [shape for name, (shape, _) in contents.places.items() if is_quantised(name, shape)]
-    return whole - sum(math.prod(shape) * 2 - quantised_bytes(shape, bits) for shape in shapes)
+    return whole
 
 
 def check_memory(folder: Path, needed: int, device: torch.device, precision: Precision) -> None:
@@ -221,8 +201,6 @@ def check_memory(folder: Path, needed: int, device: torch.device, precision: Pre
         advice = "take a smaller model or a larger machine"
         if precision == "float32":
             advice = f"{VARIABLE}=bfloat16 needs half; or {advice}"
-        elif precision == "bfloat16":
-            advice = f"{VARIABLE}=w8a16 or w4a16 needs less; or {advice}"
         raise ModelError(
             f"{folder}: the weights need {needed / 1e9:.2f} GB in {precision}, and {free / 1e9:.2f} GB are free on"
             f" {device}; {advice}"
@@ -243,11 +221,6 @@ def load_decoder(
     check_contents(folder, contents)
     check_memory(folder, weight_bytes(contents, precision), device, precision)
     decoder = _empty_network(traits)
-    bits = _BITS.get(precision)
-    if bits is not None:
-        quantise_modules(decoder, bits)
-    if precision == "fp8":
-        to_float8(decoder.model.layers)
     integers = precision == "int8" and supports_int8(device)
     packs = integers and device.type == "cpu" and packs_integers()
     # Packed layers are made of rounded ones.
@@ -279,22 +252,13 @@ def _state(
 
     integers: in `int8`, whether matrices are for products of integers.
     """
-    bits, dtype = _BITS.get(precision), _DTYPES[precision]
+    dtype = _DTYPES[precision]
     with _open_part(contents) as read:
         for name, (shape, parts) in contents.places.items():
-            stem = name.removesuffix("weight")
             if precision == "int8" and _is_rounded(name, shape):
                 yield from _in_integers(name, shape, parts, contents, read, integers)
                 continue
-            quantised = bits is not None and is_quantised(name, shape)
-            kept = torch.float32 if quantised or name.endswith(_EXACT) else dtype
-            tensor = _whole(shape, parts, read, device, kept)
-            if precision == "fp8" and _is_float8(name, shape):
-                yield from zip((f"{stem}values", f"{stem}scales"), round_rows(tensor), strict=True)
-            elif bits is not None and quantised:
-                yield from zip((f"{stem}values", f"{stem}scales"), quantise(tensor, bits), strict=True)
-            else:
-                yield name, tensor
+            yield name, _whole(shape, parts, read, device, torch.float32 if name.endswith(_EXACT) else dtype)
     give_back_memory()
 
 
@@ -317,13 +281,8 @@ def _kept_state(contents: CheckpointContents, integers: bool) -> dict[str, torch
 
 def _is_rounded(name: str, shape: tuple[int, ...]) -> bool:
     """Returns whether a matrix is one of 8 bits in the precision `int8`; those of experts are not."""
-    matrix = is_quantised(name, shape) or name in (_EMBEDDING, _HEAD)
+    matrix = is_projection(name, shape) or name in (_EMBEDDING, _HEAD)
     return len(shape) == 2 and matrix and fits_int8(shape)
-
-
-def _is_float8(name: str, shape: tuple[int, ...]) -> bool:
-    """Returns whether a matrix is one of floats of 8 bits in the precision `fp8`; those of experts are not."""
-    return len(shape) == 2 and is_quantised(name, shape)
 
 
 def _in_integers(

@@ -4,17 +4,6 @@ Pre-norm layers with RMS norms (arXiv 1910.07467), grouped-query attention (2305
 (2104.09864) and a gated feed-forward net (2002.05202) or experts. Block-causal attention follows block diffusion
 (2503.09573): a position sees all positions up to the end of its own block. The names of the parameters are those of
 Qwen3 in `transformers`.
-
-Rotary position embeddings (arXiv 2104.09864), plain or scaled for longer texts.
-
-The kinds of scaling are those of `rope_scaling` in config.json: `linear` divides the angles (2306.15595), `llama3`
-divides those of long wavelengths, and `yarn` passes smoothly between both and makes attention sharper (2309.00071).
-`dynamic` changes nothing up to the model's window, and with `proportional` a share of the angles turns.
-
-A mixture of experts: each token is computed by the few feed-forward nets that a router chooses for it.
-
-The router is that of DeepSeek-V3 (arXiv 2412.19437): sigmoid scores, a bias that decides the choice and not the weight,
-and a choice among the best groups of experts only; or that of Qwen3: shares by softmax, and no bias.
 """
 
 from __future__ import annotations
@@ -29,9 +18,8 @@ from torch import nn
 
 from cinnabar.engine.models.int8_matmul import project
 from cinnabar.engine.models.language.attention import Attend, self_attention
+from cinnabar.engine.models.language.expert_routing import RoutingRule, choose_experts, place_pairs, sum_weighted
 from cinnabar.engine.models.language.traits import ExpertTraits, Traits
-from cinnabar.kernels.expert_routing import ExpertRouting, RoutingRule
-from cinnabar.kernels.layer_parts import rms_norm, rotate_halves
 
 
 class RmsNorm(nn.Module):
@@ -44,7 +32,8 @@ class RmsNorm(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x: [..., D]; returns the same shape and dtype."""
-        return rms_norm(x, self.weight, self.epsilon)
+        wide = x.float()
+        return self.weight * (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.epsilon)).to(x.dtype)
 
 
 class Attention(nn.Module):
@@ -175,7 +164,12 @@ class Turn(NamedTuple):
 
 
 class Rotary(nn.Module):
-    """Cosines and sines of the angles of positions."""
+    """Cosines and sines of the angles of positions, plain or scaled for longer texts.
+
+    The kinds of scaling are those of `rope_scaling` in config.json: `linear` divides the angles (2306.15595), `llama3`
+    divides those of long wavelengths, and `yarn` passes smoothly between both and makes attention sharper (2309.00071).
+    `dynamic` changes nothing up to the model's window, and with `proportional` a share of the angles turns.
+    """
 
     frequencies: torch.Tensor
 
@@ -196,6 +190,18 @@ class Rotary(nn.Module):
         angles = positions.unsqueeze(-1).float() * self.frequencies
         both = torch.cat([angles, angles], -1).unsqueeze(1)
         return Turn((both.cos() * self.scale).to(dtype), (both.sin() * self.scale).to(dtype))
+
+
+def rotate_halves(x: torch.Tensor, cosines: torch.Tensor, sines: torch.Tensor) -> torch.Tensor:
+    """Returns x with its halves turned against each other by angles; both broadcast to [..., W].
+
+    With angles for fewer numbers than x has only the first numbers turn.
+    """
+    rotary = cosines.shape[-1]
+    x, still = x[..., :rotary], x[..., rotary:]
+    first, second = x.chunk(2, -1)
+    made = x * cosines + torch.cat([-second, first], -1) * sines
+    return torch.cat([made, still], -1) if still.shape[-1] else made
 
 
 def scaled_frequencies(traits: Traits) -> tuple[torch.Tensor, float]:
@@ -255,10 +261,6 @@ def _sharper(factor: float, weight: float) -> float:
     return 1.0 if factor <= 1 else 0.1 * weight * math.log(factor) + 1.0
 
 
-#: The steps of experts by their definitions.
-ROUTING = ExpertRouting()
-
-
 def routing_of(traits: ExpertTraits) -> RoutingRule:
     """Returns how a model of these traits chooses experts."""
     return RoutingRule(
@@ -286,7 +288,11 @@ class FeedForward(nn.Module):
 
 
 class ExpertRouter(nn.Module):
-    """Chooses experts for each token, in float32."""
+    """Chooses experts for each token, in float32.
+
+    As DeepSeek-V3 does (arXiv 2412.19437): sigmoid scores, a bias that decides the choice and not the weight, and a
+    choice among the best groups of experts only; or by shares of a softmax, without a bias.
+    """
 
     expert_bias: torch.Tensor | None
 
@@ -299,7 +305,7 @@ class ExpertRouter(nn.Module):
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """x: [N, D]; returns (experts [N, K] int64, their weights [N, K] float32)."""
         bias = None if self.expert_bias is None else self.expert_bias.float()
-        return ROUTING.chosen(F.linear(x.float(), self.weight.float()), bias, routing_of(self.traits))
+        return choose_experts(F.linear(x.float(), self.weight.float()), bias, routing_of(self.traits))
 
 
 class ExpertMatrices(nn.Module):
@@ -333,9 +339,9 @@ class Experts(nn.Module):
     def forward(self, x: torch.Tensor, chosen: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
         """x: [N, D]; chosen, weights: [N, K]; returns [N, D], the weighted sum of what the chosen experts compute."""
         # Counted on the device: tokens per expert as numbers on the host would stop it in every layer.
-        placed = ROUTING.place(chosen, self.count)
+        placed = place_pairs(chosen, self.count)
         gate, up = self.gate_up_proj(x[placed.token], placed.ends).chunk(2, -1)
-        return ROUTING.sum_weighted(self.down_proj(self.activation(gate) * up, placed.ends), placed, weights)
+        return sum_weighted(self.down_proj(self.activation(gate) * up, placed.ends), placed, weights)
 
 
 class Mixture(nn.Module):

@@ -16,11 +16,19 @@ import torch.nn.functional as F
 from torch import nn
 
 from cinnabar.engine.models.language.cache import NOWHERE
-from cinnabar.engine.models.language.decoder import Body, Decoder, Experts, FeedForward, RmsNorm, Rotary, Turn
+from cinnabar.engine.models.language.decoder import (
+    Body,
+    Decoder,
+    Experts,
+    FeedForward,
+    RmsNorm,
+    Rotary,
+    Turn,
+    rotate_halves,
+)
 from cinnabar.engine.models.language.memory import LOGITS
-from cinnabar.engine.models.language.quantised import RoundedEmbedding
+from cinnabar.engine.models.language.rounded import RoundedEmbedding
 from cinnabar.engine.models.language.traits import ExpertTraits, LocalTraits, Traits
-from cinnabar.kernels.layer_parts import rotate_halves
 
 #: Keys and values [H, S, W] of the last S positions that one layer has read.
 Held = tuple[torch.Tensor, torch.Tensor]

@@ -2,8 +2,6 @@
 
 A family's checkpoints differ from another's in the keys of config.json, in the names of the tensors, and in traits. One
 entry of `FAMILIES` says all of it, and `traits.py` says what the decoder makes of it.
-
-Traits of DiffusionGemma, whose layers are of two kinds; needs no torch.
 """
 
 from __future__ import annotations

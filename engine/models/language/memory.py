@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import torch
 
 #: Bytes of an activation, and of a weight that is no whole number, by precision.
-BYTES: dict[Precision, int] = {"float32": 4, "int8": 4, "bfloat16": 2, "w8a16": 2, "w4a16": 2, "fp8": 2}
+BYTES: dict[Precision, int] = {"float32": 4, "int8": 4, "bfloat16": 2}
 #: Tokens of prompts that one pass reads, at most. On a GPU documents/s is what counts: each pass of open blocks reads
 #: all weights, so it should have all rows, and of 128 rows with 40 passes each and prompts of 2,000 tokens three begin
 #: with each pass.

@@ -31,10 +31,8 @@ from cinnabar.engine.models.language.attention import (
 )
 from cinnabar.engine.models.language.cache import NOWHERE, CacheRow, Ints, PagedCache
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.fused_layers import FusedLayers
 from cinnabar.engine.models.language.memory import give_back_memory
 from cinnabar.engine.models.language.thresholds import LONG_PASS, USED_SHARE
-from cinnabar.kernels.layer_parts import LayerParts
 from cinnabar.kernels.paged_attention import TILE_FIELDS, PagedRows, tile_tokens, tiles_of
 
 _log = logging.getLogger(__name__)
@@ -74,8 +72,7 @@ class Passes:
     """Runs packed passes of a decoder over a cache.
 
     tiled: whether rows are in tiles and passes of open blocks of few shapes, as on devices other than a CPU; attend:
-    the attention over tiles, None for the kernel of the device; parts: what lies between the products of a layer, None
-    for the kernels on CUDA and the plain modules elsewhere. captured: whether passes on CUDA are captured.
+    the attention over tiles, None for the kernel of the device. captured: whether passes on CUDA are captured.
     `captures` counts the passes that were, `replays` how often one ran, `decoding` the passes of open blocks.
     """
 
@@ -86,16 +83,12 @@ class Passes:
         tiled: bool | None = None,
         captured: bool = True,
         attend: PagedKernel | None = None,
-        parts: LayerParts | None = None,
     ) -> None:
         self._decoder, self._cache = decoder, cache
         device = decoder.device
         self._tiled = device.type != "cpu" if tiled is None else tiled
         self._attend = attend
         self._captured = captured and device.type == "cuda"
-        self._parts = parts
-        self._fused: FusedLayers | None = None
-        self._fuses = (parts is not None or device.type == "cuda") and FusedLayers.fits(decoder)
         traits = decoder.traits
         #: The most tokens of a row in a pass of open blocks, and of a tile.
         self._usual, self._tile = 2 * traits.block + 1, tile_tokens(traits.heads // traits.key_heads)
@@ -164,10 +157,6 @@ class Passes:
         except torch.OutOfMemoryError:
             raise
         except Exception as error:
-            if self._fuses:
-                self._fuses = False
-                _log.warning("the fused layers failed, so each part of a layer is launched alone: %s", error)
-                return self._read_tiles(pieces, usual)
             self._tiled = self._captured = False
             _log.warning("attention over tiles failed, so attention copies the pages of each row: %s", error)
             return self._run_together(pieces)
@@ -177,24 +166,10 @@ class Passes:
 
     def run(self, packed: PackedTokens, picked: torch.Tensor) -> torch.Tensor:
         """Returns the hidden states [P, D] of the `picked` tokens ([P] int64) of a packed pass."""
-        if packed.rows is not None and self._fuses:
-            return self._fused_layers()(packed, self._kernel()).index_select(0, picked)
         if packed.rows is not None:
             return self._read(packed, picked, TiledAttention(self._decoder.traits, self._cache, packed, self._kernel()))
         dtype = self._decoder.model.norm.weight.dtype
         return self._read(packed, picked, PagedAttention(self._decoder.traits, self._cache, packed, dtype))
-
-    def _fused_layers(self) -> FusedLayers:
-        if self._fused is None:
-            if self._parts is None:
-                # Cold start: as in `_kernel`.
-                from cinnabar.kernels.layer_parts_triton import TritonLayerParts
-
-                self._parts = TritonLayerParts()
-            # Weights that become views in inference mode could not be trained any more.
-            with torch.inference_mode(self._decoder.model.norm.weight.is_inference()):
-                self._fused = FusedLayers(self._decoder, self._cache, self._parts)
-        return self._fused
 
     def _kernel(self) -> PagedKernel:
         if self._attend is None:

@@ -1,9 +1,4 @@
-"""Traits of the families whose layers are alike, read from the keys of config.json; needs no torch.
-
-Scaling of rotary positions as config.json tells it, and the window that follows from it; needs no torch.
-
-The traits of a language model: everything in which the families that one decoder serves differ.
-"""
+"""The traits of a language model, in which the families differ, and how config.json tells them; needs no torch."""
 
 from __future__ import annotations
 

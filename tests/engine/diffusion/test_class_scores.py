@@ -8,7 +8,7 @@ import torch
 from tests.support.tiny_models import BLOCK, VOCABULARY, decoder
 
 from cinnabar.engine.diffusion import class_scores
-from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses
+from cinnabar.engine.diffusion.class_scores import ClassScores, Reduced, TokenClasses
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.kernels.score_limits import LEAST
 
@@ -51,6 +51,26 @@ def test_scores_of_classes_are_sums_and_maxima_over_their_tokens(classes: int, w
     at = np.flatnonzero(held >= 0)
     np.testing.assert_allclose(found.own[at], expected[at, held[at]], atol=1e-4)
     assert found.finite.all()
+
+
+def test_a_device_computes_the_scores_that_the_host_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(class_scores, "DEVICE_LOGITS", 3 * SIZE)
+    for classes, without in ((1, 0.5), (9, 0.2), (SIZE, 0.0)):
+        kinds, logits = drawn(classes, classes, without)
+        logits[0, kinds == 0] = 1.0
+        logits[2, 4], logits[4, 1] = float("nan"), float("inf")
+        held = np.array([-1, 0, 5, -1, 0, 3, 2])
+        expected = scores(kinds, logits, held)
+        cells = torch.full((7 * classes,), float("nan"))
+        out = Reduced(cells, cells.clone(), cells.int(), torch.full((7,), float("nan")), torch.zeros(7).bool())
+        TokenClasses(kinds, classes).reduce(Said(BLOCK), logits, torch.from_numpy(held), (), out)
+        fine = expected.finite
+        assert out.finite.tolist() == fine.tolist() == [True, True, False, True, False, True, True]
+        for name in ("total", "best", "token"):
+            found = getattr(out, name).view(7, classes).numpy()
+            np.testing.assert_allclose(found[fine], getattr(expected, name)[fine], atol=1e-4)
+        np.testing.assert_allclose(out.own.numpy()[fine], expected.own[fine], atol=1e-4)
+        assert (out.total.view(7, classes)[2] == LEAST).all()
 
 
 def test_slices_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,13 +55,6 @@ def test_records_are_valid_and_independent_of_the_batch(folder: Path, effort: st
         assert filled(model, effort, [text])[0].record == result.record
 
 
-@pytest.mark.slow
-def test_records_of_weights_of_four_bits_are_valid(folder: Path) -> None:
-    model = load_language_model(folder, "cpu", "w4a16")
-    (result,) = filled(model, "low", ["No. R-77, 14 March 2026\n"])
-    assert FORM.judge is not None and FORM.judge.accepts(json.loads(result.record))
-
-
 def test_the_folder_is_told_without_problems(folder: Path) -> None:
     found = inspect_checkpoint(folder, "cpu")
     assert not found.problems

@@ -103,18 +103,16 @@ def test_weights_may_have_the_names_of_the_encoder(keep: bool, tmp_path: Path) -
 
 
 @torch.inference_mode()
-def test_whole_numbers_come_near_to_float32(tmp_path: Path) -> None:
+def test_bfloat16_comes_near_to_float32(tmp_path: Path) -> None:
     published(tmp_path)
     reading = PassText(drawn(6), 0, 2)
     found: dict[Precision, torch.Tensor] = {}
-    for precision in ("float32", "bfloat16", "w8a16", "w4a16"):
+    for precision in ("float32", "bfloat16"):
         ours = loaded(tmp_path, precision)
         (states,), _ = ours.read([reading])
         found[precision] = ours.logits(states).flatten()
         assert found[precision].isfinite().all()
-    exact = found.pop("float32")
-    likeness = {name: float(torch.cosine_similarity(exact, one, 0)) for name, one in found.items()}
-    assert likeness["bfloat16"] > 0.97 and likeness["w8a16"] > 0.95 and likeness["w4a16"] > 0.3
+    assert float(torch.cosine_similarity(found["float32"], found["bfloat16"], 0)) > 0.97
 
 
 def test_model_check_tells_the_canvas_the_noise_and_the_tensors_of_images(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from cinnabar.engine.models.language.configuration import language_precision
 from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.inspection import inspect_checkpoint, licences
 from cinnabar.engine.models.language.language_model import load_language_model
-from cinnabar.engine.models.language.quantised import RoundedLinear
+from cinnabar.engine.models.language.rounded import RoundedLinear
 from cinnabar.engine.settings import Precision
 from cinnabar.errors import ModelError, UsageError
 

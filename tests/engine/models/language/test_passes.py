@@ -11,7 +11,7 @@ from tests.support.tiny_models import CACHED, decoder
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from cinnabar.engine.models.language.cache import PagedCache
-from cinnabar.engine.models.language.decoder import Decoder, FeedForward
+from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.passes import (
     Passes,
     Piece,
@@ -21,7 +21,6 @@ from cinnabar.engine.models.language.passes import (
     tiled_numbers,
     unpacked_tiles,
 )
-from cinnabar.kernels.layer_parts import LayerParts
 from cinnabar.kernels.paged_attention import paged_attention, tile_tokens
 
 #: What makes the host wait for a device.
@@ -78,40 +77,12 @@ def test_a_pass_of_fixed_shape_says_what_the_plain_one_says_without_waiting(kind
     pieces = pieces_of(model, cache)
     expected = Passes(model, cache)(pieces)
     shape, numbers = numbers_of(model, cache, pieces)
-    for parts in (None, LayerParts()):
-        made = Passes(model, cache, tiled=True, attend=paged_attention, parts=parts)(pieces)
-        torch.testing.assert_close(made, expected, atol=2e-5, rtol=1e-4)
-        # The kernel waits for nothing; its definition does, so that another attention stands in for it here.
-        passes = Passes(model, cache, tiled=True, attend=lambda q, *_: q, parts=parts)
-        with NoWaiting():
-            made = passes.run(*unpacked_tiles(torch.from_numpy(numbers), shape))
-        assert len(made) >= len(expected)
-
-
-def test_fused_layers_keep_their_matrices_once_and_fail_alone(caplog: pytest.LogCaptureFixture) -> None:
-    class Broken(LayerParts):
-        def silu_gate(self, both: torch.Tensor) -> torch.Tensor:
-            raise RuntimeError(f"no such kernel for {both.shape[1]} numbers")
-
-    model = decoder(CACHED["block"])
-    cache = cache_of(model)
-    pieces = pieces_of(model, cache)
-    with torch.inference_mode():
-        expected = Passes(model, cache)(pieces)
-        passes = Passes(model, cache, tiled=True, attend=paged_attention, parts=Broken())
-        torch.testing.assert_close(passes(pieces), expected, atol=2e-5, rtol=1e-4)
-    assert [record.message for record in caplog.records] == [
-        "the fused layers failed, so each part of a layer is launched alone: no such kernel for 96 numbers"
-    ]
-    own = model.model.layers[0].mlp
-    assert isinstance(own, FeedForward)
-    held = own.up_proj.weight.data_ptr()
-    assert own.gate_proj.weight.untyped_storage().data_ptr() == own.up_proj.weight.untyped_storage().data_ptr()
-    # Other passes of the same weights find them joined.
-    with torch.inference_mode():
-        again = Passes(model, cache, tiled=True, attend=paged_attention, parts=LayerParts())
-        torch.testing.assert_close(again(pieces), expected, atol=2e-5, rtol=1e-4)
-    assert own.up_proj.weight.data_ptr() == held
+    torch.testing.assert_close(tiled(model, cache)(pieces), expected, atol=2e-5, rtol=1e-4)
+    # The kernel waits for nothing; its definition does, so that another attention stands in for it here.
+    passes = Passes(model, cache, tiled=True, attend=lambda q, *_: q)
+    with NoWaiting():
+        made = passes.run(*unpacked_tiles(torch.from_numpy(numbers), shape))
+    assert len(made) >= len(expected)
 
 
 def test_an_operation_that_waits_is_refused() -> None:

@@ -12,10 +12,10 @@ from tests.support.saved_decoder import save_decoder
 from tests.support.tiny_checkpoint import TRAITS, tiny_decoder
 
 from cinnabar.engine.models.int8_matmul import PackedLinear, eight_bits, packs_integers
-from cinnabar.engine.models.language import checkpoint, quantised
+from cinnabar.engine.models.language import checkpoint, rounded
 from cinnabar.engine.models.language.checkpoint import KEPT, load_decoder, read_contents, weight_bytes
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.quantised import RoundedEmbedding, RoundedLinear
+from cinnabar.engine.models.language.rounded import RoundedEmbedding, RoundedLinear
 
 CPU = torch.device("cpu")
 TIED = replace(TRAITS, tied=True, qkv_bias=True)
@@ -41,8 +41,8 @@ def test_a_product_in_slices_is_that_of_the_floats(
     integers: bool, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Several slices of 40 rows, the last one shorter.
-    monkeypatch.setattr(quantised, "_SLICE", 64 * 16)
-    monkeypatch.setattr(quantised, "_LOGITS", 16)
+    monkeypatch.setattr(rounded, "_SLICE", 64 * 16)
+    monkeypatch.setattr(rounded, "_LOGITS", 16)
     weight, scale, floats = drawn(40, 64)
     x, bias = torch.randn(shape), torch.randn(40)
     found = RoundedLinear(weight, scale, bias, integers)(x)
@@ -84,7 +84,7 @@ def test_packing_leaves_what_the_embedding_shares_with_the_head(kept: Path, tmp_
 
 
 def test_an_embedding_gives_the_floats_of_its_rows_and_their_mixture(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quantised, "_SLICE", 64 * 16)
+    monkeypatch.setattr(rounded, "_SLICE", 64 * 16)
     weight, scale, floats = drawn(40, 64)
     layer, shares = RoundedEmbedding(weight, scale), torch.randn(5, 40).softmax(-1)
     tokens = torch.tensor([[3, 39], [0, 3]])
