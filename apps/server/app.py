@@ -195,7 +195,6 @@ class Api:
             ("GET", "/v1/models", self._models),
             ("GET", "/v1/models/{name:path}", self._model),
             ("POST", "/v1/chat/completions", self.completions.chat),
-            ("POST", "/v1/responses", self.completions.responses),
             ("POST", "/v1/fim/completions", self.completions.fim),
             ("POST", "/v1/edit/completions", self.completions.edit),
             ("POST", "/v1/extract", self.documents.extract),
@@ -254,6 +253,8 @@ async def _http_error(request: HttpRequest, error: Exception) -> Response:
     message = str(error.detail)
     if error.status_code == 404:
         message = "there is no such route; docs/server.md lists them"
+        if request.url.path == "/v1/responses":
+            message = "there is no /v1/responses; ask /v1/chat/completions with `response_format`, or /v1/extract"
     elif error.status_code == 405:
         message = f"expected another method than {request.method} for this route"
     code = _FAILED.get(error.status_code, "invalid_request")

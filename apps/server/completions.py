@@ -26,7 +26,6 @@ from cinnabar.apps.server.parameters import (
     TextPart,
 )
 from cinnabar.apps.server.request_events import RequestEvents
-from cinnabar.apps.server.responses import ResponsesBody, rename_parameter, response_of
 from cinnabar.apps.server.schema_cache import SchemaCache
 from cinnabar.engine.chat.document_chat import INSTEAD
 from cinnabar.engine.chat.requests import (
@@ -80,19 +79,6 @@ class Completions:
         """Answers POST /v1/chat/completions."""
         body = await self._body(ChatBody, request)
         return await self._answer(await self._chat_request(body), request, body)
-
-    async def responses(self, request: Request) -> Response:
-        """Answers POST /v1/responses, for a schema."""
-        parameters = check_parameters(ResponsesBody, await read_json(request, self._gate))
-        try:
-            body = check_parameters(ChatBody, parameters.as_chat)
-            self.check_model(body.model)
-            chat_request = await self._chat_request(body)
-            done = await RequestEvents(self._model, chat_request, request).done()
-        except ApiError as error:
-            raise rename_parameter(error) from None
-        self._count(done.usage)
-        return json_response(response_of(chat_request, body, done) | values_member(done))
 
     async def fim(self, request: Request) -> Response:
         """Answers POST /v1/fim/completions."""

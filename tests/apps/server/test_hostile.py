@@ -59,7 +59,7 @@ TEXTS = ("\0", "a\0b", "\ud800", "\udfff\ud800", "\u202e", "../../etc/passwd", "
 SETTINGS = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "seed", "n", "stop", "user", "metadata",
             "messages", "model", "response_format", "tools", "tool_choice", "reasoning_effort", "stream",
             "stream_options", "on_missing", "logit_bias", "presence_penalty")  # fmt: skip
-PATHS = ("/v1/chat/completions", "/v1/extract", "/v1/responses", "/v1/fim/completions", "/v1/edit/completions")
+PATHS = ("/v1/chat/completions", "/v1/extract", "/v1/fim/completions", "/v1/edit/completions")
 HOSTS = ("[::1].evil", "[::1]evil:80", "[::1", "::1]", "localhost@evil", "127.0.0.1:x", "evil.example", "[", "",
          "localhost:80:80", "localhost/evil", "127.0.0.1\x7f")  # fmt: skip
 ORIGINS = ("http://[::1", "http://[::1].evil", "http://localhost@evil", "null", "http://", "://", "[", "http://evil:x",

@@ -127,39 +127,10 @@ def test_the_official_client_parses_a_refusal(served: ServerProcess) -> None:
     assert client.chat.completions.parse(model=NAME, messages=again, response_format=Payment).choices
 
 
-def test_the_official_client_parses_a_response(served: ServerProcess) -> None:
+def test_a_client_of_responses_is_told_the_routes_in_its_place(served: ServerProcess) -> None:
     client = openai.OpenAI(base_url=served.url, api_key="none", max_retries=0)
-    text = "IBAN: DE89 3704 0044 0532 0130 00\nAmount: EUR 12.50"
-    answer = client.responses.parse(model=NAME, input=text, text_format=Payment)
-    assert answer.output_parsed == Payment(iban="DE89 3704 0044 0532 0130 00", amount=12.5)
-    assert answer.status == "completed" and answer.usage is not None and answer.usage.input_tokens > 0
-    parts: Any = [{"role": "user", "content": [{"type": "input_text", "text": text}]}]
-    again = client.responses.parse(model=NAME, input=parts, instructions="Extract.", text_format=Payment)
-    assert again.output_text == answer.output_text
-    refused = client.responses.parse(model=NAME, input="hello", text_format=Payment)
-    (item,) = refused.output
-    assert refused.output_parsed is None and item.type == "message" and item.content[0].type == "refusal"
-    assert "/iban" in item.content[0].refusal
-    assert refused.to_dict()["cinnabar"]["missing"] == ["/iban", "/amount"]  # type: ignore[index]
-
-
-def test_a_response_of_another_kind_is_refused_by_name(served: ServerProcess) -> None:
-    form = {"type": "json_schema", "name": "record", "schema": AMOUNT}
-    body = {"model": NAME, "input": "Amount: 5", "text": {"format": form}}
-    wrong: list[tuple[dict[str, Any], str]] = [
-        ({"text": None}, "text"),
-        ({"text": {}}, "text"),
-        ({"stream": True}, "stream"),
-        ({"input": " "}, "input"),
-        ({"previous_response_id": "a"}, "previous_response_id"),
-        ({"temperature": 3}, "temperature"),
-        ({"text": {"format": form | {"schema": {"type": "blue"}}}}, "text.format.schema"),
-    ]
-    for more, param in wrong:
-        answer = served.post("/responses", body | more)
-        assert (answer.status_code, answer.json()["error"]["param"]) == (400, param), more
-    free = served.post("/responses", {"model": NAME, "input": "hi"})
-    assert free.status_code == 400 and "expected format with type json_schema" in free.json()["error"]["message"]
+    with pytest.raises(openai.NotFoundError, match=r"/v1/chat/completions with .* or /v1/extract"):
+        client.responses.parse(model=NAME, input="hello", text_format=Payment)
 
 
 @pytest.mark.parametrize("name", first(2, KINDS))
