@@ -1,4 +1,4 @@
-"""A demanded value that the text lacks is made up nowhere: the server, Python, the command and outlines say so."""
+"""A demanded value that the text lacks is made up nowhere: the server, Python and the command say so."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from tests.support.tiny_checkpoint import write_checkpoint
 
 import cinnabar
 from cinnabar.apps.cli.main import run
-from cinnabar.errors import DocumentError
 
 
 def demanding(**properties: Any) -> dict[str, Any]:
@@ -175,27 +174,6 @@ def test_the_command_makes_up_nothing(folder: Path, capsys: pytest.CaptureFixtur
     table = cinnabar.read(folder / "out", folder / "schema.json")
     assert not table.records and len(table.failures) == len(SILENT)
     assert all(failure.code == "missing" and {*failure.pointers} == {*pointers} for failure in table.failures)
-
-
-def test_outlines_raises_the_pointers_rather_than_making_up() -> None:
-    outlines = pytest.importorskip("outlines")
-    schema, pointers = every_kind()
-    model = cinnabar.outlines.from_cinnabar()
-    generator = outlines.Generator(model, outlines.types.JsonSchema(schema))
-    for text in SILENT:
-        with pytest.raises(DocumentError) as raised:
-            generator(text)
-        assert raised.value.code == "missing" and pointers[0] in str(raised.value)
-    with pytest.raises(DocumentError, match="no value found for /float"):
-        outlines.Generator(model, float)("hello", question="Weight in kilograms")
-
-
-def test_outlines_reads_no_error_that_a_chat_tells_behind_an_answer() -> None:
-    outlines = pytest.importorskip("outlines")
-    model = cinnabar.outlines.from_cinnabar()
-    chat = outlines.inputs.Chat([{"role": "user", "content": BILL}, *user_retry(ERROR)])
-    with pytest.raises(TypeError, match="behind an answer"):
-        model(chat, Payment)
 
 
 def tool_retry(error: str) -> list[dict[str, Any]]:
