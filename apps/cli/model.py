@@ -1,39 +1,29 @@
-"""`cinnabar model` checks, fetches and merges language models."""
+"""`cinnabar model` checks and fetches language models."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from cinnabar.apps.cli.evaluate import predict_sets, select_sets
-from cinnabar.apps.cli.options import AsJson, DeviceOption, takes_options
+from cinnabar.apps.cli.options import AsJson, DeviceOption
 from cinnabar.apps.cli.plans import print_notice
-from cinnabar.engine.models.language.released import fetch_checkpoint, fetch_released
+from cinnabar.engine.models.language.hub import fetch_checkpoint
+from cinnabar.engine.models.language.released import fetch_released
 from cinnabar.engine.models.releases import RELEASED
 from cinnabar.errors import ModelError, UsageError
-from cinnabar.extraction.filling.model_sources import model_source
-from cinnabar.extraction.plan.run_options import Device, RunOptions
-from cinnabar.extras import check_extra
 from cinnabar.wording import harmless, with_noun
-
-if TYPE_CHECKING:
-    from cinnabar.extraction.run.work.labelled_sets import LabelledSet
-
-#: The labelled documents that `check` runs unless it is told others.
-SAMPLES = Path("data/samples")
 
 model_app = typer.Typer()
 
 
 @model_app.callback(invoke_without_command=True)
 def model_group(context: typer.Context) -> None:
-    """Check, fetch and merge language models.
+    """Check and fetch language models.
 
     \b
     Examples:
@@ -45,93 +35,32 @@ def model_group(context: typer.Context) -> None:
 
 
 @model_app.command("check")
-@takes_options("effort", "steps", "workers")
 def check_model(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder in Hugging Face form.")],
-    sets: Annotated[
-        list[Path] | None,
-        typer.Option("--sets", metavar="SET", help="A labelled set, or a folder of sets, to run; may be repeated."),
-    ] = None,
-    limit: Annotated[int | None, typer.Option(metavar="N", help="The first N documents of each set.")] = None,
-    without_run: Annotated[
-        bool, typer.Option("--no-run", help="Only look at the folder; load and run nothing.")
-    ] = False,
     device: DeviceOption = "auto",
     as_json: AsJson = False,
-    **run_options: Any,
 ) -> None:
-    """Show what a language model is and needs, then run labelled documents through it.
+    """Show what a language model is and needs, without loading its weights.
 
-    First come family, licence, memory, window, block, and missing or odd tensors. Then the sets (data/samples, if
-    that folder is here) are run, and F1, passes and speed are shown. Exit status 2, with the first problem, if the
-    model cannot be loaded.
+    These are family, licence, memory, window, block, and missing or odd tensors. Exit status 2, with the first
+    problem, if the model cannot be loaded. `cinnabar eval` runs labelled documents through it.
 
     \b
     Examples:
       cinnabar model check models/SDAR-1.7B-Chat
-      cinnabar model check models/SDAR-1.7B-Chat --no-run --json
-      CINNABAR_PRECISION=bfloat16 cinnabar model check qwen --sets my_set --limit 5
+      cinnabar eval my_set --model models/SDAR-1.7B-Chat --limit 5
     """
     # Cold start: Torch takes a second.
     from cinnabar.engine.models.language.inspection import inspect_checkpoint
 
-    options = RunOptions(on_missing="guess", **run_options)
-    paths = [] if without_run else sets or [path for path in (SAMPLES,) if path.is_dir()]
-    chosen = select_sets(paths, limit=limit) if paths else []
-    if chosen:
-        check_extra("learn", "cinnabar model check without --no-run")
     inspection = inspect_checkpoint(folder, device)
     facts = {**inspection.facts, "problems": inspection.problems}
-    if not as_json:
-        _show(facts)
-    if chosen and not inspection.problems:
-        run = _run(folder, device, chosen, options)
-        facts["run"] = run
-        if not as_json:
-            _show(run)
     if as_json:
         print(json.dumps(facts, ensure_ascii=False))
+    else:
+        _show(facts)
     if inspection.problems:
         raise ModelError(inspection.problems[0])
-
-
-def _run(folder: str, device: Device, chosen: Sequence[LabelledSet], options: RunOptions) -> dict[str, Any]:
-    """Returns F1 of the sets, and what the model spent on their records."""
-    # Cold start: Torch takes a second.
-    from cinnabar.engine.branches.branch_model import BranchModel
-    from cinnabar.engine.diffusion.engine import DiffusionEngine
-    from cinnabar.engine.engine import Engine
-    from cinnabar.extraction.learning.evaluation import score_set, summarise
-
-    engine = model_source(folder, device).filler(options.effort, options.steps)
-    predictions = predict_sets(chosen, lambda: engine, options)
-    lines = [line for by_file in predictions.values() for line in by_file.values()]
-    failed = Counter(line["code"] for line in lines if line["outcome"] != "written")
-    summary = summarise({one.name: score_set(one, predictions[one.name]) for one in chosen})
-    figures = {
-        "documents": summary["documents"],
-        "no record, by reason": dict(failed),
-        "f1": summary["f1"],
-        "f1 by set": {name: figures["f1"] for name, figures in summary["sets"].items()},
-    }
-    if isinstance(engine, Engine) and isinstance(engine.model, BranchModel):
-        branches, written = engine.model.branches, max(len(lines) - sum(failed.values()), 1)
-        return figures | {
-            "passes a record": round(branches.passes / written, 2),
-            "tokens a pass": round(branches.rows / max(branches.passes, 1), 2),
-        }
-    if not isinstance(engine, DiffusionEngine):
-        return figures
-    spent, seconds = engine.counts, engine.timings["decode"]
-    records, passes = max(spent["records"], 1), max(spent["passes"], 1)
-    return figures | {
-        "passes a record": round(spent["passes"] / records, 2),
-        "tokens a record": round(spent["tokens"] / records, 2),
-        "chosen tokens a pass": round(spent["chosen"] / passes, 2),
-        "forced tokens a pass": round((spent["tokens"] - spent["chosen"]) / passes, 2),
-        "seconds, prompts included": round(seconds, 4),
-        "tokens/s": round(spent["tokens"] / seconds, 1) if seconds else 0.0,
-    }
 
 
 @model_app.command("fetch")
@@ -201,29 +130,6 @@ def _write_weights(name: str) -> None:
     except ModelError as error:
         # It is fetched all the same, and another machine may have the memory.
         print_notice(str(error))
-
-
-@model_app.command("merge")
-def merge_model(
-    adapter: Annotated[Path, typer.Argument(metavar="LORA", help="A LoRA folder, as `peft` saves it.")],
-    base: Annotated[str, typer.Option(metavar="FOLDER", help="The checkpoint that it changes.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder for the merged checkpoint.")],
-    as_json: AsJson = False,
-) -> None:
-    """Merge a LoRA folder with the checkpoint that it changes.
-
-    \b
-    Examples:
-      cinnabar model merge lora --base models/SDAR-1.7B-Chat --out models/merged
-    """
-    check_extra("models", "cinnabar model merge")
-    from cinnabar.engine.models.language.adapter import merge_adapter  # Cold start: Torch takes a second.
-
-    many = merge_adapter(adapter, base, out)
-    if as_json:
-        print(json.dumps({"folder": str(out), "changed": many}))
-        return
-    print(f"written: {out}: {with_noun(many, 'tensor')} changed")
 
 
 def _show(facts: Mapping[str, Any]) -> None:

@@ -141,7 +141,7 @@ class BranchDecoder:
         self._threshold = settings_for(decoder.traits, "medium").threshold
         self._room = 0
         self._added: list[Steps] = []
-        self.passes = self.rows = 0
+        self.passes = 0
 
     def decode(self, asked: Sequence[tuple[Forks, Sequence[Branch]]], likely: bool = False) -> None:
         """Gives every branch of these documents its answer; likely: whether what was `tried` most likely is it."""
@@ -323,7 +323,6 @@ class BranchDecoder:
         """Reads tokens of branches; returns the shares of the vocabulary [V] that each asked for."""
         check_time()
         self.passes += 1
-        self.rows += sum(len(piece.tokens) for piece in pieces)
         hidden = read_branches(self._decoder, [(piece.forks, piece.fork, piece.tokens) for piece in pieces])
         ends = np.cumsum([len(piece.tokens) for piece in pieces])
         # What a block leaves open is told at its masks, or before each of them.

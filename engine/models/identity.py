@@ -207,8 +207,8 @@ def _in_folder(path: Path) -> str | None:
         return None
     if (path / "adapter_config.json").is_file():
         return (
-            "this is a LoRA folder (adapter_config.json): changes to another model and no model; merge it into that"
-            f" one first (`cinnabar model merge {path} --base MODEL --out FOLDER`), and name the folder that it writes"
+            "this is a LoRA folder (adapter_config.json): changes to another model and no model; put it as `fields`"
+            " into the folder of that one, which is loaded with it"
         )
     if files := sorted(path.glob("*.gguf")):
         return f"this folder holds a GGUF file; name the file itself: {files[0]}"

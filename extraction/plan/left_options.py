@@ -43,7 +43,7 @@ LEFT_OPTIONS: Mapping[str, LeftOption] = {
 
 #: By the words of the command.
 LEFT_COMMANDS: Mapping[str, str] = {
-    "model merge": "--model takes the folder of an adapter, which is applied when it is loaded",
+    "model merge": "a LoRA folder that lies as `fields` in the folder of its model is applied when that is loaded",
     "status events": _RUN_TOLD,
 }
 

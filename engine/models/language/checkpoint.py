@@ -329,7 +329,8 @@ def _open_part(contents: CheckpointContents) -> Iterator[_Read]:
     """Gives a function that reads these rows of a part's stored tensor, the part's own ones if they are None."""
     with ExitStack() as opened:
         files: dict[Path, Any] = {}
-        changes = {} if contents.adapter is None else products_of(contents.adapter)
+        shapes = {name: stored.shape for name, stored in contents.stored.items()}
+        changes = {} if contents.adapter is None else products_of(contents.adapter, shapes)
         for path in {stored.path for stored in contents.stored.values() if not stored.in_gguf}:
             with _naming_file(path):
                 files[path] = opened.enter_context(safe_open(path, "pt"))

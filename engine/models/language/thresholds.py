@@ -11,5 +11,3 @@ MEMORY_SHARE = 0.5
 USED_SHARE = 0.8
 #: A pass of so many tokens on a CPU gives back the memory of its temporaries, up to 300 MB, which takes 10 ms.
 LONG_PASS = 256
-#: A disk is never filled to less than this.
-SPARE_DISK = 100_000_000

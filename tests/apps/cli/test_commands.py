@@ -168,7 +168,7 @@ USES = {
     "schema check": "schema check note.json",
 }
 ELSEWHERE = {
-    "serve", "flows serve", "flows alert", "review", "model check", "model fetch", "model merge", "eval", "train",
+    "serve", "flows serve", "flows alert", "review", "model check", "model fetch", "eval", "train",
     "improve", "login", "mcp",
 }  # fmt: skip
 

@@ -13,9 +13,8 @@ from tests.support import hub_server
 from tests.support.hub_server import COMMIT, Hub
 from tests.support.tiny_checkpoint import write_checkpoint
 
-from cinnabar.engine.models.language import released as fetching
+from cinnabar.engine.models.language.hub import fetch_checkpoint
 from cinnabar.engine.models.language.inspection import inspect_checkpoint
-from cinnabar.engine.models.language.released import fetch_checkpoint
 from cinnabar.errors import ModelError, RunError, UsageError
 
 OTHERS = {
@@ -38,15 +37,14 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         monkeypatch.setenv("HF_TOKEN", "hf_mine")
         # As the Makefile sets it.
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-        # A broken connection loses a chunk, and a retry waits a second.
-        monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 65_536)
+        # A retry waits a second.
         monkeypatch.setattr(file_download.time, "sleep", lambda _: None)
         yield running
 
 
 def test_a_fetched_folder_is_a_whole_checkpoint_without_code_or_pickles(hub: Hub, tmp_path: Path) -> None:
     done = fetch_checkpoint("org/tiny", tmp_path / "out")
-    names = {path.name for path in (tmp_path / "out").iterdir()} - {"origin.json"}
+    names = {path.name for path in (tmp_path / "out").iterdir()} - {"origin.json", ".cache"}
     assert json.loads((tmp_path / "out" / "origin.json").read_text()) == {"name": "org/tiny", "revision": COMMIT}
     assert names == {
         "LICENSE",
@@ -69,28 +67,23 @@ def test_an_explicit_fetch_lifts_the_offline_mode_for_itself_only(hub: Hub, tmp_
     assert hub.tokens == {"Bearer hf_mine"}
 
 
-def test_a_broken_download_goes_on_at_the_byte_at_which_it_stopped(hub: Hub, tmp_path: Path) -> None:
+def test_files_that_are_there_are_not_fetched_again(hub: Hub, tmp_path: Path) -> None:
+    fetch_checkpoint("org/tiny", tmp_path / "out")
+    hub.ranges.clear()
+    fetch_checkpoint("org/tiny", tmp_path / "out")
+    assert hub.ranges == []
+
+
+def test_a_broken_download_is_told_and_the_same_command_goes_on(hub: Hub, tmp_path: Path) -> None:
     hub.cut = "model.safetensors", 300_000
     with pytest.raises(RunError, match=r"org/tiny: fetching from .*127.* failed: .*; run the same command again, it g"):
         fetch_checkpoint("org/tiny", tmp_path / "out")
     assert not (tmp_path / "out" / "model.safetensors").exists()
-    there = next((tmp_path / "out").glob("model.safetensors.*.part")).stat().st_size
-    # The connection broke within the fifth chunk.
-    assert there == 4 * 65_536
-    hub.cut, before = None, len(hub.ranges)
-    fetch_checkpoint("org/tiny", tmp_path / "out")
-    assert hub.ranges[before:] == [("model.safetensors", there)]
-    assert (tmp_path / "out" / "model.safetensors").read_bytes() == hub.files["model.safetensors"]
-    assert not list((tmp_path / "out").glob("*.part"))
-
-
-def test_files_that_are_there_are_not_fetched_again(hub: Hub, tmp_path: Path) -> None:
-    fetch_checkpoint("org/tiny", tmp_path / "out")
+    hub.cut = None
     hub.ranges.clear()
-    (tmp_path / "out" / "LICENSE").write_bytes(b"GPL")
     fetch_checkpoint("org/tiny", tmp_path / "out")
-    assert hub.ranges == [("LICENSE", 0)]
-    assert (tmp_path / "out" / "LICENSE").read_bytes() == b"MIT"
+    assert {name for name, _ in hub.ranges} == {"model.safetensors"}
+    assert (tmp_path / "out" / "model.safetensors").read_bytes() == hub.files["model.safetensors"]
 
 
 def test_a_file_that_arrives_damaged_is_not_kept(hub: Hub, tmp_path: Path) -> None:
@@ -136,18 +129,6 @@ def test_what_is_not_there_or_not_allowed_is_wrong_use(hub: Hub, tmp_path: Path)
     hub.gated = True
     with pytest.raises(UsageError, match="its owners give it to named users only; ask for access there and set HF_TOK"):
         fetch_checkpoint("org/tiny", tmp_path / "out")
-
-
-def test_too_little_room_is_told_before_the_weights_are_fetched(
-    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Full:
-        free = 100_000_500
-
-    monkeypatch.setattr(fetching.shutil, "disk_usage", lambda _: Full)
-    with pytest.raises(UsageError, match=r"expected 0\.00 GB of room for the files, found 0\.10 GB"):
-        fetch_checkpoint("org/tiny", tmp_path / "out")
-    assert [name for name, _ in hub.ranges] == ["config.json"]
 
 
 def test_a_hub_that_does_not_answer_is_a_failure_to_try_again(

