@@ -226,7 +226,7 @@ def test_a_document_whose_scores_are_no_numbers_harms_none_that_shares_its_begin
 
 @pytest.mark.parametrize("effort", ["instant", "low", "medium"])
 def test_a_watched_fill_tells_valid_states_and_what_was_committed(effort: str, tmp_path: Path) -> None:
-    folder = write_checkpoint(tmp_path, traits=FAMILY_TRAITS["fast-dllm"], window=4096, block=8, revises=True)
+    folder = write_checkpoint(tmp_path, traits=FAMILY_TRAITS["sdar-moe"], window=4096, block=8, revises=True)
     model = load_language_model(folder, "cpu", "float32")
     requests = [asked("a", day='"2026-03-14"'), asked("b", TEXT * 2)]
     states: list[FormState] = []
