@@ -27,7 +27,7 @@ from cinnabar.extraction.documents.mailboxes.files import (
     mbox_messages,
 )
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
-from cinnabar.extraction.documents.stores.backend import StoreAddress
+from cinnabar.extraction.documents.stores.address import StoreAddress
 from cinnabar.extraction.documents.stores.store import ObjectStore
 
 # A commit of an output folder, below the folder.
@@ -66,8 +66,6 @@ class InputSource(ABC):
     file: Path | None = None
     #: The user and server that a password belongs to.
     account: tuple[str, int, str] | None = None
-    #: The address of the whole store.
-    root: str | None = None
     #: What the paths of lasting contents begin with.
     prefix: str | None = None
 
@@ -105,7 +103,7 @@ class _ImapSource(InputSource):
 class _StoreSource(InputSource):
     def __init__(self, address: StoreAddress) -> None:
         super().__init__(str(address))
-        self._address, self.root = address, address.root
+        self._address = address
 
     def items(self, opened: OpenSources) -> _Items:
         items = opened.store(self._address).items(self._address.key)

@@ -46,10 +46,7 @@ EXTRAS = {
         "scans and images",
         {"rapidocr": "rapidocr", "onnxruntime": "onnxruntime", "cv2": "opencv-python-headless", "PIL": "pillow"},
     ),
-    "stores": Extra(
-        "documents in stores: s3://, gs://, az://, sftp://, sharepoint://",
-        {"obstore": "obstore", "fsspec": "fsspec", "paramiko": "paramiko", "msgraphfs": "msgraphfs"},
-    ),
+    "stores": Extra("documents in stores: s3://, gs://, az://", {"obstore": "obstore"}),
     "heic": Extra("images of telephones", {"pi_heif": "pi-heif"}),
     "sevenzip": Extra("7z archives", {"py7zr": "py7zr"}),
 }

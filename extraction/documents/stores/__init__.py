@@ -1,3 +1,3 @@
-"""Reads documents from object stores, SFTP servers and SharePoint."""
+"""Reads documents from object stores."""
 
 from __future__ import annotations

@@ -1,12 +1,4 @@
-"""A store as a place of documents: what lies in it, each with the hash of its bytes.
-
-Fetches objects before they are asked for, in threads, with a bound on the bytes that wait.
-
-Remembers the hashes of objects in stores by their versions, so that a later run need not read them again.
-
-A file of lines beside the tables: path, version, and the hash of the object, or of each file or mail in it. The last
-line of a path counts. No table depends on it; without it objects are read once more.
-"""
+"""A store as a place of documents: objects with the hash of their bytes, fetched ahead, and remembered between runs."""
 
 from __future__ import annotations
 
@@ -20,42 +12,27 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Annotated
 
 from pydantic import StringConstraints, TypeAdapter
 
-from cinnabar.errors import DocumentError, RunError, UsageError
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES, SUFFIXES
 from cinnabar.extraction.documents.content.inputs import Content, content_of, file_path, own_path
-from cinnabar.extraction.documents.stores.backend import (
-    Backend,
-    Denied,
-    Folder,
-    StoreAddress,
-    StoredObject,
-    StoreRefused,
-    check_size,
-    list_objects,
-    with_retries,
-)
-from cinnabar.extraction.documents.stores.object_backend import ObjectBackend
-from cinnabar.extraction.documents.stores.sftp import SftpBackend
-from cinnabar.extraction.documents.stores.sharepoint import SharePointBackend
+from cinnabar.extraction.documents.stores.address import StoreAddress
+from cinnabar.extraction.documents.stores.bucket import Bucket, StoredObject
 from cinnabar.extras import check_extra
 
-_BACKENDS: dict[str, Callable[[StoreAddress], Backend]] = {
-    **dict.fromkeys(("s3", "gs", "az"), ObjectBackend),
-    "sftp": SftpBackend,
-    **dict.fromkeys(("sharepoint", "onedrive"), SharePointBackend),
-}
 # What the parser says of an archive, too.
 _DAMAGED = ("broken", "truncated")
 #: Gives the files in an archive and the mails in an mbox; any other file is its own only item.
 Opened = Callable[[Path], Sequence[Path | Content]]
 
 
+# Objects that are fetched at a time.
+_THREADS = 16
 # Bytes of objects that are being fetched or wait for their reader; one larger object may wait alone.
 _WAITING = 64 << 20
 # Objects that may wait: a run with a limit fetches few that it does not read.
@@ -153,7 +130,11 @@ _ENTRIES, _STALE = 50, 10_000
 
 
 class StoreMemory:
-    """The memory of an output folder, nothing for None. Threads may share it; `close` writes the rest."""
+    """The hashes of objects by their versions, so that a later run need not read them again; nothing for None.
+
+    A file of lines in the output folder: path, version, and the hash of the object, or of each file or mail in it. The
+    last line of a path counts. Threads may share it; `close` writes the rest.
+    """
 
     def __init__(self, out: Path | None) -> None:
         self._file = None if out is None else out / FILE
@@ -266,13 +247,9 @@ class ObjectStore:
 
     def __init__(self, address: StoreAddress, out: Path | None, opened: Opened) -> None:
         check_extra("stores", str(address))
-        self.address, self._opened = address, opened
-        try:
-            self._backend = _BACKENDS[address.scheme](address)
-        except (FileNotFoundError, Denied, StoreRefused) as error:
-            raise UsageError(f"{address}: {error}") from None
+        self._bucket, self._opened = Bucket(address), opened
         self._memory, self._kept = StoreMemory(out), KeptBytes()
-        self._ahead = FetchAhead(self._fetch, self._backend.threads)
+        self._ahead = FetchAhead(self._bucket.fetch, _THREADS)
         self._unpacking = threading.Lock()
         self._folder = tempfile.TemporaryDirectory(prefix="cinnabar-")
         self._unfolded: tuple[Path, dict[str, Content]] | None = None
@@ -282,7 +259,6 @@ class ObjectStore:
 
     def __exit__(self, *_: object) -> None:
         self._ahead.close()
-        self._backend.close()
         self._memory.close()
         self._kept.close()
         self._folder.cleanup()
@@ -293,7 +269,7 @@ class ObjectStore:
         Those without a known hash are fetched ahead in their order. Raises UsageError if nothing can be listed there,
         RunError if the store does not answer.
         """
-        objects = list_objects(self._backend, str(replace(self.address, key=key)), key)
+        objects = self._bucket.objects(key)
         unread = [one for one in objects if self._known(one) is None]
         # This list needs what may unfold.
         self._ahead.expect(sorted(unread, key=lambda one: not _may_unfold(one.key)))
@@ -329,7 +305,7 @@ class ObjectStore:
             # Without its end the key may be that of an archive, or of an mbox.
             ends = [len(text), *(found.start() for found in re.finditer("[/#]", text))]
             for end in sorted(filter(None, ends), reverse=True):
-                if (one := self._single(text[:end])) is not None:
+                if (one := self._bucket.single(text[:end])) is not None:
                     items = (item for item in self.items_of(one) if item.inner == text[end:])
                     yield from items if end < len(text) else [next(items, self._item(one))]
 
@@ -368,32 +344,10 @@ class ObjectStore:
             self._unfolded = file, {item.inner_path: item for item in map(content_of, self._opened(file))}
         return self._unfolded[1]
 
-    def _single(self, key: str) -> StoredObject | None:
-        where = self.path_of(key)
-        try:
-            first = with_retries(lambda: next(iter(self._backend.entries(Folder(key), "")), None), where)
-        except FileNotFoundError:
-            return None
-        except (Denied, StoreRefused) as error:
-            raise UsageError(f"{where}: {error}") from None
-        return first if isinstance(first, StoredObject) and first.key == key else None
-
     def _taken(self, one: StoredObject) -> tuple[bytes, str]:
         data, version = self._ahead.take(one)
         self._kept.keep(one.key, data)
         return data, version
-
-    def _fetch(self, one: StoredObject) -> tuple[bytes, str]:
-        where = self.path_of(one.key)
-        check_size(one.size)
-        try:
-            return with_retries(lambda: self._backend.fetch(one), where)
-        except FileNotFoundError:
-            raise DocumentError("unreadable", "the object is gone from its store") from None
-        except Denied as error:
-            raise DocumentError("unreadable", str(error)) from None
-        except StoreRefused as error:
-            raise RunError(f"{where}: {error}; then run the same command again") from None
 
     def _known(self, one: StoredObject) -> Contents | None:
         return self._memory.contents(self.path_of(one.key), one.version)
@@ -405,7 +359,7 @@ class ObjectStore:
 
     def path_of(self, key: str) -> str:
         """Returns the address of an object."""
-        return f"{self.address.root}/{key}"
+        return self._bucket.path_of(key)
 
 
 def _may_unfold(key: str) -> bool:

@@ -40,7 +40,7 @@ from cinnabar.extraction.documents.mailboxes.files import (
     mbox_messages,
 )
 from cinnabar.extraction.documents.packets.part import PacketPart, named_part
-from cinnabar.extraction.documents.stores.backend import StoreAddress, is_store_address, parse_store_address
+from cinnabar.extraction.documents.stores.address import StoreAddress, is_store_address, parse_store_address
 from cinnabar.extraction.documents.stores.store import StoreItem
 from cinnabar.extraction.store.packets import packets_of
 from cinnabar.extraction.store.spelling import known_folders
@@ -57,8 +57,8 @@ class DocumentLookup:
     Relative paths are searched from the working folder, and from the start folders of the runs that wrote to `out`;
     then the `others` are searched: files, folders, mailboxes and stores. `password` returns the password of mailboxes
     behind IMAP. A connection to mailboxes and stores is made only for a document that is found nowhere else. Mailboxes
-    and SFTP servers must be those of the `others` and of `source`, which a person named: a folder from elsewhere may
-    name any server, which would get the password. The servers of other stores are those of the environment.
+    must be those of the `others` and of `source`, which a person named: a folder from elsewhere may name any server,
+    which would get the password. The servers of stores are those of the environment.
 
     A context manager: contents must be read before its exit. Raises UsageError if one of the `others` is missing,
     RunError if a server stops answering.
@@ -78,7 +78,6 @@ class DocumentLookup:
         self._mailboxes: dict[Location, _Holding] = {}
         named = [*others, *([parse_address(source)] if source is not None and is_address(source) else [])]
         self._accounts = {source_of(one).account for one in named}
-        self._servers = {source_of(one).root for one in named}
         with self._connections as stack:
             self._others = _Holding(gather(others, out, stack) if others else (), others)
             self._connections = stack.pop_all()
@@ -150,8 +149,8 @@ class DocumentLookup:
 
     def explain_missing(self, path: str) -> str:
         """Returns what to say of a path at which nothing was found."""
-        if path.startswith("sftp://") and self._store_of(path) is None:
-            return f"{path} was not looked for: an SFTP server is asked only if --from names it"
+        if is_store_address(path) and self._store_of(path) is None:
+            return f"{path} was not looked for: name a mount of its server by --from (docs/recipes.md)"
         return f"{path} is not there any more"
 
     def inside(self, file: Path | Content) -> list[tuple[str, Content]]:
@@ -170,8 +169,7 @@ class DocumentLookup:
         """Returns the address of a document in a store that may be asked."""
         if is_store_address(path):
             with suppress(UsageError):  # a strange path in a folder from elsewhere
-                address = parse_store_address(path)
-                return address if address.scheme != "sftp" or address.root in self._servers else None
+                return parse_store_address(path)
         return None
 
     def _mailbox_of(self, path: str) -> ImapAddress | None:
