@@ -11,9 +11,8 @@ from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Metered, Reque
 from cinnabar.engine.work_time import limit_batches, time_stage
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.chunking import Chunk, on_pages
-from cinnabar.extraction.documents.content.document import Document, Evidence, Span
+from cinnabar.extraction.documents.content.document import Document, Evidence
 from cinnabar.extraction.documents.content.parse_context import problem_message
-from cinnabar.extraction.documents.invoice_copies import DATA_DIFFERS, differences
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import with_checks
 from cinnabar.extraction.filling.filling import DocumentRequests, fill_documents, with_advice
@@ -357,7 +356,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
     """
     leaves = []
     filled, matched = with_lookups(form, with_constants(form, filled))
-    differing, locale = differences(document), locale_of(document)
+    locale = locale_of(document)
     columns = TableColumns(document) if len(filled.rows) >= COLUMN_ROWS else None
     for pointer, leaf in filled.leaves.items():
         region = row_region(pointer, filled.rows, len(document.text))
@@ -372,7 +371,6 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
         flags = _flags(leaf, evidence) | {
             "ocr": read < 1.0,
             REFUSED: pointer in facts.refusals,
-            DATA_DIFFERS: _lies_in(evidence, differing),
             SIGN_DROPPED: drops_sign(form, leaf, evidence, document.text, locale),
         }
         leaves.append(
@@ -392,17 +390,11 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
             )
         )
     rows = {pointer: chance for pointer, (_, chance) in filled.rows.items()}
-    own = {REFUSED: bool(facts.refusals), DATA_DIFFERS: bool(differing), SEVERAL: is_several(document)}
+    own = {REFUSED: bool(facts.refusals), SEVERAL: is_several(document)}
     own[ALONE] = filled.alone
     told = {*document.flags, *(flag for leaf in leaves for flag in leaf.flags), *_flags_that_hold(own)}
     lengths = {at: note for at, note in notes_of(document, filled, form).items() if not facts.holds(at)}
     return Record.of(filled.record, leaves, told, rows, dict(filled.lists), lengths)
-
-
-def _lies_in(evidence: Evidence | None, spans: Sequence[Span]) -> bool:
-    """Returns whether any evidence of a value lies in one of the spans."""
-    own = () if evidence is None else evidence.spans
-    return any(one.start < span.end and span.start < one.end for one in own for span in spans)
 
 
 def _flags_that_hold(flags: Mapping[str, bool]) -> tuple[str, ...]:
