@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import each
 
-from cinnabar.errors import SchemaError, UnsupportedSchema
+from cinnabar.errors import SchemaError
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.parsing.yaml_texts import YamlError, read_yaml, yaml_text
 
@@ -40,7 +40,7 @@ def test_written_yaml_is_read_as_the_same_value(value: Any) -> None:
         ("[12:30, 1_000, 010, 0o10, 0x1F]", ["12:30", "1_000", 10, 8, 31]),
         ("[true, False, NULL, ~, ]", [True, False, None, None]),
         ("{1: a, on: b, null: c, 1.5: d}", {"1": "a", "on": "b", "null": "c", "1.5": "d"}),
-        ("['1', \"true\", !!str 7, ! 8]", ["1", "true", "7", "8"]),
+        ("['1', \"true\", !!str 7]", ["1", "true", "7"]),
         ("a: 12345678901234567890.123456789", {"a": Decimal("12345678901234567890.123456789")}),
         ("- &one {a: 1}\n- *one", [{"a": 1}, {"a": 1}]),
         ("a: |\n  two\n  lines\nb: >-\n  one\n  line\n", {"a": "two\nlines\n", "b": "one line"}),
@@ -55,11 +55,11 @@ def test_plain_scalars_are_those_of_yaml_1_2(text: str, value: Any) -> None:
     "text, line, said",
     [
         ("a: 1\nb:\n  c: 1\n  c: 2\n", 4, "the key 'c' twice"),
-        ("a: 1\n*a : 2", 2, "names no anchor"),
-        ("a: &x [1, *x]", 1, "within the value that it names"),
-        ("a: 1\nb: !!python/object:os.system x", 2, "expected no tag"),
+        ("a: 1\n*a : 2", 2, "undefined alias"),
+        ("a: &x [1, *x]", 1, "recursive"),
+        ("a: 1\nb: !!python/object:os.system x", 2, "not determine a constructor for the tag"),
         ("a: 1\n<<: {}", 2, "merge key"),
-        ("a: 1\n---\nb: 1\n", 2, "a second one"),
+        ("a: 1\n---\nb: 1\n", 2, "another document"),
         ("a:\n\t- b", 2, "a tab; indent with blanks"),
         ("a: 1\nb: @x", 2, "put the text in quotes"),
         ("a: 1\n? [1]\n: 2", 2, "expected a text as a key"),
@@ -81,10 +81,10 @@ def test_aliases_of_aliases_are_bounded() -> None:
         read_yaml(bomb)
 
 
-def test_a_text_that_is_too_deep_is_refused_with_its_pointer() -> None:
-    with pytest.raises(UnsupportedSchema, match="more than 200 objects and lists") as caught:
-        read_yaml("a: " + "[" * 100_000)
-    assert caught.value.pointer.startswith("/a/0/0")
+def test_a_text_that_is_too_deep_is_refused_with_its_line() -> None:
+    with pytest.raises(YamlError, match="line 2: more than 200 objects and lists"):
+        read_yaml("b: 1\na: " + "[" * 100_000)
+    assert read_yaml("[" * 200 + "]" * 200).value
 
 
 def test_a_schema_in_yaml_is_the_schema_in_json(tmp_path: Path) -> None:
