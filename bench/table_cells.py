@@ -1,4 +1,4 @@
-"""Measures how many cells of tables `cinnabar tables` gets right, on labelled sets with lists.
+"""Measures how many cells of tables `cinnabar text --tables` gets right, on labelled sets with lists.
 
     python -m bench.table_cells SET... [--documents 60]
 

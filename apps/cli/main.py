@@ -46,7 +46,6 @@ COMMANDS = {
     "extract": CommandEntry("extract:extract", "Read documents into tables."),
     "backfill": CommandEntry("backfill:backfill", "Bring records to a new version of a schema."),
     "text": CommandEntry("text:text", "Show what the parser reads from a file."),
-    "tables": CommandEntry("tables:tables", "Write the tables of documents, without a schema."),
     "sql": CommandEntry("results:sql", "Query the results."),
     "show": CommandEntry("results:show", "Show a record with its evidence."),
     "review": CommandEntry("review:review", "Look at records and correct them in the browser."),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,12 +18,13 @@ from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.documents.inputs import examine, gather, parse_locations
+from cinnabar.extraction.documents.inputs import Input, examine, gather, parse_locations
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.plan.limits import OcrChoice
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.wording import harmless
+from cinnabar.extraction.review.table_files import document_tables, write_tables
+from cinnabar.wording import harmless, with_noun
 
 _PARTS = ("part", "kind", "name", "page", "start", "end", "width", "height", "parent", "media_type")
 _FACTS = ("fact", "value", "spans")
@@ -35,6 +38,9 @@ def text(
     parts: Annotated[bool, typer.Option("--parts", help="A table of pages, bodies and attachments.")] = False,
     words: Annotated[bool, typer.Option("--words", help="A table of words with their boxes.")] = False,
     tables: Annotated[bool, typer.Option("--tables", help="The tables: their heads, and their rows by cell.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="With --tables: the folder for each of them as a Parquet file.")
+    ] = None,
     facts: Annotated[bool, typer.Option("--facts", help="A table of facts: headers, times, file, language.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each document, one a line.")] = False,
     password_file: Annotated[
@@ -50,6 +56,7 @@ def text(
     """Show what the parser reads from a file: its text, or its parts, words, tables or facts with their places.
 
     Positions are characters of the text, ends exclusive. Boxes are in points from the page's top left corner.
+    With --tables and --out each table becomes a file, with typed columns where each cell is a number or a day.
     Exit status 1 if a file cannot be read.
 
     \b
@@ -57,29 +64,47 @@ def text(
       cinnabar text letter.pdf
       cinnabar text letter.pdf --words
       cinnabar text fleet.pdf --tables
+      cinnabar text reports --tables --out tables
       cinnabar text mails/1042.eml --json
     """
     every = (("parts", parts), ("words", words), ("tables", tables), ("facts", facts))
     chosen = [name for name, shown in every if shown]
     if len(chosen) + as_json > 1:
         raise UsageError("expected at most one of --parts, --words, --tables, --facts and --json")
+    if out is not None and not tables:
+        raise UsageError("--out goes with --tables: it is the folder for their files")
     options = RunOptions(password_file=password_file, hidden=hidden, ocr=ocr, ocr_engine=ocr_engine)
     settings = parser_settings(options)
     locations = parse_locations(paths)
-    status = 0
+    failed: list[str] = []
     with ExitStack() as connections:
         items = [examine(item, locations) for item in gather(locations, None, connections, settings.passwords)]
-        pool = connections.enter_context(ParserPool(1, settings=settings))
-        readable = pool.parse_many([item.content for item in items if item.problem is None])
-        for item in items:
-            parsed = next(readable)[1] if item.problem is None else item.problem
-            if isinstance(parsed, DocumentError):
-                print(harmless(f"cinnabar: {item.path}: {parsed.code}: {problem_message(parsed)}"), file=sys.stderr)
-                status = 1
-                continue
-            assert isinstance(parsed, Document)
-            _print(item.path, parsed, len(items) > 1, "".join(chosen), as_json)
-    return status
+        read = _read(items, connections.enter_context(ParserPool(1, settings=settings)), failed)
+        if out is not None:
+            _write_tables(out, read)
+        else:
+            for path, document in read:
+                _print(path, document, len(items) > 1, "".join(chosen), as_json)
+    return int(bool(failed))
+
+
+def _read(items: Sequence[Input], pool: ParserPool, failed: list[str]) -> Iterator[tuple[str, Document]]:
+    """Yields the documents with their paths; of a file that cannot be read it tells why, and it adds to `failed`."""
+    readable = pool.parse_many([item.content for item in items if item.problem is None])
+    for item in items:
+        parsed = next(readable)[1] if item.problem is None else item.problem
+        if isinstance(parsed, DocumentError):
+            print(harmless(f"cinnabar: {item.path}: {parsed.code}: {problem_message(parsed)}"), file=sys.stderr)
+            failed.append(item.path)
+        else:
+            yield item.path, parsed
+
+
+def _write_tables(out: Path, read: Iterator[tuple[str, Document]]) -> None:
+    listed = write_tables(out, (one for path, document in read for one in document_tables(path, document)))
+    shown = ("file", "document", "page", "heading", "rows")
+    standard_output().print(table(shown, ([one[name] for name in shown] for one in listed)))
+    print(f"{with_noun(len(listed), 'table')} in {out}")
 
 
 def _print(path: str, document: Document, several: bool, shown: str, as_json: bool) -> None:

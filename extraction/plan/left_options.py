@@ -43,6 +43,7 @@ LEFT_OPTIONS: Mapping[str, LeftOption] = {
 
 #: By the words of the command.
 LEFT_COMMANDS: Mapping[str, str] = {
+    "tables": "`cinnabar text FILE --tables --out DIR` writes the tables, and DuckDB's COPY makes other files of them",
     "model merge": "a LoRA folder that lies as `fields` in the folder of its model is applied when that is loaded",
     "status events": _RUN_TOLD,
 }

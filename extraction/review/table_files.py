@@ -11,11 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
-from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -28,17 +26,18 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.filling.records.evidence import evidence_of, page_of
 from cinnabar.extraction.store.files import write_whole
-from cinnabar.extraction.store.names import quote_name, sql_literal
 from cinnabar.extraction.store.reading import distinct
 
-#: The file that lists the tables, and the database with their views.
-LISTED, DATABASE = "tables.parquet", "tables.duckdb"
+#: The file that lists the tables.
+LISTED = "tables.parquet"
+#: A database of views, which older lists had beside them.
+_VIEWS = "tables.duckdb"
 #: Whole numbers from here on are floats.
 _LARGEST = 2**62
 #: The characters above a table in which its heading stands, and the most of one; those of a file's name.
 _ABOVE, _HEADING, _NAME = 400, 120, 60
 _COLUMNS: dict[str, pa.DataType] = {
-    "file": pa.string(), "view": pa.string(), "document": pa.string(), "number": pa.int32(), "page": pa.int32(),
+    "file": pa.string(), "document": pa.string(), "number": pa.int32(), "page": pa.int32(),
     "heading": pa.string(), "rows": pa.int64(), "columns": pa.list_(pa.string()),
     **dict.fromkeys(("x0", "top", "x1", "bottom"), pa.float32()),
 }  # fmt: skip
@@ -152,56 +151,30 @@ def _days(text: str, locale: Locale) -> list[str]:
 
 
 def write_tables(out: Path, tables: Iterable[DocumentTable]) -> list[dict[str, Any]]:
-    """Writes each table as a Parquet file into a folder, with their list and a database of views; returns the list.
+    """Writes each table as a Parquet file into a folder, with their list; returns the list.
 
-    Tables with the same heads share a view. An earlier list of the folder and its files are replaced. Raises UsageError
-    for a folder with other files.
+    An earlier list of the folder and its files are replaced. Raises UsageError for a folder with other files.
     """
     _clear(out)
     listed: list[dict[str, Any]] = []
     names: dict[str, int] = {}
-    views: dict[tuple[str, ...], str] = {}
     for one in tables:
-        stem = _plain_name(Path(one.document).stem)
+        stem = re.sub(r"\W+", "_", Path(one.document).stem.casefold()).strip("_")[:_NAME] or "table"
         names[stem] = names.get(stem, 0) + 1
-        file = f"{stem}-{names[stem]}.parquet"
-        view = views.setdefault(one.heads if any(one.heads) else (file,), _free(one.heading or stem, views.values()))
-        own = one.to_typed()
+        file, own = f"{stem}-{names[stem]}.parquet", one.to_typed()
         write_whole(out / file, lambda path, own=own: pq.write_table(own, path))  # type: ignore[misc]
         box = dict(zip(("x0", "top", "x1", "bottom"), one.box or (None,) * 4, strict=True))
-        about = {"file": file, "view": view, "document": one.document, "number": one.number, "page": one.page}
+        about = {"file": file, "document": one.document, "number": one.number, "page": one.page}
         listed.append({**about, "heading": one.heading, "rows": len(one.rows), "columns": one.columns(), **box})
     write_whole(out / LISTED, lambda path: pq.write_table(pa.Table.from_pylist(listed, pa.schema(_COLUMNS)), path))
-    write_whole(out / DATABASE, lambda path: _write_views(path, out, listed))
     return listed
 
 
 def _clear(out: Path) -> None:
     """Removes the tables of an earlier run. Raises UsageError if the folder has anything else."""
     there = {path.name for path in out.iterdir()} if out.is_dir() else set()
-    known = {LISTED, DATABASE, *(pq.read_table(out / LISTED).column("file").to_pylist() if LISTED in there else ())}
+    known = {LISTED, _VIEWS, *(pq.read_table(out / LISTED).column("file").to_pylist() if LISTED in there else ())}
     if other := sorted(name for name in there - known if not name.endswith((".csv", ".xlsx"))):
         raise UsageError(f"--out {out}: expected an empty folder or one of earlier tables, found {other[0]}")
     for name in there & known:
         (out / name).unlink()
-
-
-def _write_views(path: Path, out: Path, listed: Sequence[dict[str, Any]]) -> None:
-    files: dict[str, list[str]] = {}
-    for one in listed:
-        files.setdefault(one["view"], []).append(str((out / one["file"]).absolute()))
-    path.unlink(missing_ok=True)
-    with duckdb.connect(str(path)) as database:
-        for view, own in {"tables": [str((out / LISTED).absolute())], **files}.items():
-            parts = ", ".join(map(sql_literal, own))
-            database.execute(f"CREATE VIEW {quote_name(view)} AS FROM read_parquet([{parts}], union_by_name = true)")
-
-
-def _plain_name(text: str) -> str:
-    return re.sub(r"\W+", "_", text.casefold()).strip("_")[:_NAME] or "table"
-
-
-def _free(heading: str, taken: Iterable[str]) -> str:
-    """Returns a name for a view that no other one has."""
-    names, name = {"tables", *taken}, _plain_name(heading)
-    return next(one for one in chain([name], (f"{name}_{at}" for at in count(2))) if one not in names)

@@ -98,11 +98,6 @@ def export(
         return _to_file(to, answer, write)
 
 
-def export_table(table: pa.Table, to: Path, form: str) -> int:
-    """Writes a table as `csv` or `xlsx`, formulas in texts defused, and returns the number of its rows."""
-    return _to_file(to, table.to_reader(), _csv(False) if form == "csv" else _workbook(to.stem, False))
-
-
 _Writer = Callable[[pa.RecordBatchReader, BinaryIO], int]
 
 

@@ -152,7 +152,6 @@ USES = {
     "sql": "sql 'select 1 as one' --out out",
     "show": "show 0.txt --out out",
     "status checks": "status checks --out out",
-    "tables": "tables docs --out found",
     "export": "export note --out out --to notes.csv",
     "status report": "status report --out out",
     "correct": "correct 0.txt --schema note --list --out out",
