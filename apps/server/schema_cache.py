@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from cinnabar.apps.server.errors import ApiError, of_schema
@@ -27,6 +27,9 @@ from cinnabar.schemas.parsing.texts import schema_text
 
 #: Schemas that are kept, their bytes, or so, and threads that wait for the processes that compile first.
 _KEPT, _KEPT_BYTES, _THREADS = 128, 256 << 20, 32
+#: Processes that compile: one with a slow schema stops no other client. The address space of each, and the largest
+#: answer, in bytes.
+_PROCESSES, _MEMORY, _ANSWER = 4, 2 << 30, 1 << 20
 #: Bytes of a compiled schema for each of its text (34 to 85 of three with thousands of fields or options), and for each
 #: of an automaton's table: of four bytes there come a pointer in a list and a number (5 to 9 of schemas of 6 kB).
 _TEXT, _TABLE = 80, 11
@@ -66,11 +69,12 @@ class SchemaCache:
     """Compiles the schemas of clients, each at most once at a time; `seconds` is how long a client waits for one."""
 
     def __init__(self, seconds: float, metrics: Metrics) -> None:
-        self._seconds, self._metrics, self._lanes = seconds, metrics, SchemaLanes(seconds)
+        self._seconds, self._metrics = seconds, metrics
+        self._processes = WorkerPool[WorkerProcess](_PROCESSES, "schemas")
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="schemas")
         self._lock = threading.Lock()
-        # One at a time has Python's lock beside the clients' requests, and a slow one stops no quick one.
-        self._compiling = {quick: threading.Lock() for quick in (True, False)}
+        # One at a time has Python's lock beside the clients' requests; automata that took long are on disk by then.
+        self._compiling = threading.Lock()
         self._kept: OrderedDict[str, Future[Prepared]] = OrderedDict()
 
     async def prepare(self, schema: dict[str, Any] | bool, param: str) -> Prepared:
@@ -87,7 +91,8 @@ class SchemaCache:
             raise ApiError(400, "invalid_schema", message, param)
 
         def make() -> Prepared:
-            with self._compiling[self._lanes.check(text, param)]:
+            self.check(text, param)
+            with self._compiling:
                 prepared = _prepare(load_schema(schema))
                 _ = prepared.size
                 return prepared
@@ -140,14 +145,30 @@ class SchemaCache:
                         left -= size
                 _forget_schemas()
 
+    def check(self, text: bytes, param: str) -> None:
+        """Compiles a schema in a process; the calling thread waits. Raises ApiError if it does not compile there."""
+        try:
+            problem = self._processes.ask_json(self._start_process, text, _ANSWER)
+        except (WorkerDied, WorkerTimedOut) as error:
+            much = f"more than {self._seconds:g} s" if isinstance(error, WorkerTimedOut) else "too much memory"
+            message = f"the schema takes {much} to compile; make it smaller"
+            raise ApiError(400, "invalid_schema", message, param) from None
+        if problem is not None:
+            raise ApiError(400, "invalid_schema", str(problem["message"]), param, problem["pointer"])
+
     def warm(self) -> None:
-        """Starts what compiles, so that no client waits for that."""
-        self._lanes.warm()
+        """Starts a process, so that no client waits for that."""
+        self.check(b"{}", "schema")
 
     def close(self) -> None:
         """Ends the processes, and the threads after what they compile."""
-        self._lanes.close()
+        self._processes.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _start_process(self) -> WorkerProcess:
+        limits = [str(self._seconds), str(_MEMORY)]
+        command = python_command("-m", "cinnabar.apps.server.schema_worker", *limits)
+        return WorkerProcess(command, b"", self._seconds, "schema")
 
 
 def _forget_schemas() -> None:
@@ -168,55 +189,3 @@ def _prepare(source: SchemaSource) -> Prepared:
         return Prepared(source, compiled)
     except (RecursionError, MemoryError) as error:
         raise SchemaError(f"the schema is too large ({type(error).__name__})") from None
-
-
-# Two lanes of processes that compile schemas first: one for those that take a moment, one for all others.
-#
-# A schema that takes longer than a moment is given to the second lane, so that it stops no other client. Neither takes
-# the server's own processor time beyond that of schemas that are known to compile.
-
-
-#: Seconds of the first lane. Of 150 schemas, the largest of a public collection among them, one takes 850 ms.
-MOMENT = 1.0
-#: Address space of a process, in bytes.
-_MEMORY = 2 << 30
-#: The largest answer, in bytes.
-_ANSWER = 1 << 20
-
-
-class SchemaLanes:
-    """Compiles schemas in processes. seconds: the most for one."""
-
-    def __init__(self, seconds: float) -> None:
-        self._lanes = [(limit, WorkerPool[WorkerProcess](1, f"schemas {limit:g} s")) for limit in (MOMENT, seconds)]
-
-    def check(self, text: bytes, param: str) -> bool:
-        """Returns whether the schema compiles in a moment; the calling thread waits. Raises ApiError if it does not.
-
-        A schema that compiles, but takes longer, gives False.
-        """
-        for limit, lane in self._lanes:
-            try:
-                problem = lane.ask_json(partial(_start_worker, limit), text, _ANSWER)
-            except (WorkerDied, WorkerTimedOut) as error:
-                dead = isinstance(error, WorkerDied)
-                continue
-            if problem is not None:
-                raise ApiError(400, "invalid_schema", str(problem["message"]), param, problem["pointer"])
-            return limit == MOMENT
-        reason = "takes too much memory" if dead else f"takes more than {self._lanes[-1][0]:g} s"
-        raise ApiError(400, "invalid_schema", f"the schema {reason} to compile; make it smaller", param)
-
-    def warm(self) -> None:
-        """Starts the process of the first lane, so that no client waits for it."""
-        self.check(b"{}", "schema")
-
-    def close(self) -> None:
-        """Ends the processes."""
-        for _, lane in self._lanes:
-            lane.close()
-
-
-def _start_worker(limit: float) -> WorkerProcess:
-    command = python_command("-m", "cinnabar.apps.server.schema_worker", str(limit), str(_MEMORY))
-    return WorkerProcess(command, b"", limit, "schema")

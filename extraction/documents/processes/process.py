@@ -140,7 +140,8 @@ class WorkerPool(Generic[W]):
     def __init__(self, places: int, named: str) -> None:
         self._named = named
         self._threads = ThreadPoolExecutor(places, thread_name_prefix=named)
-        self._idle: queue.SimpleQueue[W | None] = queue.SimpleQueue()
+        # The warm process that was used last comes first.
+        self._idle: queue.LifoQueue[W | None] = queue.LifoQueue()
         for _ in range(places):
             self._idle.put(None)
         self._alive: set[W] = set()

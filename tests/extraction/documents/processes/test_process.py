@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from tests.support.worker_modules import importable
 
-from cinnabar.apps.server.schema_cache import SchemaLanes
+from cinnabar.apps.server.gate import Metrics
+from cinnabar.apps.server.schema_cache import SchemaCache
 from cinnabar.engine.models.language.rendering import render_template
 from cinnabar.extraction.documents.archives.archive_process import Unpacker
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
@@ -68,9 +69,9 @@ def render(folder: Path) -> None:
 
 
 def compile_one(_: Path) -> None:
-    lanes = SchemaLanes(30)
-    lanes.warm()
-    lanes.close()
+    schemas = SchemaCache(30, Metrics())
+    schemas.warm()
+    schemas.close()
 
 
 def fill(folder: Path) -> None:
