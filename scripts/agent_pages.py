@@ -24,7 +24,7 @@ ADVICE = """\
 - What could not be read or lacks a demanded value is in quarantine, with its reason; nothing is lost. Run the same
   command again after a failure.
 - Answers for programs: `--json`. Exit status: 0 done, 1 failed, 2 wrong use, 3 too much in quarantine.
-- `cinnabar mcp FOLDER --out DIR` gives the same as tools of the Model Context Protocol."""
+- `cinnabar serve FOLDER --mcp stdio --out DIR` gives the same as tools of the Model Context Protocol."""
 
 
 def first_sentence(text: str) -> str:

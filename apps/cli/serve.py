@@ -1,17 +1,22 @@
-"""`cinnabar serve` answers clients of Mercury's and OpenAI's API with a model on this machine."""
+"""`cinnabar serve` answers clients of Mercury's and OpenAI's API, and agents, with a model on this machine."""
 
 from __future__ import annotations
 
+import getpass
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cinnabar.apps.cli.options import takes_options
 from cinnabar.apps.cli.plans import print_notice
+from cinnabar.apps.cli.schema import report_of_schema
 from cinnabar.apps.server.settings import ServerSettings, start_log
 from cinnabar.engine.few_shot import Examples, join_examples
 from cinnabar.errors import UsageError
@@ -24,6 +29,25 @@ from cinnabar.extraction.store.stored_records import names
 from cinnabar.extras import check_extra
 from cinnabar.schemas import SchemaSource, load_schema
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from socket import socket
+
+    from mcp.server import MCPServer
+
+    from cinnabar.apps.mcp.tools import Tools
+    from cinnabar.apps.server.app import Assembled
+    from cinnabar.apps.server.documents import FileReading
+
+#: How agents reach the tools.
+_STDIO, _HTTP = "stdio", "http"
+_Folders = Annotated[
+    list[Path] | None, typer.Argument(metavar="FOLDER…", help="With --mcp: folders whose files an agent may have read.")
+]
+_Mcp = Annotated[
+    str | None,
+    typer.Option(metavar="WAY", help="Tools for agents: stdio, in place of HTTP, or http, at /mcp beside the rest."),
+]
 _ModelName = Annotated[
     str | None, typer.Option(metavar="NAME", help="The model's name for clients, such as mercury-2.")
 ]
@@ -55,6 +79,9 @@ _AddressAsJson = Annotated[
     *("ocr", "ocr_engine", "workers"),
 )
 def serve_model(
+    folders: _Folders = None,
+    mcp: _Mcp = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="With --mcp: without the tool that corrects.")] = False,
     name: _ModelName = None,
     host: Annotated[str, typer.Option(metavar="HOST", help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="N", help="The port; 0 takes a free one.")] = 8000,
@@ -76,14 +103,19 @@ def serve_model(
     It speaks Mercury's API, which is OpenAI's with `diffusing`; docs/server.md tells which model answers what. SIGTERM
     ends it: what is in flight is finished, new requests get status 503.
 
+    With --mcp it gives agents tools by the Model Context Protocol: extract, query, schema_check, show and correct. With
+    --mcp stdio an agent's program starts it and speaks to it on its standard input and output.
+
     \b
     Examples:
       cinnabar serve
       cinnabar serve --port 8080 --schema claims.json
       cinnabar serve --model auto --seconds-each 20
       cinnabar serve --host 0.0.0.0 --api-key-file key.txt --allowed-host models.example.org
+      cinnabar serve mails --mcp stdio --out tables
     """
     check_extra("server", "cinnabar serve")
+    _check_ways(mcp, folders or (), read_only, as_json)
     settings = ServerSettings(
         host,
         port,
@@ -100,19 +132,77 @@ def serve_model(
     examples = _examples(plan.options, schemas, source if escalation is None else escalation.source, out)
     # Extra: server.
     from cinnabar.apps.server.app import assemble, model_name
-    from cinnabar.apps.server.serving import address, bound, run_server
+    from cinnabar.apps.server.serving import bound
 
-    listener = bound(settings)
-    start_log()
-    with listener:
-        called = name or model_name(plan.model or "default")
-        server = assemble(source, called, plan.options, settings, schemas, examples, escalation)
-        url = address(settings, listener)
-        if as_json:
-            print(json.dumps({"url": url, "model": server.name}), flush=True)
-        print(f"cinnabar: {server.name} at {url}; SIGTERM or Ctrl-C ends it", file=sys.stderr, flush=True)
-        run_server(server.gate, settings, listener, server.close)
+    called = name or model_name(plan.model or "default")
+    with ExitStack() as ending:
+        loading = ThreadPoolExecutor(1, thread_name_prefix="model")
+        ending.callback(loading.shutdown)
+        agents = None
+        if mcp is not None:
+            tools = _tools(lambda: loaded.result().documents, folders or (), out, settings)
+            ending.callback(tools.queries.close)
+            agents = _agents(tools, read_only)
+        listener = None if mcp == _STDIO else ending.enter_context(bound(settings))
+        loaded = loading.submit(assemble, source, called, plan.options, settings, schemas, examples, escalation)
+        ending.callback(_close, loaded)
+        if listener is not None:
+            _serve_by_http(loaded, settings, listener, agents, as_json)
+        elif agents is not None:
+            agents.run()
     return 0
+
+
+def _serve_by_http(
+    loaded: Future[Assembled], settings: ServerSettings, listener: socket, agents: MCPServer[Any] | None, as_json: bool
+) -> None:
+    """Serves the model, and the tools for agents if there are some, until a signal ends it."""
+    # Extra: server.
+    from cinnabar.apps.server.serving import address, run_server
+
+    start_log()
+    server, url = loaded.result(), address(settings, listener)
+    if agents is not None:
+        from cinnabar.apps.mcp.server import add_tools  # Cold start: the protocol takes a second.
+
+        add_tools(server.app, agents, settings.max_body)
+    if as_json:
+        print(json.dumps({"url": url, "model": server.name}), flush=True)
+    print(f"cinnabar: {server.name} at {url}; SIGTERM or Ctrl-C ends it", file=sys.stderr, flush=True)
+    run_server(server.gate, settings, listener)
+
+
+def _close(loaded: Future[Assembled]) -> None:
+    if loaded.exception() is None:
+        loaded.result().close()
+
+
+def _agents(tools: Tools, read_only: bool) -> MCPServer[Any]:
+    from cinnabar.apps.mcp.server import mcp_server  # Extra: server.
+
+    return mcp_server(tools, version("cinnabar-extract"), read_only)
+
+
+def _check_ways(mcp: str | None, folders: Sequence[Path], read_only: bool, as_json: bool) -> None:
+    """Raises UsageError if agents cannot be given tools in this way, or if options come without it."""
+    if mcp not in (None, _STDIO, _HTTP):
+        raise UsageError(f"--mcp: expected {_STDIO} or {_HTTP}, got {mcp!r}")
+    if mcp is None and (folders or read_only):
+        raise UsageError("folders and --read-only: expected --mcp with them")
+    if mcp == _STDIO and as_json:
+        raise UsageError(f"--json: expected --mcp {_HTTP} or none; standard output speaks the protocol")
+
+
+def _tools(
+    reading: Callable[[], FileReading], folders: Sequence[Path], out: Path | None, settings: ServerSettings
+) -> Tools:
+    """Returns the tools for agents, who correct in the name of this user."""
+    # Extra: server.
+    from cinnabar.apps.mcp.tools import Folders, Tools
+
+    own = Folders(folders, settings.max_body)
+    who = f"{getpass.getuser()} (agent)"
+    return Tools(out, own, reading, lambda *one: report_of_schema(*one).as_json, who, settings.timeout)
 
 
 def model_of(plan: RunPlan) -> str:

@@ -9,12 +9,13 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 from urllib.parse import quote, unquote
 
 import anyio.to_thread
+from fastapi import FastAPI
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import Resource, ToolAnnotations
 from pydantic import Field
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.routing import Route
 
 from cinnabar.apps.mcp.tools import LONGEST, Tools
 from cinnabar.apps.server.errors import ApiError
@@ -126,20 +127,15 @@ def mcp_server(tools: Tools, version: str, read_only: bool) -> MCPServer[Any]:
     return server
 
 
-def http_app(server: MCPServer[Any], most: int) -> ASGIApp:
-    """Returns the server by streamable HTTP at /mcp, for the gate of `serve`, which checks hosts, origins and the key.
+def add_tools(app: FastAPI, server: MCPServer[Any], most: int) -> None:
+    """Adds the tools by streamable HTTP at /mcp to an application, whose gate checks hosts, origins and the key.
 
     most: bytes of a request.
     """
     allowed = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    app = server.streamable_http_app(stateless_http=True, max_request_body_size=most, transport_security=allowed)
-
-    async def only_post(scope: Scope, receive: Receive, send: Send) -> None:
-        # Without sessions there is nothing to listen for, and an open stream would keep the server from ending.
-        if scope["type"] == "http" and scope["method"] != "POST":
-            message = f"expected another method than {scope['method']} for this route"
-            await ApiError(405, "method_not_allowed", message).response()(scope, receive, send)
-            return
-        await app(scope, receive, send)
-
-    return only_post
+    own = server.streamable_http_app(stateless_http=True, max_request_body_size=most, transport_security=allowed)
+    for route in own.routes:
+        if isinstance(route, Route):
+            # Without sessions there is nothing to listen for, and an open stream would keep the server from ending.
+            app.router.routes.append(Route(route.path, route.endpoint, methods=["POST"]))
+    app.router.lifespan_context = own.router.lifespan_context

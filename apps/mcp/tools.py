@@ -33,6 +33,8 @@ from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.parsing.texts import schema_text
 from cinnabar.wording import harmless
 
+#: The bytes of an answer.
+MOST = 64 << 10
 #: The rows that are read of a query, the seconds that it may take, and the bytes of address space.
 ROWS, SECONDS, MEMORY = 10_000, 20.0, 3 << 30
 #: How many times the bytes of a file those of one call may have together.
@@ -113,8 +115,8 @@ class Tools:
     reading: Callable[[], FileReading]
     report: Callable[[SchemaSource, CompiledSchema], dict[str, Any]]
     who: str
-    most: int
     seconds: float
+    most: int = MOST
     queries: WorkerPool[WorkerProcess] = field(default_factory=lambda: WorkerPool[WorkerProcess](_QUERIES, "queries"))
 
     async def extract(
@@ -228,7 +230,7 @@ class Tools:
 
     def _results(self) -> Path:
         if self.out is None:
-            raise UsageError("this server was started without a results folder; --out names one")
+            raise UsageError("this server was started without a results folder; `cinnabar serve --out` names one")
         return self.out
 
 

@@ -54,9 +54,11 @@ _FIRST = compile_schema({"type": "object", "properties": {"total": {"type": ["nu
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A server that can be started: its gate, the name of its model, what reads files, how to end what it holds."""
+    """A server that can be started: its gate and the routes behind it, the name of its model, what reads files, how to
+    end what it holds."""
 
     gate: Gate
+    app: FastAPI
     name: str
     documents: FileReading
     close: Callable[[], None]
@@ -101,7 +103,7 @@ def assemble(
         # Nobody waits for the batch at work any more, so it ends with its pass; Python cannot end beside a pass.
         engine.wait_for_end(_END)
 
-    return Assembled(gate, name, documents, close)
+    return Assembled(gate, app, name, documents, close)
 
 
 def _models(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import socket
 import time
-from collections.abc import Callable
 from types import FrameType
 
 import uvicorn
@@ -63,17 +62,8 @@ def address(settings: ServerSettings, listener: socket.socket) -> str:
     return f"http://{host}:{listener.getsockname()[1]}/v1"
 
 
-def run_server(
-    gate: Gate,
-    settings: ServerSettings,
-    listener: socket.socket,
-    ended: Callable[[], None],
-    lifespan: bool = False,
-) -> None:
-    """Serves until SIGTERM or SIGINT, and calls `ended` after the last answer.
-
-    lifespan: whether the application is told of the beginning and the end.
-    """
+def run_server(gate: Gate, settings: ServerSettings, listener: socket.socket) -> None:
+    """Serves until SIGTERM or SIGINT."""
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     config = uvicorn.Config(
         gate,
@@ -81,7 +71,7 @@ def run_server(
         access_log=False,
         server_header=False,
         date_header=True,
-        lifespan="on" if lifespan else "off",
+        lifespan="on",
         loop="asyncio",
         http=Connection,
         ws="none",
@@ -90,7 +80,4 @@ def run_server(
         timeout_graceful_shutdown=5,
         backlog=_BACKLOG,
     )
-    try:
-        _ApiServer(config, gate, settings.grace).run(sockets=[listener])
-    finally:
-        ended()
+    _ApiServer(config, gate, settings.grace).run(sockets=[listener])

@@ -26,10 +26,7 @@ class Extra:
 EXTRAS = {
     "flows": Extra("cinnabar flows, cinnabar extract --flow", {"prefect": "prefect", "sqlalchemy": "sqlalchemy"}),
     "server": Extra(
-        "cinnabar serve", {"prometheus_client": "prometheus-client", "python_multipart": "python-multipart"}
-    ),
-    "agents": Extra(
-        "cinnabar mcp",
+        "cinnabar serve",
         {"mcp": "mcp", "prometheus_client": "prometheus-client", "python_multipart": "python-multipart"},
     ),
     "learn": Extra("cinnabar improve, train and eval", {"scipy": "scipy"}),

@@ -168,7 +168,7 @@ USES = {
 }
 ELSEWHERE = {
     "serve", "flows serve", "flows alert", "review", "model check", "model fetch", "eval", "train",
-    "improve", "login", "mcp",
+    "improve", "login",
 }  # fmt: skip
 
 

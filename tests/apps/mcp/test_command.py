@@ -1,4 +1,4 @@
-"""`cinnabar mcp` as agents' programs start it: by standard input and output, and by HTTP behind its key."""
+"""`cinnabar serve --mcp` as agents' programs start it: by standard input and output, and by HTTP behind its key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 from cinnabar.apps.cli.main import run
 
-COMMAND = [sys.executable, "-m", "cinnabar.apps.cli.main", "mcp"]
+COMMAND = [sys.executable, "-P", "-m", "cinnabar.apps.cli.main", "serve"]
 TOTAL = {"type": "object", "properties": {"total": {"type": ["number", "null"]}}}
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
@@ -33,7 +33,7 @@ def mails(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_a_program_that_starts_the_command_reads_a_document_by_its_pipes(mails: Path) -> None:
     async def asked() -> str:
-        process = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], str(mails)])
+        process = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], str(mails), "--mcp", "stdio"])
         async with Client(stdio_client(process)) as client:
             result = await client.call_tool("extract", {"schema": TOTAL, "files": ["a.txt"]})
             return str(result.content[0].model_dump()["text"])
@@ -45,10 +45,10 @@ def test_a_program_that_starts_the_command_reads_a_document_by_its_pipes(mails: 
 def test_by_http_the_key_of_the_server_is_shown(mails: Path) -> None:
     key = mails.parent / "key.txt"
     key.write_text("a-key")
-    command = [*COMMAND, str(mails), "--http", "--port", "0", "--json", "--api-key-file", str(key)]
+    command = [*COMMAND, str(mails), "--mcp", "http", "--port", "0", "--json", "--api-key-file", str(key)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
-        url = json.loads(server.stdout.readline())["url"]
+        url = json.loads(server.stdout.readline())["url"].removesuffix("/v1") + "/mcp"
 
         async def asked() -> str:
             web = create_mcp_http_client(headers={"Authorization": "Bearer a-key"})
@@ -75,14 +75,13 @@ def test_by_http_the_key_of_the_server_is_shown(mails: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere"], "nowhere: expected a folder of documents"),
-        (["--max-answer", "0"], "--max-answer: expected at least 1"),
-        (["--http", "--host", "0.0.0.0"], "expected --api-key-file"),
-        (["--json"], "--json: expected --http"),
-        (["--schema", "nothing.json"], "nothing.json"),
+        (["nowhere", "--mcp", "stdio"], "nowhere: expected a folder of documents"),
+        (["mails"], "expected --mcp"),
+        (["--mcp", "sse"], "--mcp: expected stdio or http"),
+        (["--mcp", "stdio", "--json"], "--json: expected --mcp http"),
     ],
 )
 def test_wrong_use_is_told_in_one_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["mcp", *arguments]) == 2
+    assert run(["serve", *arguments]) == 2
     told = capsys.readouterr().err
     assert said in told and told.count("\n") == 1

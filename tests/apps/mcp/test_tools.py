@@ -70,7 +70,7 @@ def tools(place: Path, assembled: Assembled) -> Iterator[Tools]:
         return assembled.documents
 
     folders = Folders([place / "mails"], 10_000)
-    tools = Tools(place / "tables", folders, reading, lambda *one: report_of_schema(*one).as_json, "agent", MOST, 60.0)
+    tools = Tools(place / "tables", folders, reading, lambda *one: report_of_schema(*one).as_json, "agent", 60.0, MOST)
     yield tools
     tools.queries.close()
 
@@ -269,5 +269,5 @@ def test_a_folder_that_is_none_is_wrong_use(place: Path) -> None:
 
 
 def test_without_results_the_tools_that_read_them_say_so(tools: Tools) -> None:
-    bare = Tools(None, tools.folders, tools.reading, tools.report, "agent", MOST, 60.0)
+    bare = Tools(None, tools.folders, tools.reading, tools.report, "agent", 60.0, MOST)
     assert "--out" in text_of(call(bare, "query", sql="SELECT 1"))
