@@ -22,7 +22,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo model test test-slow test-sets wheel-check lint calibrate results agent-pages version clean
+.PHONY: help setup demo model test test-slow test-sets wheel-check lint calibrate results agent-pages clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -65,9 +65,6 @@ results: setup  ## write docs/results.md from bench/results/, where benches reco
 
 agent-pages: setup  ## write docs/llms.txt and docs/skill/ from the documentation
 	@$(PY) scripts/agent_pages.py
-
-version: setup  ## raise the versions of those parts of the code that decide values and have changed (engine/version.py)
-	@$(PY) scripts/raise_version.py $(ARGS)
 
 clean:  ## remove results and caches; .venv and runs/ stay
 	rm -rf demo build dist .prefect .pytest_cache .mypy_cache .ruff_cache .hypothesis

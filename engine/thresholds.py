@@ -1,7 +1,7 @@
 """The thresholds by which values are chosen, written and repaired. Probabilities are from 0 to 1, costs are in nats.
 
-The rooms below have a `thresholds.py` of their own. A changed threshold changes values: `make version` raises the part
-`engine`.
+The rooms below have a `thresholds.py` of their own. A changed threshold changes values: raise the part
+`engine` (engine/version.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The thresholds by which a value of a branch is copied, worded, told or sought on. Shares are from 0 to 1.
 
-A changed threshold changes values: `make version` raises the part `language`.
+A changed threshold changes values: raise the part `language` (engine/version.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The thresholds by which a form is denoised, checked and repaired, and the room that its answer gets.
 
-A changed threshold changes values: `make version` raises the part `language`.
+A changed threshold changes values: raise the part `language` (engine/version.py).
 """
 
 from __future__ import annotations

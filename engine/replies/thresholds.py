@@ -1,6 +1,6 @@
 """The thresholds by which the values of a chat model are found in its document, and how sure they are.
 
-A changed threshold changes values: `make version` raises the part `replies`.
+A changed threshold changes values: raise the part `replies` (engine/version.py).
 """
 
 from __future__ import annotations

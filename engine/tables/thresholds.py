@@ -1,6 +1,6 @@
 """The thresholds by which tables are found in a text: shares of lines, cells and gaps from 0 to 1, counts and widths.
 
-A changed threshold changes values: `make version` raises the part `engine`.
+A changed threshold changes values: raise the part `engine` (engine/version.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The thresholds of the signs that confidence is calibrated by.
 
-A changed threshold changes values: `make version` raises the part `engine`.
+A changed threshold changes values: raise the part `engine` (engine/version.py).
 """
 
 from __future__ import annotations

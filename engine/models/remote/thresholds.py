@@ -1,6 +1,6 @@
 """The thresholds by which a run with a model behind a server ends, and the room that its requests get.
 
-A changed room changes values: `make version` raises the part `remote`.
+A changed threshold changes values: raise the part `remote` (engine/version.py).
 """
 
 from __future__ import annotations

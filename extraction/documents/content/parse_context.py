@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, get_args
 
-from cinnabar.engine.version import part_with
+from cinnabar.engine.version import family_of
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import PartKind
@@ -114,7 +114,7 @@ class ParseContext:
 
     def note(self, function: Callable[..., Any]) -> None:
         """Notes that the document depends on the family of formats whose code this function is."""
-        self.builder.parsers.add(part_with(function))
+        self.builder.parsers.add(family_of(function))
 
     def count_mails(self, wanted: int) -> int:
         """Returns how many of these mails of a mailbox may still be read, and counts them."""

@@ -1,6 +1,6 @@
 """The thresholds by which boxes, ticks and lines to write on are found: sides in points, shares of ink from 0 to 1.
 
-A changed threshold changes values: `make version` raises the part `parsing`.
+A changed threshold changes values: raise the part `parsing` (engine/version.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The thresholds by which words of OCR are believed, and pages turned, scaled and cut. Probabilities are from 0 to 1.
 
-A changed threshold changes values: `make version` raises the part `ocr`.
+A changed threshold changes values: raise the part `ocr` (engine/version.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The thresholds by which the words of a page are seen, joined and ordered. Shares are from 0 to 1, lengths in points.
 
-A changed threshold changes values: `make version` raises the part `pdf`.
+A changed threshold changes values: raise the part `pdf` (engine/version.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The thresholds by which a text gets its charset, and the boxes of a laid out page their lines.
 
-A changed threshold changes values: `make version` raises the part `plain`.
+A changed threshold changes values: raise the part `plain` (engine/version.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The thresholds by which answers become records: when two readings are one, how sure a value is, what is doubted.
 
-Confidence and likeness are from 0 to 1. A changed threshold changes values: `make version` raises the part `merging`.
+Confidence and likeness are from 0 to 1. A changed threshold changes values: raise the part `merging`
+(engine/version.py).
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from cinnabar.engine.models.identity import SHIPPED
-from cinnabar.engine.version import PARTS, values_version
+from cinnabar.engine.version import VERSIONS, values_version
 from cinnabar.errors import CinnabarError, DocumentError, ModelError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
@@ -260,7 +260,7 @@ _WHOLE = "install it again: a file of the installation is missing or was changed
 
 def versions() -> Iterator[Finding]:
     """Cinnabar, Python, and whether each dependency is installed in a version that fits."""
-    yield ok("cinnabar", f"{version(PACKAGE)}, values {values_version(*PARTS)}")
+    yield ok("cinnabar", f"{version(PACKAGE)}, values {values_version(*VERSIONS)}")
     yield ok("python", f"{platform.python_version()} on {platform.system()}")
     wrong = []
     needed = [Requirement(text) for text in requires(PACKAGE) or ()]

@@ -73,7 +73,7 @@ def read(docs: Path, out: Path) -> set[str]:
 
 def raise_version(monkeypatch: pytest.MonkeyPatch, *parts: str) -> None:
     for part in parts:
-        monkeypatch.setitem(VERSIONS, part, (VERSIONS[part][0] + 1, ""))
+        monkeypatch.setitem(VERSIONS, part, VERSIONS[part] + 1)
 
 
 ALL = {"a.txt", "b.pdf", "c.eml", "d.eml", "e.eml", "f.csv"}

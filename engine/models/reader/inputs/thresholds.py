@@ -1,6 +1,6 @@
 """The thresholds by which a page and a question become what the reader's network sees.
 
-A changed threshold changes values: `make version` raises the part `engine`.
+A changed threshold changes values: raise the part `engine` (engine/version.py).
 """
 
 from __future__ import annotations

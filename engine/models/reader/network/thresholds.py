@@ -1,6 +1,6 @@
 """The thresholds of the signals that the reader's network gets beside the words: likeness of words, and bonuses.
 
-The network was trained with them. A changed threshold changes values: `make version` raises the part `reader`.
+The network was trained with them. A changed threshold changes values: raise the part `reader` (engine/version.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The thresholds by which cells are taken for names of fields, and examples for values. Weights are in `config.py`.
 
-A changed threshold changes values: `make version` raises the part `reader`.
+A changed threshold changes values: raise the part `reader` (engine/version.py).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The thresholds of the reader's scores: what is read of a window, and what a description or an option counts.
 
-Probabilities are from 0 to 1, scores are natural logarithms. A changed threshold changes values: `make version` raises
-the part `reader`.
+Probabilities are from 0 to 1, scores are natural logarithms. A changed threshold changes values: raise the part
+`reader` (engine/version.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The thresholds by which columns of tables are matched to fields: shares and probabilities from 0 to 1, and counts.
 
-A changed threshold changes values: `make version` raises the part `reader`.
+A changed threshold changes values: raise the part `reader` (engine/version.py).
 """
 
 from __future__ import annotations

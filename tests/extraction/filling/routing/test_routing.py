@@ -126,7 +126,7 @@ def test_the_data_of_the_comparison_is_part_of_the_fingerprint(tmp_path: Path, m
 
 def test_the_version_of_the_comparison_is_part_of_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
     before = likeness._fingerprint()
-    monkeypatch.setitem(VERSIONS, "routing", (VERSIONS["routing"][0] + 1, ""))
+    monkeypatch.setitem(VERSIONS, "routing", VERSIONS["routing"] + 1)
     assert likeness._fingerprint() != before
 
 
