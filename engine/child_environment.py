@@ -15,7 +15,7 @@ ALLOWED = frozenset(
         # Languages and time.
         *("LANG", "LANGUAGE", "TZ"),
         # Of Cinnabar: two more hold passwords.
-        *("CINNABAR_CACHE", "CINNABAR_ENCODINGS", "CINNABAR_KERNELS", "CINNABAR_PRECISION"),
+        *("CINNABAR_CACHE", "CINNABAR_KERNELS", "CINNABAR_PRECISION"),
     )
 )
 #: Variables that begin so are allowed, too: they say which language, which device, and how it computes.

@@ -35,7 +35,7 @@ FARTHEST = 4
 #: Tests that run long and tell little of operators: caches, sizes, speed, models, development data. The second group,
 #: tables of other formats, runs in the last stage only.
 LEFT_OUT = (
-    "test_cache", "test_encodings", "test_suite", "test_model", "test_filler",
+    "test_cache", "test_suite", "test_model", "test_filler",
     "test_scheduler",
 )  # fmt: skip
 LEFT_FOR_LAST = ("test_arrow", "test_describe", "test_library", "test_loading")

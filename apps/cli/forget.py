@@ -18,6 +18,7 @@ from cinnabar.extraction.documents.content.inputs import file_of
 from cinnabar.extraction.learning.forgetting import ForgottenInSet, forget_in_set
 from cinnabar.extraction.maintenance.forgetting import Forgotten
 from cinnabar.extraction.maintenance.forgetting import forget as remove
+from cinnabar.extraction.store.left_over import about_left_over
 from cinnabar.wording import harmless, with_noun
 
 # The words for a row of each table.
@@ -110,9 +111,8 @@ def _print_forgotten(verb: str, forgotten: Forgotten | None, drafted: list[Forgo
         _print_safely(f"{verb}: {', '.join(parts)}; {with_noun(forgotten.batches, 'batch', 'batches')} written anew")
         if forgotten.pages:
             _print_safely(f"{verb}: {with_noun(forgotten.pages, 'page')} that OCR read")
-        if forgotten.encodings:
-            encodings = with_noun(forgotten.encodings, "encoding")
-            _print_safely(f"{verb}: {encodings} of all documents; the model makes them again")
+        if forgotten.left_over:
+            _print_safely(f"{verb}: {about_left_over(forgotten.left_over)}")
         for name in forgotten.journals:
             _print_safely(f"{verb}: the texts of a server's answers in {name}; an unfinished run pays for them again")
         if forgotten.reports:

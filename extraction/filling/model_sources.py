@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -52,11 +51,6 @@ AUTO, READER = "auto", "reader"
 JOURNALS = "remote"
 #: The argument of a run with the folder of its model, if that is not the one that ships.
 MODEL_FOLDER = "model_folder"
-#: The folder in a run's output that keeps the model's encodings of documents.
-ENCODINGS = "encodings"
-# The environment variable with the most megabytes of this folder, and its default, which holds a thousand pages or two.
-# 0 keeps none.
-_ENCODINGS_LIMIT, _ENCODINGS_DEFAULT = "CINNABAR_ENCODINGS", 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,26 +104,20 @@ class ModelByName:
 class ModelSource:
     """A model that is loaded at its first use; `fingerprint` names it before that.
 
-    `encodings` is the most bytes of document encodings to keep in a run's output; 0 keeps none. `notice` is a warning
-    to show before a run: that the confidence is stale.
+    `notice` is a warning to show before a run: that the confidence is stale.
     """
 
     fingerprint: str
     load: Callable[[], Model]
     least_batch: int = 1
-    encodings: int = _ENCODINGS_DEFAULT << 20
     notice: str | None = None
 
-    def filler(self, effort: str, steps: int | None, place: RunPlace | None = None) -> Engine:
-        """Returns an engine with the model, which reuses its encodings of documents in this output folder."""
+    def filler(self, effort: str, steps: int | None, _place: RunPlace | None = None) -> Engine:
+        """Returns an engine with the model."""
         # Cold start: it imports torch.
         from cinnabar.engine.engine import Engine
-        from cinnabar.engine.models.encodings import with_cached_encodings
 
-        model = self.load()
-        if place is not None:
-            model = with_cached_encodings(model, place.out / ENCODINGS, self.encodings)
-        return Engine(model, effort, steps=steps)
+        return Engine(self.load(), effort, steps=steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +281,7 @@ def model_source(
     precision = reading_precision()
     fingerprint = in_precision(config.fingerprint(local_fingerprint(name)), precision)
     load = ModelByName(name, device, config, precision)
-    return ModelSource(fingerprint, load, encodings=_encodings_limit(), notice=stale_calibration(name))
+    return ModelSource(fingerprint, load, notice=stale_calibration(name))
 
 
 def named_folder(source: Source) -> dict[str, str]:
@@ -352,14 +340,6 @@ def local_fingerprint(name: str | Path) -> str:
     """Returns the fingerprint of a local model. Raises UsageError or ModelError if it is none."""
     folder = local_folder(name)
     return precise_fingerprint(folder, language_precision(folder)) if is_language(folder) else fingerprint_of(folder)
-
-
-def _encodings_limit() -> int:
-    """Returns the environment's limit of kept encodings in bytes. Raises UsageError if it is not a number."""
-    megabytes = os.environ.get(_ENCODINGS_LIMIT, str(_ENCODINGS_DEFAULT))
-    if not megabytes.isdecimal():
-        raise UsageError(f"{_ENCODINGS_LIMIT}={megabytes}: expected megabytes, such as 4096, or 0 to keep none")
-    return int(megabytes) << 20
 
 
 def _remote(name: str, settings: RemoteSettings) -> RemoteSource:

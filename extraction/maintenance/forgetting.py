@@ -33,12 +33,13 @@ from cinnabar.extraction.documents.content.inputs import FRAGMENT, own_path
 from cinnabar.extraction.documents.mailboxes.files import is_maildir
 from cinnabar.extraction.documents.ocr.page_store import PAGES
 from cinnabar.extraction.documents.stores.store import FILE as STORES
-from cinnabar.extraction.filling.model_sources import ENCODINGS, JOURNALS
+from cinnabar.extraction.filling.model_sources import JOURNALS
 from cinnabar.extraction.run.report.reports import naming_reports, remove_reports, write_anew
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.broken_files import ASIDE, within
 from cinnabar.extraction.store.files import explain_broken_file, failures, files_aside, write_whole
+from cinnabar.extraction.store.left_over import left_over, remove_left_over
 from cinnabar.extraction.store.manifest import Manifest, StoredFile
 from cinnabar.extraction.store.packets import PACKETS, packets_of, stored_packet
 from cinnabar.extraction.store.path_safety import check_links, is_own
@@ -80,9 +81,8 @@ class Forgotten:
     `rows` counts the rows by table, where `data` are the records; `quarantined` of its `outcomes` put the document into
     quarantine, and in `runs` only paths were blanked. `batches` is the number of batches that were written anew.
     `aside` are the broken batches and corrections in `aside/` that held the document or could not be read. `pages`
-    counts the pages that OCR read of the document. `encodings` counts the files of the model's readings, which are
-    removed for all documents because they do not name theirs. `journals` are the files that lost the texts of a
-    server's paid answers, for the same reason.
+    counts the pages that OCR read of the document. `left_over` are the names of what earlier versions kept of all
+    documents. `journals` are the files that lost the texts of a server's paid answers, which do not name theirs.
     """
 
     digests: tuple[str, ...]
@@ -92,7 +92,7 @@ class Forgotten:
     batches: int = 0
     aside: tuple[str, ...] = ()
     pages: int = 0
-    encodings: int = 0
+    left_over: tuple[str, ...] = ()
     journals: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
 
@@ -243,7 +243,7 @@ def _found(out: Path, one: DocumentNames, committed: Sequence[Manifest]) -> Forg
         batches=batches,
         aside=tuple(_aside(out, one)),
         pages=sum(1 for digest in _read_from(out, one) for _ in (out / PAGES / digest).glob("*.json")),
-        encodings=sum(1 for path in (out / ENCODINGS).rglob("*") if path.is_file()),
+        left_over=left_over(out),
         journals=tuple(within(out, path) for path in _journals(out)),
         reports=tuple(naming_reports(out, one.paths, one.digests)),
     )
@@ -370,8 +370,7 @@ def _remove_caches(out: Path, forgotten: Forgotten) -> None:
     if (cache := cache_folder()) is not None:
         # Copies of published results, which earlier versions kept there.
         shutil.rmtree(cache / "published", ignore_errors=True)
-    if (out / ENCODINGS).is_dir():
-        shutil.rmtree(out / ENCODINGS)
+    remove_left_over(out)
     for training in out.glob(_TRAININGS):
         shutil.rmtree(training)
     # The next run reads the objects of stores once more.

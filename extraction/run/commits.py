@@ -20,6 +20,7 @@ from cinnabar.extraction.run.run_group import RunGroup
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.cases import remember_cases
+from cinnabar.extraction.store.left_over import remove_left_over
 from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD, Outcome
 from cinnabar.extraction.store.store import Store
 
@@ -100,6 +101,8 @@ class Commits:
             self._run = self._begin()
             if (notice := self.assignment.model.notice) is not None:
                 self.progress.note(notice)
+            if removed := remove_left_over(self.opening.store.out):
+                self.progress.note(removed)
             for path, why in unread_corrections(self.opening.store.out).items():
                 self.progress.note(f"{path}: {why}")
             self.progress.on_inputs(len(self.opening.names))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from cinnabar.errors import RunError
+from cinnabar.extraction.store.left_over import LEFT_OVER
 
 #: The kinds of names.
 NameKind = Literal["digest", "run", "correction", "step of a correction"]
@@ -40,7 +41,7 @@ _TABLES = (
     "waiting",
 )  # fmt: skip
 _OTHERS = (
-    "packets", "reports", "aside", "models", "remote", "pages", "encodings", "outbox", "folders.json",
+    "packets", "reports", "aside", "models", "remote", "pages", "outbox", "folders.json",
     "stores.jsonl", "cinnabar.duckdb", ".lock",
 )  # fmt: skip
 
@@ -79,7 +80,7 @@ def check_links(out: Path, *, everything: bool = False) -> None:
     if not out.is_dir():
         return
     real = Path(os.path.realpath(out))
-    for name in (*_TABLES, *(_OTHERS if everything else ())):
+    for name in (*_TABLES, *((*_OTHERS, *LEFT_OVER) if everything else ())):
         for path in _others(out / name):
             if path.is_symlink():
                 if not Path(os.path.realpath(path)).is_relative_to(real):

@@ -74,7 +74,7 @@ def work(
 ) -> Summary:
     """Extracts the folder by a driver, in batches of three and of one document."""
     options = RunOptions(workers=1, batch=3, engines="2" if driver == "engines" else "1")
-    source = ModelSource("reading", load, encodings=0)
+    source = ModelSource("reading", load)
     cluster = request.getfixturevalue("cluster") if driver == "cluster" else None
     if driver == "prefect":
         request.getfixturevalue("prefect_server")

@@ -21,7 +21,6 @@ from cinnabar.engine.models.int8_matmul import supports_int8
 from cinnabar.engine.models.mapped_weights import WithoutDrawing, mapped_module
 from cinnabar.engine.models.reader.calibration import load_calibration
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.models.reader.memory.form import QuestionCache
 from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.reader.network.network import Network, Size
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
@@ -54,8 +53,7 @@ def _load(name: str | Path, device: str, config: PriorConfig, precision: Precisi
     # A GPU has a copy of its own. Weights that were learned from a user's documents stay in their folder.
     shared = place.type == "cpu" and folder == SHIPPED
     network, wordpieces = _mapped_network(folder, integers) if shared else load_network(folder)
-    kept = QuestionCache(f"{weights_fingerprint(folder)} {precision} {integers}")
-    return ExtractiveReader(network, wordpieces, fingerprint, place, calibration, config, precision, sentences, kept)
+    return ExtractiveReader(network, wordpieces, fingerprint, place, calibration, config, precision, sentences)
 
 
 def _mapped_network(folder: Path, integers: bool) -> tuple[Network, WordPieces]:

@@ -18,7 +18,7 @@ from cinnabar.engine.models.reader.inputs.mentions import MentionReader, MixedSl
 from cinnabar.engine.models.reader.inputs.tensors import Window, cut, padded_length, sheet, to_device
 from cinnabar.engine.models.reader.inputs.views import SlotView, row_places, views_of
 from cinnabar.engine.models.reader.inputs.wordpieces import Columns, Pieces, WordPieces
-from cinnabar.engine.models.reader.memory.form import FormMemory, FormRequest, QuestionCache, read_form
+from cinnabar.engine.models.reader.memory.form import FormMemory, FormRequest, read_form
 from cinnabar.engine.models.reader.memory.passage import LateStates, ListedOption, MatchedRow, Memory
 from cinnabar.engine.models.reader.network.encoder import WindowStates
 from cinnabar.engine.models.reader.network.network import Network
@@ -85,7 +85,7 @@ class ExtractiveReader:
 
     `config` holds the weights of the rules; `precision` is that of the matrix products. Values other than the defaults
     change the fingerprint. `sentences` loads the sentence encoder, which is asked if a form has options to compare;
-    without it no options are compared. `kept` keeps the states of questions on disk.
+    without it no options are compared.
     """
 
     context_tokens = 131072
@@ -100,7 +100,6 @@ class ExtractiveReader:
         config: PriorConfig = DEFAULT_PRIORS,
         precision: Precision = DEFAULT,
         sentences: Callable[[], SentenceEncoder] | None = None,
-        kept: QuestionCache | None = None,
     ) -> None:
         network = network.eval().to(device)
         self.network = with_integer_products(network) if precision == "int8" else network
@@ -114,7 +113,6 @@ class ExtractiveReader:
         self.comparer = OptionComparer(self.sentences, config.described_options) if self.sentences else None
         self.decoder = WindowDecoder(self.network, wordpieces, self.device, config, precision, self.comparer)
         self._forms: dict[str, FormMemory] = {}
-        self._kept = kept
         self._beside: Callable[[], Model | None] | None = None
 
     def beside(self, load: Callable[[], Model | None]) -> ExtractiveReader:
@@ -231,27 +229,6 @@ class ExtractiveReader:
                 projected[at : at + together] = self.network.project_windows(part).projected
         return WindowStates(states, projected, first.sizes)
 
-    def pack(self, memory: Memory) -> dict[str, Tensor] | None:
-        """Returns the states in the precision of their use, so that unpacked states give the same scores to the bit.
-
-        None for a long list, of which only some windows are read.
-        """
-        if isinstance(memory.states, LateStates):
-            return None
-        states = memory.states.cpu()
-        return {"states": states.bfloat16() if self.decoder.low_precision else states}
-
-    @torch.inference_mode()
-    def unpack(self, passage: Passage, packed: Mapping[str, Tensor]) -> Memory | None:
-        """Returns the memory of this passage, or None if the states do not belong to it."""
-        pieces = self.wordpieces.pieces(passage.text, passage.word_start, passage.word_box)
-        windows = cut(pieces)
-        states = packed.get("states")
-        if states is None or states.shape != (len(windows), padded_length(windows), self.network.size.hidden):
-            return None
-        states = states.to(self.device, torch.float32)
-        return self._memories([_ReadPassage(passage, pieces, windows)], states)[0]
-
     @torch.inference_mode()
     def prepare(self, form: Form) -> None:
         """Encodes the questions of a form, and the meanings of its options."""
@@ -267,7 +244,7 @@ class ExtractiveReader:
         """Returns the encoded questions of a form whose choices of codes keep their options."""
         form_memory = self._forms.get(form.fingerprint)
         if form_memory is None:
-            form_memory = read_form(form, self.network, self.wordpieces, self.device, self._kept)
+            form_memory = read_form(form, self.network, self.wordpieces, self.device)
             if len(self._forms) >= _FORMS_KEPT:
                 self._forms.pop(next(iter(self._forms)))
             self._forms[form.fingerprint] = form_memory

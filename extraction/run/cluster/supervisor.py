@@ -130,8 +130,8 @@ class _WorkerHandle:
 class Supervisor:
     """Fills batches on the machines of a cluster, a bounded number at a time.
 
-    `attempts` counts those of the batches. `place` is the run's output: engines on this machine keep their encodings
-    there, and this process the pages that OCR read on all machines. A context manager: its exit ends the processes.
+    `attempts` counts those of the batches. In the run's output, `place`, this process keeps the pages that OCR
+    read on all machines. A context manager: its exit ends the processes.
     They start with the first batch.
     """
 

@@ -182,7 +182,7 @@ class Assignment:
         return [note for note in notes if note is not None]
 
     def job(self, place: RunPlace | None = None, loaded: Callable[[Filler], object] = lambda _: None) -> Job:
-        """Returns the job with its model loaded, which may keep encodings and answers under `place`.
+        """Returns the job with its model loaded, which may keep answers under `place`.
 
         `loaded` receives the stronger model, which of two calibrated ones is loaded at the first doubt. Raises
         UsageError if a model has no room for the schema.

@@ -120,4 +120,3 @@ def test_the_work_is_estimated_first_and_then_done(
     assert query(base / "out", "select count(*), count(schema_fingerprint) from note_all").rows == [(3, 3)]
     assert backfill(base, tiny_model, "--from", str(base / "archive")) == 0
     assert "1 written, 0 quarantined, 0 skipped" in capsys.readouterr().out
-    assert [*(base / "out" / "encodings").rglob("*.safetensors")]

@@ -29,7 +29,7 @@ def test_forget_tells_what_it_removed(done: Path, notes: Path, capsys: pytest.Ca
     assert run(["forget", "1.txt", "--out", str(done), "--set", str(labelled), "--yes", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["results"]["rows"]["data"] == 1 and told["sets"][0]["files"] == ["docs/1.txt"]
-    assert not (done / "encodings").exists() and not (labelled / "docs" / "1.txt").exists()
+    assert not (labelled / "docs" / "1.txt").exists()
     assert query(done, "SELECT count(*) FROM note").rows == [(2,)]
     assert run(["forget", "broken.pdf", "--out", str(done), "--yes"]) == 0
     told = capsys.readouterr().out

@@ -28,7 +28,7 @@ def schema(*names: str) -> SchemaSource:
     return load_schema({"title": "note", "type": "object", "properties": properties, "required": [*names]})
 
 
-MODEL = ModelSource("reading", ReadingModel, encodings=0)
+MODEL = ModelSource("reading", ReadingModel)
 OPTIONS = RunOptions(workers=1)
 
 

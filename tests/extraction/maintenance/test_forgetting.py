@@ -176,7 +176,7 @@ def test_batches_that_were_set_aside_and_hold_the_document_are_removed(out, work
     assert digest not in texts(out)
 
 
-def test_encodings_and_the_texts_of_paid_answers_go(out, workload):
+def test_what_earlier_versions_kept_and_the_texts_of_paid_answers_go(out, workload):
     workload.work(out)
     encoding = out / "encodings" / "ab" / "abc.safetensors"
     encoding.parent.mkdir(parents=True)
@@ -186,7 +186,7 @@ def test_encodings_and_the_texts_of_paid_answers_go(out, workload):
     line = {"run": "r", "key": "k", "tokens": [1, 0, 1], "cost": "0.01", "answer": "secret", "finish": "stop"}
     journal.write_text(json.dumps(line | {"refusal": None}) + "\n")
     found = forget(out, "3.txt")
-    assert (found.encodings, found.journals) == (1, ("remote/model.jsonl",))
+    assert (found.left_over, found.journals) == (("encodings",), ("remote/model.jsonl",))
     assert not encoding.exists()
     assert json.loads(journal.read_text()) == {"run": "r", "key": "k", "tokens": [1, 0, 1], "cost": "0.01"}
 

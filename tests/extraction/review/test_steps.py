@@ -39,7 +39,7 @@ OPTIONS = RunOptions(workers=1, on_missing="guess")
 @pytest.fixture
 def reading(monkeypatch: pytest.MonkeyPatch) -> ModelSource:
     """A model without weights, which stands for the one that ships."""
-    source = ModelSource("reading", ReadingModel, encodings=0)
+    source = ModelSource("reading", ReadingModel)
     monkeypatch.setattr(steps, "model_source", lambda *_: source)
     return source
 

@@ -15,6 +15,7 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, corrections
 from cinnabar.extraction.documents.mailboxes.credential import Login
 from cinnabar.extraction.maintenance.verification import verify
+from cinnabar.extraction.store.left_over import LEFT_OVER
 from cinnabar.extraction.store.reading import query
 
 FOLDER = ROOT / "tests" / "data" / "results_0_3"
@@ -58,12 +59,26 @@ def bills(out: Path) -> dict[str, tuple[Any, ...]]:
 
 def test_the_first_run_reads_no_document_again(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     orders = extracted(capsys, "orders", "order")
+    # What nothing reads any more is gone.
+    assert not [name for name in LEFT_OVER if (place / name).exists()]
     assert (orders["inputs"], orders["skipped"], orders["steps"]) == (5, 5, 0)
     read = extracted(capsys, "bills", "bill", "--split")
     assert (read["inputs"], read["skipped"], read["steps"]) == (4, 4, 0)
     # The correction that waited is stored.
     assert bills(place) == BILLS and not [*(place / "waiting").glob("*.json")]
     assert not verify(place).problems
+
+
+def test_a_run_and_forget_say_what_of_an_earlier_version_they_remove(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["forget", "f1.txt", "--out", "tables", "--dry-run"]) == 0
+    told = "of an earlier version, and read by nothing any more: encodings (a model's readings of documents)"
+    assert f"would be removed: {told}" in capsys.readouterr().out and (place / "encodings").is_dir()
+    assert run(["extract", "inbox/orders", "--schema", "order.schema.json", "--out", "tables"]) == 0
+    assert f"removed {told}" in capsys.readouterr().err
+    assert run(["extract", "inbox/orders", "--schema", "order.schema.json", "--out", "tables"]) == 0
+    assert "earlier version" not in capsys.readouterr().err
 
 
 def test_all_that_the_folder_holds_is_shown_before_a_run(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

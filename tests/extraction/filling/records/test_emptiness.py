@@ -82,7 +82,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, **options: Any) -> Summary:
-    model = ModelSource("reading", ReadingModel, encodings=0)
+    model = ModelSource("reading", ReadingModel)
     return extract([folder], PLAIN, folder.parent / "out", model, RunOptions(workers=1, **options))
 
 
@@ -124,6 +124,6 @@ def test_a_person_who_fills_or_accepts_an_empty_record_takes_it_out_of_quarantin
 def test_a_backfill_keeps_an_empty_record_that_was_written(folder: Path) -> None:
     run(folder, on_empty="write")
     wider = note(**PLAIN.schema["properties"], place=TEXT)  # type: ignore[index, call-overload]
-    model = ModelSource("reading", ReadingModel, encodings=0)
+    model = ModelSource("reading", ReadingModel)
     summary = backfill(wider, folder.parent / "out", model, None, RunOptions(workers=1))
     assert summary is not None and (summary.written, summary.quarantined) == (3, 0)

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from PIL import Image, ImageDraw, ImageFont
 from tests.support import reading_model
 from tests.support.begun_runs import begun_backfill
@@ -69,18 +68,8 @@ class Deadly(ReadingModel):
         return super().encode(passages)
 
 
-class Keeping(ReadingModel):
-    """A model with encodings that the cache can keep."""
-
-    def pack(self, memory: str) -> dict[str, torch.Tensor]:
-        return {"text": torch.tensor([*memory.encode()], dtype=torch.uint8)}
-
-    def unpack(self, _passage: Any, packed: dict[str, torch.Tensor]) -> str:
-        return bytes(packed["text"].tolist()).decode()
-
-
-def source(load: Any = Deadly, encodings: int = 0) -> ModelSource:
-    return ModelSource("reading", load, encodings=encodings)
+def source(load: Any = Deadly) -> ModelSource:
+    return ModelSource("reading", load)
 
 
 @pytest.fixture(scope="module")
@@ -259,7 +248,7 @@ def test_a_backfill_over_a_cluster_writes_the_same_rows_whichever_process_is_kil
 ) -> None:
     options, killer, rows, steps = RunOptions(workers=1, batch=3), Killer(), list[Any](), list[int]()
     extract([folder], EARLIER, tmp_path / "before", source(), options)
-    model = source(Keeping, encodings=1 << 20)
+    model = source(ReadingModel)
     for out, spread in (("alone", False), ("spread", True)):
         shutil.copytree(tmp_path / "before", tmp_path / out)
         progress = killer if spread else NoProgress()
@@ -279,8 +268,6 @@ def test_a_backfill_over_a_cluster_writes_the_same_rows_whichever_process_is_kil
     assert query(out, "select count(*) from note where total is not null").rows == [(44,)]
     told = query(out, "select path, detail from outcomes where code = 'changed'").rows
     assert [(Path(path).name, "was changed while" in detail) for path, detail in told] == [("07.txt", True)]
-    # The engines ran on this machine, so the cache keeps the encoding of each document.
-    assert len([*(out / "encodings").rglob("[!.]*.safetensors")]) == 44
     assert gone("ray::Filling", "ray::Parsing", "processes.worker")
 
 

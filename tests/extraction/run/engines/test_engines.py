@@ -36,7 +36,7 @@ SOURCE = load_schema(
 
 
 def source(load: Any = DyingModel) -> ModelSource:
-    return ModelSource("reading", load, encodings=0)
+    return ModelSource("reading", load)
 
 
 def options(engines: str = "1") -> RunOptions:
@@ -102,7 +102,7 @@ def test_engines_batches_and_orders_change_no_record_of_the_reader(
     for path, text in zip(paths, texts, strict=True):
         path.write_text(text)
     shuffled = random.Random(0).sample(paths, len(paths))
-    model = ModelSource("reading", ModelByName("default", "cpu"), encodings=0)
+    model = ModelSource("reading", ModelByName("default", "cpu"))
     ways = [("1", 64, paths), ("1", 1, shuffled), ("4", 1, paths), ("4", 64, shuffled)]
     outs = [tmp_path / f"out-{number}" for number in range(len(ways))]
     for out, (engines, batch, order) in zip(outs, ways, strict=True):

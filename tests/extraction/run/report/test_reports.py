@@ -47,7 +47,7 @@ HOSTILE = "<script>alert(1)</script>\u202e'\"&.txt"
 
 
 def model() -> ModelSource:
-    return ModelSource("reading", ReadingModel, encodings=0)
+    return ModelSource("reading", ReadingModel)
 
 
 def read(folder: Path, out: Path, **texts: str) -> Summary:

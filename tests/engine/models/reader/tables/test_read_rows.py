@@ -13,7 +13,6 @@ import torch
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Candidate, Canvas, Row, Scores
-from cinnabar.engine.models.encodings import with_cached_encodings
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.models.reader.tables.thresholds import CARRIED_ROWS
 from cinnabar.engine.request import Filled, Passage, Request, text_passage
@@ -103,14 +102,6 @@ def test_columns_that_heads_do_not_tell_are_those_that_another_model_reads(reade
 def test_a_reader_that_gets_no_help_reads_as_ever(reader: Engine, other: Knowing | None) -> None:
     text, _ = numbers()
     assert things(reader.beside(lambda: other), text) == things(reader, text)  # type: ignore[arg-type, return-value]
-
-
-def test_encodings_that_are_kept_leave_the_help_as_it_is(reader: Engine, tmp_path: Any) -> None:
-    text, rows = numbers()
-    kept = Engine(with_cached_encodings(reader.model, tmp_path, 1 << 20))
-    for _ in range(2):
-        found = things(kept.beside(Knowing), text)  # type: ignore[arg-type]
-        assert [one["alpha"] for one in found] == [row[2] for row in rows]
 
 
 @pytest.mark.parametrize("limits", [{}, {"seconds": 5.0}, {"prefer_confident": False}])

@@ -1,0 +1,37 @@
+"""What earlier versions kept in a folder of results, which this one neither reads nor writes.
+
+A run that writes, and `forget`, remove it. What a person did, such as corrections and audits, is in tables and stays.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+#: The names of folders and files at the top of an output folder, and what they held.
+LEFT_OVER = {"encodings": "a model's readings of documents"}
+
+
+def left_over(out: Path) -> tuple[str, ...]:
+    """Returns the names of what earlier versions left in this folder."""
+    return tuple(name for name in LEFT_OVER if (out / name).exists())
+
+
+def remove_left_over(out: Path) -> str:
+    """Removes what earlier versions left in this folder, whose links are checked, and returns the sentence on it.
+
+    The sentence is "" if there was nothing. What cannot be removed stays until the next run.
+    """
+    found = left_over(out)
+    for name in found:
+        if (out / name).is_dir():
+            shutil.rmtree(out / name, ignore_errors=True)
+        else:
+            (out / name).unlink(missing_ok=True)
+    return f"removed {sentence}" if (sentence := about_left_over(found)) else ""
+
+
+def about_left_over(names: tuple[str, ...]) -> str:
+    """Returns the words on these names, "" for none."""
+    parts = ", ".join(f"{name} ({LEFT_OVER[name]})" for name in names)
+    return f"of an earlier version, and read by nothing any more: {parts}" if names else ""
