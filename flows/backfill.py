@@ -8,7 +8,7 @@ from typing import Any
 # First, because it sets the environment that Prefect reads on import.
 from cinnabar.flows.tasks import work_on
 
-from cinnabar.flows.artifacts import ends_in_words, show_end  # isort: skip
+from cinnabar.flows.flow_run import begun_run, ends_in_words, show_end  # isort: skip
 from prefect import get_run_logger  # isort: skip
 
 from cinnabar.extraction.documents.inputs import parse_locations
@@ -20,7 +20,6 @@ from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.names import check_local
 from cinnabar.extraction.store.stored_records import Selection
-from cinnabar.flows.artifacts import begun_run
 from cinnabar.flows.parameters import Seconds, Share, check_given
 from cinnabar.flows.prefect_server import secret, with_environment, with_passwords
 from cinnabar.flows.stored_parameters import stored_flow
@@ -82,18 +81,17 @@ def backfill_folder(
     assignment = Assignment.of(plan)
     password = secret(password_block) if password_block else password_of_environment
     lying = parse_locations(others or [], password)
-    name = f"{assignment.source.name} in {out}"
     with (
         with_environment(environment_block),
         begun_run(
-            name, plan, assignment, wait,
+            plan, assignment, wait,
             lambda progress: begin_backfill(assignment, Path(out), chosen, progress, lying, password).run,
-        ) as (run, cluster, artifacts),
+        ) as (run, cluster, logged),
     ):
         if run.empty:
             get_run_logger().info("nothing to fill")
             return None
         work_on(run, cluster)
         summary = run.finish()
-    show_end(summary, artifacts, plan)
+    show_end(summary, logged, plan)
     return summary

@@ -9,7 +9,7 @@ from typing import Any
 from cinnabar.extraction.plan.thresholds import ESCALATE_BELOW
 from cinnabar.flows.tasks import work_on
 
-from cinnabar.flows.artifacts import ends_in_words, show_end  # isort: skip
+from cinnabar.flows.flow_run import begun_run, ends_in_words, show_end  # isort: skip
 from prefect import get_run_logger  # isort: skip
 
 from cinnabar.extraction.documents.inputs import parse_locations
@@ -19,7 +19,6 @@ from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.names import check_local
-from cinnabar.flows.artifacts import begun_run
 from cinnabar.flows.parameters import Seconds, Share, check_given
 from cinnabar.flows.prefect_server import check_limit, secret, with_environment, with_passwords
 from cinnabar.flows.stored_parameters import stored_flow
@@ -82,16 +81,15 @@ def extract_folder(
     locations = parse_locations(paths, *([secret(password_block)] if password_block else []))
     if plan.gpu_limit is not None:
         check_limit(plan.gpu_limit)
-    title = f"{', '.join(part.source.name for part in assignment.parts)} into {out}"
     with (
         with_environment(environment_block),
         begun_run(
-            title, plan, assignment, wait, lambda progress: begin_extraction(assignment, locations, Path(out), progress)
-        ) as (run, cluster, artifacts),
+            plan, assignment, wait, lambda progress: begin_extraction(assignment, locations, Path(out), progress)
+        ) as (run, cluster, logged),
     ):
         work_on(run, cluster, plan.gpu_limit)
         summary = run.finish()
     if not summary.inputs:
         get_run_logger().info("nothing to do: there is no file to read")
-    show_end(summary, artifacts, plan)
+    show_end(summary, logged, plan)
     return summary

@@ -109,23 +109,6 @@ def answers(url: str) -> bool:
 
 
 @contextmanager
-def at_server(port: int) -> Iterator[str]:
-    """Yields the address of the configured server, else of the one on this machine; Prefect's clients ask it.
-
-    Raises UsageError if it does not answer.
-    """
-    # Extra: flows.
-    from prefect.settings import PREFECT_API_URL, temporary_settings
-
-    url = check_server() or f"http://127.0.0.1:{port}/api"
-    if not answers(url):
-        advice = "start `cinnabar flows serve` or `prefect server start` first, or set PREFECT_API_URL"
-        raise UsageError(f"{url}: no Prefect server answers there; {advice}")
-    with temporary_settings({PREFECT_API_URL: url}):
-        yield url
-
-
-@contextmanager
 def server(port: int) -> Iterator[str]:
     """Yields the address of the configured server, else of one on this machine, started if needed.
 

@@ -18,7 +18,7 @@ from cinnabar.extraction.documents.inputs import gather, parse_locations
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extras import check_extra
-from cinnabar.flows.prefect_server import at_server, check_limit, secret, server, with_environment
+from cinnabar.flows.prefect_server import check_limit, secret, server, with_environment
 from cinnabar.wording import harmless
 
 flows_app = typer.Typer()
@@ -31,7 +31,6 @@ def flows_group(context: typer.Context) -> None:
     \b
     Examples:
       cinnabar flows serve mails --schema insurance_mail --out tables --cron "0 2 * * *"
-      cinnabar flows alert jsons://hooks.example.org/cinnabar
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -90,7 +89,7 @@ def serve_schedule(
     """
     check_extra("flows", "cinnabar flows serve")
     # Extra: flows.
-    from cinnabar.flows.alerts import end_dead_runs, mark_killed_runs
+    from cinnabar.flows.killed_runs import end_dead_runs, mark_killed_runs
     from cinnabar.flows.serve import schedule_of, serve
 
     # These checks report wrong use now, not at the first scheduled run.
@@ -114,37 +113,6 @@ def serve_schedule(
         mark_killed_runs()
         end_dead_runs(name)
         serve(name, parameters | {"wait": wait}, schedule)
-
-
-@flows_app.command("alert")
-def alert_owner(
-    address: Annotated[
-        str, typer.Argument(metavar="ADDRESS", envvar="CINNABAR_ALERT", help="Where messages go, in Apprise's form.")
-    ],
-    port: Annotated[int, typer.Option(metavar="N", help="The port of Prefect's server on this machine.")] = 4200,
-    as_json: AsJson = False,
-) -> None:
-    """Have Prefect's server send a message if a run fails, is killed, or does not begin when it is due.
-
-    The server is that of PREFECT_API_URL, else the one on this machine. It keeps the address, and goes on without this
-    command; another address replaces the first. A run that is killed becomes Crashed after three minutes.
-
-    \b
-    Examples:
-      cinnabar flows alert "mailtos://bills:PASSWORD@mail.example.org?to=anna@example.org&format=text"
-      cinnabar flows alert jsons://hooks.example.org/cinnabar
-    """
-    check_extra("flows", "cinnabar flows alert")
-    # Extra: flows.
-    from cinnabar.flows.alerts import alert, check_address, mark_killed_runs
-
-    check_address(address)
-    with at_server(port) as url:
-        mark_killed_runs()
-        alert(address)
-    kind = address.partition("://")[0]
-    notice = f"{url.removesuffix('/api')} tells failed, killed and late runs, by {kind}"
-    print(json.dumps({"url": url, "kind": kind}) if as_json else notice)
 
 
 def _check_at_server(

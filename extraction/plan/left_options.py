@@ -47,6 +47,7 @@ LEFT_COMMANDS: Mapping[str, str] = {
     "mcp": "`cinnabar serve FOLDER… --mcp stdio` gives agents the tools, and --mcp http does so at /mcp",
     "model merge": "a LoRA folder that lies as `fields` in the folder of its model is applied when that is loaded",
     "status events": _RUN_TOLD,
+    "flows alert": _RUN_TOLD,
 }
 
 

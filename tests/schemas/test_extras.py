@@ -21,7 +21,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 # An extra, a use that needs it, and what the error names as asked for.
 USES = [
     ("flows", "flows serve README.md --schema event --out {out}/tables", "cinnabar flows serve"),
-    ("flows", "flows alert jsons://127.0.0.1/x", "cinnabar flows alert"),
     ("flows", "extract README.md --schema event --out {out}/tables --flow", "cinnabar extract --flow"),
     ("server", "serve", "cinnabar serve"),
     ("learn", "eval data/samples/receipt", "cinnabar eval"),
@@ -59,8 +58,8 @@ for name in modules:
 """
 # The files that need an extra at their head; nothing imports them before the extra is checked.
 ROOMS = (
-    "apps/server/", "apps/mcp/", "flows/extract.py", "flows/artifacts.py", "flows/backfill.py", "flows/alerts.py",
-    "flows/serve.py", "flows/tasks.py", "flows/artifacts.py", "flows/artifacts.py",
+    "apps/server/", "apps/mcp/", "flows/extract.py", "flows/flow_run.py", "flows/backfill.py",
+    "flows/killed_runs.py", "flows/serve.py", "flows/tasks.py",
     "extraction/documents/ocr/rapid.py", "extraction/documents/ocr/tesseract.py",
     "extraction/documents/ocr/text_lines.py", "extraction/documents/ocr/rapid.py",
     "extraction/documents/ocr/text_lines.py", "extraction/documents/marks/scanned.py",

@@ -167,7 +167,7 @@ USES = {
     "schema check": "schema check note.json",
 }
 ELSEWHERE = {
-    "serve", "flows serve", "flows alert", "review", "model check", "model fetch", "eval", "train",
+    "serve", "flows serve", "review", "model check", "model fetch", "eval", "train",
     "improve", "login",
 }  # fmt: skip
 
