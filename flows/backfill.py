@@ -33,7 +33,6 @@ from cinnabar.flows.stored_parameters import stored_flow
     *(name for name in RunOptions.model_fields if name != "retry_quarantined"),
     "related",
     "max_error_rate",
-    "fail_on",
     "ray",
 )
 def backfill_folder(
@@ -68,7 +67,6 @@ def backfill_folder(
         related: Documents that are of the schema's kind with a probability below this are skipped; documents that
             earlier runs skipped as other_kind are compared again.
         max_error_rate: The run fails if a larger share of the documents read is in quarantine, or skipped as empty.
-        fail_on: drift: the run fails if it differs from earlier runs by more than chance.
         password_block: The Secret block with the mailbox's password, instead of the environment.
         document_password_block: The Secret block with passwords of encrypted documents, one a line.
         environment_block: The Secret block with variables of the environment for stores, NAME=VALUE one a line.

@@ -31,7 +31,6 @@ from cinnabar.flows.stored_parameters import stored_flow
     "device",
     *RunOptions.model_fields,
     "max_error_rate",
-    "fail_on",
     "related",
     "escalate_to",
     "below",
@@ -64,7 +63,6 @@ def extract_folder(
         remote: The settings for a model behind a server.
         below: The confidence below which a field is escalated.
         max_error_rate: The run fails if a larger share of the documents read is in quarantine, or skipped as empty.
-        fail_on: drift: the run fails if it differs from earlier runs by more than chance.
         password_block: The Secret block with the mailbox's password, instead of CINNABAR_IMAP_PASSWORD.
         document_password_block: The Secret block with passwords of encrypted documents, one a line.
         environment_block: The Secret block with variables of the environment for stores, NAME=VALUE one a line.

@@ -21,7 +21,7 @@ from cinnabar.extraction.run.cluster.connection import Cluster, join_cluster
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.flows.parameters import broken_limits
-from cinnabar.wording import harmless, with_noun
+from cinnabar.wording import harmless
 
 from prefect import get_run_logger  # isort: skip
 from prefect.states import Completed, Failed  # isort: skip
@@ -117,8 +117,7 @@ def ends_in_words(body: Callable[P, Summary | None]) -> Callable[P, dict[str, An
             return Failed(message=str(error), data=error)
         if summary is None:
             return Completed(message="nothing to fill", data={})
-        drift = f"; drift: {with_noun(len(summary.drift), 'sentence')} in its log" if summary.drift else ""
-        return Completed(message=f"{summary.counts}{drift}", data=asdict(summary))
+        return Completed(message=summary.counts, data=asdict(summary))
 
     # Prefect finds the parameters in `body`, and passes by name what the function itself takes by name.
     run_to_state.__dict__.pop("__signature__", None)
@@ -126,18 +125,15 @@ def ends_in_words(body: Callable[P, Summary | None]) -> Callable[P, dict[str, An
 
 
 def show_end(summary: Summary, logged: LoggedRun, plan: RunPlan) -> None:
-    """Shows a run's outcomes and drift in its log, and links its report. Raises RunError if it broke a limit."""
-    log, drift = get_run_logger(), summary.drift or ()
+    """Shows a run's outcomes in its log, and links its report. Raises RunError if it broke a limit."""
+    log = get_run_logger()
     log.info(summary.counts)
     for reason in logged.reasons():
         if reason.outcome == "quarantined":
             log.warning("quarantine: %s %d: %s", reason.code, reason.documents, harmless("; ".join(reason.first)))
-    for sentences in drift:
-        log.warning("drift: %s", sentences)
     if summary.report is not None:
         # Prefect's page does not follow links to files, so the path can be copied from its text.
-        report, told = Path(summary.report), "".join(f"\n- {one}" for one in drift)
-        about = summary.report + (f"\n\nDrift against earlier runs:\n{told}" if drift else "")
-        create_link_artifact(report.absolute().as_uri(), report.name, key=_REPORT, description=about)
+        report = Path(summary.report)
+        create_link_artifact(report.absolute().as_uri(), report.name, key=_REPORT, description=summary.report)
     if broken := broken_limits(summary, logged.reasons(), plan):
         raise RunError(broken)

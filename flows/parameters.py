@@ -1,6 +1,6 @@
 """The ranges of the parameters that flows declare themselves, and the refusal of blank ones.
 
-Decides whether an ended run fails by its owner's limits: a share of documents in quarantine, or drift.
+Decides whether an ended run fails because too large a share of its documents is in quarantine.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from cinnabar.errors import UsageError
-from cinnabar.extraction.plan.run_options import FailOn, RunPlan
+from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.store.records import EMPTY_RECORD
 from cinnabar.wording import with_noun
 
@@ -37,19 +37,13 @@ def check_given(**texts: str | Sequence[str]) -> None:
         )
 
 
-# The most differences from earlier runs that a message tells, and the most documents it names for each reason.
-_SENTENCES, _NAMED = 5, 3
+# The most documents that a message names for each reason.
+_NAMED = 3
 
 
 def broken_limits(summary: Summary, reasons: Sequence[ReasonCount], plan: RunPlan) -> str:
-    """Returns what the run broke, in sentences; "" if it kept its limits. `reasons` names documents of the run."""
-    return " ".join(
-        filter(None, (_held_back(summary, reasons, plan.max_error_rate), _drift_text(summary, plan.fail_on)))
-    )
-
-
-def _held_back(summary: Summary, reasons: Sequence[ReasonCount], most: float | None) -> str:
-    held = summary.held_back
+    """Returns what the run broke, in a sentence; "" if it kept its limit. `reasons` names documents of the run."""
+    most, held = plan.max_error_rate, summary.held_back
     read = summary.written + held
     if most is None or held <= most * read:
         return ""
@@ -60,13 +54,3 @@ def _held_back(summary: Summary, reasons: Sequence[ReasonCount], most: float | N
     )
     where = "in quarantine or empty" if held > summary.quarantined else "in quarantine"
     return f"{held} of {with_noun(read, 'document')} {where}, more than {most:g} of them: {why}."
-
-
-def _drift_text(summary: Summary, fail_on: FailOn | None) -> str:
-    if fail_on != "drift" or summary.drift == ():
-        return ""
-    if summary.drift is None:
-        return "Drift could not be judged, because the run's report could not be written."
-    more = len(summary.drift) - _SENTENCES
-    sentences = " ".join(summary.drift[:_SENTENCES])
-    return f"Drift against earlier runs: {sentences}{f' … and {more} more in the report.' if more > 0 else ''}"

@@ -82,7 +82,6 @@ _Model = Annotated[
 @takes_options(
     "related",
     "max_error_rate",
-    "fail_on",
     "model",
     "device",
     *(one for one in RunOptions.model_fields if one not in ("steps", "min_confidence", "context", "batch")),
@@ -237,7 +236,5 @@ def _report(summary: Summary, out: Path) -> None:
         query = f'cinnabar sql "select path, code, detail {of_these}" --out {shlex.quote(str(out))}'
         print(harmless(f"… and {more} more; all of them: {query}"))
     print(f"{summary.counts} in {summary.seconds:.1f} s")
-    for sentences in summary.drift or ():
-        print(harmless(f"Drift: {sentences}"))
     if summary.report is not None:
         print(harmless(f"Report: {summary.report}"))

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     "model",
     "device",
     *(name for name in RunOptions.model_fields if name != "batch"),
-    *("max_error_rate", "fail_on", "route", "related", "escalate_to", "below"),
+    *("max_error_rate", "route", "related", "escalate_to", "below"),
     *ServerOptions.model_fields,
     "ray",
 )
@@ -134,7 +134,7 @@ def _through_prefect(paths: list[str], plan: RunPlan, assignment: Assignment) ->
     from cinnabar.flows.extract import extract_folder  # Extra: flows. Wrong use is refused before it is imported.
 
     # The command itself holds the run to its limits, and tells it by its status.
-    free = plan.model_copy(update={"max_error_rate": None, "fail_on": None})
+    free = plan.model_copy(update={"max_error_rate": None})
     fields: Any = extract_folder(**flow_parameters(paths, free), wait=0)
     return Summary(**fields), []
 
@@ -171,8 +171,6 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
     if not summary.inputs:
         console.print("Nothing to do: there is no file to read (hidden ones do not count).")
     console.print(f"Results: {out} (cinnabar sql, cinnabar show, or {out / 'cinnabar.duckdb'} in DuckDB)")
-    for sentences in summary.drift or ():
-        console.print(f"Drift: {harmless(sentences)}", markup=False)
     if summary.report is not None:
         console.print(f"Report: {summary.report}", markup=False)
 

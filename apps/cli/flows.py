@@ -56,7 +56,7 @@ _EnvironmentBlock = Annotated[
     "model",
     "device",
     *(one for one in RunOptions.model_fields if one not in ("steps", "limit", "context", "batch", "retry_quarantined")),
-    *("route", "related", "max_error_rate", "fail_on", "gpu_limit", "ray"),
+    *("route", "related", "max_error_rate", "gpu_limit", "ray"),
 )
 def serve_schedule(
     paths: Documents,

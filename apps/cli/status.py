@@ -108,7 +108,7 @@ def report(
     to: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file instead.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the report of a run anew: its speed, outcomes, confidence, quarantine, and drift against earlier runs.
+    """Write the report of a run anew: its outcomes, quarantine and fields, and the shares of earlier runs.
 
     Each run leaves its report as DIR/reports/RUN.html, one file without a script that fetches nothing. A new one
     counts what people corrected since.
@@ -124,11 +124,9 @@ def report(
     run_id = run if run is not None else next((one for one in earlier if one.model), earlier[0]).run_id
     written = write_report(out, run_id, to)
     if as_json:
-        print(json.dumps({"run_id": run_id, "report": str(written.path), "drift": written.drift}))
+        print(json.dumps({"run_id": run_id, "report": str(written)}))
         return
-    for sentences in written.drift:
-        print(harmless(f"Drift: {sentences}"))
-    print(harmless(str(written.path)))
+    print(harmless(str(written)))
 
 
 @status_app.command("checks")

@@ -35,6 +35,7 @@ LEFT_OPTIONS: Mapping[str, LeftOption] = {
     "notify": LeftOption([], _RUN_TOLD),
     "tell": LeftOption([], _RUN_TOLD),
     "sink": LeftOption([], _RUN_BROUGHT),
+    "fail_on": LeftOption(None, "the report has the shares of each run, and `cinnabar sql` compares them"),
     "team": LeftOption(None, "a proxy names the person (--name-header) and says who may write (docs/recipes.md)"),
     "diffusion": LeftOption(False, _OUTSIDE),
     "rank": LeftOption(None, _OUTSIDE),

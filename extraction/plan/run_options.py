@@ -33,8 +33,6 @@ OnEmpty = Literal["quarantine", "skip", "write"]
 OnListIncomplete = Literal["flag", "quarantine"]
 DayFirst = Literal["yes", "no"]
 Device = Literal["auto", "cpu", "cuda"]
-#: What may fail a run that ended well.
-FailOn = Literal["drift"]
 # What matches a pattern, for a message.
 _WORDED = {PAGES_PATTERN: "pages from 1 such as 1-3,last"}
 
@@ -210,9 +208,6 @@ class RunPlan(OptionGroup):
         ge=0,
         le=1,
         description="Fail (status 3) if a larger share of the documents read is in quarantine.",
-    )
-    fail_on: FailOn | None = Field(
-        default=None, description="Fail (status 3) if the run differs from earlier runs by more than chance."
     )
     route: bool = Field(default=False, description="Read each document with the one schema that fits it, or with none.")
     related: float | None = Field(

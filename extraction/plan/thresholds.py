@@ -40,15 +40,6 @@ ALIKE_KEYWORDS = 0.8
 #: The precision at which `coverage95` is measured.
 COVERAGE_PRECISION = 0.95
 
-# Drift: what a report tells of two runs.
-
-#: The chance that anything is told that is due to chance.
-DRIFT_LEVEL = 0.01
-#: The least difference of two shares, between two distributions, and of two means of confidence, that is told. Of a
-#: million documents the smallest difference is no chance.
-DRIFT_SHARE, DRIFT_DISTANCE, DRIFT_CONFIDENCE = 0.02, 0.05, 0.05
-#: The least expected count for which the chi-squared distribution holds (Cochran 1954).
-DRIFT_EXPECTED_COUNT = 5.0
 
 # Late documents and estimates (`filling/batch_reader.py`, `cost_estimate.py`, `time_estimate.py`).
 

@@ -51,9 +51,8 @@ class Summary:
     `escalated_documents` and `escalated_fields`; if no server took part, it holds these, `model` and `left` alone.
     `skips` counts the codes of skipped inputs. `routed` has the counts of each schema of a run that chooses among
     schemas, and `routing_ms` the mean time of a choice; both are None in other runs. `report` is the path of the run's
-    report, and `drift` the sentences on what moved beyond chance against earlier runs; both are None if the report
-    could not be written. `empty` counts the records whose every value is null, whether they were held back, skipped or
-    written.
+    report, None if it could not be written. `empty` counts the records whose every value is null, whether they were
+    held back, skipped or written.
     """
 
     run_id: str
@@ -71,7 +70,6 @@ class Summary:
     routing_ms: float | None = None
     report: str | None = None
     empty: int = 0
-    drift: Sequence[str] | None = None
 
     @property
     def held_back(self) -> int:
@@ -222,9 +220,8 @@ class BatchedRun:
             skips=ended.skips,
             routed=[_counts(part) for part in ended.parts] or None,
             routing_ms=round(commits.routing_ms / commits.routed, 1) if commits.routed else None,
-            report=None if report is None else str(report.path),
+            report=None if report is None else str(report),
             empty=commits.empty,
-            drift=None if report is None else report.drift,
         )
 
 

@@ -209,29 +209,14 @@ def test_too_much_in_quarantine_fails_the_run_in_a_sentence_that_names_the_reaso
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_the_states_of_a_flow_tell_counts_and_drift(
-    notes: Path, tiny_model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    from prefect.client.orchestration import get_client
-
+def test_the_states_of_a_flow_tell_counts(notes: Path, tiny_model: Path, tmp_path: Path) -> None:
     from cinnabar.flows.extract import extract_folder
 
-    for at in range(12):
-        (notes / f"more{at}.txt").write_text(f"Note {at} by Anna")
     where = ([str(notes)], str(notes.parent / "note.json"), str(tmp_path / "out"), str(tiny_model), "cpu")
-    state = extract_folder(*where, on_empty="write", workers=1, fail_on="drift", return_state=True)
-    assert state.is_completed() and state.message == "15 written, 1 quarantined (truncated 1), 0 skipped"
-    for at in range(12):
-        (notes / f"page{at}.html").write_text(f"<p>Note {at} by Anna")
-    state = extract_folder(*where, on_empty="write", workers=1, fail_on="drift", return_state=True)
-    told = "Documents of the type text/html: 100.0% (12 of 12), in earlier runs 0.0% (0 of 15). That is more than"
-    assert state.is_failed() and state.message.startswith(f"Drift against earlier runs: {told}")
-    assert f"drift: {told}" in caplog.text and "Traceback" not in caplog.text
-    with get_client(sync_client=True) as client:
-        reports = [one.description for one in client.read_artifacts() if one.key == "cinnabar-report"]
-    assert any(f"\n- {told}" in str(one) for one in reports)
     state = extract_folder(*where, on_empty="write", workers=1, return_state=True)
-    assert state.is_completed() and state.message == "0 written, 0 quarantined, 28 skipped"
+    assert state.is_completed() and state.message == "3 written, 1 quarantined (truncated 1), 0 skipped"
+    state = extract_folder(*where, on_empty="write", workers=1, return_state=True)
+    assert state.is_completed() and state.message == "0 written, 0 quarantined, 4 skipped"
 
 
 @pytest.mark.usefixtures("prefect_server")

@@ -1,14 +1,9 @@
 """The reports in an output folder: one HTML page for each run, and the seconds of its stages beside it.
 
 A report is written after its run has ended, under a temporary name, and never fails the run. It can be made anew from
-the tables at any time.
-
-Writes a run's report as one HTML page with inline drawings and no script.
-
-Pages and drawings for people, made of the templates in `templates/`: each is one file that fetches nothing.
-
-A template writes every value escaped, with control and direction characters as visible escapes. Its page's policy
-allows its own style alone, by its hash.
+the tables at any time. Pages are made of the templates in `templates/`: each is one file without a script that fetches
+nothing. A template writes every value escaped, with control and direction characters as visible escapes. Its page's
+policy allows its own style alone, by its hash.
 """
 
 from __future__ import annotations
@@ -20,7 +15,6 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -29,8 +23,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.outcomes import REASONS
-from cinnabar.extraction.plan.thresholds import DRIFT_LEVEL
-from cinnabar.extraction.run.report.run_data import BINS, MOST_FIELDS, RunData, gather_run
+from cinnabar.extraction.run.report.run_data import MOST_FIELDS, RunData, gather_run
 from cinnabar.extraction.store.files import failures, write_bytes
 from cinnabar.extraction.store.manifest import REPORTS
 from cinnabar.extraction.store.path_safety import is_own
@@ -44,22 +37,10 @@ def report_path(out: Path, run_id: str) -> Path:
     return out / REPORTS / f"{run_id}.html"
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The file of a run's report, its schema, and the sentences on what moved beyond chance against earlier runs."""
-
-    path: Path
-    schema: str
-    drift: tuple[str, ...]
-
-
 def report_of_run(
     out: Path, runs: Sequence[str], stages: Mapping[str, float], note: Callable[[str], None]
-) -> Report | None:
-    """Writes the reports of a command's runs, and returns that of the first with the drift of all.
-
-    Returns None, with a note, if that fails.
-    """
+) -> Path | None:
+    """Writes the reports of a command's runs, and returns the path of the first; None, with a note, if that fails."""
     try:
         written = []
         for run_id in runs:
@@ -71,13 +52,11 @@ def report_of_run(
         failure = f"{type(error).__name__}: {error}"
         note(f"the run's report could not be written ({failure}); `cinnabar status report` tries again")
         return None
-    if len(written) == 1:
-        return written[0]
-    return replace(written[0], drift=tuple(f"{one.schema}: {text}" for one in written for text in one.drift))
+    return written[0]
 
 
-def write_report(out: Path, run_id: str, to: Path | None = None) -> Report:
-    """Writes a run's report into the folder, or to a file.
+def write_report(out: Path, run_id: str, to: Path | None = None) -> Path:
+    """Writes a run's report into the folder, or to a file, and returns its path.
 
     Raises UsageError if the folder has no such run, RunError if the file cannot be written.
     """
@@ -88,7 +67,7 @@ def write_report(out: Path, run_id: str, to: Path | None = None) -> Report:
     path = report_path(out, run_id) if to is None else to
     with failures(f"{path}: the report could not be written"):
         write_bytes(path, text.encode("utf-8", "backslashreplace"))
-    return Report(path, data.schema_name, data.drift)
+    return path
 
 
 def naming_reports(out: Path, paths: Sequence[str], digests: Sequence[str]) -> list[str]:
@@ -138,8 +117,6 @@ _STAGES = {
     "judge": "cut, merge, find evidence, judge",
     "store": "store",
 }
-# The most differences from earlier runs that are told.
-_MOST_DRIFT = 40
 
 
 def report_page(data: RunData, folders: Sequence[Path]) -> str:
@@ -151,10 +128,7 @@ def report_page(data: RunData, folders: Sequence[Path]) -> str:
         stages=[(label, data.stages[name]) for name, label in _STAGES.items() if name in data.stages],
         within=[(name.partition("/")[2], value) for name, value in data.stages.items() if "/" in name and value > 0],
         reasons=REASONS,
-        bins=BINS,
         empty_flag=EMPTY,
-        level=DRIFT_LEVEL,
-        most_drift=_MOST_DRIFT,
         most_fields=MOST_FIELDS,
     )
 

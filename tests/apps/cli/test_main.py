@@ -86,22 +86,6 @@ def test_too_much_in_quarantine_is_status_3_and_a_sentence(
     assert "in quarantine" not in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_drift_is_status_3_and_a_sentence_for_who_asks(
-    notes: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult
-) -> None:
-    for at in range(12):
-        (notes / f"more{at}.txt").write_text(f"Note {at} by Anna")
-    assert extract(notes, tiny_model, tmp_path / "out", "--fail-on", "drift") == 0
-    for at in range(12):
-        (notes / f"page{at}.html").write_text(f"<p>Note {at} by Anna")
-    capsys.readouterr()
-    assert extract(notes, tiny_model, tmp_path / "out", "--fail-on", "drift") == 3
-    said = capsys.readouterr()
-    told = "Documents of the type text/html: 100.0% (12 of 12), in earlier runs 0.0% (0 of 15). That is more than"
-    assert told in said.err and f"Drift: {told}" in said.out
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
