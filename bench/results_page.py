@@ -23,7 +23,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Speed and size": ("rate", "volume", "cold_start", "stored"),
     "The server": ("server", "hostile_requests"),
     "Owners, people and broken runs": (
-        "owners", "neighbours", "two_people", "hostile_folders", "faults",
+        "owners", "two_people", "hostile_folders", "faults",
     ),
 }  # fmt: skip
 #: The machine of most results, which the pages name once.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cinnabar.errors import SchemaError, UnsupportedSchema
     from cinnabar.schemas.compiling.compile import CompiledSchema, compile_schema
-    from cinnabar.schemas.compiling.loading import SchemaSource, load_schema
+    from cinnabar.schemas.compiling.loading import SchemaSource, load_schema, stored_schema
 
 __all__ = [
     "CompiledSchema",
@@ -21,6 +21,7 @@ __all__ = [
     "UnsupportedSchema",
     "compile_schema",
     "load_schema",
+    "stored_schema",
 ]
 
 _HOME_OF = {
@@ -30,6 +31,7 @@ _HOME_OF = {
     "UnsupportedSchema": "cinnabar.errors",
     "compile_schema": "cinnabar.schemas.compiling.compile",
     "load_schema": "cinnabar.schemas.compiling.loading",
+    "stored_schema": "cinnabar.schemas.compiling.loading",
 }
 
 

@@ -150,13 +150,8 @@ def checks(out: Out, as_json: AsJson = False) -> None:
     failing = [(one.path, one.check_name, one.outcome, _values_in_words(one.values)) for one in results.failing]
     if failing:
         console.print(table(("path", "check", "outcome", "values"), failing))
-    if results.cases:
-        cases = [(one.case_name, one.check_name, "; ".join(one.paths) or one.problem) for one in results.cases]
-        console.print(table(("case", "check", "documents"), cases))
     documents = len({(one.document, one.schema_name) for one in results.failing})
-    failing_cases = len({one.case_name for one in results.cases if one.case_name})
-    told = f"documents that fail a check: {documents}" + (f"; cases: {failing_cases}" if results.cases else "")
-    console.print(harmless(told), markup=False)
+    console.print(f"documents that fail a check: {documents}", markup=False)
 
 
 @status_app.command()

@@ -125,12 +125,6 @@ class RunOptions(OptionGroup):
         default="1", pattern=r"^(auto|[1-9]\d{0,2})$", description="Engine processes: a number, or auto for one a core."
     )
     batch: int = Field(default=16, ge=1, description="Documents that are read, filled and committed together.")
-    # No part of the key either: a case is a view of the written records.
-    case: str | None = Field(
-        default=None,
-        description="Documents of one case: those of a folder, with the same value (field:order_number), or of paths"
-        " in which a regular expression finds the same.",
-    )
     retry_quarantined: bool = Field(default=False, description="Read quarantined documents again.")
     drop_corrections: bool = Field(
         default=False, description="Go on although the schema has no place for values that people corrected."

@@ -42,19 +42,19 @@ _COLUMNS = (
     "reviewed", "corrected", "other_kind", "has_record",
 )  # fmt: skip
 
-# Records in quarantine need a look most, then those with failed checks, their own ones or those between documents of a
-# case, then the least sure ones. Files that cannot be read come last, because nobody can mend them here.
+# Records in quarantine need a look most, then those with failed checks, then the least sure ones. Files that cannot be
+# read come last, because nobody can mend them here.
 _LISTING = """
 CREATE TABLE listing AS
 SELECT coalesce(o.document, 'path ' || o.path) AS document, o.document IS NOT NULL AS opened, o.path, o.schema_name,
   o.schema_fingerprint, o.run_id, o.outcome, coalesce(o.code, '') AS code, coalesce(o.detail, '') AS detail,
   coalesce(o.pointers, []) AS pointers, r.confidence, coalesce(r.flags, []) AS flags,
-  coalesce(c.failed, []) || coalesce(b.failed, []) AS failed,
+  coalesce(c.failed, []) AS failed,
   coalesce(d.media_type, '') AS media_type, coalesce(d.size, 0) AS size,
   coalesce(d.flags, []) AS document_flags, lower(o.path) AS searched, false AS reviewed, 0 AS corrected,
   false AS other_kind, o.outcome = 'written' OR o.record_json IS NOT NULL AS has_record,
   CASE WHEN o.outcome = 'quarantined' THEN CASE WHEN o.record_json IS NULL THEN -1.0 ELSE 3.0 END
-    ELSE (c.failed IS NOT NULL OR b.failed IS NOT NULL)::INT + 1.0 - coalesce(r.confidence, 0.0) END AS need
+    ELSE (c.failed IS NOT NULL)::INT + 1.0 - coalesce(r.confidence, 0.0) END AS need
 FROM (
   SELECT * FROM outcomes WHERE outcome <> 'skipped'
   QUALIFY row_number() OVER (PARTITION BY coalesce(document, 'path ' || path), schema_name
@@ -66,13 +66,10 @@ LEFT JOIN (
   SELECT document, schema_fingerprint, run_id, list_sort(list(check_name)) AS failed FROM _checks WHERE holds = false
   GROUP BY ALL
 ) AS c USING (document, schema_fingerprint, run_id)
-LEFT JOIN (
-  SELECT document, schema_name, list_sort(list(DISTINCT check_name)) AS failed FROM _case_failures GROUP BY ALL
-) AS b ON b.document = o.document AND b.schema_name = o.schema_name
 LEFT JOIN documents AS d ON d.document = o.document
 """
 # What that and the questions about one document read.
-_VIEWS = ("outcomes", "records", "_checks", "_case_failures", "documents", "runs")
+_VIEWS = ("outcomes", "records", "_checks", "documents", "runs")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from cinnabar.extraction.filling.progress import ProgressListener
 from cinnabar.extraction.run.run_group import RunGroup
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.store.cases import remember_cases
 from cinnabar.extraction.store.left_over import remove_left_over
 from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD, Outcome
 from cinnabar.extraction.store.store import Store
@@ -48,7 +47,6 @@ def open_output(assignment: Assignment, out: Path, stack: ExitStack) -> tuple[St
         store.check_united(part.source, part.compiled_schema)
         if not assignment.options.drop_corrections:
             check_corrections_kept(store, part.source, part.compiled_schema)
-    remember_cases(store.out, assignment.options.case, {part.source.name: part.checks.between for part in parts})
     learned = learned_rows(store.out, {part.source.name: part.compiled_schema.form for part in parts})
     return store, replace(assignment, learned=learned) if learned else assignment
 

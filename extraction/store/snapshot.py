@@ -18,15 +18,6 @@ import duckdb
 
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store.cases import (
-    CASES,
-    FAILURES,
-    NO_FAILURES,
-    CaseTable,
-    case_views,
-    name_in_case,
-    stored_cases,
-)
 from cinnabar.extraction.store.files import failures, write_whole
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.names import identifier, quote_name, sql_literal
@@ -184,7 +175,6 @@ _LATEST = (
     " (PARTITION BY document, schema_name ORDER BY schema_fingerprint IN ({newest}) DESC, run_id DESC) = 1) AS latest"
     " USING (document, schema_fingerprint, run_id)"
 )
-_FIRST_OF_CASES = "_case_documents"
 _WORD = re.compile(r"\w+")
 _LITERAL = re.compile(r"'[^']*'")
 # The words by which a query asks which views there are: SHOW TABLES, and DuckDB's own views and functions.
@@ -232,7 +222,7 @@ def published_number(out: Path) -> int | None:
         asked = "SELECT sql FROM duckdb_views() WHERE database_name = 'snapshot' AND view_name = '_snapshot'"
         row = connection.execute(asked).fetchone()
         named = re.escape(sql_literal(str(out.absolute())))
-        asked = rf'SELECT (\d{{1,15}}) AS batch, {named} AS folder, {_views_made(out)} AS "?views"?'
+        asked = rf'SELECT (\d{{1,15}}) AS batch, {named} AS folder, {_views_made()} AS "?views"?'
         if row and (match := re.fullmatch(f"CREATE VIEW _snapshot AS {asked};", row[0])):
             return int(match[1])
     return None
@@ -253,23 +243,15 @@ def define_views(
     without rows while those are made, and comes back when they stand: a query over nine levels reads each file once.
     """
     views = _views(connection, out, committed)
-    of_cases = [*views][[*views].index(_FIRST_OF_CASES) :] if _FIRST_OF_CASES in views else []
     below = list[str]()
     chosen = [*views] if asked is None else _with_those_below(views, asked)
     read = _read_by_others({name: views[name] for name in chosen})
     for name in chosen:
-        try:
-            query = views[name]
-            if name in read:
-                query = _without_rows(connection.sql(query))
-                below.append(name)
-            connection.execute(f"CREATE VIEW {quote_name(name)} AS {query}")
-        except duckdb.Error:
-            # What makes a case is a person's word; whatever it is, the records are read.
-            if name not in of_cases or name == "_snapshot":
-                raise
-            if name == FAILURES:
-                connection.execute(f"CREATE VIEW {quote_name(name)} AS {NO_FAILURES}")
+        query = views[name]
+        if name in read:
+            query = _without_rows(connection.sql(query))
+            below.append(name)
+        connection.execute(f"CREATE VIEW {quote_name(name)} AS {query}")
     for name in reversed(below):
         connection.execute(f"CREATE OR REPLACE VIEW {quote_name(name)} AS {views[name]}")
     return [*views]
@@ -363,56 +345,15 @@ def _views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence
         views[name] = _WIDE.format(data=f"({united})", counting=sources["counting"])
     for latest, rows in every.items():
         views[_free_name(f"{identifier(versions[latest][-1].schema_name)}_history", views)] = f"SELECT * FROM {rows}"
-    views |= _case_views(connection, out, shown, names, every, views)
     last = max(entry.number for entry in committed)
-    views["_snapshot"] = _SNAPSHOT.format(number=last, folder=sql_literal(str(out)), views=_views_made(out))
+    views["_snapshot"] = _SNAPSHOT.format(number=last, folder=sql_literal(str(out)), views=_views_made())
     return views
 
 
-def _columns(connection: duckdb.DuckDBPyConnection, data: str) -> list[tuple[str, str]]:
-    rows = connection.execute(f"DESCRIBE SELECT * FROM {data}").fetchall()
-    return [(str(name), str(kind)) for name, kind, *_ in rows]
-
-
-def _case_views(
-    connection: duckdb.DuckDBPyConnection,
-    out: Path,
-    shown: Sequence[Manifest],
-    names: Mapping[str, str],
-    every: Mapping[str, str],
-    taken: Collection[str],
-) -> dict[str, str]:
-    """Returns the views of the folder's cases; the ones that users query have names that no schema has.
-
-    `names` has the fingerprints of the record views, `every` the rows of each schema by that of its latest version.
-    """
-    cases = None
-    # `cinnabar status checks` tells of a broken file.
-    with contextlib.suppress(UsageError):
-        cases = stored_cases(out)
-    if cases is None or not cases.by or not shown:
-        return {FAILURES: NO_FAILURES}
-    united = {fingerprints[0]: name for name, fingerprints in united_names(shown, names).items() if name in taken}
-    by_fingerprint = {fingerprint: name for name, fingerprint in names.items()} | united
-    tables: list[CaseTable] = []
-    for schema_name, fingerprints in _versions(shown).items():
-        latest = fingerprints[-1]
-        name = _free_name(name_in_case(schema_name), [one.name for one in tables])
-        tables.append(CaseTable(by_fingerprint[latest], schema_name, name, _columns(connection, every[latest])))
-    try:
-        views = case_views(connection, cases, tables)
-    except UsageError:
-        return {FAILURES: NO_FAILURES}
-    views[_free_name("cases", taken)] = "SELECT * FROM _cases"
-    columns = "case_name, schema_name, check_name, holds, nullif(problem, '') AS problem"
-    return views | {_free_name("case_checks", taken): f"SELECT {columns} FROM _case_checks"}
-
-
-def _views_made(out: Path) -> int:
-    """Returns a number of the queries of the views, and of cases: a snapshot of an older version is built anew."""
+def _views_made() -> int:
+    """Returns a number of the queries of the views: a snapshot of an older version is built anew."""
     conditions = (_WITHDRAWN, _MOVED, _SUPERSEDED, _NOT_WITHDRAWN, _IN_PLACE, _WHO, _LATEST)
-    cases = (out / CASES).read_bytes() if (out / CASES).is_file() else b""
-    return zlib.crc32(repr((VIEWS, _WIDE, _RECORDS, conditions)).encode() + cases)
+    return zlib.crc32(repr((VIEWS, _WIDE, _RECORDS, conditions)).encode())
 
 
 def _free_name(name: str, taken: Collection[str]) -> str:
@@ -504,5 +445,5 @@ def reserved_words(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
     """Returns the names, in lower case, that no view of records may have."""
     query = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
     words = {row[0] for row in connection.execute(query).fetchall()}
-    made = {"_snapshot", "_withdrawn", "_moved", "_superseded", FAILURES, "_case_documents", "_cases", "_case_checks"}
+    made = {"_snapshot", "_withdrawn", "_moved", "_superseded"}
     return frozenset(words | {*VIEWS} | made)

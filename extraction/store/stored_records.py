@@ -32,7 +32,7 @@ from cinnabar.extraction.store.snapshot import view_of
 from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.store import ROUTING
 from cinnabar.extraction.store.tables import LENGTH, LIST, THOUGHTS, evidence_in, length_note
-from cinnabar.schemas import SchemaSource, load_schema
+from cinnabar.schemas import SchemaSource, load_schema, stored_schema
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.parsing.texts import read_schema
@@ -345,5 +345,4 @@ def source_of(out: Path, name: str, fingerprint: str) -> SchemaSource:
         schema = read_schema(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RunError(f"{path}: the schema cannot be read ({error}); run extract with it again") from error
-    loaded = load_schema(schema)
-    return SchemaSource(name, loaded.schema, None, fingerprint)
+    return stored_schema(name, schema, fingerprint)

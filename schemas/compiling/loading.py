@@ -36,12 +36,14 @@ class SchemaSource:
     `model` is the type if the schema came from one that Pydantic can judge values by, mostly a Pydantic class.
     `fingerprint` is the SHA-256 of the schema as JSON
     with sorted keys, annotations included, since the model reads them.
+    `stored` if a folder holds it, where an earlier version may have put it.
     """
 
     name: str
     schema: dict[str, Any] | bool
     model: Any | None
     fingerprint: str
+    stored: bool = False
 
 
 def load_schema(spec: Any) -> SchemaSource:
@@ -72,6 +74,12 @@ def load_schema(spec: Any) -> SchemaSource:
         "expected a name, a path, module:Class, a dict, a Pydantic class, another type, or a type of outlines, "
         f"got {type(spec).__name__}"
     )
+
+
+def stored_schema(name: str, schema: Any, fingerprint: str) -> SchemaSource:
+    """Returns a schema that a folder holds. Raises SchemaError if it does not meet the standard's meta-schema."""
+    check_schema(_schema_in(schema, name), name)
+    return SchemaSource(name, schema, None, fingerprint, stored=True)
 
 
 def _load_named(spec: str) -> SchemaSource:

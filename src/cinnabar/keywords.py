@@ -34,7 +34,6 @@ class Options(TypedDict, total=False):
     workers: int
     engines: str
     batch: int
-    case: str | None
     split: bool
     retry_quarantined: bool
     drop_corrections: bool

@@ -19,15 +19,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from cinnabar.extraction.filling.checks.expressions import (
-    NoCheck,
-    named_in,
-    qualifiers_in,
-    tables_in,
-    with_quoted_tables,
-)
+from cinnabar.extraction.filling.checks.expressions import NoCheck, named_in
 from cinnabar.extraction.filling.checks.thresholds import LONGEST_EXPRESSION, QUERY_SECONDS
-from cinnabar.extraction.store.cases import ALL, CaseCheck, name_in_case
 from cinnabar.extraction.store.tables import RecordColumns
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.columns.arrow import PRECISION, arrow_schema, arrow_type, arrow_value
@@ -69,14 +62,13 @@ class Check:
 class Checks:
     """The checks of one schema; threads may share them. It is false if there are none.
 
-    Raises UnsupportedSchema, with the pointer of the check, for one that cannot be used.
+    Raises UnsupportedSchema, with the pointer of the check, for one that cannot be used. A schema that a folder holds
+    does without it, since an earlier version may have known more.
     """
 
     def __init__(self, source: SchemaSource, compiled: CompiledSchema) -> None:
         stated = _stated_checks(source.schema)
         self.each: tuple[Check, ...] = ()
-        #: The checks between this schema's document and others of its case, by name.
-        self.between: dict[str, CaseCheck] = {}
         if not stated:
             return
         record = arrow_schema(compiled)
@@ -88,27 +80,11 @@ class Checks:
         self._whole = whole
         self._database = ExpressionDatabase(self._types)
         pointers = {column: "" if whole else f"/{escape(name)}" for column, name in self._property.items()}
-        own_name = name_in_case(source.name).casefold()
-        tables = {own_name, ALL + own_name} - {column.casefold() for column in pointers}
-        for name, expression in stated.items():
-            if isinstance(expression, str) and tables & qualifiers_in(expression):
-                self.between[name] = self._case_check(name, expression)
-        own = {name: expression for name, expression in stated.items() if name not in self.between}
-        self.each = tuple(self._check(name, expression, pointers) for name, expression in own.items())
+        made = (self._check(name, expression, pointers, source.stored) for name, expression in stated.items())
+        self.each = tuple(one for one in made if one is not None)
 
     def __bool__(self) -> bool:
         return bool(self.each)
-
-    def _case_check(self, name: str, expression: str) -> CaseCheck:
-        at, spelled = self._check_pointer(name, expression), with_quoted_tables(expression)
-        try:
-            names = tables_in(self._database.syntax(spelled))
-        except NoCheck as error:
-            raise refused(Refusal.CHECK_EXPRESSION, at, problem=error.reason, advice=error.advice) from None
-        except (duckdb.Error, UnicodeError, RecursionError) as error:
-            reason = str(error).split("\n")[0].strip()
-            raise refused(Refusal.CHECK_SYNTAX, at, problem=reason) from None
-        return CaseCheck(spelled, tuple(dict.fromkeys(one.lower() for one in names)))
 
     def _check_pointer(self, name: str, expression: Any) -> str:
         """Returns the pointer of a check. Raises UnsupportedSchema for a name or a length that no check may have."""
@@ -121,17 +97,18 @@ class Checks:
             raise refused(Refusal.CHECK_LENGTH, at, most=LONGEST_EXPRESSION, got=got)
         return at
 
-    def _check(self, name: str, expression: Any, pointers: Mapping[str, str]) -> Check:
+    def _check(self, name: str, expression: Any, pointers: Mapping[str, str], stored: bool) -> Check | None:
         at = self._check_pointer(name, expression)
         try:
             named = named_in(self._database.syntax(expression), pointers, self._types)
             got = self._database.type_of(expression)
         except NoCheck as error:
-            others = qualifiers_in(expression) - {column.casefold() for column in pointers}
-            between = "; a check between documents of a case names its own schema, as in invoice.total = order.total"
-            advice = error.advice + between * bool(others)
-            raise refused(Refusal.CHECK_EXPRESSION, at, problem=error.reason, advice=advice) from None
+            if stored:
+                return None
+            raise refused(Refusal.CHECK_EXPRESSION, at, problem=error.reason, advice=error.advice) from None
         except (duckdb.Error, UnicodeError, RecursionError) as error:
+            if stored:
+                return None
             reason = str(error).split("\n")[0].strip()
             raise refused(Refusal.CHECK_SYNTAX, at, problem=reason) from None
         if got != "BOOLEAN":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 import pyarrow as pa
 
 from cinnabar.extraction.filling.checks.thresholds import DEEPEST_LAMBDAS
-from cinnabar.extraction.store.names import quote_name
 from cinnabar.schemas.pointers import escape
 
 # The functions and operators of DuckDB that a check may use.
@@ -75,12 +73,6 @@ _COMPUTING = {
 }  # fmt: skip
 
 
-# Texts and names in quotes, and other names before a point.
-_QUALIFIER = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|(?<![\w.])([^\W\d]\w*)(?=\s*\.\s*(?:"|[^\W\d]))""")
-# All documents of a kind in a case.
-_ALL = re.compile(r"""'(?:[^']|'')*'|(?<![\w.])(all_\w+)\b(?!\s*\()""", re.IGNORECASE)
-
-
 class NoCheck(ValueError):
     """An expression that is no check: `reason`, and `advice` on it."""
 
@@ -95,33 +87,6 @@ class NamedFields:
 
     columns: tuple[str, ...]
     places: tuple[str, ...]
-
-
-def tables_in(syntax: str) -> tuple[str, ...]:
-    """Returns the names of the documents of a case (`invoice` of `invoice.total`) that a syntax tree names, in order.
-
-    Raises NoCheck if the expression does not parse, names none, or does more than compute.
-    """
-    walk = _CaseWalk({}, pa.schema([]))
-    walk.visit(_expression(syntax), {}, 0)
-    if not walk.columns:
-        raise NoCheck("expected an expression over documents of a case, got one that names none")
-    return tuple(walk.columns)
-
-
-def qualifiers_in(expression: str) -> set[str]:
-    """Returns the names before a point in an expression, and those of lists of documents, in small letters."""
-    names = set[str]()
-    for found in _QUALIFIER.finditer(expression):
-        before_point = expression[found.end() :].lstrip().startswith(".")
-        if found[1] or (found[0].startswith('"') and before_point):
-            names.add((found[1] or found[0].strip('"')).casefold())
-    return names | {found[1].casefold() for found in _ALL.finditer(expression) if found[1]}
-
-
-def with_quoted_tables(expression: str) -> str:
-    """Returns an expression whose names before a point stand in quotes: `order` is a word of SQL, too."""
-    return _QUALIFIER.sub(lambda found: quote_name(found[1]) if found[1] else found[0], expression)
 
 
 def named_in(syntax: str, columns: Mapping[str, str], types: pa.Schema) -> NamedFields:
@@ -244,7 +209,8 @@ class _FieldWalk:
             return None if start is None else self._below(start, steps, first)
         column = next((name for name in self.properties if name.casefold() == first.casefold()), None)
         if column is None:
-            raise NoCheck(f"expected the names of fields, got {'.'.join(names)}", self.fields(first))
+            joined = "; records of several documents are joined in SQL (docs/recipes.md)" * bool(steps)
+            raise NoCheck(f"expected the names of fields, got {'.'.join(names)}", self.fields(first) + joined)
         self.columns[column] = None
         start = _Place(self.properties[column], self.types.field(column).type)
         return self._below(start, steps, column)
@@ -270,15 +236,6 @@ class _FieldWalk:
         if close:
             return f"near it: {', '.join(close)}"
         return f"the fields are {', '.join(names[:12])}{', …' if len(names) > 12 else ''}"
-
-
-class _CaseWalk(_FieldWalk):
-    """A walk over an expression about several documents, whose fields are not known yet."""
-
-    def _place(self, names: list[str], scope: _Scope) -> _Place | None:
-        if names[0].casefold() not in scope:
-            self.columns[names[0]] = None
-        return None
 
 
 def _parameters(node: dict[str, Any]) -> Iterator[str]:

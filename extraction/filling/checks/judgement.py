@@ -13,7 +13,6 @@ from typing import Any
 
 from cinnabar.extraction.filling.checks.checks import FLAG, Check, Checks, Results, failed_checks
 from cinnabar.extraction.plan.run_options import OnCheck
-from cinnabar.extraction.store.cases import stored_cases
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.extraction.store.stored_records import source_of
@@ -111,22 +110,11 @@ class FailedCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class FailedCase:
-    """A case whose documents fail a check between them, or, with a `problem`, a check that cannot be computed."""
-
-    case_name: str
-    check_name: str
-    paths: list[str]
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class CheckResults:
-    """The results of all checks in a folder, those between the documents of a case last."""
+    """The results of all checks in a folder."""
 
     checks: list[CheckCounts]
     failing: list[FailedCheck]
-    cases: list[FailedCase]
 
 
 def check_results(out: Path) -> CheckResults:
@@ -142,8 +130,8 @@ def check_results(out: Path) -> CheckResults:
             known[fingerprint] = Checks(source, compile_schema(source.schema))
         counts[schema_name, fingerprint, name, holds] += 1
         if holds is False:
-            check = next(one for one in known[fingerprint].each if one.name == name)
-            values = values_of(check, parse(record)) if record else {}
+            check = next((one for one in known[fingerprint].each if one.name == name), None)
+            values = values_of(check, parse(record)) if check is not None and record else {}
             failing.append(FailedCheck(path, document, schema_name, name, outcome, values))
     named = {(schema_name, fingerprint) for schema_name, fingerprint, *_ in counts}
     checks = [
@@ -152,30 +140,4 @@ def check_results(out: Path) -> CheckResults:
         for schema_name, fingerprint in sorted(named)
         for check in known[fingerprint].each
     ]  # fmt: skip
-    counted, cases = _case_results(out)
-    return CheckResults(checks + counted, failing, cases)
-
-
-def _case_results(out: Path) -> tuple[list[CheckCounts], list[FailedCase]]:
-    """Returns the counts of the checks between documents, and the cases that fail one."""
-    known = stored_cases(out)
-    stated = {} if known is None else {
-        (schema, name): one.expression for schema, own in known.checks.items() for name, one in own.items()
-    }  # fmt: skip
-    if not stated:
-        return [], []
-    with connect(out, views=("_case_checks", "_case_failures", "_case_documents")) as connection:
-        if not connection.execute("SELECT 1 FROM duckdb_views() WHERE view_name = '_case_checks'").fetchall():
-            return [], []
-        rows = connection.execute(
-            "SELECT schema_name, check_name, count(*) FILTER (holds), count(*) FILTER (NOT holds),"
-            " count(*) FILTER (holds IS NULL), any_value(problem) FROM _case_checks GROUP BY ALL"
-        ).fetchall()
-        failing = connection.execute(
-            "SELECT case_name, check_name, list(path ORDER BY path) FROM _case_failures JOIN _case_documents"
-            " USING (case_name, document, schema_name) GROUP BY ALL ORDER BY ALL"
-        ).fetchall()
-    found = {(schema, name): counts for schema, name, *counts in rows}
-    counts = [CheckCounts(*at, text, *found.get(at, (0, 0, 0))[:3]) for at, text in stated.items()]
-    open_ones = [FailedCase("", name, [], problem) for (_, name), (*_, problem) in found.items() if problem]
-    return counts, [*(FailedCase(*row) for row in failing), *open_ones]
+    return CheckResults(checks, failing)

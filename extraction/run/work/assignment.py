@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import duckdb
 
 from cinnabar.engine.few_shot import shown_with
 from cinnabar.engine.models.remote.serving import is_plain
@@ -34,7 +32,6 @@ from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.filling.routing.routing import RoutedJobs, Routing, routing_of
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions, RunPlan
 from cinnabar.extraction.run.work.prompt_examples import PromptExamples, prompt_examples
-from cinnabar.extraction.store.cases import case_key, fields_of_case
 from cinnabar.extraction.store.files import failures
 from cinnabar.extraction.store.names import identifier
 from cinnabar.extraction.store.path_safety import check_links
@@ -47,17 +44,6 @@ from cinnabar.schemas.parsing.schema_object import DAY_FIRST
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.pipeline import Job
-
-
-def _check_case(by: str | None, places: Collection[str]) -> None:
-    """Raises UsageError for another word for a case, or for a field that no schema of a run has."""
-    if by is None:
-        return
-    with duckdb.connect() as connection:
-        case_key(connection, by)
-    named = fields_of_case(by)
-    if named and not any(f"/{name}" in places for name in named):
-        raise UsageError(f"--case {by}: no schema of this run has such a field; buyer/number names one of an object")
 
 
 @dataclass(frozen=True)
@@ -90,12 +76,8 @@ class Assignment:
         Raises UsageError, of an unusable schema before it looks for models, or ModelError.
         """
         sources = [load_schema(one) for one in plan.schemas]
-        places = set[str]()
         for source in sources:
-            compiled = compile_schema(source.schema)
-            places |= {slot.path for slot in compiled.form.slots}
-            _ = Validator(source), Checks(source, compiled)
-        _check_case(plan.options.case, places)
+            _ = compile_schema(source.schema).form, Validator(source), Checks(source, compile_schema(source.schema))
         model = model_for(plan.out, [source.name for source in sources], plan.model)
         if (said := chosen_note(plan, model)) is not None:
             note(said)

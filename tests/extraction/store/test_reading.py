@@ -39,7 +39,6 @@ def worked(tmp_path_factory, workload):
 SEEN_AGAIN = {"outcomes", "runs", "_moved", "_superseded"}
 ALL_VIEWS = {
     "outcomes", "corrections", "runs", "documents", "quarantine", "records", "history", "_fields", "fields", "_checks",
-    "_case_failures",
     "checks", "lists", "note", "note_history", "_snapshot", "_moved", "_superseded",
 }  # fmt: skip
 

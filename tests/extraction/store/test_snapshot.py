@@ -58,7 +58,7 @@ RICH = {
 #: The views of a folder of any schema.
 OWN = {
     "checks", "corrections", "documents", "fields", "history", "lists", "outcomes", "quarantine", "records", "runs",
-    "_snapshot", "_fields", "_checks", "_case_failures", "_moved", "_superseded",
+    "_snapshot", "_fields", "_checks", "_moved", "_superseded",
 }  # fmt: skip
 
 
