@@ -9,7 +9,10 @@ import shutil
 from pathlib import Path
 
 #: The names of folders and files at the top of an output folder, and what they held.
-LEFT_OVER = {"encodings": "a model's readings of documents"}
+LEFT_OVER = {
+    "encodings": "a model's readings of documents",
+    "cases.json": "what made documents a case",
+}
 
 
 def left_over(out: Path) -> tuple[str, ...]:
