@@ -31,13 +31,14 @@ from cinnabar.apps.cli.main import run
 
 #: Why a command is not run: the first reason whose pattern its line has.
 NOT_RUN = {
-    "it needs a network or another program": r"^(?:git|pip|prefect|ray|curl|export|podman|openssl)\b|imaps://|model fetch|s3://|postgresql://",
+    "it needs a network or another program": r"^(?:git|pip|prefect|ray|curl|export|podman|openssl|rclone)\b"
+    r"|^opentelemetry-instrument\b|imaps://|model fetch|s3://|postgresql://",
     "it needs a server": r"\bserve\b|--ray\b|\bcinnabar review\b",
     "it needs a model that you bring": r"\bmodels/|mercury|openai:|--model (?:qwen|auto)",
     "it needs your corrections": r"\bcinnabar (?:improve|correct)\b",
     "it changes or asks your shell": r"--(install|show)-completion",
     "it takes minutes": r"^make |\bpython -m (?:training|bench)\b|^(?:python )?scripts/|\bcinnabar (?:eval|train)\b",
-    "it names places of your machine": r"/archive/|\bsecrets\b",
+    "it names places of your machine": r"/archive/|/mnt/|\bsecrets\b",
 }
 #: The commands of a page that end with another status than 0, since the documents of these tests are few.
 STATUS = {"cinnabar doctor": (0, 1)}
@@ -69,7 +70,7 @@ ALL = [fence for page in PAGES for fence in fences(page)]
 SHELL = [f for f in ALL if f.language == "sh" and "run" not in f.marks]
 FILES = [f for f in ALL if any(mark.startswith("file=") for mark in f.marks)]
 TO_RUN = [f for f in SHELL if f not in FILES and any(reason(line) is None for line in lines_of(f))]
-QUERIES = [f for f in ALL if f.language == "sql"]
+QUERIES = [f for f in ALL if f.language == "sql" and f not in FILES]
 
 
 def way(fence: Fence) -> str:
