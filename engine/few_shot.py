@@ -1,14 +1,7 @@
-"""The choice of the examples that stand in a document's prompt.
+"""Labelled documents that stand in the prompts of language models, so that a model learns without training.
 
-Each document would cost a pass over its examples, if they were not in a prefix that many prompts share. So they are
-chosen by likeness in two steps: the labelled documents give a few groups, each a leading document with those that are
-most like it, and a document gets the group that it is most like. All documents of a group share a prefix. If all
-examples fit into a prompt together, there is one group.
-
-Likeness is that of letter trigrams: labels and layout repeat in documents of one kind, in every script, and the same
-text has the same likeness in every batch.
-
-Labelled documents that stand in the prompts of language models, so that a model learns without training.
+A document is shown the four that it is most like. Likeness is that of letter trigrams: labels and layout repeat in
+documents of one kind, in every script, and the same text has the same likeness in every batch.
 """
 
 from __future__ import annotations
@@ -28,12 +21,10 @@ from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode
 from cinnabar.schemas.form.record_language import one_line
 
 _Doubles = npt.NDArray[np.float64]
-_Ints = npt.NDArray[np.int64]
 
-#: The most examples of a prompt, and the most groups.
-SHOWN, GROUPS = 8, 4
-#: Divisor of a model's window: the share that examples may take; and the most tokens that they take of a large window:
-#: each group's keys and values are kept.
+#: The most examples of a prompt.
+SHOWN = 4
+#: Divisor of a model's window: the share that examples may take; and the most tokens that they take of a large window.
 SHARE, EXAMPLE_TOKENS = 4, 4096
 #: Tokens of the marks around an example's document and record.
 MARKS = 24
@@ -79,31 +70,7 @@ class HasFingerprint(Protocol):
 
 def shown_with(model: str, examples: HasFingerprint | None) -> str:
     """Returns the fingerprint of a model that is shown these examples."""
-    return model if examples is None else f"{model} examples {examples.fingerprint}"
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The examples of one prompt.
-
-    `group` is the same for all prompts of a form that have the same ones. It is None where the document is one of the
-    examples itself, and so has others than its group.
-    """
-
-    examples: tuple[Example, ...] = ()
-    group: int | None = 0
-
-
-#: No examples, as every document of a form without them has.
-NONE = Chosen()
-
-
-@dataclass(frozen=True, slots=True)
-class _AlikeExamples:
-    """The examples in the order of their likeness to the leading one, and the mean vector of those that are shown."""
-
-    ranked: tuple[int, ...]
-    centre: _Doubles
+    return model if examples is None else f"{model} nearest examples {examples.fingerprint}"
 
 
 class _ExampleChoice:
@@ -116,57 +83,36 @@ class _ExampleChoice:
         self._tokens, self._room = [tokens[at] for at in kept], room
         self._plain = [_plain(example.text) for example in self._examples]
         counts = np.stack([_trigrams(text) for text in self._plain])
-        self._rarity = _rarity_of(counts)
+        # The fewer texts have a trigram, the more it tells.
+        self._rarity: _Doubles = np.log((1 + len(counts)) / (1 + (counts > 0).sum(0))) + 1
         self._vectors = _unit_vectors(counts, self._rarity)
-        self._groups = self._group()
 
-    def chosen(self, text: str) -> Chosen:
-        """Returns the examples for this text, none of which holds it."""
+    def nearest(self, text: str) -> tuple[Example, ...]:
+        """Returns the examples that this text is most like and that do not hold it, in an order of their own.
+
+        So documents with the same ones share the beginning of their prompts.
+        """
         own = _plain(text)
-        same = frozenset(at for at, other in enumerate(self._plain) if own and own in other)
-        number = 0
-        if len(self._groups) > 1:
-            vector = _unit_vectors(_trigrams(own), self._rarity)
-            number = int(_grade(np.array([group.centre @ vector for group in self._groups])).argmax())
-        ranked = self._groups[number].ranked
-        shown, left_out = self._choose_fitting(ranked), self._choose_fitting([at for at in ranked if at not in same])
-        examples = tuple(self._examples[at] for at in left_out)
-        return Chosen(examples, number if shown == left_out else None)
+        alike = np.round(self._vectors @ _unit_vectors(_trigrams(own), self._rarity) * _GRAIN)
+        ranked = [at for at in np.argsort(-alike, kind="stable").tolist() if not (own and own in self._plain[at])]
+        return self._fitting(ranked)
 
-    @property
+    def longest(self) -> tuple[Example, ...]:
+        """Returns the examples that take the most tokens and fit together."""
+        return self._fitting(sorted(range(len(self._tokens)), key=lambda at: -self._tokens[at]))
+
     def most(self) -> int:
-        """The most tokens that the examples of one prompt take."""
-        return min(self._room, sum(self._tokens))
+        """Returns the most tokens that the examples of one prompt take."""
+        return min(self._room, sum(sorted(self._tokens)[-SHOWN:]))
 
-    def every(self) -> list[tuple[Example, ...]]:
-        """Returns the examples of each group."""
-        return [tuple(self._examples[at] for at in self._choose_fitting(group.ranked)) for group in self._groups]
-
-    def _group(self) -> list[_AlikeExamples]:
-        alike = _grade(self._vectors @ self._vectors.T)
-        several = len(alike) > SHOWN or sum(self._tokens) > self._room
-        leaders, best = list[int](), np.zeros(len(alike), np.int64)
-        # Each further leader is the one that the examples as a whole are most like, beside those before it.
-        while len(leaders) < (min(GROUPS, len(alike)) if several else 1):
-            gains = np.maximum(alike - best[:, None], 0).sum(0)
-            gains[leaders] = -1
-            leaders.append(int(gains.argmax()))
-            best = np.maximum(best, alike[:, leaders[-1]])
-        groups = []
-        for leader in leaders:
-            ranked = tuple(np.argsort(-alike[leader], kind="stable").tolist())
-            shown = self._choose_fitting(ranked)
-            groups.append(_AlikeExamples(ranked, self._vectors[shown].mean(0)))
-        return groups
-
-    def _choose_fitting(self, ranked: Sequence[int]) -> list[int]:
+    def _fitting(self, ranked: Sequence[int]) -> tuple[Example, ...]:
         """Returns the first of these examples that fit together; one that is too long is passed over."""
         fitting, room = list[int](), self._room
         for at in ranked:
             if len(fitting) < SHOWN and self._tokens[at] <= room:
                 fitting.append(at)
                 room -= self._tokens[at]
-        return fitting
+        return tuple(self._examples[at] for at in sorted(fitting))
 
 
 class FewShot:
@@ -181,20 +127,20 @@ class FewShot:
         forms = {} if examples is None else examples.by_form
         self._choices = {form: self._choice(own) for form, own in forms.items() if own}
 
-    def chosen(self, form: Form, text: str) -> Chosen:
+    def nearest(self, form: Form, text: str) -> tuple[Example, ...]:
         """Returns the examples for a document of this form and text."""
         choice = self._choices.get(form.fingerprint)
-        return NONE if choice is None else choice.chosen(text)
+        return () if choice is None else choice.nearest(text)
+
+    def longest(self, form: Form) -> tuple[Example, ...]:
+        """Returns the examples of a form that take the most tokens of a prompt."""
+        choice = self._choices.get(form.fingerprint)
+        return () if choice is None else choice.longest()
 
     def most(self, form: Form) -> int:
         """Returns the most tokens that the examples of a prompt for this form take."""
         choice = self._choices.get(form.fingerprint)
-        return 0 if choice is None else choice.most
-
-    def every(self, form: Form) -> list[tuple[Example, ...]]:
-        """Returns the examples of each group of a form; one group without examples if there are none."""
-        choice = self._choices.get(form.fingerprint)
-        return [()] if choice is None else choice.every()
+        return 0 if choice is None else choice.most()
 
     def _choice(self, own: Sequence[Example]) -> _ExampleChoice:
         tokens = [self._count(one.text) + self._count(one_line(one.record)) + MARKS for one in own]
@@ -244,16 +190,10 @@ def _plain(text: str) -> str:
 def _trigrams(text: str) -> _Doubles:
     """Returns how often each trigram of the text's beginning occurs, [_PLACES]; all digits are the same."""
     letters = re.sub(r"\d", "0", text[:_COMPARED])
-    codes: _Ints = np.array([0, *map(ord, letters), 0, 0], np.int64)
+    codes = np.array([0, *map(ord, letters), 0, 0], np.int64)
     mixed = (codes[:-2] * 0x9E3779B1 + codes[1:-1] * 0x85EBCA77 + codes[2:] * 0xC2B2AE3D) & 0xFFFFFFFF
     counts: _Doubles = np.bincount((mixed ^ mixed >> 15) % _PLACES, minlength=_PLACES).astype(np.float64)
     return counts
-
-
-def _rarity_of(counts: _Doubles) -> _Doubles:
-    """Returns the weight of each trigram by the texts that have it: [_PLACES] for counts [texts, _PLACES]."""
-    found: _Doubles = np.log((1 + len(counts)) / (1 + (counts > 0).sum(0))) + 1
-    return found
 
 
 def _unit_vectors(counts: _Doubles, rarity: _Doubles) -> _Doubles:
@@ -262,7 +202,3 @@ def _unit_vectors(counts: _Doubles, rarity: _Doubles) -> _Doubles:
     lengths: _Doubles = np.sqrt((found**2).sum(-1, keepdims=True))
     vectors: _Doubles = found / np.maximum(lengths, 1e-9)
     return vectors
-
-
-def _grade(likeness: _Doubles) -> _Ints:
-    return np.round(likeness * _GRAIN).astype(np.int64)

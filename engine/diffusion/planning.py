@@ -19,7 +19,7 @@ from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import answer_budget
 from cinnabar.engine.engine import failure_of
-from cinnabar.engine.few_shot import NONE, Chosen, Example, Examples, FewShot, record_line
+from cinnabar.engine.few_shot import Example, Examples, FewShot, record_line
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.replies.reading import slot_pointers
 from cinnabar.engine.request import Failed, Request
@@ -164,15 +164,11 @@ class Remaining:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A request, what is left to fill of its form, and the task to decode; None if nothing is left.
-
-    `chosen` are the examples of its prompt.
-    """
+    """A request, what is left to fill of its form, and the task to decode; None if nothing is left."""
 
     request: Request
     remaining: Remaining
     task: Task | None
-    chosen: Chosen = NONE
 
 
 class Planner:
@@ -188,8 +184,7 @@ class Planner:
 
         Raises ModelError if the chat template refuses examples.
         """
-        shown = max(len(self._beginning(form, form, examples)) for examples in self._few_shot.every(form))
-        # A document that is an example itself gets others, which may be longer.
+        shown = len(self._beginning(form, form, self._few_shot.longest(form)))
         return max(shown, len(self._beginning(form, form, ())) + self._few_shot.most(form))
 
     def plans(self, requests: Sequence[Request]) -> list[Plan | Failed]:
@@ -204,18 +199,18 @@ class Planner:
             remaining = Remaining(request)
             if remaining.form is None:
                 return Plan(request, remaining, None)
-            chosen = self._few_shot.chosen(request.form, request.passage.text)
-            return Plan(request, remaining, self._task(request, remaining, chosen), chosen)
+            shown = self._few_shot.nearest(request.form, request.passage.text)
+            return Plan(request, remaining, self._task(request, remaining, shown))
         except TooLarge as error:
             return Failed(request.id, "schema_too_large", str(error))
         except Exception as error:
             return failure_of(request.id, error)
 
-    def _task(self, request: Request, remaining: Remaining, chosen: Chosen) -> Task:
+    def _task(self, request: Request, remaining: Remaining, shown: Sequence[Example]) -> Task:
         form, tokenizer = remaining.form, self._model.tokenizer
         assert form is not None
         graph = (cached_graph if form is request.form else fresh_graph)(form, tokenizer)
-        examples = _example_texts(request.form, form, chosen.examples)
+        examples = _example_texts(request.form, form, shown)
         prompt = self._model.chat.render(messages(form, request.known, request.passage.text, examples))
         window, least = self._model.traits.window, int(graph.distance[0])
         if least < 0:

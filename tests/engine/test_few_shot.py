@@ -79,25 +79,23 @@ def few(room: int, shown: Examples = SHOWN) -> FewShot:
     return FewShot(shown, room * few_shot.SHARE, len)
 
 
-def test_a_document_gets_the_examples_that_it_is_like() -> None:
-    choice = few(300)
-    bill, parcel = choice.chosen(FORM, BILL.format(77)), choice.chosen(FORM, PARCEL.format(77))
-    assert bill.group != parcel.group and None not in (bill.group, parcel.group)
-    assert {*bill.examples} < {*BILLS} and {*parcel.examples} < {*PARCELS}
+def test_a_document_gets_the_four_examples_that_it_is_like() -> None:
+    choice = few(4000)
+    bill, parcel = choice.nearest(FORM, BILL.format(77)), choice.nearest(FORM, PARCEL.format(77))
+    assert len(bill) == len(parcel) == 4 and {*bill} < {*BILLS} and {*parcel} < {*PARCELS}
 
 
-def test_if_all_fit_they_are_one_group_for_all_documents() -> None:
-    choice = few(4000, examples(*BILLS[:3], *PARCELS[:3]))
-    chosen = {choice.chosen(FORM, text) for text in (BILL.format(77), PARCEL.format(77), "", "other")}
-    assert len(chosen) == 1 and len(chosen.pop().examples) == 6
+def test_examples_stand_in_one_order_whichever_is_nearer() -> None:
+    choice = few(4000, examples(*BILLS[:2], *PARCELS[:2]))
+    shown = {choice.nearest(FORM, text) for text in (BILL.format(77), PARCEL.format(77), "", "other")}
+    assert shown == {(*BILLS[:2], *PARCELS[:2])}
 
 
 @pytest.mark.parametrize("own", [BILL.format(2), f"  {BILL.format(2)}\n".upper(), BILL.format(2).split("\n")[0]])
 def test_a_document_among_the_examples_does_not_get_itself(own: str) -> None:
-    chosen = few(4000).chosen(FORM, own)
-    assert BILLS[2] not in chosen.examples and chosen.group is None and len(chosen.examples) == few_shot.SHOWN
-    (alone,) = few(4000, examples(BILLS[2])).every(FORM)
-    assert alone == (BILLS[2],) and few(4000, examples(BILLS[2])).chosen(FORM, own).examples == ()
+    assert {*few(4000).nearest(FORM, own)} == {*BILLS} - {BILLS[2]}
+    alone = few(4000, examples(BILLS[2]))
+    assert alone.longest(FORM) == (BILLS[2],) and alone.nearest(FORM, own) == ()
 
 
 @settings(max_examples=60, deadline=None)
@@ -106,16 +104,15 @@ def test_examples_stay_within_their_room_and_never_hold_the_document(texts: list
     shown = [Example(f"{text} {at}", "{}") for at, text in enumerate(texts)]
     try:
         choice = few(room, examples(*shown))
-        chosen = choice.chosen(FORM, own)
+        chosen = choice.nearest(FORM, own)
     except UsageError:
         assert min(len(one.text) for one in shown) + 2 + few_shot.MARKS > room
         return
-    assert len(chosen.examples) <= few_shot.SHOWN
-    assert sum(len(one.text) + 2 + few_shot.MARKS for one in chosen.examples) <= room
+    assert len(chosen) <= few_shot.SHOWN
+    assert sum(len(one.text) + 2 + few_shot.MARKS for one in chosen) <= choice.most(FORM) <= room
     words = few_shot._plain(own)
-    assert not words or not any(words in few_shot._plain(one.text) for one in chosen.examples)
-    assert chosen == few(room, examples(*shown)).chosen(FORM, own)
-    assert chosen.group is None or chosen.examples in choice.every(FORM)
+    assert not words or not any(words in few_shot._plain(one.text) for one in chosen)
+    assert chosen == few(room, examples(*shown)).nearest(FORM, own)
 
 
 def test_examples_that_do_not_fit_are_told_before_any_document(model: LanguageModel) -> None:
@@ -146,21 +143,13 @@ def test_the_record_of_an_example_has_the_places_that_are_asked_for() -> None:
     assert told(lines__0__what='"kiwis"') == {"number": "N", "kind": "a", "lines": prices, "more": {"left": 2}}
 
 
-def test_prompts_of_a_group_share_a_prefix_that_ends_with_its_examples(model: LanguageModel) -> None:
-    planner = Planner(model, SHOWN)
-    texts = [BILL.format(70), "An invoice: 7", BILL.format(1), BILL.format(2)]
-    first, second, *own = plans(planner, *(asked(str(at), text) for at, text in enumerate(texts)))
+def test_prompts_with_the_same_examples_share_a_beginning_that_ends_with_them(model: LanguageModel) -> None:
+    planner = Planner(model, examples(*BILLS[:4]))
+    first, second = plans(planner, asked("a", BILL.format(70)), asked("b", "An invoice: 7"))
     assert first.task is not None and second.task is not None
-    prompt = first.task.prompt
-
-    def alike(other: Plan) -> int:
-        assert other.task is not None
-        return next(at for at, (a, b) in enumerate(zip(prompt, other.task.prompt, strict=False)) if a != b)
-
-    # Documents that are examples themselves differ in what they are shown.
-    assert all(alike(one) < alike(second) for one in own)
-    shared = model.tokenizer.decode(prompt[: alike(second)]).decode()
-    assert shared.endswith("Document:\n") and all(one.text in shared for one in first.chosen.examples)
+    pairs = enumerate(zip(first.task.prompt, second.task.prompt, strict=False))
+    shared = model.tokenizer.decode(first.task.prompt[: next(at for at, (a, b) in pairs if a != b)]).decode()
+    assert shared.endswith("Document:\n") and all(one.text in shared for one in BILLS[:4])
 
 
 @pytest.mark.parametrize("effort", first(1, ["low", "instant"]))

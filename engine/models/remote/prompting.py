@@ -56,7 +56,7 @@ def messages_of(request: Request, wire: Wire, few_shot: FewShot) -> list[Message
         parts.append(f"{_KNOWN}\n{without_prompt_marks(_known(request.known))}")
     parts.append(_document(request.passage.text))
     messages = [{"role": "system", "content": system}]
-    for example in few_shot.chosen(form, request.passage.text).examples:
+    for example in few_shot.nearest(form, request.passage.text):
         answer = wire.answer(parse(example.record))
         if answer is not None:
             messages += [{"role": "user", "content": _document(example.text)}, {"role": "assistant", "content": answer}]

@@ -115,7 +115,7 @@ def test_a_documents_own_copy_in_the_set_is_not_shown_to_it(checkpoint: Path, tm
     engine = found(quick(own), source_of(checkpoint)).shown_to(source_of(checkpoint)).filler("instant", None)
     assert isinstance(engine, DiffusionEngine)
     form = compile_schema(SOURCE.schema).form
-    shown = engine._planner._few_shot.chosen(form, "name=M1 total=1").examples
+    shown = engine._planner._few_shot.nearest(form, "name=M1 total=1")
     assert [one.record for one in shown] == ['{"name":"M0","total":0}', '{"name":"M2","total":2}']
 
 
