@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 import random
 from collections.abc import Collection
@@ -15,7 +14,6 @@ import numpy as np
 import pypdfium2
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-TOOLS = ("reportlab", "acroform", "chromium", "scan", "scan_pil")
 STYLES = ("square", "round", "brackets", "underscores", "wingdings")
 TICKS = ("x", "tick", "filled", "hand", "faint")
 LAYOUTS = ("row", "row_left", "below", "columns", "list", "list_left", "stacked")
@@ -113,10 +111,6 @@ class Form:
     schema: dict[str, Any]
     truth: dict[str, Any]
     scanned: bool
-    tool: str
-    style: str
-    tick: str
-    signature: str
     layouts: dict[str, str]
 
 
@@ -151,7 +145,7 @@ def form(seed: int, several: bool = False, tool: str = "") -> Form:
     """
     chance = random.Random(seed)
     language = chance.choice(("en", "en", "en", "de", "fr", "es"))
-    drawn = chance.choice(("reportlab", "acroform", "chromium", "scan", "scan", "scan_pil", "scan_pil"))
+    drawn = chance.choice(("reportlab", "acroform", "reportlab", "scan", "scan", "scan_pil", "scan_pil"))
     tool = tool or drawn
     style = chance.choice(STYLES)
     if tool == "acroform":
@@ -161,7 +155,7 @@ def form(seed: int, several: bool = False, tool: str = "") -> Form:
     tick = chance.choice(TICKS)
     if style in ("brackets", "underscores") or tool == "acroform":
         tick = "x"
-    elif tool in ("reportlab", "chromium") and tick in ("hand", "faint"):
+    elif tool == "reportlab" and tick in ("hand", "faint"):
         tick = "tick"
     drawing = _Drawing(side=chance.uniform(8.0, 14.0), gap=chance.uniform(3.5, 8.0))
     size = chance.uniform(8.5, 11.5)
@@ -208,9 +202,7 @@ def form(seed: int, several: bool = False, tool: str = "") -> Form:
         truth[name], layouts[name] = signature != "empty", "signature"
     schema["required"] = list(schema["properties"])
     data, suffix = _DRAWN[tool](drawing, style, tick, chance)
-    return Form(
-        f"form_{seed}.{suffix}", data, schema, truth, tool.startswith("scan"), tool, style, tick, signature, layouts
-    )
+    return Form(f"form_{seed}.{suffix}", data, schema, truth, tool.startswith("scan"), layouts)
 
 
 def _question(
@@ -442,76 +434,6 @@ def _acroform(drawing: _Drawing, style: str, tick: str, chance: random.Random) -
     return merged.getvalue(), "pdf"
 
 
-def _chromium(drawing: _Drawing, style: str, tick: str, chance: random.Random) -> tuple[bytes, str]:
-    parts = []
-    native = style in ("square", "round") and chance.random() < 0.6
-    for x, y, size, text in drawing.texts:
-        parts.append(
-            f'<span style="left:{x}pt;top:{y - 1.05 * size}pt;font-size:{size}pt">{html.escape(text)}</span>'
-        )
-    drawn: list[str] = []
-    for x, y, ticked in drawing.boxes:
-        side = drawing.side
-        at = f"left:{x - side / 2}pt;top:{y - side / 2}pt"
-        if style in ("brackets", "underscores"):
-            parts.append(f'<span style="left:{x - 8}pt;top:{y - 6}pt;font-size:9pt">{_typed(style, ticked)}</span>')
-        elif style == "wingdings":
-            sign = "☒" if ticked else "☐"
-            parts.append(f'<span style="{at};font-size:{side}pt;line-height:{side}pt">{sign}</span>')
-        elif native:
-            kind = "radio" if style == "round" else "checkbox"
-            parts.append(
-                f'<input type={kind} {"checked" if ticked else ""} '
-                f'style="{at};width:{side}pt;height:{side}pt;margin:0">'
-            )
-        else:
-            shape = (
-                f'<circle cx="{x}" cy="{y}" r="{side / 2}"/>' if style == "round"
-                else f'<rect x="{x - side / 2}" y="{y - side / 2}" width="{side}" height="{side}"/>'
-            )  # fmt: skip
-            drawn.append(shape)
-            if ticked and tick == "filled":
-                drawn.append(f'<circle cx="{x}" cy="{y}" r="{side / 3.4}" fill="black"/>')
-            elif ticked:
-                drawn += [_path(points) for points in _strokes(x, y, side, tick, chance)]
-    drawn += [f'<path d="M{x0} {y}L{x1} {y}" stroke-width=".7"/>' for x0, x1, y in drawing.lines]
-    drawn += [_path(points) for points in drawing.ink]
-    page = (
-        "<style>@page{size:595pt 842pt;margin:0}body{margin:0;font-family:DejaVu Sans}"
-        "span,input,svg{position:absolute;white-space:pre}</style>"
-        f'<svg width="595pt" height="840pt" viewBox="0 0 595 840" fill="none" stroke="black">{"".join(drawn)}</svg>'
-        + "".join(parts)
-    )
-    return _browser_pdf(page), "pdf"
-
-
-def _path(points: list[tuple[float, float]]) -> str:
-    return f'<path d="M{"L".join(f"{x:.2f} {y:.2f}" for x, y in points)}"/>'
-
-
-_BROWSER: list[Any] = []
-
-
-def _browser_pdf(page: str) -> bytes:
-    from playwright.sync_api import sync_playwright
-
-    if not _BROWSER:
-        _BROWSER.append(sync_playwright().start())
-        _BROWSER.append(_BROWSER[0].chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"]))
-    tab = _BROWSER[1].new_page()
-    tab.set_content(page)
-    data: bytes = tab.pdf(prefer_css_page_size=True, print_background=True)
-    tab.close()
-    return data
-
-
-def close() -> None:
-    """Ends the browser."""
-    for one in reversed(_BROWSER):
-        (one.close if hasattr(one, "close") else one.stop)()
-    _BROWSER.clear()
-
-
 def _scan(drawing: _Drawing, style: str, tick: str, chance: random.Random) -> tuple[bytes, str]:
     """A form that was printed, filled in by hand and scanned."""
     boxes, ink = drawing.boxes, drawing.ink
@@ -588,5 +510,5 @@ def _worn(
 
 
 _DRAWN = {
-    "reportlab": _reportlab, "acroform": _acroform, "chromium": _chromium, "scan": _scan, "scan_pil": _scan_pil,
+    "reportlab": _reportlab, "acroform": _acroform, "scan": _scan, "scan_pil": _scan_pil,
 }  # fmt: skip

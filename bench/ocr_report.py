@@ -1,12 +1,10 @@
 """OCR of pages whose text is known: words found, seconds, and F1 beside the text layer.
 
-    python -m bench.ocr_report [SET...] [--pages 3] [--documents 4] [--engine tesseract:eng] [--languages de,ru]
+    python -m bench.ocr_report [SET...] [--pages 3] [--documents 4] [--engine tesseract:eng]
 
 The first pages of PDFs of the sets are drawn at 150 and 300 dots an inch: as printed, turned by 90 and 180 degrees,
 laid askew, blurred, and as a noisy grey JPEG. A word counts as found if the picture's text has it as often as the text
-layer. Pages in other languages (`ocr_languages`) are read by RapidOCR, with and without Tesseract behind it, and by
-Tesseract alone. Then the documents of the sets are filled from their text layer, and from scans of all their pages at
-200 dots.
+layer. Then the documents of the sets are filled from their text layer, and from scans of all their pages at 200 dots.
 """
 
 from __future__ import annotations
@@ -27,7 +25,6 @@ import pypdfium2
 from PIL import Image, ImageFilter
 
 from bench.labelled_sets import figures_of
-from bench.ocr_languages import SAMPLES
 from bench.reporting import table
 from cinnabar.engine.model import Model
 from cinnabar.engine.models.reader.loading import load_model
@@ -35,11 +32,10 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.documents.ocr.engines import OcrEngine, tesseract_languages
 from cinnabar.extraction.filling.pipeline import OpenedInput
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets
 
-_WORD, _CHARACTER = re.compile(r"[^\W_]+"), re.compile(r"[^\W_]")
+_WORD = re.compile(r"[^\W_]+")
 # Fewer words make no page of text.
 _LEAST_WORDS = 20
 _SCAN_DPI = 200
@@ -141,34 +137,6 @@ def words_found(pages: Sequence[tuple[Path, str]], pool: ParserPool) -> dict[tup
     return counts
 
 
-def language_rows(languages: Sequence[str]) -> Iterator[list[str]]:
-    """The rows of other languages, with "-" for an engine that lacks the language or a page without a font."""
-    installed = tesseract_languages()
-    behind = OcrEngine().chosen_languages()
-    # RapidOCR's module is there only with the extra.
-    from cinnabar.extraction.documents.ocr.rapid import RapidReader
-    from cinnabar.extraction.documents.ocr.tesseract import TesseractReader
-
-    alone, both = RapidReader(), RapidReader(behind)
-    for language in languages:
-        sample = SAMPLES[language]
-        own = TesseractReader(sample.tesseract) if sample.tesseract in installed else None
-        pattern = _CHARACTER if sample.ideographs else _WORD
-        wanted = Counter(pattern.findall(sample.text))
-        for dpi in (150, 300):
-            page = sample.drawn(dpi)
-            cells = [language, f"{dpi}", f"{wanted.total()}"]
-            for reader in (alone, both if behind else None, own):
-                if page is None or reader is None:
-                    cells += ["-", "-"]
-                    continue
-                page.save(picture := io.BytesIO(), "PNG")
-                begun = time.perf_counter()
-                found = Counter(pattern.findall(" ".join(reader.read(picture.getvalue()).text)))
-                cells += [f"{(wanted & found).total() / wanted.total():.1%}", f"{time.perf_counter() - begun:.1f}"]
-            yield cells
-
-
 def f1_of_scans(one: LabelledSet, count: int, pool: ParserPool, model: Model) -> list[str]:
     """The F1 of a set's first PDFs from their text layer, and from scans of them."""
     lines = [line for line in one.truths if line["file"].endswith(".pdf")][:count]
@@ -195,7 +163,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--pages", type=int, default=3, help="English pages")
     parser.add_argument("--documents", type=int, default=4, help="documents of each set for F1; 0 for none")
     parser.add_argument("--engine", default="rapidocr")
-    parser.add_argument("--languages", default=",".join(SAMPLES), help="other languages; '' for none")
     parser.add_argument("--workers", type=int, default=1)
     said = parser.parse_args(arguments)
     sets = [one for path in said.sets for one in find_sets(path)]
@@ -210,10 +177,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             rows = [f1_of_scans(one, said.documents, pool, model) for one in sets if one.folder.name in _SCANNED]
             print(f"\nF1 from the text layer, and from poor scans at {_SCAN_DPI} dpi\n")
             print(table(["set", "documents", "text layer", "scan"], rows))
-    if said.languages:
-        print("\nOther languages: words found as printed (in Chinese and Japanese characters), and seconds\n")
-        heads = ["language", "dpi", "words", "RapidOCR", "s", "with Tesseract behind", "s", "Tesseract alone", "s"]
-        print(table(heads, list(language_rows(said.languages.split(",")))))
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds, memory = used.ru_utime + used.ru_stime, used.ru_maxrss >> 10
     print(f"\n{seconds:.0f} s of processor time in parsers and OCR; the largest process took {memory} MiB")

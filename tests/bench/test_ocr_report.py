@@ -1,9 +1,6 @@
 """The report on OCR counts words, and lays pages as it says."""
 
 import numpy as np
-import pytest
-from bench import ocr_languages
-from bench.ocr_languages import SAMPLES
 from bench.ocr_report import VARIANTS, WordCount
 from PIL import Image
 
@@ -30,11 +27,3 @@ def test_pages_are_turned_blurred_and_scanned() -> None:
     assert 0 < drawn["blurred"][19, 60] < 255
     assert drawn["askew by 3"].shape == (200, 300) and (drawn["askew by 3"] != drawn["printed"]).any()
     assert 0 < drawn["poor scan"][40, 60] < 70 and 200 < drawn["poor scan"][150, 200] < 250
-
-
-def test_a_page_in_another_language_needs_its_font(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ocr_languages, "_LETTERS", ("no such font.ttf",))
-    assert SAMPLES["pl"].drawn(150) is None
-    monkeypatch.setattr(ocr_languages, "_font", lambda _, size: ocr_languages.ImageFont.load_default(size))
-    page = SAMPLES["pl"].drawn(150)
-    assert page is not None and page.size == (1240, 1754) and np.asarray(page).min() == 0
