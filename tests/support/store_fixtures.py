@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from tests.support import store_workload
 
@@ -18,9 +16,3 @@ def workload():
 def out(tmp_path):
     """An output folder that does not exist yet, with a name that breaks careless quoting."""
     return tmp_path / 'it\'s "out"; drop [1]*'
-
-
-@pytest.fixture(autouse=True)
-def _unsynced(monkeypatch):
-    """Do not wait for the disk: only a power cut could tell the difference."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)

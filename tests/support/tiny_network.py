@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cache
 from typing import Any
 
@@ -31,9 +32,17 @@ def wordpieces() -> WordPieces:
     return WordPieces(VOCABULARY)
 
 
-def tiny_network(seed: int = 0) -> Network:
+@cache
+def _drawn(seed: int) -> tuple[Network, torch.Tensor]:
     torch.manual_seed(seed)
-    return Network(SIZE)
+    return Network(SIZE), torch.get_rng_state()
+
+
+def tiny_network(seed: int = 0) -> Network:
+    """A copy of the network that this process drew with this seed, and torch draws on as it did then."""
+    network, state = _drawn(seed)
+    torch.set_rng_state(state)
+    return copy.deepcopy(network)
 
 
 def tiny_model(seed: int = 0, precision: Precision = "float32") -> ExtractiveReader:

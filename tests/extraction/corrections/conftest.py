@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 
@@ -11,9 +9,3 @@ import pytest
 def out(tmp_path):
     """An output folder that does not exist yet."""
     return tmp_path / "out"
-
-
-@pytest.fixture(autouse=True)
-def _unsynced(monkeypatch):
-    """Do not wait for the disk: only a power cut could tell the difference."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)

@@ -1,5 +1,5 @@
 """These tests work on output folders."""
 
-from tests.support.store_fixtures import _unsynced, out, workload
+from tests.support.store_fixtures import out, workload
 
-__all__ = ["_unsynced", "out", "workload"]
+__all__ = ["out", "workload"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -335,7 +334,6 @@ def test_results_that_were_written_before_fields_had_flags_can_be_read(out, work
     store_records(out, workload, workload.SCHEMA, {"name": "old", "size": 1})
     assert query(out, "SELECT DISTINCT flags, row_confidence FROM fields").rows == [(None, None)]
     monkeypatch.undo()
-    monkeypatch.setattr(os, "fsync", lambda _: None)
     store_records(out, workload, workload.SCHEMA, {"name": "new", "size": 1}, {"name": "newer", "size": 1})
     assert len(query(out, "SELECT flags FROM fields").rows) == 4
 

@@ -25,8 +25,7 @@ OLD, NEW = (fingerprint(one) for one in (SCHEMA, LATER))
 
 
 @pytest.fixture
-def out(tmp_path, monkeypatch):
-    monkeypatch.setattr("os.fsync", lambda _: None)
+def out(tmp_path):
     return tmp_path / "out"
 
 

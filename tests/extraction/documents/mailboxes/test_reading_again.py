@@ -55,7 +55,6 @@ def server() -> Iterator[Server]:
 def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "scratch").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
-    monkeypatch.setattr("os.fsync", lambda _: None)
     monkeypatch.setenv("CINNABAR_IMAP_PASSWORD", PASSWORD)
     monkeypatch.chdir(tmp_path)
 

@@ -44,7 +44,6 @@ def digest(text: str) -> str:
 @pytest.fixture
 def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with documents and their results, read from within it by relative paths."""
-    monkeypatch.setattr("os.fsync", lambda _: None)
     base = tmp_path / "office"
     (base / "docs").mkdir(parents=True)
     (base / "docs" / "1.txt").write_text("name=A\nday=mon\n")

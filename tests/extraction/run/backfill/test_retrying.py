@@ -33,8 +33,7 @@ def model(fingerprint: str = "reading") -> ModelSource:
 
 
 @pytest.fixture
-def done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("os.fsync", lambda _: None)
+def done(tmp_path: Path) -> Path:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "good.txt").write_text("name=A\ntotal=1.50\n")
