@@ -1,4 +1,4 @@
-"""The recipes of docs/storage.md: a view into PostgreSQL, where the machine has one, and into a Delta table."""
+"""The recipe of docs/recipes.md for PostgreSQL, where the machine has one."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from deltalake import DeltaTable
 from tests.support import ROOT
 from tests.support.documentation import put_files
 from tests.support.postgresql_server import INITDB, server
@@ -36,7 +34,7 @@ TEXTS = ["=1+1", "", 'say "hi", \\N; \\.', "a\nb", "ü€\U0001f600", None]
 @pytest.fixture
 def folder(tmp_path: Path, workload, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the recipes and with six invoices in `tables`."""
-    put_files(ROOT / "docs" / "storage.md", tmp_path)
+    put_files(ROOT / "docs" / "recipes.md", tmp_path)
     monkeypatch.chdir(tmp_path)
     record(tmp_path, workload, {f"{at}.txt": text for at, text in enumerate(TEXTS)})
     return tmp_path
@@ -79,13 +77,3 @@ def test_a_view_comes_into_postgresql_whole_or_not_at_all(
         record(folder, workload, {"7.txt": "b\0c"})
         assert load("load_postgresql.py").returncode != 0
         assert rows("select count(*) from invoice") == ["6"]
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_view_becomes_a_delta_table() -> None:
-    for _ in range(2):
-        done = load("load_delta.py")
-        assert done.returncode == 0, done.stderr
-    table = DeltaTable("warehouse/invoice").to_pyarrow_table().sort_by("path")
-    assert table["number"].to_pylist() == TEXTS and set(table["gross_total"].to_pylist()) == {Decimal(LONG)}
-    assert table["line_items"].to_pylist() == [[{"amount": Decimal("1.50")}]] * 6
