@@ -12,6 +12,7 @@ from pathlib import Path
 LEFT_OVER = {
     "encodings": "a model's readings of documents",
     "cases.json": "what made documents a case",
+    "outbox": "events that waited for their receivers",
 }
 
 

@@ -73,7 +73,8 @@ def test_a_run_and_forget_say_what_of_an_earlier_version_they_remove(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["forget", "f1.txt", "--out", "tables", "--dry-run"]) == 0
-    told = "of an earlier version, and read by nothing any more: encodings (a model's readings of documents)"
+    names = ", ".join(f"{name} ({held})" for name, held in LEFT_OVER.items())
+    told = f"of an earlier version, and read by nothing any more: {names}"
     assert f"would be removed: {told}" in capsys.readouterr().out and (place / "encodings").is_dir()
     assert run(["extract", "inbox/orders", "--schema", "order.schema.json", "--out", "tables"]) == 0
     assert f"removed {told}" in capsys.readouterr().err
