@@ -70,7 +70,7 @@ def check_case(docs: Path, out: Path, point: int, way: str, expected: dict[str, 
     elif status == FAILED and "\n" in read(said).strip():
         wrong.append(f"expected one line, got {read(said)!r}")
     if found := manifest.live(manifest.read_all(out)):
-        manifest.check_digests(out, found)
+        manifest.check_files(out, found)
         rows = rows_of(out)
         wrong += [f"{name}: {row} is new" for name in rows for row in rows[name] if row not in expected[name]]
     status = in_child(lambda: run_once(docs, out), said)

@@ -109,16 +109,16 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
     check_links(out, everything=True)
     if dry_run:
-        return _found(out, find_documents(out, document), manifests.read_live(out))
+        return _found(out, find_documents(out, document), manifests.read_live(out))[0]
     with Store.open(out) as store:
         if commit_waiting(store):
             store.publish()
-        forgotten = _found(store.out, find_documents(store.out, document), store.commits())
+        forgotten, concerned = _found(store.out, find_documents(store.out, document), store.commits())
         with failures(f"{out}: could not forget {document}"):
             _remove_caches(store.out, forgotten)
             # The document is findable until its last batch is gone, so what only it could lead to goes first.
             store.remove_replaced()
-            for entry in _find_concerned(store.out, forgotten, store.commits()):
+            for entry in concerned:
                 store.replace(partial(_copy_without, store.out, entry, forgotten))
             store.publish()
             store.remove_replaced()
@@ -223,60 +223,64 @@ def _ambiguous(document: str, fitting: Sequence[str]) -> UsageError:
     return UsageError(f"{document}: fits {len(fitting)} documents ({some}); give more of it")
 
 
-def _found(out: Path, one: DocumentNames, committed: Sequence[Manifest]) -> Forgotten:
+def _found(out: Path, one: DocumentNames, committed: Sequence[Manifest]) -> tuple[Forgotten, list[Manifest]]:
+    """Returns what is stored of the document, and the commits with rows of it."""
     rows: Counter[str] = Counter()
-    quarantined = batches = 0
+    quarantined, concerned = 0, list[Manifest]()
     for entry in committed:
-        counts = {file: _rows_of(out, file, one) for file in entry.files}
-        batches += any(counts.values())
-        for file, count in counts.items():
-            rows[file.table] += count
-            if count and file.table == "outcomes":
-                held = pq.read_table(out / file.path, columns=["document", "path", "outcome"])
-                kept = held.filter(_of(held, one))["outcome"].to_pylist()
-                quarantined += kept.count("quarantined")
-    return Forgotten(
+        counts = [(file.table, *_rows_of(out, file, one)) for file in entry.files]
+        if any(count for _, count, _ in counts):
+            concerned.append(entry)
+        for table, count, held in counts:
+            rows[table] += count
+            quarantined += held
+    forgotten = Forgotten(
         digests=one.digests,
         paths=one.paths,
         rows={table: rows[table] for table in manifests.TABLES},
         quarantined=quarantined,
-        batches=batches,
+        batches=len(concerned),
         aside=tuple(_aside(out, one)),
         pages=sum(1 for digest in _read_from(out, one) for _ in (out / PAGES / digest).glob("*.json")),
         left_over=left_over(out),
         journals=tuple(within(out, path) for path in _journals(out)),
         reports=tuple(naming_reports(out, one.paths, one.digests)),
     )
+    return forgotten, concerned
 
 
 def _of(rows: pa.Table | pa.RecordBatch, one: DocumentNames | Forgotten) -> Any:
-    """Returns which of these rows are of the document: by digest, or by path if a row has no digest."""
-    digests = rows.column("document") if "document" in rows.schema.names else pa.nulls(len(rows), pa.string())
+    """Returns which of these rows are of the document: by digest, or by path if a row has no digest.
+
+    Of `runs` they are those whose arguments name its path.
+    """
+    names = rows.schema.names
+    if "arguments" in names:
+        texts = rows.column("arguments").to_pylist()
+        return pa.array([_blank_paths(text, one.paths) != text for text in texts], pa.bool_())
+    digests = rows.column("document") if "document" in names else pa.nulls(len(rows), pa.string())
     mine = pc.is_in(digests, value_set=pa.array(one.digests, pa.string()))
-    if "outcome" in rows.schema.names:
+    if "outcome" in names:
         here = pc.is_in(rows.column("path"), value_set=pa.array(one.paths, pa.string()))
         mine = pc.or_(mine, pc.and_(here, pc.is_null(digests)))
     return mine
 
 
-def _rows_of(out: Path, file: StoredFile, one: DocumentNames | Forgotten) -> int:
-    """Returns the number of this file's rows of the document; of `runs`, that name its path."""
-    path = out / file.path
-    with explain_broken_file(path):
-        if file.table == "runs":
-            arguments = pq.read_table(path, columns=["arguments"])["arguments"].to_pylist()
-            return sum(_blank_paths(text, one.paths) != text for text in arguments)
-        columns = ["document", "path", "outcome"] if file.table == "outcomes" else ["document"]
-        return sum(pc.sum(_of(batch, one)).as_py() or 0 for batch in pq.ParquetFile(path).iter_batches(columns=columns))
-
-
-def _find_concerned(out: Path, one: Forgotten, committed: Sequence[Manifest]) -> list[Manifest]:
-    return [entry for entry in committed if any(_rows_of(out, file, one) for file in entry.files)]
+def _rows_of(out: Path, file: StoredFile, one: DocumentNames) -> tuple[int, int]:
+    """Returns the numbers of this file's rows of the document, and of those that put it into quarantine."""
+    columns = {"runs": ["arguments"], "outcomes": ["document", "path", "outcome"]}.get(file.table, ["document"])
+    count = held = 0
+    with explain_broken_file(out / file.path):
+        for batch in pq.ParquetFile(out / file.path).iter_batches(columns=columns):
+            mine = batch.filter(_of(batch, one))
+            count += len(mine)
+            held += mine.column("outcome").to_pylist().count("quarantined") if file.table == "outcomes" else 0
+    return count, held
 
 
 def _copy_without(out: Path, entry: Manifest, one: Forgotten, number: int) -> Manifest:
     """Writes a copy of this batch without the rows of the document; it counts once its manifest is committed."""
-    manifests.check_digests(out, [entry])
+    manifests.check_files(out, [entry])
     files = tuple(_copy(out, file, one, number) for file in entry.files)
     return Manifest(
         number=number,
@@ -350,8 +354,6 @@ def _aside(out: Path, one: DocumentNames) -> Iterator[str]:
 def _may_hold(path: Path, one: DocumentNames) -> bool:
     try:
         rows = pq.read_table(path)
-        if "arguments" in rows.column_names:
-            return any(_blank_paths(text, one.paths) != text for text in rows["arguments"].to_pylist())
         return bool(pc.any(_of(rows, one)).as_py())
     except (OSError, pa.ArrowException, KeyError, ValueError):
         return True

@@ -6,11 +6,12 @@ ever removed.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,6 +25,8 @@ from cinnabar.extraction.store.broken_files import FileProblem, content_problem,
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.extraction.store.held_snapshots import hold_files
 from cinnabar.extraction.store.manifest import BrokenManifest, Manifest, StoredFile
+from cinnabar.extraction.store.names import sql_literal
+from cinnabar.extraction.store.queries import locked_connection
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import COMMAND, CORRECT
 from cinnabar.schemas import SchemaSource
@@ -101,30 +104,15 @@ def _check(out: Path, live: list[Manifest], problems: list[FileProblem]) -> Veri
     validators = {
         name: _validator(out, name, problems) for name in sorted({entry.schema_fingerprint for entry in live})
     }
-    keys = _Keys(_correction_runs(out, sound))
     records = 0
-    # A merged batch comes before its sources, in case one of them has come back.
-    for entry in sorted(sound, key=lambda entry: (-entry.level, entry.number)):
-        try:
-            records += _check_rows(out, entry, validators[entry.schema_fingerprint], keys, problems)
-        except (OSError, pa.ArrowException) as error:
-            path = entry.files[0].path if entry.files else entry.name
-            problems.append(FileProblem(entry.number, path, f"cannot be read: {error}"))
-    problems += keys.find_unmatched()
-    problems += [FileProblem(0, within(out, path), why) for path, why in unread_corrections(out).items()]
-    return Verified(len(live), sum(len(entry.files) for entry in live), records, problems)
-
-
-def _correction_runs(out: Path, sound: list[Manifest]) -> set[str]:
-    """Returns the runs that hold corrections: they write a record again under the engine that made it."""
-    run_ids: set[str] = set()
     for entry in sound:
         for file in entry.files:
-            if file.table == "runs":
-                for row in _rows(out / file.path, ["run_id", "arguments"]):
-                    if row["arguments"] and json.loads(row["arguments"]).get(COMMAND) == CORRECT:
-                        run_ids.add(row["run_id"])
-    return run_ids
+            if file.table == "data":
+                records += file.rows
+                problems += _schema_problems(out, entry.number, file, validators[entry.schema_fingerprint])
+    problems += _key_problems(out, sound)
+    problems += [FileProblem(0, within(out, path), why) for path, why in unread_corrections(out).items()]
+    return Verified(len(live), sum(len(entry.files) for entry in live), records, problems)
 
 
 def _manifests(out: Path) -> tuple[list[Manifest], list[FileProblem]]:
@@ -150,14 +138,9 @@ def _manifests(out: Path) -> tuple[list[Manifest], list[FileProblem]]:
 
 def _check_file(out: Path, entry: Manifest, file: StoredFile) -> FileProblem | None:
     path = out / file.path
-    if not path.is_file():
-        return FileProblem(entry.number, file.path, "it is missing")
-    size = path.stat().st_size
-    if size != file.bytes:
-        return FileProblem(entry.number, file.path, f"it has {size} bytes, but was committed with {file.bytes}")
-    digest = manifests.describe_file(out, file.table, path, file.rows).sha256
-    if digest != file.sha256:
-        return FileProblem(entry.number, file.path, f"its SHA-256 is {digest}, but was committed as {file.sha256}")
+    problem = manifests.file_problem(out, file)
+    if problem is not None:
+        return FileProblem(entry.number, file.path, problem)
     try:
         rows = pq.read_metadata(path).num_rows
     except (OSError, pa.ArrowException) as error:
@@ -191,82 +174,77 @@ def _validator(out: Path, name: str, problems: list[FileProblem]) -> Validator |
         return None
 
 
-class _Keys:
-    """The outcomes and records seen so far: each must occur once, and each record with its outcome.
+# Of rows that are there twice those of a merged batch count, in case one of its sources has come back. A record that a
+# person corrected is there again, once in each run of corrections.
+_KEY_PROBLEMS = f"""
+WITH corrected AS (SELECT run_id FROM ({{runs}}) WHERE arguments ->> '{COMMAND}' = '{CORRECT}'),
+outcomes AS (SELECT * FROM ({{outcomes}}) JOIN files USING (filename)),
+found AS (SELECT 'record' AS kind, * FROM ({{data}}) JOIN files USING (filename)
+  UNION ALL BY NAME SELECT 'outcome' AS kind, * EXCLUDE (path, outcome) FROM outcomes WHERE outcome = 'written'),
+keyed AS (SELECT *, CASE WHEN run_id IN (FROM corrected) THEN run_id ELSE '' END AS revision FROM found),
+seen AS (SELECT *, row_number() OVER (PARTITION BY kind, document, schema_fingerprint, engine_fingerprint, revision
+  ORDER BY place) AS time, count(DISTINCT kind) OVER (PARTITION BY document, schema_fingerprint, engine_fingerprint,
+  revision) AS kinds FROM keyed)
+SELECT batch, file, path || ': a second outcome in run ' || run_id FROM outcomes
+  QUALIFY batch <> first(batch) OVER (PARTITION BY path, run_id ORDER BY place)
+UNION ALL SELECT batch, file, 'document ' || document[:16] || CASE WHEN time > 1 THEN ': written twice with the same'
+  ' engine' WHEN kind = 'record' THEN ': a record without its outcome' ELSE ': written, but its record is missing' END
+  FROM seen WHERE time > 1 OR kinds < 2
+ORDER BY ALL
+"""
+_KEY = ("document", "schema_fingerprint", "engine_fingerprint", "run_id")
 
-    A record that a person corrected is there again, once in each run of corrections.
 
-    A key is one text, in which numbers stand for runs, schemas and engines. Of a million documents they take half a
-    gigabyte less than tuples of all parts.
+def _key_problems(out: Path, sound: list[Manifest]) -> Iterator[FileProblem]:
+    """Yields the problems of keys in these batches, whose files are sound: each outcome and each record must be there
+    once, and each record with its outcome.
     """
-
-    def __init__(self, corrections: set[str]) -> None:
-        self._corrections = corrections
-        self._numbers: dict[tuple[str, ...], int] = {}
-        self._paths: dict[str, int] = {}
-        self._records: dict[str, tuple[int, str]] = {}
-        self._outcomes: dict[str, tuple[int, str]] = {}
-
-    def outcome(self, place: tuple[int, str], row: dict[str, Any]) -> FileProblem | None:
-        """Notes a row of `outcomes` in the file at this place: the number of its batch, and its path."""
-        key = self._key(row["path"], row["run_id"])
-        if self._paths.setdefault(key, place[0]) != place[0]:
-            return FileProblem(*place, f"{row['path']}: a second outcome in run {row['run_id']}")
-        return self._note(self._outcomes, place, row) if row["outcome"] == "written" else None
-
-    def record(self, place: tuple[int, str], row: dict[str, Any]) -> FileProblem | None:
-        """Notes a record in the file at this place."""
-        return self._note(self._records, place, row)
-
-    def _key(self, own: str, *shared: str) -> str:
-        return f"{own} {self._numbers.setdefault(shared, len(self._numbers))}"
-
-    def _note(
-        self, seen: dict[str, tuple[int, str]], place: tuple[int, str], row: dict[str, Any]
-    ) -> FileProblem | None:
-        shared = [row["schema_fingerprint"], row["engine_fingerprint"]]
-        if row["run_id"] in self._corrections:
-            shared.append(row["run_id"])
-        key = self._key(row["document"], *shared)
-        if key in seen:
-            return FileProblem(*place, f"document {row['document'][:16]}: written twice with the same engine")
-        seen[key] = place
-        return None
-
-    def find_unmatched(self) -> Iterator[FileProblem]:
-        """Yields a problem for each record without an outcome and each outcome without its record."""
-        for seen, other, what in (
-            (self._records, self._outcomes, "a record without its outcome"),
-            (self._outcomes, self._records, "written, but its record is missing"),
-        ):
-            for key, place in seen.items():
-                if key not in other:
-                    yield FileProblem(*place, f"document {key[:16]}: {what}")
+    batches = sorted(sound, key=lambda one: (-one.level, one.number))
+    files = [
+        {"filename": str(out / file.path), "place": place, "batch": entry.number, "file": file.path}
+        for place, entry in enumerate(batches)
+        for file in entry.files
+    ]
+    sources = {
+        "runs": _source(out, sound, "runs", ("run_id", "arguments")),
+        "outcomes": _source(out, sound, "outcomes", (*_KEY, "path", "outcome")),
+        "data": _source(out, sound, "data", _KEY),
+    }
+    if files:
+        with locked_connection([str(file["filename"]) for file in files]) as connection:
+            connection.register("files", pa.Table.from_pylist(files))
+            for row in connection.execute(_KEY_PROBLEMS.format_map(sources)).fetchall():
+                yield FileProblem(*row)
 
 
-def _check_rows(
-    out: Path, entry: Manifest, validator: Validator | None, keys: _Keys, problems: list[FileProblem]
-) -> int:
-    """Checks the outcomes and records of a batch with sound files, and returns the number of records."""
-    columns = ["document", "schema_fingerprint", "engine_fingerprint", "run_id"]
-    records = 0
-    for file in entry.files:
-        place = entry.number, file.path
-        if file.table == "outcomes":
-            for row in _rows(out / file.path, [*columns, "path", "outcome"]):
-                if (problem := keys.outcome(place, row)) is not None:
-                    problems.append(problem)
-        elif file.table == "data":
-            for row in _rows(out / file.path, [*columns, "record_json"]):
-                records += 1
-                if (problem := keys.record(place, row)) is not None:
-                    problems.append(problem)
-                violations = [] if validator is None else validator.check(row["record_json"])
-                if violations:
-                    broken = f"{violations[0].pointer or '/'}: {violations[0].message}"
-                    detail = f"document {row['document'][:16]}: breaks its schema at {broken}"
-                    problems.append(FileProblem(entry.number, file.path, detail))
-    return records
+def _source(out: Path, sound: list[Manifest], table: str, columns: Sequence[str]) -> str:
+    """Returns the SQL of these columns of a table's rows, each with the name of its file."""
+    # Columns of one name may have different types in two schemas.
+    by_schema: dict[str, list[str]] = defaultdict(list)
+    for entry in sound:
+        by_schema[entry.schema_fingerprint] += [str(out / file.path) for file in entry.files if file.table == table]
+    # A field of a schema may be called `filename`.
+    own = f"file_{uuid4().hex}"
+    nothing = f"SELECT {', '.join(f'NULL::VARCHAR AS {name}' for name in (*columns, 'filename'))} WHERE false"
+    return " UNION ALL ".join(
+        [nothing]
+        + [
+            f"SELECT {', '.join(columns)}, {own} FROM read_parquet([{', '.join(map(sql_literal, paths))}],"
+            f" union_by_name = true, filename = {sql_literal(own)})"
+            for paths in by_schema.values()
+            if paths
+        ]
+    )
+
+
+def _schema_problems(out: Path, batch: int, file: StoredFile, validator: Validator | None) -> Iterator[FileProblem]:
+    """Yields a problem for each record of a sound file that breaks its schema."""
+    if validator is None:
+        return
+    for row in _rows(out / file.path, ["document", "record_json"]):
+        if violations := validator.check(row["record_json"]):
+            broken = f"{violations[0].pointer or '/'}: {violations[0].message}"
+            yield FileProblem(batch, file.path, f"document {row['document'][:16]}: breaks its schema at {broken}")
 
 
 def _rows(path: Path, columns: list[str]) -> Iterator[dict[str, Any]]:

@@ -1,12 +1,8 @@
 """Sets broken batches aside: they stop counting, and `aside/` keeps their files.
 
 An empty batch replaces a broken one by the same atomic rename as every commit, so readers never see half of it gone.
-Its documents lose their outcome, and the next run fills them again.
-
-Tells whether a Parquet file of a batch holds what Cinnabar writes there: its columns, and texts that it reads again.
-
-A file may have its checksum and yet come from elsewhere. `verify` asks this of every file, and a command that failed
-asks it of the folder that it read, so that the file is named in place of an error of the program.
+Its documents lose their outcome, and the next run fills them again. A file may also have its checksum and yet come from
+elsewhere, with other columns or texts than Cinnabar writes.
 """
 
 from __future__ import annotations
@@ -34,13 +30,6 @@ from cinnabar.schemas.automata.strings import parse
 
 #: The folder that keeps broken files.
 ASIDE = "aside"
-# The tables with the same columns in every folder; a batch that is set aside may leave them empty.
-_FIXED = {
-    "fields": tables.FIELDS,
-    "documents": tables.DOCUMENTS,
-    "outcomes": tables.OUTCOMES,
-    "runs": tables.RUNS,
-}
 # The tables of which readable files stay: no run makes them again.
 _KEPT = ("runs", "corrections", "uncorrected")
 
@@ -125,12 +114,6 @@ def _stand_in(store: Store, entry: Manifest, bad: set[str], number: int) -> Mani
         kept = [store.out / file.path for file in entry.files if file.table == table and file.path not in bad]
         if kept:
             contents[table] = pa.concat_tables([pq.read_table(path) for path in kept])
-    others = [other for other in store.commits() if other.number != entry.number]
-    # A table without any file has no view.
-    for table, schema in _FIXED.items():
-        if table not in contents and not any(file.table == table for o in others for file in o.files):
-            folder = f"fields/{entry.schema_fingerprint[:12]}" if table == "fields" else table
-            contents[folder] = schema.empty_table()
     files = tuple(store.write(folder, number, rows) for folder, rows in contents.items())
     return Manifest(
         number=number,

@@ -39,7 +39,7 @@ def merge_batches(out: Path, group: Sequence[Manifest], number: int) -> Manifest
 
     Raises RunError if a file has changed since its commit: a merge would give it a new checksum.
     """
-    manifests.check_digests(out, group)
+    manifests.check_files(out, group)
     folders: dict[str, list[StoredFile]] = defaultdict(list)
     for entry in group:
         for file in entry.files:

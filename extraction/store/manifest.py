@@ -339,28 +339,25 @@ def describe_file(out: Path, table: str, path: Path, rows: int) -> StoredFile:
     return StoredFile(table, path.relative_to(out).as_posix(), rows, path.stat().st_size, digest)
 
 
-def check_sizes(out: Path, manifests: Iterable[Manifest]) -> None:
-    """Raises RunError if a committed file is missing or its size has changed."""
-    for manifest in manifests:
-        for file in manifest.files:
-            path = out / file.path
-            size = path.stat().st_size if path.is_file() else None
-            if size != file.bytes:
-                seen = "it is missing" if size is None else f"it has {size}"
-                raise RunError(f"{path}: committed with {file.bytes} bytes, but {seen}; {_MEND}")
+def file_problem(out: Path, file: StoredFile, *, digest: bool = True) -> str | None:
+    """Returns how a file differs from what was committed, None if it does not; without `digest` by its size alone."""
+    path = out / file.path
+    if not path.is_file():
+        return "it is missing"
+    size = path.stat().st_size
+    if size != file.bytes:
+        return f"it has {size} bytes, but was committed with {file.bytes}"
+    if digest and (found := describe_file(out, file.table, path, file.rows).sha256) != file.sha256:
+        return f"its SHA-256 is {found}, but was committed as {file.sha256}"
+    return None
 
 
-def check_digests(out: Path, manifests: Iterable[Manifest]) -> None:
-    """Raises RunError if a committed file is missing or its bytes have changed."""
-    manifests = list(manifests)
-    check_sizes(out, manifests)
+def check_files(out: Path, manifests: Iterable[Manifest], *, digest: bool = True) -> None:
+    """Raises RunError if a committed file is missing or has changed (`file_problem`)."""
     for manifest in manifests:
         for file in manifest.files:
-            digest = describe_file(out, file.table, out / file.path, file.rows).sha256
-            if digest != file.sha256:
-                raise RunError(
-                    f"{out / file.path}: its SHA-256 is {digest}, but was committed as {file.sha256}; {_MEND}"
-                )
+            if (problem := file_problem(out, file, digest=digest)) is not None:
+                raise RunError(f"{out / file.path}: {problem}; {_MEND}")
 
 
 def now() -> datetime:

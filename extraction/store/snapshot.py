@@ -204,7 +204,7 @@ def publish(out: Path, committed: Sequence[Manifest]) -> None:
         try:
             write_whole(out / DATABASE, build)
         except duckdb.Error as error:
-            manifests.check_digests(out, committed)
+            manifests.check_files(out, committed)
             raise RunError(
                 f"{out / DATABASE}: could not be built: {error}; run the same command again"
             ) from error

@@ -20,7 +20,7 @@ NAMES = "SELECT name, size, confidence FROM note ORDER BY ALL"
 
 def committed(out):
     found = manifests.live(manifests.read_all(out))
-    manifests.check_digests(out, found)
+    manifests.check_files(out, found)
     return found
 
 
