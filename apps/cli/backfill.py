@@ -208,14 +208,9 @@ def _print_estimate(estimate: BackfillEstimate, name: str, there: list[str]) -> 
     print(harmless(f"{name}: to be filled: {filled_fields}{dropped}"))
     print(
         f"{with_noun(estimate.documents, 'document')}, about {with_noun(estimate.tokens, 'token')} and"
-        f" {_range(*estimate.seconds)} seconds (from a sample of {estimate.sampled}; the start took"
-        f" {estimate.start:,.1f} more);"
+        f" {estimate.seconds:,.1f} seconds (from a sample of {estimate.sampled});"
         f" {estimate.done} done before, {estimate.lost} gone or changed{_gone_elsewhere(estimate)}"
     )
-
-
-def _range(least: float, most: float) -> str:
-    return f"{least:,.1f} to {most:,.1f}"
 
 
 def _gone_elsewhere(estimate: BackfillEstimate) -> str:

@@ -15,7 +15,6 @@ from cinnabar.apps.cli import options
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.inputs import file_of
-from cinnabar.extraction.learning.forgetting import ForgottenInSet, forget_in_set
 from cinnabar.extraction.maintenance.forgetting import Forgotten
 from cinnabar.extraction.maintenance.forgetting import forget as remove
 from cinnabar.extraction.store.left_over import about_left_over
@@ -50,11 +49,7 @@ def forget(
             autocompletion=options.documents,
         ),
     ],
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder with the results.")] = None,
-    sets: Annotated[
-        list[Path] | None,
-        typer.Option("--set", metavar="SET", help="A labelled set with drafts; may be given several times."),
-    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be removed.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Remove without a question.")] = False,
     as_json: AsJson = False,
@@ -68,64 +63,44 @@ def forget(
     Examples:
       cinnabar forget mails/1042.txt --out tables --dry-run
       cinnabar forget 9f86d081 --out tables --yes
-      cinnabar forget mails/1042.txt --out tables --set my_set --yes
     """
-    if out is None and not sets:
-        raise UsageError("forget: expected --out with the folder of results, or --set with a labelled set")
-    forgotten = None if out is None else remove(out, document, dry_run=True)
-    digests = () if forgotten is None else forgotten.digests
-    drafted = [forget_in_set(folder, document, digests, dry_run=True) for folder in sets or ()]
-    if forgotten is None and not any(one.files or one.truths for one in drafted):
-        raise UsageError(f"{document}: no such document in {', '.join(one.folder for one in drafted)}")
+    forgotten = remove(out, document, dry_run=True)
     if not dry_run:
-        _confirm(yes, as_json, forgotten, drafted)
-        drafted = [forget_in_set(folder, document, digests) for folder in sets or ()]
-        forgotten = None if out is None else remove(out, document)
+        if not yes:
+            if as_json or not sys.stdin.isatty():
+                reason = "nothing can be asked here; --dry-run tells what would go"
+                raise UsageError(f"forget: expected --yes, because {reason}")
+            _print_forgotten("will be removed", forgotten)
+            typer.confirm("Remove it?", abort=True)
+        forgotten = remove(out, document)
     if as_json:
-        results = None if forgotten is None else asdict(forgotten)
-        print(json.dumps({"dry_run": dry_run, "results": results, "sets": [asdict(one) for one in drafted]}))
+        print(json.dumps({"dry_run": dry_run, "results": asdict(forgotten)}))
         return
-    _print_forgotten("would be removed" if dry_run else "removed", forgotten, drafted)
-    for path in dict.fromkeys(map(file_of, forgotten.paths)) if forgotten else ():
+    _print_forgotten("would be removed" if dry_run else "removed", forgotten)
+    for path in dict.fromkeys(map(file_of, forgotten.paths)):
         if os.path.lexists(path):
             _print_safely(f"kept: the file {path} itself; a run that reads it stores it again")
 
 
-def _confirm(yes: bool, as_json: bool, forgotten: Forgotten | None, drafted: list[ForgottenInSet]) -> None:
-    if yes:
-        return
-    if as_json or not sys.stdin.isatty():
-        raise UsageError("forget: expected --yes, because nothing can be asked here; --dry-run tells what would go")
-    _print_forgotten("will be removed", forgotten, drafted)
-    typer.confirm("Remove it?", abort=True)
-
-
-def _print_forgotten(verb: str, forgotten: Forgotten | None, drafted: list[ForgottenInSet]) -> None:
-    if forgotten is not None:
-        for path in forgotten.paths:
-            _print_safely(path)
-        _print_safely(", ".join(forgotten.digests) or "no digest: the file could not be opened")
-        parts = [with_noun(count, _ROWS[t], _MORE.get(t, "")) for t, count in forgotten.rows.items() if count]
-        if forgotten.quarantined:
-            parts.append(f"{forgotten.quarantined} of the outcomes in quarantine")
-        _print_safely(f"{verb}: {', '.join(parts)}; {with_noun(forgotten.batches, 'batch', 'batches')} written anew")
-        if forgotten.pages:
-            _print_safely(f"{verb}: {with_noun(forgotten.pages, 'page')} that OCR read")
-        if forgotten.left_over:
-            _print_safely(f"{verb}: {about_left_over(forgotten.left_over)}")
-        for name in forgotten.journals:
-            _print_safely(f"{verb}: the texts of a server's answers in {name}; an unfinished run pays for them again")
-        if forgotten.reports:
-            _print_safely(
-                f"{verb}: {with_noun(len(forgotten.reports), 'report')} that named it; those are written anew"
-            )
-        for name in forgotten.aside:
-            _print_safely(f"{verb}: {name}, a batch that had been set aside")
-    for one in drafted:
-        for file in one.files:
-            _print_safely(f"{verb}: {Path(one.folder) / file}")
-        if one.truths:
-            _print_safely(f"{verb}: {with_noun(one.truths, 'line')} of {Path(one.folder) / 'truth.jsonl'}")
+def _print_forgotten(verb: str, forgotten: Forgotten) -> None:
+    for path in forgotten.paths:
+        _print_safely(path)
+    _print_safely(", ".join(forgotten.digests) or "no digest: the file could not be opened")
+    parts = [with_noun(count, _ROWS[t], _MORE.get(t, "")) for t, count in forgotten.rows.items() if count]
+    if forgotten.quarantined:
+        parts.append(f"{forgotten.quarantined} of the outcomes in quarantine")
+    _print_safely(f"{verb}: {', '.join(parts)}; {with_noun(forgotten.batches, 'batch', 'batches')} written anew")
+    if forgotten.pages:
+        _print_safely(f"{verb}: {with_noun(forgotten.pages, 'page')} that OCR read")
+    if forgotten.left_over:
+        _print_safely(f"{verb}: {about_left_over(forgotten.left_over)}")
+    for name in forgotten.journals:
+        _print_safely(f"{verb}: the texts of a server's answers in {name}; an unfinished run pays for them again")
+    if forgotten.reports:
+        reports = with_noun(len(forgotten.reports), "report")
+        _print_safely(f"{verb}: {reports} that named it; those are written anew")
+    for name in forgotten.aside:
+        _print_safely(f"{verb}: {name}, a batch that had been set aside")
 
 
 def _print_safely(text: str) -> None:

@@ -22,7 +22,7 @@ from cinnabar.extraction.maintenance.diagnosis.misspelt_keywords import misspelt
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.describe import FieldInWords, describe, fields_in_words
-from cinnabar.schemas.compiling.fact_fields import fact_fields, proposals
+from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.keywords import inexact_multiples
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.wording import harmless
@@ -86,8 +86,7 @@ def check_schema(
 ) -> None:
     """Show the fields that a schema asks for, what a missing value becomes, and what is not promised.
 
-    The last lines propose fields that could be facts of the document, by their names and types. With --details: the
-    form that is filled, the constraint of each place, and the parts that the form leaves out.
+    With --details: the form that is filled, the constraint of each place, and the parts that the form leaves out.
 
     Exit status 2, with the JSON pointer of the keyword and the reason, if the schema cannot be enforced or no
     record meets it.
@@ -123,7 +122,7 @@ class SchemaReport:
     """The facts that `cinnabar schema check` shows of a schema.
 
     places: pointer, values and what is enforced. choices: path, and how it is decided. not_promised: pointer and
-    reason. checks: name and expression. proposals: pointer and fact.
+    reason. checks: name and expression.
     """
 
     name: str
@@ -132,7 +131,6 @@ class SchemaReport:
     choices: Pairs
     not_promised: Pairs
     checks: Pairs
-    proposals: Pairs
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -153,7 +151,6 @@ class SchemaReport:
             "Not promised: that a value is the right one. Its confidence tells how sure it is.",
             *(f"Not promised: {pointer or '/'}: {reason}" for pointer, reason in self.not_promised),
             *(f"Checked in each record: {name}: {expression}" for name, expression in self.checks),
-            *(f"Could come from the file itself: {pointer}: {fact}" for pointer, fact in self.proposals),
             "--details shows the form that is filled: its slots, automata and choices.",
         ]
 
@@ -180,7 +177,6 @@ def report_of_schema(source: SchemaSource, compiled: CompiledSchema) -> SchemaRe
         _choices(compiled),
         [*compiled.unenforced_demands, *inexact_multiples(source.schema), *misspelt],
         [(one.name, one.expression) for one in checks.each],
-        [(one.pointer, one.fact) for one in proposals(compiled.form)],
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cinnabar.engine.few_shot import Examples
 from cinnabar.engine.models.remote.ledger import Tokens
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cinnabar.extraction.documents.content.inputs import Content
     from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 
-
+T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
@@ -64,6 +64,11 @@ class CostEstimate:
         return f"{with_noun(self.documents, 'document')}, {about} ${self.cost:.4f} {basis}; {room}"
 
 
+def sample(items: Sequence[T], most: int = ESTIMATE_SAMPLE) -> Sequence[T]:
+    """Returns some of these items, evenly spread over all."""
+    return items[:: max(1, -(-len(items) // most))]
+
+
 def estimate_cost(
     items: Sequence[Path | Content],
     form: Form,
@@ -77,20 +82,19 @@ def estimate_cost(
 
     `context` is the wanted tokens of a passage; the model's room limits it. `examples` stand in each prompt.
     """
-    step = max(1, -(-len(items) // ESTIMATE_SAMPLE))
-    sample = items[::step]
-    parsed = [on_pages(read, form.pages) for _, read in pool.parse_many(sample)]
+    tried = sample(items)
+    parsed = [on_pages(read, form.pages) for _, read in pool.parse_many(tried)]
     documents = [read for read in parsed if isinstance(read, Document)]
     few_shot = few_shot_of(examples, served)
     room = passage_room(served.context, few_shot)
     limit = min(context or room, room)
     requests = [request for document in documents for request in _requests(document, form, limit)]
     inputs, outputs = expected_tokens(requests, few_shot)
-    scale = Decimal(len(items)) / max(1, len(sample))
+    scale = Decimal(len(items)) / max(1, len(tried))
     tokens = Tokens(int(inputs * scale), 0, int(outputs * scale))
     cost = None if served.prices is None else served.prices.cost(tokens)
     most = None if served.prices is None else highest_request_cost(served, requests, few_shot)
-    return CostEstimate(len(items), len(sample), tokens.input, tokens.output, cost, most, at_most)
+    return CostEstimate(len(items), len(tried), tokens.input, tokens.output, cost, most, at_most)
 
 
 def _requests(document: Document, form: Form, limit: int) -> list[Request]:

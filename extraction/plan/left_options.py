@@ -37,6 +37,7 @@ LEFT_OPTIONS: Mapping[str, LeftOption] = {
     "sink": LeftOption([], _RUN_BROUGHT),
     "fail_on": LeftOption(None, "the report has the shares of each run, and `cinnabar sql` compares them"),
     "team": LeftOption(None, "a proxy names the person (--name-header) and says who may write (docs/recipes.md)"),
+    "set": LeftOption([], "a labelled set is a folder: remove the document's file and its line of truth.jsonl there"),
     "diffusion": LeftOption(False, _OUTSIDE),
     "rank": LeftOption(None, _OUTSIDE),
     "rate": LeftOption(None, _OUTSIDE),

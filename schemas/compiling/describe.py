@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 
 from cinnabar.schemas.automata.operations import intersect
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.compiling.fact_fields import proposals
 from cinnabar.schemas.compiling.loading import SchemaSource
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.keywords import inexact_multiples
 from cinnabar.schemas.parsing.language import language
-from cinnabar.schemas.parsing.schema_object import BINDING
 from cinnabar.schemas.parsing.shape import Boolean, Number
 from cinnabar.schemas.pointers import unescape
 from cinnabar.wording import with_noun
@@ -35,10 +33,7 @@ class FormRow:
 
 
 def describe(compiled: CompiledSchema, source: SchemaSource) -> list[FormRow]:
-    """Two rows for the whole schema, then one for each place in order, each part left out, and each warning.
-
-    The last rows propose facts for fields with names like theirs.
-    """
+    """Two rows for the whole schema, then one for each place in order, each part left out, and each warning."""
     form = compiled.form
     parts = [with_noun(len(form.slots) - len(form.choices), "slot"), with_noun(len(form.arrays), "array")]
     if form.choices:
@@ -57,9 +52,6 @@ def describe(compiled: CompiledSchema, source: SchemaSource) -> list[FormRow]:
         kind = "not checked" if what.endswith("not checked") else "not in the form"
         rows.append(FormRow(pointer or "/", kind, what))
     rows += [FormRow(pointer, "warning", warning) for pointer, warning in inexact_multiples(source.schema)]
-    for one in proposals(form):
-        what = f'"{BINDING}": "{one.fact}" would take it from the document\'s facts (docs/facts.md)'
-        rows.append(FormRow(one.pointer, "may be a fact", what))
     return rows
 
 

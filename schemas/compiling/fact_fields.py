@@ -8,7 +8,6 @@ alone: not in the rows of a list, in an alternative or among open properties.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -16,22 +15,15 @@ from functools import lru_cache
 from typing import Any
 
 from cinnabar.errors import SchemaError
-from cinnabar.schemas.facts import FACTS, LANGUAGE, FactKind
+from cinnabar.schemas.facts import FACTS
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot, children
 from cinnabar.schemas.judging.resources import Documents
 from cinnabar.schemas.parsing.schema_object import BINDING
-from cinnabar.schemas.pointers import escape, unescape
+from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.refusals import Refusal, refused
 
 # The most facts that an error names.
 _NEAR = 3
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
-# Words of a name that say nothing about its fact.
-_EMPTY = frozenset({
-    "the", "a", "an", "of", "in", "this", "mail", "email", "e", "message", "document", "file", "header", "field",
-    "value", "iso",
-})  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class FactField:
@@ -47,14 +39,6 @@ class FactField:
     excusable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A field with a name and a type that suit a fact."""
-
-    pointer: str
-    fact: str
-
-
 def check_names(schema: dict[str, Any] | bool) -> None:
     """Raises SchemaError, with the pointer of the keyword, for a binding in this schema that names no fact."""
     for place in Documents(schema).subschemas():
@@ -64,20 +48,11 @@ def check_names(schema: dict[str, Any] | bool) -> None:
         if not isinstance(named, str):
             raise SchemaError(f"{where}: expected the name of a fact, got {type(named).__name__}")
         if named not in FACTS:
-            near = _near(named)
+            near = get_close_matches(named.lower(), FACTS, _NEAR, 0.5)
             some = f"; near it: {', '.join(near)}" if near else ""
             raise SchemaError(
                 f"{where}: expected the name of a fact, got {named!r:.80}{some}; docs/facts.md lists all facts"
             )
-
-
-def _near(name: str) -> list[str]:
-    """Returns facts with a similar name, or with the same words."""
-    close = get_close_matches(name.lower(), FACTS, _NEAR, 0.5)
-    words = set(_words(name)) - _EMPTY
-    shared = {fact: len(words & {*_words(fact), *" ".join(FACTS[fact].words).split()}) for fact in FACTS}
-    likely = sorted((fact for fact in FACTS if shared[fact]), key=lambda fact: -shared[fact])
-    return [*dict.fromkeys([*close, *likely])][:_NEAR]
 
 
 @lru_cache(maxsize=256)
@@ -128,60 +103,3 @@ def _inside(node: Node, within: bool = False) -> Iterator[str]:
 
 def _is_definition(pointer: str) -> bool:
     return pointer.startswith(("/$defs/", "/definitions/"))
-
-
-def proposals(form: Form) -> Iterator[Proposal]:
-    """Yields the fields outside of lists that are not bound and whose name and type suit one fact."""
-    yield from _proposals(form.root, "")
-
-
-def _proposals(node: Node, pointer: str) -> Iterator[Proposal]:
-    if isinstance(node, ObjectNode):
-        for place in node.properties:
-            yield from _proposals(place.node, f"{pointer}/{escape(place.name)}")
-    elif isinstance(node, (Slot, ArrayNode)) and node.binding is None and pointer:
-        suiting = [fact for fact in FACTS if _suits(fact, node, pointer)]
-        if len(suiting) == 1:
-            yield Proposal(pointer, suiting[0])
-
-
-def _suits(fact: str, node: Slot | ArrayNode, pointer: str) -> bool:
-    if not _has_type(node, FACTS[fact].kind, fact):
-        return False
-    groups = [set(group.split()) for group in FACTS[fact].words]
-    whole = [unescape(step) for step in pointer.split("/")[1:]]
-    # The name of the object around a field may say a part: /sender/name.
-    for steps in (whole[-1:], whole[-2:]):
-        words = {word for step in steps for word in _words(step)}
-        meant = words - _EMPTY | {word for word in words & _EMPTY if any(word in group for group in groups)}
-        if meant and meant <= set().union(*groups) and _covers(groups, meant):
-            return True
-    return False
-
-
-def _covers(groups: list[set[str]], words: set[str]) -> bool:
-    """Returns True if every group has a word of its own among these."""
-    if not groups:
-        return True
-    first, *others = groups
-    return any(_covers(others, words - {word}) for word in first & words)
-
-
-def _has_type(node: Slot | ArrayNode, kind: FactKind, fact: str) -> bool:
-    if isinstance(node, ArrayNode):
-        item = node.item
-        if node.prefix or not isinstance(item, Slot):
-            return False
-        numbers = item.kind in ("integer", "number")
-        return (kind == "texts" and item.kind == "string") or (kind == "integers" and numbers)
-    if kind == "integer":
-        return node.kind in ("integer", "number")
-    if kind == "moment":
-        return node.kind == "string" and node.format in ("date", "date-time", "time")
-    if fact == LANGUAGE and node.options:
-        return True
-    return kind == "text" and node.kind == "string" and node.format in ("", "email", "idn-email")
-
-
-def _words(name: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(name)]

@@ -10,7 +10,7 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,9 +19,10 @@ from cinnabar.extraction.corrections.changes import renamed_record
 from cinnabar.extraction.documents.inputs import Input, Location
 from cinnabar.extraction.documents.mailboxes.address import password_of_environment
 from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.filling.cost_estimate import sample
 from cinnabar.extraction.filling.progress import NoProgress, ProgressListener
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
-from cinnabar.extraction.run.backfill.estimate import BackfillEstimate, Cost, Item, Outstanding, measure
+from cinnabar.extraction.run.backfill.estimate import BackfillEstimate, Item, Outstanding
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.batches import Batches
 from cinnabar.extraction.run.commits import Commits, Opening, open_output
@@ -102,6 +103,10 @@ def begin_backfill(
         return Backfill(run.closing(stack), batches, models, records, outstanding, elsewhere)
 
 
+# The fewest and the most documents that an estimate fills, and of how many one.
+_LEAST_TRIED, _MOST_TRIED, _ONE_OF = 6, 20, 5
+
+
 @dataclass(frozen=True, slots=True)
 class Backfill:
     """A backfill that has begun, and what its estimate comes from; `elsewhere` counts records of other schemas."""
@@ -116,37 +121,43 @@ class Backfill:
     def estimate(self) -> BackfillEstimate:
         """Returns an estimate of the work from a few documents, which are read and filled but not stored."""
         work, changed = self.outstanding, self.records.changes.values()
-        cost = measure(work.items, self._try)
+        # Filling costs more than parsing: an estimate must not cost as much as the work.
+        most = max(_LEAST_TRIED, min(_MOST_TRIED, len(work.items) // _ONE_OF))
+        tried = sample(sorted(work.items, key=lambda item: item.found.characters), most)
+        tokens, seconds = 0, 0.0
+        if tried:
+            # Parsers, model and the questions of a form start with the first document; that says nothing of the others.
+            self._try(tried[:1])
+            tokens, seconds = self._try(tried)
+        times = len(work.items) / max(1, len(tried))
         asked = {at: None for one in changed for at in one.asked_places}
         below = [f"values below {self.records.below:g}"] if self.records.below else []
         return BackfillEstimate(
             documents=len(work.items),
+            tokens=round(tokens * times),
+            seconds=round(seconds * times, 1),
             asked=(*asked, *below),
             dropped=tuple({at: None for one in changed for at in one.gone}),
             done=len(work.done),
             lost=len(work.lost),
-            **asdict(cost),
+            sampled=len(tried),
             elsewhere=self.elsewhere,
         )
 
-    def _try(self, items: Sequence[Item]) -> Cost:
-        """Fills these documents without storing anything."""
+    def _try(self, items: Sequence[Item]) -> tuple[int, float]:
+        """Fills these documents without storing anything; returns the tokens of their texts and the seconds."""
         # Cold start: Torch takes a second.
         from cinnabar.extraction.run.work.refilling import refill_batch
 
-        begun = time.perf_counter()
-        job = self.models.load()
-        loaded = time.perf_counter()
         inputs = [item.input for item in items]
-        read = self.batches.parse(inputs)
-        parsed = time.perf_counter()
         # A run fetches the stored records of hundreds of documents at a time, so it is not counted.
-        known = self.records.known(inputs)
-        fetched = time.perf_counter()
+        job, known = self.models.load(), self.records.known(inputs)
+        begun = time.perf_counter()
+        read = self.batches.parse(inputs)
         refill_batch(read, known, job)
-        filled = time.perf_counter() - fetched + loaded - begun
+        seconds = time.perf_counter() - begun
         texts = [one.found.text for one in read if not isinstance(one.found, Exception)]
-        return Cost(sum(map(job.engine.count_tokens, texts)), parsed - loaded, filled)
+        return sum(map(job.engine.count_tokens, texts)), seconds
 
 
 def _choose_records(assignment: Assignment, out: Path, chosen: Selection) -> tuple[list[LatestRecord], int]:

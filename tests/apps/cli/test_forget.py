@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -15,21 +14,16 @@ from cinnabar.extraction.store.manifest import TABLES
 from cinnabar.extraction.store.reading import query
 
 
-def test_forget_tells_what_it_removed(done: Path, notes: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    labelled = done.parent / "set"
-    (labelled / "docs").mkdir(parents=True)
-    shutil.copy(notes.parent / "note.json", labelled / "schema.json")
-    shutil.copy(notes / "1.txt", labelled / "docs")
+def test_forget_tells_what_it_removed(done: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run(["forget", "1.txt", "--out", str(done)]) == 2
     assert "expected --yes" in capsys.readouterr().err
     assert run(["forget", "1.txt", "--out", str(done), "--dry-run"]) == 0
     told = capsys.readouterr().out
     assert "would be removed: 1 record, 2 fields with their evidence, 1 row of `documents`, 1 outcome; 1 batch" in told
-    assert run(["forget", "1.txt", "--out", str(done), "--set", str(labelled), "--yes", "--json"]) == 0
+    assert run(["forget", "1.txt", "--out", str(done), "--yes", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["results"]["rows"]["data"] == 1 and told["sets"][0]["files"] == ["docs/1.txt"]
-    assert not (labelled / "docs" / "1.txt").exists()
+    assert told["results"]["rows"]["data"] == 1
     assert query(done, "SELECT count(*) FROM note").rows == [(2,)]
     assert run(["forget", "broken.pdf", "--out", str(done), "--yes"]) == 0
     told = capsys.readouterr().out
@@ -38,12 +32,7 @@ def test_forget_tells_what_it_removed(done: Path, notes: Path, capsys: pytest.Ca
 
 
 def test_the_rows_of_every_table_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    _print_forgotten("removed", Forgotten(("ab12",), ("a.txt",), dict.fromkeys(TABLES, 2), batches=1), [])
+    _print_forgotten("removed", Forgotten(("ab12",), ("a.txt",), dict.fromkeys(TABLES, 2), batches=1))
     told = capsys.readouterr().out
     assert "2 records, 2 fields with their evidence, 2 rows of `documents`, 2 outcomes" in told
     assert "2 results of checks" in told
-
-
-def test_forget_without_a_folder_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["forget", "1.txt", "--yes"]) == 2
-    assert "expected --out with the folder of results, or --set" in capsys.readouterr().err
