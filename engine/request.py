@@ -240,7 +240,3 @@ class Metered(Protocol):
     def usage(self) -> Mapping[str, int | str | None]:
         """Returns this run's requests, tokens and cost as JSON values; dollars are decimal text."""
         ...
-
-    def close(self, settled: bool) -> None:
-        """Ends the run; if all is `settled`, the filler drops the answers that it kept for a rerun."""
-        ...

@@ -14,7 +14,7 @@ from prefect import get_run_logger  # isort: skip
 
 from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.plan.parameters import takes
-from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, ServerOptions
+from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -34,6 +34,7 @@ from cinnabar.flows.stored_parameters import stored_flow
     "related",
     "escalate_to",
     "below",
+    "budget",
     "gpu_limit",
     "ray",
 )
@@ -41,7 +42,6 @@ def extract_folder(
     paths: list[str],
     record_schema: str | list[str],
     out: str,
-    remote: ServerOptions | None = None,
     below: Share = ESCALATE_BELOW,
     password_block: str | None = None,
     document_password_block: str | None = None,
@@ -60,7 +60,6 @@ def extract_folder(
         record_schema: A name of the library, the path of a JSON Schema, or module:Class; of a list of these each
             document gets the one that fits, or none.
         out: The folder for the results. One run at a time writes to it.
-        remote: The settings for a model behind a server.
         below: The confidence below which a field is escalated.
         max_error_rate: The run fails if a larger share of the documents read is in quarantine, or skipped as empty.
         password_block: The Secret block with the mailbox's password, instead of CINNABAR_IMAP_PASSWORD.
@@ -73,7 +72,7 @@ def extract_folder(
     schemas = [record_schema] if isinstance(record_schema, str) else record_schema
     if run_options.get("escalate_to") is not None:
         run_options["below"] = below
-    plan = RunPlan.of(schemas, out, route=len(schemas) > 1, server=remote or ServerOptions(), **run_options)
+    plan = RunPlan.of(schemas, out, route=len(schemas) > 1, **run_options)
     plan = with_passwords(plan, document_password_block)
     assignment = Assignment.of(plan)
     locations = parse_locations(paths, *([secret(password_block)] if password_block else []))

@@ -117,11 +117,12 @@ def _bare_runs(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A server that speaks Mercury's contract, with its key (mercury_server.py)."""
+    """A server that speaks Mercury's contract, with its key and address in the environment (mercury_server.py)."""
     from tests.support import mercury_server as mercury
 
     monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
     with mercury.running(mercury.Server()) as running:
+        monkeypatch.setenv("INCEPTION_BASE_URL", running.url)
         yield running
 
 

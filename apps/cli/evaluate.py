@@ -79,7 +79,7 @@ _Route = Annotated[
 
 @takes_options(
     *("device", "effort", "steps", "context", "max_tokens", "max_seconds", "password_file", "examples", "hidden"),
-    *("ocr", "ocr_engine", "workers", "base_url", "budget", "prices", "related", "escalate_to", "below"),
+    *("ocr", "ocr_engine", "workers", "budget", "related", "escalate_to", "below"),
 )
 def evaluate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Sets, or folders of sets.")],
@@ -119,7 +119,7 @@ def evaluate(
         scoring: dict[str, object] = {"constant": constant, "beside_constant": beside_constant}
         scoring |= {"predictions": predictions, "examples": options.examples, "without": without}
         scoring |= {"escalate_to": plan.escalate_to, "below": plan.below}
-        check_alone(**scoring, **plan.server.model_dump())
+        check_alone(**scoring, budget=plan.budget)
         chosen = select_sets(sets, files, limit)
         evaluate_routing(chosen, route, plan.related, reader_of(model), options, as_json)
         return

@@ -20,7 +20,7 @@ from cinnabar.apps.cli.console import Bar, short, speed, standard_output, table
 from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
 from cinnabar.apps.cli.plans import check_plan, flow_parameters, limit_status, print_notice
 from cinnabar.extraction.plan.outcomes import OTHER_KIND, SYSTEM_FILE, UNREADABLE
-from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, ServerOptions
+from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.store.records import AMBIGUOUS_DATE, EMPTY, EMPTY_RECORD
 from cinnabar.extras import check_extra
 from cinnabar.flows.prefect_server import check_server
@@ -39,9 +39,7 @@ if TYPE_CHECKING:
     "model",
     "device",
     *(name for name in RunOptions.model_fields if name != "batch"),
-    *("max_error_rate", "route", "related", "escalate_to", "below"),
-    *ServerOptions.model_fields,
-    "ray",
+    *("max_error_rate", "route", "related", "escalate_to", "below", "budget", "ray"),
 )
 def extract(
     paths: Documents,
@@ -234,7 +232,7 @@ def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
     again = f"{usage['retries']} sent again, {usage['asked_again']} asked again"
     rows: list[tuple[str, Any, str]] = [
         ("cost", cost, tokens),
-        ("requests", usage["requests"], f"{again}, {usage['from_journal']} paid for by an earlier run"),
+        ("requests", usage["requests"], again),
     ]
     for name, meaning in (
         ("unmetered", "answers without a reported usage, so their cost is not known"),

@@ -94,8 +94,6 @@ def _print_forgotten(verb: str, forgotten: Forgotten) -> None:
         _print_safely(f"{verb}: {with_noun(forgotten.pages, 'page')} that OCR read")
     if forgotten.left_over:
         _print_safely(f"{verb}: {about_left_over(forgotten.left_over)}")
-    for name in forgotten.journals:
-        _print_safely(f"{verb}: the texts of a server's answers in {name}; an unfinished run pays for them again")
     if forgotten.reports:
         reports = with_noun(len(forgotten.reports), "report")
         _print_safely(f"{verb}: {reports} that named it; those are written anew")

@@ -31,7 +31,6 @@ _METAVARS = {
     "SET": "examples",
     "SHARE": "max_error_rate",
     "TOKENS": "context",
-    "URL": "base_url",
     "USD": "budget",
 }
 _METAVAR_OF = {name: metavar for metavar, names in _METAVARS.items() for name in names.split()}

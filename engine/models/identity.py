@@ -180,8 +180,8 @@ _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".onnx", ".h5", ".np
 
 def _server(name: str) -> str:
     return (
-        f"a server with OpenAI's interface, such as Ollama's, is asked with --model openai:{name} --base-url"
-        " http://localhost:11434/v1 (and any text in OPENAI_API_KEY)"
+        f"a server with OpenAI's interface, such as Ollama's, is asked with --model openai:{name} and"
+        " OPENAI_BASE_URL=http://localhost:11434/v1 (and any text in OPENAI_API_KEY)"
     )
 
 
@@ -229,5 +229,5 @@ def _of_elsewhere(name: str) -> str | None:
     if _OLLAMA.fullmatch(name):
         return f"this is a name of Ollama; {_server(name)}"
     if _SERVED.fullmatch(name):
-        return f"this is a model behind a server: --model openai:{name}, with --base-url if it is not OpenAI's"
+        return f"this is a model behind a server: --model openai:{name}, with OPENAI_BASE_URL if it is not OpenAI's"
     return None

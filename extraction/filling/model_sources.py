@@ -21,13 +21,13 @@ from cinnabar.engine.models.language.identity import checkpoint_fingerprint, pre
 from cinnabar.engine.models.language.memory import BYTES, free_memory, longest_within, position_bytes
 from cinnabar.engine.models.language.weights_file import stored_tensors
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
-from cinnabar.engine.models.remote.journal import Journal
 from cinnabar.engine.models.remote.serving import (
     RemoteSettings,
     Served,
     api_key,
     check_installed,
     find_served,
+    is_plain,
     is_remote,
 )
 from cinnabar.engine.settings import DEFAULT, Precision, in_precision, reading_precision
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 
 #: The name of the reader together with a fetched language model where the reader is unsure; that of the reader alone.
 AUTO, READER = "auto", "reader"
-#: The folder in a run's output that keeps paid answers.
-JOURNALS = "remote"
 #: The argument of a run with the folder of its model, if that is not the one that ships.
 MODEL_FOLDER = "model_folder"
 
@@ -226,21 +224,13 @@ class RemoteSource:
         """Returns several times the number of concurrent requests, so that all of them are in use."""
         return 4 * self.settings.concurrency
 
-    def filler(self, effort: str, _steps: int | None, place: RunPlace | None = None) -> RemoteFiller:
-        """Returns a filler that asks the server and keeps its journal in the run's output."""
+    def filler(self, effort: str, _steps: int | None, _place: RunPlace | None = None) -> RemoteFiller:
+        """Returns a filler that asks the server, which keeps nothing in the run's output."""
         # Cold start: it imports torch.
         from cinnabar.engine.models.remote.filler import RemoteFiller
 
-        journal = Journal(*((None, "") if place is None else (self._journal(place), place.run_id)))
         key = "" if self.settings.budget == 0 else api_key(self.served)
-        return RemoteFiller(self.served, self.settings, effort, key or "none", journal, self.examples)
-
-    def settle(self, place: RunPlace) -> None:
-        """Drops the texts of answers that an earlier run left at this place, once nothing is left to do."""
-        Journal(self._journal(place), place.run_id).close(settled=True)
-
-    def _journal(self, place: RunPlace) -> Path:
-        return place.out / JOURNALS / f"{self.fingerprint}.jsonl"
+        return RemoteFiller(self.served, self.settings, effort, key or "none", self.examples)
 
 
 def filler_part(source: Source) -> str:
@@ -347,4 +337,5 @@ def _remote(name: str, settings: RemoteSettings) -> RemoteSource:
     server = find_served(name, settings)
     if settings.budget != 0:
         api_key(server)
-    return RemoteSource(server, settings)
+    unsafe = f"{server.base_url}: documents and the key are sent unencrypted"
+    return RemoteSource(server, settings, unsafe if is_plain(server.base_url) else None)

@@ -32,6 +32,7 @@ from cinnabar.extraction.filling.model_sources import (
     is_named,
     model_source,
 )
+from cinnabar.extraction.plan.model_rows import model_row
 from cinnabar.extraction.plan.run_options import Device, RunPlan
 from cinnabar.extraction.plan.thresholds import (
     ESCALATE_AUTO_BELOW,
@@ -90,7 +91,7 @@ def sources_of(
     do not go together, and the errors of `model_source`.
     """
     kept = plan.model is None and model != "default" and plan.escalate_to is None
-    settings, threshold, auto = _settings(plan), ESCALATE_BELOW, model == AUTO
+    threshold, auto = ESCALATE_BELOW, model == AUTO
     # A model that `improve` kept reads with the language model that the folder began with.
     auto = auto or (kept and plan.out is not None and began_with(plan.out) is not None)
     model = reader_of(model)
@@ -100,10 +101,10 @@ def sources_of(
     if plan.options.seconds_each is not None and not auto:
         raise UsageError(f"--seconds-each: expected --model {AUTO} with it, whose reader answers in its place")
     _check_models(plan, model)
-    source = model_source(model, plan.device, settings, without)
+    source = model_source(model, plan.device, _settings(plan, model), without)
     if plan.escalate_to is None:
         return source, None
-    upper = model_source(plan.escalate_to, plan.device, settings)
+    upper = model_source(plan.escalate_to, plan.device, _settings(plan, plan.escalate_to))
     confident = _is_calibrated(source) and _is_calibrated(upper)
     if auto and not confident:
         raise UsageError(
@@ -188,17 +189,17 @@ def _is_calibrated(source: Source) -> bool:
     return isinstance(named, ModelByName) and (model_folder(named.name) / CALIBRATION).is_file()
 
 
-def _settings(plan: RunPlan) -> RemoteSettings:
-    """Returns the settings for a server. Raises UsageError if a price or the budget is no such text."""
-    values: dict[str, Any] = plan.server.model_dump(exclude_none=True) | {"context": plan.options.context}
+def _settings(plan: RunPlan, model: str) -> RemoteSettings:
+    """Returns the settings of a model behind a server. Raises UsageError if its row or the budget cannot be used."""
+    values: dict[str, Any] = model_row(model) if is_remote(model) else {}
     if "prices" in values:
         values["prices"] = Prices.parse(values["prices"])
-    if "budget" in values:
+    if plan.budget is not None:
         try:
-            values["budget"] = Decimal(values["budget"])
+            values["budget"] = Decimal(plan.budget)
         except InvalidOperation:
-            raise UsageError(f"--budget {values['budget']}: expected dollars, such as 5.00") from None
-    return RemoteSettings(**values)
+            raise UsageError(f"--budget {plan.budget}: expected dollars, such as 5.00") from None
+    return RemoteSettings(context=plan.options.context, **values)
 
 
 def _check_models(plan: RunPlan, model: str) -> None:
@@ -214,9 +215,8 @@ def _check_models(plan: RunPlan, model: str) -> None:
         raise UsageError(f"--escalate-to {upper}: expected a local --model, got {model}")
     if plan.below is not None and upper is None:
         raise UsageError("--below: expected --escalate-to with it, which names the model for such fields")
-    given = [f"--{name.replace('_', '-')}" for name in plan.server.model_dump(exclude_none=True)]
-    if given and not (is_remote(model) or is_remote(upper or model)):
-        raise UsageError(f"{given[0]}: expected mercury-2 or openai:NAME with it, got the model {model}")
+    if plan.budget is not None and not (is_remote(model) or is_remote(upper or model)):
+        raise UsageError(f"--budget: expected mercury-2 or openai:NAME with it, got the model {model}")
     if plan.options.steps is not None and is_remote(model):
         raise UsageError(f"--steps: {model} has no steps to be set; see --effort")
 

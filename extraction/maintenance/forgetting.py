@@ -24,7 +24,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from cinnabar.engine.models.remote.journal import Journal
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.unread import aside_of
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
@@ -33,7 +32,6 @@ from cinnabar.extraction.documents.content.inputs import FRAGMENT, own_path
 from cinnabar.extraction.documents.mailboxes.files import is_maildir
 from cinnabar.extraction.documents.ocr.page_store import PAGES
 from cinnabar.extraction.documents.stores.store import FILE as STORES
-from cinnabar.extraction.filling.model_sources import JOURNALS
 from cinnabar.extraction.run.report.reports import naming_reports, remove_reports, write_anew
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
@@ -82,7 +80,7 @@ class Forgotten:
     quarantine, and in `runs` only paths were blanked. `batches` is the number of batches that were written anew.
     `aside` are the broken batches and corrections in `aside/` that held the document or could not be read. `pages`
     counts the pages that OCR read of the document. `left_over` are the names of what earlier versions kept of all
-    documents. `journals` are the files that lost the texts of a server's paid answers, which do not name theirs.
+    documents.
     """
 
     digests: tuple[str, ...]
@@ -93,7 +91,6 @@ class Forgotten:
     aside: tuple[str, ...] = ()
     pages: int = 0
     left_over: tuple[str, ...] = ()
-    journals: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
 
 
@@ -243,7 +240,6 @@ def _found(out: Path, one: DocumentNames, committed: Sequence[Manifest]) -> tupl
         aside=tuple(_aside(out, one)),
         pages=sum(1 for digest in _read_from(out, one) for _ in (out / PAGES / digest).glob("*.json")),
         left_over=left_over(out),
-        journals=tuple(within(out, path) for path in _journals(out)),
         reports=tuple(naming_reports(out, one.paths, one.digests)),
     )
     return forgotten, concerned
@@ -359,10 +355,6 @@ def _may_hold(path: Path, one: DocumentNames) -> bool:
         return True
 
 
-def _journals(out: Path) -> list[Path]:
-    return [path for path in sorted((out / JOURNALS).glob("*.jsonl")) if b'"answer"' in path.read_bytes()]
-
-
 def _read_from(out: Path, one: DocumentNames | Forgotten) -> list[str]:
     """Returns the digests whose pages OCR kept: of a part of a packet they lie with the whole packet."""
     return [*filter(_is_digest, one.digests), *packets_of(out, one.paths, one.digests)]
@@ -386,8 +378,6 @@ def _remove_caches(out: Path, forgotten: Forgotten) -> None:
             sql = "SELECT 1 FROM outcomes WHERE list_contains(?, document) LIMIT 1"
             if connection.execute(sql, [others]).fetchone() is None:
                 (out / PACKETS / f"{packet.digest}.json").unlink()
-    for name in forgotten.journals:
-        Journal(out / name, "").close(settled=True)
     for name in forgotten.aside:
         shutil.rmtree(out / name) if (out / name).is_dir() else (out / name).unlink()
     remove_reports(out, forgotten.reports)

@@ -25,6 +25,7 @@ _RUN_TOLD = "an automation of Prefect, or a line of shell after the run, tells o
 _RUN_BROUGHT = "other programs take the Parquet files of the results, or DuckDB's Arrow (docs/recipes.md)"
 _SHARE_WRONG = "a query over the corrections tells the share of wrong values, and --min-confidence holds records back"
 _OUTSIDE = "PEFT or TRL train a language model, and --model takes its folder"
+_ROW_OF_MODEL = 'a row [models."NAME"] in cinnabar.toml of the folder sets it (docs/mercury.md)'
 
 #: By the name of the parameter; `--` and hyphens make it the option.
 LEFT_OPTIONS: Mapping[str, LeftOption] = {
@@ -41,6 +42,12 @@ LEFT_OPTIONS: Mapping[str, LeftOption] = {
     "diffusion": LeftOption(False, _OUTSIDE),
     "rank": LeftOption(None, _OUTSIDE),
     "rate": LeftOption(None, _OUTSIDE),
+    **dict.fromkeys(
+        ("base_url", "prices", "concurrency", "timeout", "requests_per_minute", "tokens_per_minute"),
+        LeftOption(None, _ROW_OF_MODEL),
+    ),
+    "remote": LeftOption(None, "`budget` is a parameter, and cinnabar.toml of the folder sets the rest"),
+    "server": LeftOption(None, "`budget=` is a keyword, and cinnabar.toml of the folder sets the rest"),
 }
 
 #: By the words of the command.

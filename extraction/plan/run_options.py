@@ -162,27 +162,6 @@ class RunOptions(OptionGroup):
 DEFAULT_OPTIONS = RunOptions()
 
 
-class ServerOptions(OptionGroup):
-    """The settings for a model behind a server; money is text. The key comes from the environment only."""
-
-    # Python may name money as a number.
-    model_config = ConfigDict(coerce_numbers_to_str=True)
-
-    base_url: str | None = Field(default=None, description="The address of mercury-2 or openai:NAME.")
-    budget: str | None = Field(default=None, description="The most dollars to spend; 0 only tells the cost.")
-    prices: str | None = Field(
-        default=None, description="Dollars for a million tokens each (in, cached, out), if not the known ones."
-    )
-    concurrency: int | None = Field(default=None, ge=1, description="Requests to a server under way at a time (16).")
-    requests_per_minute: int | None = Field(
-        default=None, ge=1, description="Requests to a server in any minute, at most."
-    )
-    tokens_per_minute: int | None = Field(
-        default=None, ge=1, description="Tokens sent to a server in any minute, at most."
-    )
-    timeout: float | None = Field(default=None, description="The most seconds for a server's answer (120).")
-
-
 class RunPlan(OptionGroup):
     """What a run does to documents: with which schemas, models and options, where, and when it counts as failed.
 
@@ -216,28 +195,31 @@ class RunPlan(OptionGroup):
     below: float | None = Field(
         default=None, ge=0, le=1, description=f"Confidence below which a field is escalated ({ESCALATE_BELOW})."
     )
+    # Money is text, and Python may name it as a number. The key of a server comes from the environment only.
+    budget: str | None = Field(
+        default=None,
+        coerce_numbers_to_str=True,
+        description="The most dollars for a model behind a server; 0 only tells the cost.",
+    )
     ray: str | None = Field(
         default=None, description="Spread the work over a Ray cluster: auto, HOST:PORT or local."
     )
     gpu_limit: str | None = Field(default=None, description="Prefect's concurrency limit for the tasks.")
-    server: ServerOptions = ServerOptions()
     options: RunOptions = DEFAULT_OPTIONS
 
     @classmethod
     def of(cls, schemas: Iterable[Any] = (), out: str | Path | None = None, **values: Any) -> RunPlan:
-        """Returns the plan with these values of its own fields, of `ServerOptions` and of `RunOptions`.
+        """Returns the plan with these values of its own fields and of `RunOptions`.
 
         Raises UsageError if one is out of range.
         """
         own = {name: values.pop(name) for name in cls.model_fields if name in values}
-        server = {name: values.pop(name) for name in ServerOptions.model_fields if name in values}
-        own |= {"server": ServerOptions(**server)} if server else {}
         place = None if out is None else Path(out)
         return cls(schemas=[*schemas], out=place, **{"options": RunOptions(**values)} | own)
 
 
 #: The options of a run by name, as commands and flows take them.
-OPTIONS = {**RunPlan.model_fields, **ServerOptions.model_fields, **RunOptions.model_fields}
+OPTIONS = {**RunPlan.model_fields, **RunOptions.model_fields}
 
 
 def _expected_values(field: FieldInfo) -> str:

@@ -25,7 +25,6 @@ from cinnabar.extraction.run.stored_run import BackgroundCommits, RunSummary
 from cinnabar.extraction.run.work.batch_filling import fill_batch
 from cinnabar.extraction.run.work.retries import BatchAttempts
 from cinnabar.extraction.store.records import EMPTY_RECORD, Outcome
-from cinnabar.extraction.store.store import UNAVAILABLE
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
@@ -203,9 +202,6 @@ class BatchedRun:
         ended = run.finish(usage)
         seconds = {"parse": self.batches.seconds} | commits.seconds | self._models.seconds
         report = report_of_run(out, run.ids, seconds, lambda text: self._progress.note(text))
-        # Documents beyond the limit may have paid answers.
-        whole = self.assignment.options.limit is None and UNAVAILABLE not in ended.reasons
-        self._models.settled = whole and not commits.without_budget
         return Summary(
             run_id=ended.run_id,
             schema=ended.schema_name,

@@ -97,7 +97,7 @@ class Commits:
         """Returns the run in the store; the first call begins it and settles what needs no model."""
         if self._run is None:
             self._run = self._begin()
-            if (notice := self.assignment.model.notice) is not None:
+            for notice in filter(None, (source.notice for source in self.assignment.sources)):
                 self.progress.note(notice)
             if removed := remove_left_over(self.opening.store.out):
                 self.progress.note(removed)

@@ -97,7 +97,6 @@ def begin_extraction(
         settled, left = split_inputs(examined, commits.begin())
         commits.settle(settled)
         models = LoadedModels(_with_finished(assignment, commits, left), commits)
-        stack.callback(models.close)
         batches = stack.enter_context(Batches(left, assignment, parsers, store.out))
         _estimate(models, batches, progress)
         run = BatchedRun(commits, batches, models, ending=lambda: _end_packets(commits, packets))

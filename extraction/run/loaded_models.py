@@ -17,14 +17,13 @@ if TYPE_CHECKING:
 
 
 class LoadedModels:
-    """The models of a run, which the first batch loads. `settled` says at the end that no paid answer is still needed.
+    """The models of a run, which the first batch loads.
 
     The progress of `commits` is told what the user may not expect, such as the time that a language model takes.
     """
 
     def __init__(self, assignment: Assignment, commits: Commits) -> None:
-        self.assignment, self.settled = assignment, False
-        self._commits = commits
+        self.assignment, self._commits = assignment, commits
         self._job: Job | None = None
         # The texts of the batch that is filled here, and the number of documents of all batches.
         self._texts: Sequence[str] = ()
@@ -76,14 +75,6 @@ class LoadedModels:
             return None
         usage: dict[str, Any] = dict(metered[-1].usage()) | {"left": commits.without_budget}
         return usage | raised if escalation is not None else usage
-
-    def close(self) -> None:
-        """Closes the fillers that ask a server, and gives up answers that were paid for if the run is settled."""
-        metered = self._metered()
-        for filler in metered:
-            filler.close(self.settled)
-        if self.settled and not metered and self.server is not None:
-            self.server.settle(self._commits.place)
 
     def _metered(self) -> list[Metered]:
         """Returns the loaded fillers that ask a server."""

@@ -11,6 +11,7 @@ from pathlib import Path
 #: The names of folders and files at the top of an output folder, and what they held.
 LEFT_OVER = {
     "encodings": "a model's readings of documents",
+    "remote": "answers of a server",
     "cases.json": "what made documents a case",
     "outbox": "events that waited for their receivers",
 }

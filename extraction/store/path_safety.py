@@ -41,7 +41,7 @@ _TABLES = (
     "waiting",
 )  # fmt: skip
 _OTHERS = (
-    "packets", "reports", "aside", "models", "remote", "pages", "folders.json",
+    "packets", "reports", "aside", "models", "pages", "folders.json",
     "stores.jsonl", "cinnabar.duckdb", ".lock",
 )  # fmt: skip
 

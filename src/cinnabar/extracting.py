@@ -20,12 +20,12 @@ from pydantic import BaseModel
 from cinnabar.documents import Documents, locations_of
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.progress import NoProgress
-from cinnabar.extraction.plan.run_options import Device, RunOptions, RunPlan, ServerOptions
+from cinnabar.extraction.plan.run_options import Device, RunOptions, RunPlan
 from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.names import check_local
 from cinnabar.extraction.store.records import LeafRow, Outcome
-from cinnabar.keywords import Options, Server
+from cinnabar.keywords import Budget, Options
 from cinnabar.results import TOLD_SKIPS, Failure, Found, Reader, Table, Value
 
 _R = TypeVar("_R")
@@ -64,13 +64,13 @@ Shown = bool | Callable[[Progress], object]
 @overload
 def extract(
     paths: Documents, schema: type[_M], *, out: str | Path | None = None, model: str | None = None,
-    device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
+    device: Device = "auto", escalate_to: str | None = None, below: float | None = None, budget: Budget = None,
     progress: Shown = False, **options: Unpack[Options],
 ) -> Table[_M]: ...  # fmt: skip
 @overload
 def extract(
     paths: Documents, schema: Any, *, out: str | Path | None = None, model: str | None = None,
-    device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
+    device: Device = "auto", escalate_to: str | None = None, below: float | None = None, budget: Budget = None,
     progress: Shown = False, **options: Unpack[Options],
 ) -> Table[Any]: ...  # fmt: skip
 
@@ -84,7 +84,7 @@ def extract(
     device: Device = "auto",
     escalate_to: str | None = None,
     below: float | None = None,
-    server: Server | None = None,
+    budget: Budget = None,
     progress: Shown = False,
     **options: Unpack[Options],
 ) -> Table[Any]:
@@ -96,15 +96,15 @@ def extract(
     of a type are instances of it. The results go to the folder `out`, where a second call reads only documents that are
     new, or to a temporary folder that goes with the table. `model`, `device`, `escalate_to` and `below` are
     those of the command; without a `model` it is the one that `cinnabar improve` kept in `out`, else `default`.
-    `server` has the settings of a model behind a server (`base_url`, `budget` …), and `options` are those of the
-    command, such as `effort`, `on_missing` or `engines`. `progress` is True for lines on standard error, or gets a
-    `Progress` after each batch.
+    `budget` is the most dollars for a model behind a server, and `options` are those of the command, such as
+    `effort`, `on_missing` or `engines`. `progress` is True for lines on standard error, or gets a `Progress` after
+    each batch.
 
     A document that cannot be read raises nothing: it is one of the table's `failures`. Raises UsageError before any
     document is read if the arguments are wrong, and RunError if the run fails; the same call with `out` continues it.
     """
-    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below}
-    plan = _plan(schema, out, server, options, **own)
+    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "budget": budget}
+    plan = _plan(schema, out, options, **own)
     run = _Run(paths, plan, progress)
     return run.table(run.progress)
 
@@ -112,13 +112,13 @@ def extract(
 @overload
 def aextract(
     paths: Documents, schema: type[_M], *, out: str | Path | None = None, model: str | None = None,
-    device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
+    device: Device = "auto", escalate_to: str | None = None, below: float | None = None, budget: Budget = None,
     progress: Shown = False, **options: Unpack[Options],
 ) -> Extracting[_M]: ...  # fmt: skip
 @overload
 def aextract(
     paths: Documents, schema: Any, *, out: str | Path | None = None, model: str | None = None,
-    device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
+    device: Device = "auto", escalate_to: str | None = None, below: float | None = None, budget: Budget = None,
     progress: Shown = False, **options: Unpack[Options],
 ) -> Extracting[Any]: ...  # fmt: skip
 
@@ -132,7 +132,7 @@ def aextract(
     device: Device = "auto",
     escalate_to: str | None = None,
     below: float | None = None,
-    server: Server | None = None,
+    budget: Budget = None,
     progress: Shown = False,
     **options: Unpack[Options],
 ) -> Extracting[Any]:
@@ -146,8 +146,8 @@ def aextract(
     The arguments are those of `extract`, and wrong ones raise UsageError at once. A loop that is left, or cancelled,
     ends the run after the batch in work; what is committed stays in `out`.
     """
-    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below}
-    plan = _plan(schema, out, server, options, **own)
+    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "budget": budget}
+    plan = _plan(schema, out, options, **own)
     return Extracting(_Run(paths, plan, progress))
 
 
@@ -179,13 +179,12 @@ class _Run:
 
 
 def _plan(
-    schema: Any, out: str | Path | None, server: Server | None, options: Mapping[str, Any], **arguments: Any
+    schema: Any, out: str | Path | None, options: Mapping[str, Any], **arguments: Any
 ) -> RunPlan:
     """Returns the plan of these arguments. Raises UsageError if one is out of range, or `out` is no path of here."""
     if out is not None:
         check_local(out, "out")
-    groups = {"server": ServerOptions.model_validate({**(server or {})}), "options": RunOptions(**options)}
-    return RunPlan.of([schema], out, **groups, **arguments)
+    return RunPlan.of([schema], out, options=RunOptions(**options), **arguments)
 
 
 class _ShownProgress(NoProgress):

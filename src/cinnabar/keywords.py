@@ -1,4 +1,4 @@
-"""The keywords of `extract` that type checkers know: the options of a run and the settings of a server."""
+"""The keywords of `extract` that type checkers know: the options of a run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import TypedDict
 
 from cinnabar.extraction.plan.limits import OcrChoice
 from cinnabar.extraction.plan.run_options import DayFirst, EffortName, OnCheck, OnEmpty, OnListIncomplete, OnMissing
+
+#: Dollars.
+Budget = str | float | Decimal | None
 
 
 class Options(TypedDict, total=False):
@@ -37,15 +40,3 @@ class Options(TypedDict, total=False):
     split: bool
     retry_quarantined: bool
     drop_corrections: bool
-
-
-class Server(TypedDict, total=False):
-    """The settings of a model behind a server, with the names of the command's options."""
-
-    base_url: str | None
-    budget: str | float | Decimal | None
-    prices: str | None
-    concurrency: int | None
-    requests_per_minute: int | None
-    tokens_per_minute: int | None
-    timeout: float | None

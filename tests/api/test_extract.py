@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import cinnabar
 from cinnabar.errors import SchemaError, UsageError
-from cinnabar.extraction.plan.run_options import RunOptions, ServerOptions
-from cinnabar.keywords import Options, Server
+from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.keywords import Options
 from cinnabar.results import Reader, in_pandas
 
 MAIL = """From: Nordkurier <noreply@nordkurier.example>
@@ -271,7 +271,8 @@ def test_an_extraction_is_done_once(mails: Path) -> None:
         ({"schema": Delivery, "effort": "huge"}, "--effort: expected one of instant"),
         ({"schema": Delivery, "efort": "low"}, "efort: expected one of"),
         ({"schema": Delivery, "model": "/nowhere"}, "expected `default` or a folder"),
-        ({"schema": Delivery, "server": {"budget": 1}}, "expected mercury-2"),
+        ({"schema": Delivery, "budget": 1}, "expected mercury-2"),
+        ({"schema": Delivery, "server": {"budget": 1}}, "server is gone: `budget=` is a keyword"),
         ({"schema": {"type": "string", "pattern": "(a)\\1"}}, "pattern"),
         ({"schema": 7}, "expected a name"),
         ({"schema": Delivery, "paths": []}, "at least one file"),
@@ -406,7 +407,6 @@ def test_progress_is_told_to_a_function_and_on_standard_error(
 def test_the_keywords_are_those_of_the_options_of_a_run() -> None:
     named, fields = get_type_hints(Options), RunOptions.model_fields
     assert named == {name: field.annotation for name, field in fields.items()}
-    assert {*get_type_hints(Server)} == {*ServerOptions.model_fields}
 
 
 def test_type_checkers_know_the_keywords() -> None:

@@ -54,11 +54,11 @@ def test_the_flow_tries_a_failed_batch_again_and_a_second_flow_has_nothing_to_do
 def test_the_flow_asks_a_server_and_its_key_is_no_parameter(
     notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cinnabar.extraction.plan.run_options import ServerOptions
     from cinnabar.flows.extract import extract_folder
 
     monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
     with mercury.running(mercury.Server()) as server:
+        monkeypatch.setenv("INCEPTION_BASE_URL", server.url)
         found = extract_folder(
             [str(notes)],
             str(notes.parent / "note.json"),
@@ -66,7 +66,7 @@ def test_the_flow_asks_a_server_and_its_key_is_no_parameter(
             "mercury-2",
             on_empty="write",
             workers=1,
-            remote=ServerOptions(base_url=server.url, budget="1.00"),
+            budget="1.00",
         )
     assert (found["written"], found["quarantined"]) == (3, 1)
     assert found["usage"]["requests"] == len(server.bodies) == 3
@@ -74,12 +74,11 @@ def test_the_flow_asks_a_server_and_its_key_is_no_parameter(
 
 @pytest.mark.usefixtures("prefect_server")
 def test_server_options_are_refused_for_a_local_model(notes: Path, tmp_path: Path) -> None:
-    from cinnabar.extraction.plan.run_options import ServerOptions
     from cinnabar.flows.extract import extract_folder
 
     schema = str(notes.parent / "note.json")
     with pytest.raises(UsageError, match="--budget: expected mercury-2 or openai:NAME with it"):
-        extract_folder([str(notes)], schema, str(tmp_path / "out"), remote=ServerOptions(budget="1.00"))
+        extract_folder([str(notes)], schema, str(tmp_path / "out"), budget="1.00")
     assert not (tmp_path / "out").exists()
 
 

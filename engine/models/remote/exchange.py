@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import random
 import re
 import time
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,12 +21,9 @@ from cinnabar.errors import EngineFailure, NoEngine
 if TYPE_CHECKING:
     import httpx2
     from openai import AsyncOpenAI
-    from tenacity import RetryCallState
 
 #: Characters of a server's message that are kept.
 KEPT_MESSAGE = 300
-#: The two names of the limit of an answer's tokens; some servers know only one of them.
-OLDER, NEWER = "max_tokens", "max_completion_tokens"
 #: The most bytes of a body, packed or not: an answer of 32,000 tokens has some 130,000.
 MOST = 4 << 20
 #: A key with fewer characters is a placeholder; it is hidden as a whole word only, not within other words.
@@ -47,26 +43,12 @@ class ServerAnswer:
 class Transient(Exception):
     """A passing failure: the request may be sent again, after `wait` seconds if that is given.
 
-    `sent`: the server received the request and may have worked on it. `limited`: it asks all requests to slow down.
+    `sent`: the server received the request and may have worked on it. `reached`: there is a server.
     """
 
-    def __init__(self, reason: str, *, wait: float | None = None, sent: bool, limited: bool = False) -> None:
-        self.reason, self.wait, self.sent, self.limited = reason, wait, sent, limited
+    def __init__(self, reason: str, *, wait: float | None = None, sent: bool, reached: bool = True) -> None:
+        self.reason, self.wait, self.sent, self.reached = reason, wait, sent, reached
         super().__init__(reason)
-
-
-class OtherLimit(Transient):
-    """The server knows only the newer name of the token limit: the request may be sent again with that."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason, wait=0.0, sent=False)
-
-
-class Unreached(Transient):
-    """The connection failed: nothing was sent, and perhaps there is no server."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason, sent=False)
 
 
 def client_of(served: Served, settings: RemoteSettings, key: str) -> AsyncOpenAI:
@@ -126,14 +108,9 @@ def client_of(served: Served, settings: RemoteSettings, key: str) -> AsyncOpenAI
 
 
 async def exchange(
-    client: AsyncOpenAI,
-    served: Served,
-    settings: RemoteSettings,
-    key: str,
-    body: dict[str, Any],
-    limit: str = OLDER,
+    client: AsyncOpenAI, served: Served, settings: RemoteSettings, key: str, body: dict[str, Any]
 ) -> ServerAnswer:
-    """Sends the body once, with its `max_tokens` under the name `limit`, and returns the whole answer.
+    """Sends the body once and returns the whole answer.
 
     Raises Transient for a passing failure, EngineFailure for a fault of this request, and RunError for a fault that
     stops every request (key, address, account). None of their messages contains the key.
@@ -142,16 +119,13 @@ async def exchange(
     import openai
 
     usual = {name: body[name] for name in ("model", "messages", "response_format")}
-    others = {limit if name == OLDER else name: value for name, value in body.items() if name not in usual}
+    others = {name: value for name, value in body.items() if name not in usual}
     try:
         async with asyncio.timeout(settings.timeout):
             raw = await client.chat.completions.with_raw_response.create(**usual, extra_body=others)
             content = raw.http_response.content
     except openai.APIStatusError as error:
-        refused = _refusal(error, served, key)
-        if isinstance(refused, EngineFailure) and limit == OLDER and NEWER in refused.detail:
-            raise OtherLimit(refused.detail) from None
-        raise refused from None
+        raise _refusal(error, served, key) from None
     except (TimeoutError, openai.APIConnectionError) as error:
         raise _broken(error, settings) from None
     except openai.OpenAIError as error:
@@ -159,30 +133,15 @@ async def exchange(
     return _read(content)
 
 
-def wait_of(state: RetryCallState, settings: RemoteSettings) -> float:
-    """Returns the seconds before the next try: the server's wait, else a random share of a growing bound."""
-    failure = state.outcome.exception() if state.outcome else None
-    asked = failure.wait if isinstance(failure, Transient) else None
-    bound = min(settings.longest_wait, settings.first_wait * 2.0 ** (state.attempt_number - 1))
-    jitter = random.uniform(0, bound)
-    return jitter if asked is None else asked + min(jitter, settings.first_wait)
-
-
-def retry_after(value: str | None, milliseconds: str | None = None, now: float | None = None) -> float | None:
+def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
     """Returns the seconds of a Retry-After header, a number or an HTTP date (RFC 9110); None if it is neither."""
-    for text, scale in ((milliseconds, 1e-3), (value, 1.0)):
-        try:
-            seconds = float(text or "") * scale
-        except ValueError:
-            continue
-        if math.isfinite(seconds) and seconds >= 0:
-            return seconds
-    try:
-        date = parsedate_to_datetime(value or "")
-        date = date if date.tzinfo else date.replace(tzinfo=UTC)  # as C's asctime writes it
-        return max(0.0, date.timestamp() - (now or time.time()))
-    except (ValueError, TypeError, OverflowError):
-        return None
+    value = headers.get("retry-after", "")
+    with suppress(ValueError):
+        seconds = float(value)
+        return seconds if math.isfinite(seconds) and seconds >= 0 else None
+    with suppress(ValueError, TypeError, OverflowError):
+        return max(0.0, parsedate_to_datetime(value).timestamp() - (now or time.time()))
+    return None
 
 
 def scrub(text: str, key: str) -> str:
@@ -202,7 +161,8 @@ def _broken(error: Exception, settings: RemoteSettings) -> Transient:
 
     cause = error.__cause__
     if isinstance(cause, (ConnectError, ConnectTimeout)):
-        return Unreached(f"no connection ({str(cause) or type(cause).__name__})")
+        reason = f"no connection ({str(cause) or type(cause).__name__})"
+        return Transient(reason, sent=False, reached=False)
     if isinstance(error, (TimeoutError, APITimeoutError)):
         sent = not isinstance(cause, PoolTimeout)
         return Transient(f"no whole answer within {settings.timeout:g} s", sent=sent)
@@ -221,14 +181,13 @@ def _refusal(error: Any, served: Served, key: str) -> Exception:
     if code == "insufficient_quota" or status == 402:
         return NoEngine(f"{where}: the account has no credit left (HTTP {status}); what was committed stands")
     if status == 429 or status in (408, 409, 425) or status >= 500:
-        wait = retry_after(headers.get("retry-after"), headers.get("retry-after-ms"))
         # After a gateway's timeout the service behind it may still have worked on the request.
         sent = status in (408, 502, 504) or status >= 520
-        return Transient(f"HTTP {status}: {message}", wait=wait, sent=sent, limited=status in (429, 503))
+        return Transient(f"HTTP {status}: {message}", wait=retry_after(headers), sent=sent)
     if status in (401, 403):
         return NoEngine(f"{where}: the server refused the key in {served.key_name} (HTTP {status})")
     if status == 404 or status < 400:
-        return NoEngine(f"{where}: not found (HTTP {status}); check --base-url and the model's name")
+        return NoEngine(f"{where}: not found (HTTP {status}); check its address and the model's name")
     if code == "context_length_exceeded" or status == 413:
         return EngineFailure("too_long", f"HTTP {status}: {message}; try a smaller --context")
     return EngineFailure("request_refused", f"HTTP {status}: {message}")

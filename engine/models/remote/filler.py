@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.few_shot import Examples, shown_with
-from cinnabar.engine.models.remote.exchange import (
-    NEWER,
-    OLDER,
-    OtherLimit,
-    ServerAnswer,
-    Transient,
-    Unreached,
-    client_of,
-    exchange,
-    scrub,
-    wait_of,
-)
-from cinnabar.engine.models.remote.journal import Journal, ask_key
-from cinnabar.engine.models.remote.ledger import Budget, Ledger, Pace
+from cinnabar.engine.models.remote.exchange import ServerAnswer, Transient, client_of, exchange, scrub
+from cinnabar.engine.models.remote.ledger import Budget, Ledger
+from cinnabar.engine.models.remote.pace import Pace
 from cinnabar.engine.models.remote.prompting import (
     answer_room,
     body_of,
@@ -45,12 +34,15 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from tenacity import RetryCallState
 
+#: The two names of the limit of an answer's tokens; some servers know only one of them.
+OLDER, NEWER = "max_tokens", "max_completion_tokens"
+
 
 class RemoteFiller:
     """Fills forms by asking a server.
 
-    `key` is used for the requests and nothing else. `journal` keeps the paid answers. `examples` stand in the prompts.
-    As many requests are under way at a time as the settings allow; their results do not depend on each other.
+    `key` is used for the requests and nothing else. `examples` stand in the prompts. As many requests are under way at
+    a time as the settings allow; their results do not depend on each other.
     """
 
     def __init__(
@@ -59,11 +51,10 @@ class RemoteFiller:
         settings: RemoteSettings,
         effort: str,
         key: str,
-        journal: Journal,
         examples: Examples | None = None,
     ) -> None:
         self._served, self._settings, self._effort = served, settings, effort_of(effort).name
-        self._key, self._journal = key, journal
+        self._key = key
         self.examples, self._few_shot = examples, few_shot_of(examples, served)
         self._pace = Pace(settings.requests_per_minute, settings.tokens_per_minute)
         self.ledger = Ledger(served.prices)
@@ -97,10 +88,6 @@ class RemoteFiller:
     def usage(self) -> Mapping[str, int | str | None]:
         """Returns this run's requests, tokens and cost."""
         return {"model": self._served.model} | self.ledger.usage() | {"stopped": self._budget.stopped}
-
-    def close(self, settled: bool) -> None:
-        """Ends the run and closes the journal."""
-        self._journal.close(settled)
 
     def fill(self, requests: Sequence[Request]) -> list[Result]:
         """Returns one result for each request, in their order.
@@ -136,64 +123,49 @@ class RemoteFiller:
         """Asks for a form until an answer makes a record; each further ask lists the problems of the last answer."""
         wire = Wire(request.form, request.known, request.counted)
         problems: Sequence[str] = ()
-        keys: list[str] = []
-        first = messages_of(request, wire, self._few_shot)
-        messages = first
+        messages = first = messages_of(request, wire, self._few_shot)
         room = answer_room(request.form, self._served.context)
         for ask in range(self._settings.asks if wire.schema is not None else 1):
             text = ""
             if wire.schema is not None:
                 self.ledger.asked_again += ask > 0
                 body = body_of(self._served, self._effort, wire, messages, room)
-                keys.append(ask_key(body, ask))
-                answer = await self._answer(client, body, keys[-1])
-                try:
-                    text = self._whole(answer, room)
-                except EngineFailure:
-                    self._journal.forget(keys)
-                    raise
+                text = self._whole(await self._send_patiently(client, body), room)
             outcome = await asyncio.to_thread(read_answer, request, wire, text)
             if isinstance(outcome, Filled):
                 return outcome
             problems = outcome
             messages = [*first, *retry_messages(text, problems)]
-        self._journal.forget(keys)  # a retry of this document wants other answers
         detail = f"none of {self._settings.asks} answers met the schema: {'; '.join(problems[:5])}"
         raise EngineFailure("invalid_answer", detail)
 
-    async def _answer(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> ServerAnswer:
-        """Returns the answer to this body: from the journal, or a new one."""
-        known = self._journal.find(key)
-        if known is not None:
-            self.ledger.from_journal += 1
-            return known
-        answer = await self._send_patiently(client, body, key)
-        self._silent = 0
-        return answer
-
-    async def _send_patiently(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> ServerAnswer:
+    async def _send_patiently(self, client: AsyncOpenAI, body: dict[str, Any]) -> ServerAnswer:
+        """Returns the answer to this body, which is sent again after passing failures."""
         # Extra: mercury.
-        from tenacity import AsyncRetrying, retry_if_exception_type
+        from tenacity import AsyncRetrying, retry_if_exception_type, wait_random_exponential
 
         settings = self._settings
-        retrying = AsyncRetrying(
-            retry=retry_if_exception_type(Transient),
-            stop=self._given_up,
-            wait=lambda state: wait_of(state, settings),
-            reraise=True,
-        )
+        usual = wait_random_exponential(settings.first_wait, settings.longest_wait)
+
+        def wait(state: RetryCallState) -> float:
+            failure = state.outcome.exception() if state.outcome else None
+            asked = failure.wait if isinstance(failure, Transient) else None
+            return usual(state) if asked is None else asked + random.uniform(0, settings.first_wait)
+
+        sending = AsyncRetrying(retry=retry_if_exception_type(Transient), stop=self._given_up, wait=wait, reraise=True)
         try:
-            async for attempt in retrying:
+            async for attempt in sending:
                 with attempt:
                     self.ledger.retries += attempt.retry_state.attempt_number > 1
-                    return await self._sent(client, body, key)
+                    answer = await self._sent(client, body)
         except Transient as failure:
-            if self._is_nowhere(failure):
+            if not self._reached:
                 reason = f"{self._served.where}: {scrub(failure.reason, self._key)}"
-                raise NoEngine(f"{reason}; check the address in --base-url") from None
+                raise NoEngine(f"{reason}; check its address in cinnabar.toml or the environment") from None
             self._count_unanswered(failure)
             raise EngineFailure("unavailable", f"{settings.attempts} attempts: {failure.reason}") from None
-        raise AssertionError("an attempt returns or raises")
+        self._silent = 0
+        return answer
 
     def _count_unanswered(self, failure: Transient) -> None:
         """Counts a request that is not sent again. Raises RunError after OUTAGE of them in a row."""
@@ -205,33 +177,24 @@ class RemoteFiller:
             ) from None
 
     def _given_up(self, state: RetryCallState) -> bool:
-        """Returns whether a request has used up its attempts."""
+        """Returns whether a request has used up its attempts, or is asked to wait for longer than anyone would."""
         failure = state.outcome.exception() if state.outcome else None
-        few = FAILED_CONNECTIONS if self._is_nowhere(failure) else self._settings.attempts
+        if isinstance(failure, Transient) and (failure.wait or 0) > self._settings.patience:
+            return True
+        few = self._settings.attempts if self._reached else FAILED_CONNECTIONS
         return state.attempt_number >= min(few, self._settings.attempts)
 
-    def _is_nowhere(self, failure: BaseException | None) -> bool:
-        """Returns whether this run has never reached a server at this address."""
-        return isinstance(failure, Unreached) and not self._reached
-
-    async def _sent(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> ServerAnswer:
-        """Sends the body once, within all limits, and enters the outcome in ledger and journal."""
+    async def _sent(self, client: AsyncOpenAI, body: dict[str, Any]) -> ServerAnswer:
+        """Sends the body once, within all limits, and enters the outcome in the ledger."""
         most = highest_cost(self._served, body)
         async with self._slots, self._budget.reserve(most):
             await self._pace.turn(bytes_of(body) // 3 + 1)
             try:
-                answer = await exchange(client, self._served, self._settings, self._key, body, self._limit)
+                answer = await self._exchange(client, body)
             except Transient as failure:
-                self._reached |= not isinstance(failure, Unreached)
-                self._limit = NEWER if isinstance(failure, OtherLimit) else self._limit
+                self._reached |= failure.reached
                 if failure.sent:
-                    self._doubt(key, most)
-                if failure.wait is not None and failure.wait > self._settings.patience:
-                    self._count_unanswered(failure)
-                    reason = f"the service asks to wait {failure.wait:.0f} s: {failure.reason}"
-                    raise EngineFailure("unavailable", reason) from None
-                if failure.limited and failure.wait:
-                    self._pace.pause(failure.wait)
+                    self.ledger.doubt(most)
                 raise
             except EngineFailure as failure:  # the server does not charge a refused request
                 self._reached = True
@@ -240,31 +203,37 @@ class RemoteFiller:
             except RunError:
                 raise
             except BaseException:
-                self._doubt(key, most)
+                self.ledger.doubt(most)
                 raise
             self._reached = True
-            cost = self.ledger.charge(answer.tokens, most)
-            self._journal.keep_answer(key, answer, cost)
+            self.ledger.charge(answer.tokens, most)
             return answer
+
+    async def _exchange(self, client: AsyncOpenAI, body: dict[str, Any]) -> ServerAnswer:
+        """Sends the body by the name of the limit of an answer's tokens that the server knows."""
+        limit = self._limit
+        named = {limit if name == OLDER else name: value for name, value in body.items()}
+        try:
+            return await exchange(client, self._served, self._settings, self._key, named)
+        except EngineFailure as failure:
+            if limit == NEWER or NEWER not in failure.detail:
+                raise
+        self._limit = NEWER
+        return await self._exchange(client, body)
 
     def _check_refusal(self, failure: EngineFailure) -> None:
         """Raises RunError if the server refused every request so far: no document would fare better."""
         self._refusals += failure.code == "request_refused"
-        if self._refusals >= REFUSED_REQUESTS and not self.ledger.answers and not self.ledger.from_journal:
+        if self._refusals >= REFUSED_REQUESTS and not self.ledger.answers:
             reason = f"{self._served.where}: the server refused the first {REFUSED_REQUESTS} requests: {failure.detail}"
             raise NoEngine(f"{reason}; check that the model supports the response format json_schema") from None
-
-    def _doubt(self, key: str, most: Decimal) -> None:
-        self.ledger.doubt(most)
-        self._journal.note_doubt(key, most)
 
     def _whole(self, answer: ServerAnswer, room: int) -> str:
         """Returns the text of a complete answer. Raises EngineFailure if it was refused or cut off."""
         if answer.refusal or answer.finish == "content_filter":
             raise EngineFailure("answer_refused", answer.refusal or "the service filtered its answer")
         if answer.finish == "length":
-            # If the model's context is not known, --context sets it, and with it the answer's room.
-            known = self._served.model in MODELS
-            advice = "a smaller --context" if known else "a larger --context, half of the model's own context"
+            known = self._served.model in MODELS or self._settings.window is not None
+            advice = "a smaller --context" if known else "the model's own window, in its row of cinnabar.toml"
             raise EngineFailure("answer_cut", f"the answer was cut off after {room} tokens; try {advice}")
         return answer.text

@@ -2,19 +2,12 @@
 
 A whole answer is charged by its `usage`; without a `usage` its cost is not known. A request that was sent and got no
 whole answer may have been charged or not; it counts as unanswered. For both the ledger knows the most that they can
-have cost, and the budget counts that. So a run never costs more than its budget.
-
-Bounds the requests and tokens sent to a server in any minute, and pauses if the server asks for it.
-
-Prices of tokens and exact costs.
+have cost, and the budget counts that. So a run never costs more than its budget. The prices are exact decimals.
 """
 
 from __future__ import annotations
 
 import asyncio
-import random
-import time
-from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -52,7 +45,7 @@ class Prices:
         for price in (self.input, self.cached, self.output):
             exponent = price.as_tuple().exponent
             if not price.is_finite() or price < 0 or not isinstance(exponent, int) or exponent < -PLACES:
-                raise UsageError(f"--prices: expected prices of 0 or more with six decimals, got {price}")
+                raise UsageError(f"prices: expected prices of 0 or more with six decimals, got {price}")
 
     @classmethod
     def parse(cls, text: str) -> Prices:
@@ -62,7 +55,7 @@ class Prices:
         except InvalidOperation:
             numbers = []
         if len(numbers) != 3:
-            raise UsageError(f"--prices {text}: expected INPUT,CACHED,OUTPUT in dollars for a million tokens")
+            raise UsageError(f"prices {text}: expected INPUT,CACHED,OUTPUT in dollars for a million tokens")
         return cls(*numbers)
 
     def cost(self, tokens: Tokens) -> Decimal:
@@ -85,7 +78,6 @@ class Ledger:
 
     answers: whole answers. unmetered: those without a usable `usage`; their cost is at most `unmetered_cost`.
     retries: requests sent again after a failure. asked_again: further asks, each with the problems of the last answer.
-    from_journal: answers that an earlier, unfinished run had paid for.
     """
 
     prices: Prices | None
@@ -96,7 +88,6 @@ class Ledger:
     cost: Decimal = Decimal(0)
     retries: int = 0
     asked_again: int = 0
-    from_journal: int = 0
     unanswered: int = 0
     unanswered_cost: Decimal = Decimal(0)
 
@@ -105,18 +96,15 @@ class Ledger:
         """The most that the run can have cost so far."""
         return self.cost + self.unmetered_cost + self.unanswered_cost
 
-    def charge(self, tokens: Tokens | None, most: Decimal) -> Decimal:
-        """Enters an answer and returns its known cost; without `tokens` it enters `most` as the unmetered cost."""
+    def charge(self, tokens: Tokens | None, most: Decimal) -> None:
+        """Enters an answer; without `tokens` it enters `most` as the unmetered cost."""
+        self.answers += 1
         if tokens is None:
-            self.answers += 1
             self.unmetered += 1
             self.unmetered_cost += most
-            return Decimal(0)
-        cost = self.prices.cost(tokens) if self.prices else Decimal(0)
-        self.answers += 1
-        self.tokens += tokens
-        self.cost += cost
-        return cost
+        else:
+            self.tokens += tokens
+            self.cost += self.prices.cost(tokens) if self.prices else Decimal(0)
 
     def doubt(self, most: Decimal) -> None:
         """Enters a request without a whole answer and the most that it can have cost."""
@@ -137,7 +125,6 @@ class Ledger:
             "unmetered_cost_at_most": money(self.unmetered_cost) if known else None,
             "retries": self.retries,
             "asked_again": self.asked_again,
-            "from_journal": self.from_journal,
             "unanswered": self.unanswered,
             "unanswered_cost_at_most": money(self.unanswered_cost) if known else None,
         }
@@ -188,46 +175,3 @@ class Budget:
         if self._limit is None:
             return True
         return not self.stopped and 0 < self._limit >= self._ledger.spent + self._under_way + most
-
-
-#: Seconds of the window in which the limits count.
-WINDOW = 60.0
-
-
-class Pace:
-    """Delays requests. One event loop at a time uses it."""
-
-    def __init__(self, requests: int | None, tokens: int | None) -> None:
-        self._requests, self._tokens = requests, tokens
-        self._sent: deque[tuple[float, int]] = deque()
-        self._not_before = 0.0
-
-    async def turn(self, tokens: int) -> None:
-        """Waits until a request of so many tokens may be sent, and counts it.
-
-        A request above the limit of a whole minute goes alone.
-        """
-        while (wait := self._wait(tokens)) > 0:
-            await asyncio.sleep(wait * random.uniform(1.0, 1.1))  # not all of them at once
-        self._sent.append((time.monotonic(), tokens))
-
-    def pause(self, seconds: float) -> None:
-        """Sends nothing for so many seconds: the server's wait for one request holds for all."""
-        self._not_before = max(self._not_before, time.monotonic() + seconds)
-
-    def _wait(self, tokens: int) -> float:
-        now = time.monotonic()
-        while self._sent and self._sent[0][0] <= now - WINDOW:
-            self._sent.popleft()
-        until = self._not_before
-        if self._requests is not None and len(self._sent) >= self._requests:
-            until = max(until, self._sent[len(self._sent) - self._requests][0] + WINDOW)
-        if self._tokens is not None:
-            room = self._tokens - tokens
-            used = sum(count for _, count in self._sent)
-            for at, count in self._sent:
-                if used <= max(room, 0):
-                    break
-                used -= count
-                until = max(until, at + WINDOW)
-        return until - now

@@ -46,14 +46,17 @@ class Served:
         return hashlib.sha256(repr((self.model, where)).encode()).hexdigest()[:16]
 
 
+def _mercury(model: str, context: int, prices: str) -> Served:
+    address, key = "https://api.inceptionlabs.ai/v1", "INCEPTION_API_KEY"
+    return Served(model, address, key, context, effort=True, prices=Prices.parse(prices))
+
+
+#: The models that are known by their names: window, and dollars for a million tokens (in, cached, out). Of those behind
+#: the first the prices are those that resellers list.
 MODELS = {
-    "mercury-2": Served(
-        "mercury-2",
-        "https://api.inceptionlabs.ai/v1",
-        "INCEPTION_API_KEY",
-        effort=True,
-        prices=Prices(Decimal("0.25"), Decimal("0.025"), Decimal("0.75")),
-    )
+    "mercury-2": _mercury("mercury-2", 128_000, "0.25,0.025,0.75"),
+    "mercury-2.5": _mercury("mercury-2.5", 128_000, "0.25,0.25,0.9375"),
+    "mercury-3": _mercury("mercury-3", 1_000_000, "0.10,0.01,0.35"),
 }
 
 
@@ -64,17 +67,21 @@ def is_remote(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RemoteSettings:
-    """The settings for asking a server. Raises UsageError if one is out of range.
+    """The settings for asking a server: the row of the model, and those of a run.
 
-    context: the most tokens of a document in one request; it counts as half of an unknown model's context. budget: the
-    most dollars of a run; None for no bound. concurrency: requests under way at a time. requests_per_minute,
-    tokens_per_minute: bounds in any 60 s. timeout: seconds for one whole answer.
+    Raises UsageError if one is out of range.
+
+    base_url: its address. window: the tokens that the model reads and writes. prices: of its tokens. concurrency:
+    requests under way at a time. requests_per_minute, tokens_per_minute: bounds in any 60 s. timeout: seconds for one
+    whole answer. context: the most tokens of a document in one request. budget: the most dollars of a run; None for no
+    bound.
     attempts: how often one request is sent before the service counts as unavailable. asks: how often a document is
     asked about, each time with the problems of the last answer. first_wait, longest_wait: seconds of back-off.
     patience: the most seconds that a Retry-After may ask for.
     """
 
     base_url: str | None = None
+    window: int | None = None
     context: int | None = None
     prices: Prices | None = None
     budget: Decimal | None = None
@@ -92,12 +99,12 @@ class RemoteSettings:
         for name in ("concurrency", "requests_per_minute", "tokens_per_minute", "attempts", "asks"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise UsageError(f"--{name.replace('_', '-')}: expected at least 1, got {value}")
+                raise UsageError(f"{name} of a model behind a server: expected at least 1, got {value}")
         if self.budget is not None and not (self.budget.is_finite() and self.budget >= 0):
             raise UsageError(f"--budget: expected dollars, 0 or more, got {self.budget}")
         if not 0 < self.timeout < 86_400:
             raise UsageError(
-                f"--timeout: expected seconds, more than 0 and less than a day, got {self.timeout}"
+                f"timeout of a model behind a server: expected seconds, less than a day, got {self.timeout}"
             )
 
 
@@ -109,15 +116,16 @@ def find_served(name: str, settings: RemoteSettings) -> Served:
     if name in MODELS:
         chosen = MODELS[name]
     else:
-        context = UNKNOWN_CONTEXT if settings.context is None else 2 * settings.context
-        chosen = Served(name.removeprefix(_OTHER), "https://api.openai.com/v1", "OPENAI_API_KEY", context)
+        chosen = Served(name.removeprefix(_OTHER), "https://api.openai.com/v1", "OPENAI_API_KEY", UNKNOWN_CONTEXT)
         if not chosen.model.isprintable() or not chosen.model.strip():
             raise UsageError(f"--model {name}: expected openai:NAME with the model's name at the server")
-    chosen = replace(chosen, prices=settings.prices or chosen.prices)
+    chosen = replace(chosen, prices=settings.prices or chosen.prices, context=settings.window or chosen.context)
     if settings.base_url is not None:
         chosen = replace(chosen, base_url=_check_url(settings.base_url))
     if settings.budget is not None and chosen.prices is None:
-        raise UsageError(f"--budget: the prices of {name} are not known; give them with --prices")
+        raise UsageError(
+            f'--budget: the prices of {name} are not known; set prices in [models."{name}"] of cinnabar.toml'
+        )
     return chosen
 
 
@@ -129,12 +137,12 @@ def _check_url(url: str) -> str:
         parts = urlsplit("")
     if not url.isprintable() or " " in url:
         raise UsageError(
-            "--base-url: expected an address without blanks and line ends, such as https://host/v1"
+            "base_url: expected an address without blanks and line ends, such as https://host/v1"
         )
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError("--base-url: expected an address such as https://host/v1")
+        raise UsageError("base_url: expected an address such as https://host/v1")
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-        raise UsageError("--base-url: expected no user, password or query in the address")
+        raise UsageError("base_url: expected no user, password or query in the address")
     return url.rstrip("/")
 
 

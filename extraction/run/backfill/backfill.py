@@ -92,7 +92,6 @@ def begin_backfill(
         settled = [*outstanding.done, *outstanding.lost]
         commits = Commits(assignment, Opening(store, outstanding.names, fingerprint, about, settled), progress)
         models = LoadedModels(assignment, commits)
-        stack.callback(models.close)
         items = outstanding.items
         batches = stack.enter_context(Batches([one.input for one in items], assignment, parsers, store.out))
         found = {one.name: one.found for one in items}

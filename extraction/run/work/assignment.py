@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.few_shot import shown_with
-from cinnabar.engine.models.remote.serving import is_plain
 from cinnabar.engine.request import Filler, Prompted
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.checks.checks import Checks
@@ -83,8 +82,6 @@ class Assignment:
             note(said)
         routing = routing_of(sources, plan.route, plan.related, reader_of(model))
         model_source, escalation = sources_of(plan, model)
-        if plan.server.base_url is not None and is_plain(plan.server.base_url):
-            note(f"{plan.server.base_url}: documents and the key are sent unencrypted")
         return cls(sources[0], model_source, plan.options, escalation, routing).with_examples()
 
     def with_examples(self) -> Assignment:

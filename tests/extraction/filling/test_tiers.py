@@ -96,7 +96,7 @@ def test_only_unsure_fields_of_unsure_documents_go_up(docs: Path, tmp_path: Path
     assert query(tmp_path / "out", found).rows == [(0,)]
 
 
-def test_an_interrupted_run_pays_for_no_request_twice(docs: Path, tmp_path: Path, server: Any) -> None:
+def test_an_interrupted_run_pays_for_one_batch_twice_at_most(docs: Path, tmp_path: Path, server: Any) -> None:
     out, source = tmp_path / "out", upper(server, concurrency=1)
     lower = ModelSource("unsure", Unsure)
     escalation = Escalation(source, 0.8)
@@ -109,10 +109,8 @@ def test_an_interrupted_run_pays_for_no_request_twice(docs: Path, tmp_path: Path
     asked = len(server.bodies)
     assert asked > 0
     summary = run(docs, out, source, batch=2)
-    assert summary.written == 6 and len(server.bodies) == 3
-    assert summary.usage is not None
-    assert (summary.usage["from_journal"], summary.usage["requests"]) == (asked, 3 - asked)
-    assert "N1" not in (out / "remote" / f"{source.fingerprint}.jsonl").read_text()
+    assert summary.written == 6 and summary.usage is not None
+    assert summary.usage["requests"] == 3 == len(server.bodies) - asked and not (out / "remote").exists()
 
 
 def test_a_budget_leaves_the_rest_for_another_run(docs: Path, tmp_path: Path, server: Any) -> None:

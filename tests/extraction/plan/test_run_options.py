@@ -12,7 +12,7 @@ from tests.support.cases import each
 
 from cinnabar.engine.settings import EFFORTS, effort_of
 from cinnabar.errors import UsageError
-from cinnabar.extraction.plan.run_options import OPTIONS, EffortName, RunOptions, RunPlan, ServerOptions
+from cinnabar.extraction.plan.run_options import OPTIONS, EffortName, RunOptions, RunPlan
 
 
 @each(
@@ -94,8 +94,8 @@ def test_flows_take_parameters_with_ranges_and_descriptions_from_the_options(
 
 
 def test_a_plan_sorts_what_was_said_into_its_groups_and_survives_a_pickle() -> None:
-    plan = RunPlan.of(["invoice"], "out", model="mercury-2", budget=5, concurrency=2, effort="high", below=None)
-    assert plan.server == ServerOptions(budget="5", concurrency=2) and plan.options == RunOptions(effort="high")
+    plan = RunPlan.of(["invoice"], "out", model="mercury-2", budget=5, effort="high", below=None)
+    assert plan.budget == "5" and plan.options == RunOptions(effort="high")
     assert (plan.schemas, str(plan.out), plan.model, plan.below) == (["invoice"], "out", "mercury-2", None)
     assert pickle.loads(pickle.dumps(plan)) == plan
 
@@ -105,7 +105,7 @@ def test_a_plan_sorts_what_was_said_into_its_groups_and_survives_a_pickle() -> N
     [
         ({"below": 1.5}, "--below: expected 0 to 1, got 1.5"),
         ({"max_error_rate": 2.0}, "--max-error-rate: expected 0 to 1, got 2.0"),
-        ({"concurrency": 0}, "--concurrency: expected at least 1, got 0"),
+        ({"concurrency": 2}, "concurrency is gone: "),
         ({"device": "gpu"}, "--device: expected one of auto, cpu, cuda, got 'gpu'"),
         ({"worker": 1}, "worker: expected one of effort, steps, "),
     ],
@@ -117,5 +117,5 @@ def test_a_plan_names_a_wrong_option_as_on_the_command_line(wrong: dict[str, Any
 
 
 def test_no_two_groups_have_an_option_of_one_name() -> None:
-    groups = (RunPlan, ServerOptions, RunOptions)
+    groups = (RunPlan, RunOptions)
     assert len(OPTIONS) == sum(len(group.model_fields) for group in groups)
