@@ -16,7 +16,7 @@ from cinnabar.engine.readings.locale import Locale
 from cinnabar.schemas.automata.strings import shared_value
 from cinnabar.schemas.form.form import Form
 
-Origin = Literal["copied", "chosen", "generated", "absent", "default", "known", "fact", "minimal", "looked_up"]
+Origin = Literal["copied", "chosen", "generated", "absent", "default", "known", "fact", "minimal"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,6 @@ from cinnabar.errors import NoValue, UnsupportedSchema
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _CHOICES = ("enum", "const")
 _CHECKS = ("x-cinnabar-checks",)
-_LOOKUP = ("x-cinnabar-lookup",)
-_LOOKUP_ADVICE = 'write {{"table": "vendors.csv", "key": "name", "returns": "vendor_id"}}'
 _CONTRADICTION = "a schema that no value meets"
 _OUR_KEYWORD = "a keyword of our own"
 _LEADS_NOWHERE = "a `$ref` that leads nowhere, to no schema"
@@ -249,25 +247,7 @@ class Refusal(Enum):
     FACT_PLACE = RefusalText(
         ("x-cinnabar-from",), "{problem}", "bind a field of the document, or a list of plain values", (_OUR_KEYWORD,)
     )
-    LOOKUP = RefusalText(
-        _LOOKUP,
-        "expected an object with table, key, and returns and least if you like",
-        _LOOKUP_ADVICE,
-        (_OUR_KEYWORD,),
-    )
-    LOOKUP_KEY = RefusalText(
-        _LOOKUP, "expected a column of the table, or a list of columns", _LOOKUP_ADVICE, (_OUR_KEYWORD,)
-    )
-    LOOKUP_LEAST = RefusalText(
-        _LOOKUP, "expected 0.5 to 1, got {got!r:.40}", "leave it out for {default}", (_OUR_KEYWORD,)
-    )
-    LOOKUP_RETURNS = RefusalText(_LOOKUP, "expected a column of the table", _LOOKUP_ADVICE, (_OUR_KEYWORD,))
-    LOOKUP_FIELD = RefusalText(
-        _LOOKUP,
-        "{problem}, but the table tells the values",
-        "write the type string, or string and null",
-        (_OUR_KEYWORD,),
-    )
+    KEYWORD_GONE = RefusalText((), "{keyword} is gone", "{instead}", (_OUR_KEYWORD,))
     CHECKS_BELOW_ROOT = RefusalText(
         _CHECKS,
         "expected at the root of the schema, where all columns of the record are known",

@@ -22,7 +22,6 @@ from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.keywords import LOOKUP
 from cinnabar.schemas.parsing.texts import schema_text
 
 #: Schemas that are kept, their bytes, or so, and threads that wait for the processes that compile first.
@@ -84,11 +83,6 @@ class SchemaCache:
             text = schema_text(schema).encode()
         except (RecursionError, ValueError):
             raise ApiError(400, "invalid_schema", "the schema nests too deeply or holds no JSON", param) from None
-
-        if f'"{LOOKUP}":'.encode() in text:
-            # Its rows would be told to whoever names a file of this machine.
-            message = f"{LOOKUP}: expected in a schema that the server was started with (--schema), not in a client's"
-            raise ApiError(400, "invalid_schema", message, param)
 
         def make() -> Prepared:
             self.check(text, param)

@@ -31,7 +31,6 @@ from cinnabar.extraction.filling.records.doubts import (
 from cinnabar.extraction.filling.records.evidence import chance_of_reading, evidence_of, page_of
 from cinnabar.extraction.filling.records.facts import NO_FACTS, REFUSED, FactValues, with_facts
 from cinnabar.extraction.filling.records.indirect_evidence import row_region, words_behind
-from cinnabar.extraction.filling.records.lookups import with_lookups
 from cinnabar.extraction.filling.records.marks import with_marks
 from cinnabar.extraction.filling.records.merging import merge
 from cinnabar.extraction.filling.records.thresholds import AMBIGUOUS_CONFIDENCE, COLUMN_ROWS
@@ -355,7 +354,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
     A fact field whose fact was refused gets the flag `refused_fact`; of a list only the record has it.
     """
     leaves = []
-    filled, matched = with_lookups(form, with_constants(form, filled))
+    filled = with_constants(form, filled)
     locale = locale_of(document)
     columns = TableColumns(document) if len(filled.rows) >= COLUMN_ROWS else None
     for pointer, leaf in filled.leaves.items():
@@ -363,9 +362,6 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
         evidence = evidence_of(document, words_behind(form, leaf, document.text, region))
         if columns is not None and evidence is not None and (column := columns.at(evidence.spans[0].start)):
             evidence = replace(evidence, place=" › ".join(filter(None, (evidence.place, column))))
-        found = matched.get(pointer)
-        if evidence is not None and found is not None:
-            evidence = replace(evidence, place=" › ".join(filter(None, (evidence.place, found.place))))
         read = chance_of_reading(document, evidence)
         ambiguous = ambiguities(form, leaf, evidence, locale)
         flags = _flags(leaf, evidence) | {
@@ -382,11 +378,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
                 missing=leaf.missing,
                 evidence=evidence,
                 page=page_of(document, evidence),
-                flags=(
-                    *_flags_that_hold(flags),
-                    *([found.flag] if found is not None and found.flag else ()),
-                    *ambiguous,
-                ),
+                flags=(*_flags_that_hold(flags), *ambiguous),
             )
         )
     rows = {pointer: chance for pointer, (_, chance) in filled.rows.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cinnabar.errors import Overtaken, OvertakenPlace, UsageError
-from cinnabar.extraction.corrections.outside_rows import settle_packets
+from cinnabar.extraction.corrections.packet_corrections import settle_packets
 from cinnabar.extraction.maintenance.forgetting import find_documents
 from cinnabar.extraction.store.packets import (
     Packet,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.work_time import time_stage
 from cinnabar.extraction.corrections.carrying import check_corrections_kept
-from cinnabar.extraction.corrections.outside_rows import learned_rows
 from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.filling.model_sources import RunPlace, named_folder
@@ -33,8 +32,8 @@ _SKIPS = 5000
 _ESTIMATE = "estimate"
 
 
-def open_output(assignment: Assignment, out: Path, stack: ExitStack) -> tuple[Store, Assignment]:
-    """Opens the output folder of a run on the stack, and returns the assignment with what people taught there.
+def open_output(assignment: Assignment, out: Path, stack: ExitStack) -> Store:
+    """Opens the output folder of a run on the stack.
 
     Corrections that wait are committed first. Raises UsageError if a schema does not go with the stored records, or
     corrections would be lost.
@@ -42,13 +41,11 @@ def open_output(assignment: Assignment, out: Path, stack: ExitStack) -> tuple[St
     store = stack.enter_context(Store.open(out))
     if commit_waiting(store):
         store.publish()
-    parts = assignment.parts
-    for part in parts:
+    for part in assignment.parts:
         store.check_united(part.source, part.compiled_schema)
         if not assignment.options.drop_corrections:
             check_corrections_kept(store, part.source, part.compiled_schema)
-    learned = learned_rows(store.out, {part.source.name: part.compiled_schema.form for part in parts})
-    return store, replace(assignment, learned=learned) if learned else assignment
+    return store
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ def begin_extraction(
     parsers = parser_settings(assignment.options)
     with ExitStack() as stack:
         items = gather(paths, out, stack, parsers.passwords, lambda text: progress.note(text))
-        store, assignment = open_output(assignment, out, stack)
+        store = open_output(assignment, out, stack)
         sources = [source_of(path) for path in paths]
         spelled = _remember_beginning(store, assignment, sources)
         named, packets = named_apart(items, spelled), set[str]()

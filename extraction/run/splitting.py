@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from cinnabar.errors import CinnabarError, DocumentError
-from cinnabar.extraction.corrections.outside_rows import settle_packets
+from cinnabar.extraction.corrections.packet_corrections import settle_packets
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.formats import SUFFIXES, format_named

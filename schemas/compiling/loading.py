@@ -15,7 +15,8 @@ from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from cinnabar.errors import SchemaError
-from cinnabar.schemas.keywords import DECIMALS, with_tables
+from cinnabar.schemas.keywords import DECIMALS
+from cinnabar.schemas.left_keywords import refuse_left_keywords
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.parsing.metaschema import check_schema, fingerprint
 from cinnabar.schemas.parsing.texts import read_schema
@@ -53,7 +54,7 @@ def load_schema(spec: Any) -> SchemaSource:
     (searched in the current directory too), a dict or a boolean, a Pydantic class, another type (a dataclass,
     TypedDict, Enum, Literal, union, list), a function (its arguments), or a type of outlines. Raises SchemaError if
     there is no such schema or if it does not meet the standard's meta-schema. Raises UnsupportedSchema with the pointer
-    of the keyword if it is beyond the limits in `parsing/texts.py`.
+    of the keyword if it is beyond the limits in `parsing/texts.py`, or is gone.
     """
     if isinstance(spec, SchemaSource):
         return spec
@@ -205,7 +206,7 @@ def _source(
     line_of: Callable[[str], int] | None = None,
 ) -> SchemaSource:
     check_schema(schema, where or name, line_of)
-    schema = with_tables(schema, Path(where).parent if where else Path.cwd(), where or name)
+    refuse_left_keywords(schema)
     title = schema.get("title") if isinstance(schema, dict) else None
     if not keep_name and isinstance(title, str) and title.strip():
         name = title.strip()

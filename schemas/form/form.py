@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.judging.judge import Judge
-from cinnabar.schemas.keywords import Lookup, PageRanges
+from cinnabar.schemas.keywords import PageRanges
 from cinnabar.schemas.parsing.shape import Binding
 from cinnabar.schemas.pointers import lies_within
 
@@ -38,7 +38,6 @@ class Slot:
     accepted texts given by the schema's author. `default` is the text for a missing value, "" if there is none. With a
     `binding` the value is a fact, and no model reads it. `day_first` is the order of day and month, None if the schema
     says none. `written` says that a person would word the value anew, so that a language model may.
-    With a `lookup` the value is that of a row of a table which the text means.
     """
 
     index: int
@@ -62,7 +61,6 @@ class Slot:
     binding: Binding | None = None
     day_first: bool | None = None
     written: bool = False
-    lookup: Lookup | None = None
 
     def words_of(self, option: int) -> tuple[str, ...]:
         """The other words for the option of this number."""

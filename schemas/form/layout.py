@@ -331,7 +331,6 @@ def make_slot(shape: Shape, path: str, index: int) -> Slot:
         binding=notes.binding,
         day_first=notes.day_first,
         written=notes.written,
-        lookup=notes.lookup,
     )
 
 

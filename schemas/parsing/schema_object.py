@@ -17,7 +17,7 @@ from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.judging.checks import TYPES as KINDS_OF
 from cinnabar.schemas.judging.dialects import Entry, modern
 from cinnabar.schemas.judging.resources import Documents, Place
-from cinnabar.schemas.keywords import DECIMALS, PAGES, lookup_of, page_ranges_of
+from cinnabar.schemas.keywords import DECIMALS, PAGES, page_ranges_of
 from cinnabar.schemas.parsing.algebra import TYPES, types_of
 from cinnabar.schemas.parsing.shape import Binding, Notes, Shape
 from cinnabar.schemas.pointers import escape
@@ -103,7 +103,6 @@ def schema_notes(schema: Mapping[str, Any], pointer: str) -> Notes:
         day_first,
         _former_names(schema[WAS], f"{pointer}/{WAS}") if WAS in schema else (),
         written,
-        lookup_of(schema, pointer),
         page_ranges_of(schema[PAGES], pointer) if PAGES in schema else None,
     )
 

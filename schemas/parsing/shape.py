@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from cinnabar.schemas.keywords import Lookup, PageRanges
+from cinnabar.schemas.keywords import PageRanges
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,7 @@ class Notes:
     `words` are options with other words for them, in any language (`x-cinnabar-options`). `day_first` says whether
     documents write the day before the month (`x-cinnabar-day-first`). `was` has the former names of the property
     (`x-cinnabar-was`); no two notes differ by them. `written` says that a person would word the value anew
-    (`x-cinnabar-written`). `lookup` names a table in which the value is found (`x-cinnabar-lookup`), and
-    `pages` of the root what is read of a document (`x-cinnabar-pages`).
+    (`x-cinnabar-written`), and `pages` of the root what is read of a document (`x-cinnabar-pages`).
     """
 
     title: str = ""
@@ -43,7 +42,6 @@ class Notes:
     day_first: bool | None = None
     was: tuple[str, ...] = field(default=(), compare=False)
     written: bool = False
-    lookup: Lookup | None = None
     pages: PageRanges | None = None
 
     def over(self, other: Notes) -> Notes:
@@ -58,7 +56,6 @@ class Notes:
             other.day_first if self.day_first is None else self.day_first,
             self.was or other.was,
             self.written or other.written,
-            self.lookup or other.lookup,
             self.pages or other.pages,
         )
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import difflib
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.columns.arrow import PRECISION, arrow_schema, arrow_type, arrow_value
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource
+from cinnabar.schemas.left_keywords import keyword_places
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.refusals import Refusal, refused
 
@@ -35,9 +36,6 @@ FLAG = "check_failed:"
 # Decimal places of a column of floats in an expression: a product of three such numbers is still exact.
 _PLACES = 9
 _MOST = 100
-# Keywords with names of the user's under them, and with values in place of schemas.
-_SCHEMAS_BY_NAME = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
-_NO_SCHEMAS = ("const", "enum", "default", "examples", KEYWORD)
 _LONGEST_NAME = 64
 
 #: A check's results by its name: None if it does not apply, because a value is missing or cannot be compared.
@@ -179,9 +177,9 @@ def _stated_checks(schema: Any) -> dict[str, Any]:
     """Returns the checks that a schema has at its root. Raises UnsupportedSchema if they are no object of checks."""
     if not isinstance(schema, dict):
         return {}
-    deeper = next(_deeper(schema, ""), None)
-    if deeper is not None:
-        raise refused(Refusal.CHECKS_BELOW_ROOT, deeper)
+    for pointer, _ in keyword_places(schema, {KEYWORD}):
+        if pointer != f"/{KEYWORD}":
+            raise refused(Refusal.CHECKS_BELOW_ROOT, pointer)
     if KEYWORD not in schema:
         near = difflib.get_close_matches(KEYWORD, [name for name in schema if name.startswith("x-")], 1, 0.9)
         if near:
@@ -193,20 +191,6 @@ def _stated_checks(schema: Any) -> dict[str, Any]:
     if len(stated) > _MOST:
         raise refused(Refusal.CHECKS_TOO_MANY, f"/{KEYWORD}", most=_MOST, got=len(stated))
     return stated
-
-
-def _deeper(schema: Any, at: str) -> Iterator[str]:
-    """Yields the pointers of the keyword below the root of a schema; a property of that name is none."""
-    parts = enumerate(schema) if isinstance(schema, list) else schema.items() if isinstance(schema, dict) else ()
-    for key, part in parts:
-        below = f"{at}/{escape(str(key))}"
-        if key == KEYWORD and at:
-            yield below
-        elif key in _SCHEMAS_BY_NAME and isinstance(part, dict):
-            for name, one in part.items():
-                yield from _deeper(one, f"{below}/{escape(name)}")
-        elif key not in _NO_SCHEMAS:
-            yield from _deeper(part, below)
 
 
 def _kind(value: Any) -> str:

@@ -57,15 +57,6 @@ ANSWERED_FIELDS, ANSWERED_SHARE = 2, 0.5
 #: Words are of one family if they begin alike, by so many letters and this share of the shorter one.
 FAMILY_LETTERS, FAMILY_SHARE = 4, 0.66
 
-# Reference tables (`lookups.py`); a lookup has a least likeness of its own.
-
-#: How much less alike another value must be.
-LOOKUP_MARGIN = 0.05
-#: The share of its letters in which a word may differ, and a whole key written without blanks.
-WORD_DIFFERENCE, KEY_DIFFERENCE = 0.25, 0.12
-#: How much a printed word counts that no key has; the power of how rare a word is.
-UNKNOWN_WORD, RARE_WORD_POWER = 0.5, 1.5
-
 # Lists with gaps, and options (`doubts.py`, `indirect_evidence.py`).
 
 #: The fewest rows of a list of which anything is told, and the most gaps and numbers that a sentence names.

@@ -11,13 +11,13 @@ from jsonschema_specifications import REGISTRY
 
 from cinnabar.extraction.filling.checks.checks import KEYWORD as CHECKS
 from cinnabar.extraction.plan.thresholds import ALIKE_KEYWORDS
-from cinnabar.schemas.keywords import DECIMALS, LOOKUP, PAGES
+from cinnabar.schemas.keywords import DECIMALS, PAGES
 from cinnabar.schemas.parsing.schema_object import BINDING, DAY_FIRST, WAS, WORDS, WRITTEN
 from cinnabar.schemas.pointers import escape
 
 # Keywords whose values are data, and those whose values are schemas by their names.
 _DATA = frozenset({"const", "default", "enum", "example", "examples", "required", "dependentRequired"})
-_DATA |= {CHECKS, LOOKUP, WORDS}
+_DATA |= {CHECKS, WORDS}
 _NAMED = frozenset({"properties", "patternProperties", "definitions", "$defs", "dependentSchemas", "dependencies"})
 _OPENAPI = ("nullable", "example", "discriminator", "xml", "externalDocs")
 
@@ -45,5 +45,5 @@ def _known() -> frozenset[str]:
     """The keywords of all drafts, of OpenAPI and of our own."""
     drafts = (REGISTRY.contents(uri) for uri in REGISTRY)
     standard = (name for meta in drafts if isinstance(meta, dict) for name in meta.get("properties", {}))
-    own = BINDING, DAY_FIRST, WAS, WORDS, WRITTEN, DECIMALS, CHECKS, LOOKUP, PAGES
+    own = BINDING, DAY_FIRST, WAS, WORDS, WRITTEN, DECIMALS, CHECKS, PAGES
     return frozenset((*standard, *_OPENAPI, *own))

@@ -74,7 +74,7 @@ def begin_backfill(
     versions = {one.schema_fingerprint for one in latest} - {""}
     changes_since = {one: _compare(assignment, out, one) for one in versions}
     with ExitStack() as stack:
-        store, assignment = open_output(assignment, out, stack)
+        store = open_output(assignment, out, stack)
         fingerprint = _fingerprint(assignment.fingerprint, chosen.below)
         passwords = len(parsers.passwords)
         done = store.done_keys(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ from cinnabar.extraction.store.path_safety import check_links
 from cinnabar.extraction.store.spelling import began_with, is_new
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.keywords import PAGES, Learned, with_learned
+from cinnabar.schemas.keywords import PAGES
 from cinnabar.schemas.parsing.schema_object import DAY_FIRST
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
@@ -60,8 +60,6 @@ class Assignment:
     escalation: Escalation | None = None
     routing: Routing | None = None
     examples: PromptExamples | None = None
-    #: What people of this folder said that printed words mean; no part of a record's key.
-    learned: Learned = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.escalation is not None and isinstance(self.model, RemoteSource):
@@ -95,8 +93,7 @@ class Assignment:
         return [self.model, *([self.escalation.source] if self.escalation is not None else [])]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        own = self.source, self.model, self.options, self.escalation, self.routing, self.examples
-        return Assignment, (*own, self.learned)
+        return Assignment, (self.source, self.model, self.options, self.escalation, self.routing, self.examples)
 
     @cached_property
     def parts(self) -> Sequence[Assignment]:
@@ -117,7 +114,7 @@ class Assignment:
         if isinstance(schema, dict):
             schema = schema | ({} if day_first is None else {DAY_FIRST: day_first == "yes"})
             schema |= {} if pages is None else {PAGES: pages}
-        return compile_schema(with_learned(schema, self.learned))
+        return compile_schema(schema)
 
     @cached_property
     def validator(self) -> Validator:

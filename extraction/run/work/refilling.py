@@ -36,7 +36,6 @@ from cinnabar.extraction.filling.pipeline import (
 )
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
 from cinnabar.extraction.filling.records.facts import REFUSED, FactValues, with_facts
-from cinnabar.extraction.filling.records.lookups import with_lookups
 from cinnabar.extraction.filling.records.marks import with_marks
 from cinnabar.extraction.filling.records.merging import merge
 from cinnabar.extraction.filling.tiers import ALONE, Escalated, MergedRecord
@@ -216,7 +215,7 @@ class _RefillPlan:
 
     def _join(self, filled: Filled | None, frozen: Frozen, job: Job) -> Outcome | None:
         form, stored, changes = job.compiled.form, self.stored, self.changes
-        new = None if filled is None else parse(with_lookups(form, filled)[0].record)
+        new = None if filled is None else parse(filled.record)
         value, taken = splice(form, parse(stored.record.text), new, changes, frozen)
         try:
             text = job.compiled.canonical(value)

@@ -109,6 +109,18 @@ def test_a_part_of_its_packet_is_corrected_and_forgotten(place: Path, capsys: py
     assert not verify(place).problems
 
 
+def test_a_schema_with_a_keyword_that_is_gone_is_refused_and_its_records_are_corrected(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["extract", "inbox/freight", "--schema", "freight.schema.json", "--out", "tables"]) == 2
+    told = capsys.readouterr().err
+    assert "x-cinnabar-lookup is gone" in told and "docs/recipes.md" in told
+    ((document,),) = query(place, "SELECT document FROM freight").rows
+    state = Corrector(place).correct(document, "freight", [Change(Action.VALUE, "/carrier", '"C-8"')], "Ada")
+    assert state.record is not None and json.loads(state.record.text)["carrier"] == "C-8"
+    assert query(place, "SELECT carrier FROM freight").rows == [("C-8",)] and not verify(place).problems
+
+
 @pytest.mark.slow  # It loads the shipped model.
 def test_a_part_of_its_packet_is_filled_again(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     schema = json.loads(Path("bill.schema.json").read_text())
