@@ -187,7 +187,7 @@ def _places(
     if isinstance(source.schema, dict) and source.schema.get("description"):
         rows.insert(2, ("", "--route and --related compare", kind_of(source).heading))
     rows += [(pointer, "warning", text) for pointer, text in misspelt]
-    rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.places)}") for one in checks.each]
+    rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.pointers)}") for one in checks.each]
     return rows
 
 

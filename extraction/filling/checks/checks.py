@@ -2,10 +2,8 @@
 
 Numbers are compared as decimals: 0.1 + 0.2 is 0.3, in columns that hold floats too.
 
-A DuckDB in memory for the expressions of a schema, which come from anywhere: it computes and does nothing else.
-
-It reads no file, loads no extension, spills nothing to disk, and its settings are locked. A query ends after a few
-seconds. `extraction/filling/checks/expressions.py` lets only functions through that neither repeat nor generate.
+Expressions come from anywhere. A locked DuckDB in memory computes them, for a few seconds, and `expressions` lets only
+functions through that neither repeat nor generate.
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ from __future__ import annotations
 import difflib
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +20,8 @@ import pyarrow as pa
 
 from cinnabar.extraction.filling.checks.expressions import NoCheck, named_in
 from cinnabar.extraction.filling.checks.thresholds import LONGEST_EXPRESSION, QUERY_SECONDS
+from cinnabar.extraction.store.queries import locked_connection, time_limit
+from cinnabar.extraction.store.snapshot import Setting
 from cinnabar.extraction.store.tables import RecordColumns
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.columns.arrow import PRECISION, arrow_schema, arrow_type, arrow_value
@@ -44,17 +45,12 @@ Results = Mapping[str, bool | None]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check; `columns` are the table's columns that it names, `places` pointers with `*` for an index."""
+    """A check; `columns` are the table's columns that it names, `pointers` its fields, one in a list as the list."""
 
     name: str
     expression: str
     columns: tuple[str, ...]
-    places: tuple[str, ...]
-
-    @property
-    def pointers(self) -> tuple[str, ...]:
-        """Returns the pointers of its fields; a field in a list stands as the list."""
-        return tuple(dict.fromkeys(place.split("/*")[0] for place in self.places))
+    pointers: tuple[str, ...]
 
 
 class Checks:
@@ -107,8 +103,8 @@ class Checks:
         except (duckdb.Error, UnicodeError, RecursionError) as error:
             if stored:
                 return None
-            reason = str(error).split("\n")[0].strip()
-            raise refused(Refusal.CHECK_SYNTAX, at, problem=reason) from None
+            said = " ".join(str(error).split("\n\nLINE")[0].split())
+            raise refused(Refusal.CHECK_SYNTAX, at, problem=said) from None
         if got != "BOOLEAN":
             raise refused(Refusal.CHECK_TYPE, at, got=got)
         return Check(name, expression, named.columns, named.places)
@@ -209,19 +205,10 @@ def _exact(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "enable_external_access": "false",
-    "python_enable_replacements": "false",
-    "temp_directory": "",
-    "memory_limit": "512MB",
-    "threads": 1,
-    # Both `lambda x: x.amount` and the older `x -> x.amount`.
-    "lambda_syntax": "ENABLE_SINGLE_ARROW",
-}
-#: The name of the table that expressions are about.
-TABLE = "record"
+#: The name of the table that expressions are about, which no expression guesses.
+_TABLE = '"?"'
+# Both `lambda x: x.amount` and the older `x -> x.amount`.
+_SETTINGS: dict[str, Setting] = {"threads": 1, "lambda_syntax": "ENABLE_SINGLE_ARROW"}
 
 
 class ExpressionDatabase:
@@ -230,43 +217,38 @@ class ExpressionDatabase:
     def __init__(self, columns: pa.Schema) -> None:
         self._columns = columns
         self._mutex = threading.Lock()
-        self._connection = duckdb.connect(config=_SETTINGS)
-        self._connection.execute("SET TimeZone = 'UTC'; SET lock_configuration = true")
+        # It is closed when this object goes.
+        self._open = ExitStack()
+        locked = locked_connection(memory="512MB", zone="UTC", settings=_SETTINGS)
+        self._connection = self._open.enter_context(locked)
 
     def syntax(self, expression: str) -> str:
         """Returns the syntax tree of `SELECT (expression)` as DuckDB's JSON text."""
-        asked = f"SELECT ({expression}\n) FROM {TABLE}"
-        (tree,) = self._run("SELECT json_serialize_sql(?)", [asked])[0]
+        ((tree,),), _ = self._run("SELECT json_serialize_sql(?)", [f"SELECT ({expression}\n) FROM {_TABLE}"])
         return str(tree)
 
     def type_of(self, expression: str) -> str:
         """Returns DuckDB's name for the type of an expression over the columns."""
         # On a record of NULLs: a constant that does not fit its column fails here, and not on each document.
         records = pa.table([pa.nulls(1, one.type) for one in self._columns], schema=self._columns)
-        with self._mutex:
-            self._connection.register(TABLE, records)
-            try:
-                cursor = self._connection.execute(f"SELECT ({expression}\n) FROM {TABLE}")
-                cursor.fetchall()
-                return str(cursor.description[0][1]) if cursor.description else ""
-            finally:
-                self._connection.unregister(TABLE)
+        _, kind = self._run(f"SELECT ({expression}\n) FROM {_TABLE}", [], records)
+        return kind
 
     def evaluate(self, expressions: Sequence[str], records: pa.Table) -> list[tuple[Any, ...]]:
         """Returns the values of the expressions for each record; NULL if one cannot be computed."""
         asked = ", ".join(f"TRY(({expression}\n))" for expression in expressions)
-        return self._run(f"SELECT {asked} FROM {TABLE}", [], records)
+        return self._run(f"SELECT {asked} FROM {_TABLE}", [], records)[0]
 
-    def _run(self, query: str, values: list[Any], records: pa.Table | None = None) -> list[tuple[Any, ...]]:
-        with self._mutex:
+    def _run(
+        self, query: str, values: list[Any], records: pa.Table | None = None
+    ) -> tuple[list[tuple[Any, ...]], str]:
+        """Returns the rows of a query, and the type of its first column."""
+        with self._mutex, time_limit(self._connection, QUERY_SECONDS):
             if records is not None:
-                self._connection.register(TABLE, records)
-            timer = threading.Timer(QUERY_SECONDS, self._connection.interrupt)
-            timer.start()
+                self._connection.register("?", records)
             try:
-                return self._connection.execute(query, values).fetchall()
+                cursor = self._connection.execute(query, values)
+                return cursor.fetchall(), str(cursor.description[0][1]) if cursor.description else ""
             finally:
-                timer.cancel()
-                timer.join()  # a thread that outlives the interpreter makes DuckDB print its leaks
                 if records is not None:
-                    self._connection.unregister(TABLE)
+                    self._connection.unregister("?")
