@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -123,6 +130,7 @@ class Bar(NoProgress):
             TextColumn("{task.fields[rate]}"),
             TextColumn("{task.fields[quarantined]} quarantined"),
             TimeElapsedColumn(),
+            TimeRemainingColumn(),
             console=console,
             disable=not console.is_terminal,
         )

@@ -12,7 +12,6 @@ once more behind it: two fields that take each other's values (from, to) are tol
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ import torch
 
 from cinnabar.engine.branches.constraint import BranchConstraint, Grounded, OptionTexts, WrittenText
 from cinnabar.engine.branches.decoding import Branch, BranchDecoder, BranchListing, logarithm
-from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_branches, read_document
+from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_document
 from cinnabar.engine.branches.grounds import Grounds, array_levels, item_region, item_rows, lists_of, written_option
 from cinnabar.engine.branches.prompt import (
     begun_record,
@@ -50,8 +49,6 @@ _T = TypeVar("_T")
 #: The forms whose lines are kept, the forms of which keys are kept, and the tokens of documents of which they are: of
 #: what all prompts about them begin with. 1,000 tokens take 24 MB with 0.5B weights, and 57 MB with 1.5B.
 FORMS_KEPT, KEYS_KEPT, TOKENS_KEPT = 64, 2, 16_384
-# The tokens and branches of a trial of a machine, and the rows that a field takes: its head, then a few of its value.
-_TRIED, _BRANCHES, _ROWS = 64, 8, 12
 #: The log share of what is impossible.
 _NOTHING = float("-inf")
 #: A form, the number of a slot, and the first character of its row.
@@ -113,7 +110,6 @@ class BranchModel:
         self.branches = BranchDecoder(model.decoder, self.tokens, quote)
         self._prompts: OrderedDict[str, _Prompt] = OrderedDict()
         self._begun: OrderedDict[str, tuple[list[int], DocumentKeys]] = OrderedDict()
-        self._trial: tuple[float, float] | None = None
 
     def count_tokens(self, text: str) -> int:
         """Returns the number of tokens of this text."""
@@ -130,20 +126,6 @@ class BranchModel:
     def encode(self, passages: Sequence[Passage]) -> list[BranchMemory]:
         """Returns a memory for each passage, which is read when the form is known."""
         return [BranchMemory(passage, Grounds(passage, self.tokens)) for passage in passages]
-
-    @torch.inference_mode()
-    def seconds(self, text: str, form: Form) -> float:
-        """Returns the expected seconds of this text outside of lists, by a trial of this machine that is made once."""
-        if self._trial is None:
-            begun = time.perf_counter()
-            keys = read_document(self.model.decoder, [0] * _TRIED)
-            read = time.perf_counter()
-            forks = Forks(self.model.decoder, keys)
-            pieces = [(forks, forks.open(), [0]) for _ in range(_BRANCHES)]
-            self.model.decoder.logits(read_branches(self.model.decoder, pieces))
-            self._trial = (read - begun) / _TRIED, (time.perf_counter() - read) / _BRANCHES
-        fields = sum("*" not in slot.path for slot in form.slots)
-        return self._trial[0] * self.count_tokens(text) + self._trial[1] * fields * _ROWS
 
     @torch.inference_mode()
     def find_rows(self, forms: Sequence[Form], memories: Sequence[BranchMemory]) -> list[list[Row]]:

@@ -41,15 +41,13 @@ ALIKE_KEYWORDS = 0.8
 COVERAGE_PRECISION = 0.95
 
 
-# Late documents and estimates (`filling/batch_reader.py`, `cost_estimate.py`, `time_estimate.py`).
+# Late documents and estimates (`filling/batch_reader.py`, `cost_estimate.py`).
 
 #: A document is late if all others of its batch are parsed and none has arrived for so many seconds. Most late
 #: documents at a time, because each takes memory.
 LATE_AFTER, MOST_LATE = 5.0, 16
 #: Documents in the sample, evenly spaced over all.
 ESTIMATE_SAMPLE = 24
-#: Below so many seconds a run tells nothing beforehand.
-SHORT_RUN = 10.0
 #: What a run with a release takes of memory: for each byte of its file, and beside its weights.
 RELEASE_MEMORY, RUN_MEMORY = 1.6, 500 << 20
 

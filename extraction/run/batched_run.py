@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from cinnabar.engine.work_time import told_to
-from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.filling.model_sources import RunPlace
 from cinnabar.extraction.plan.outcomes import OTHER_KIND
@@ -177,8 +176,6 @@ class BatchedRun:
         self.batches.begin(number)
         job = self._models.load()
         read, known = self.read(number)
-        texts = [one.found.text for one in read if one is not None and isinstance(one.found, Document)]
-        self._models.note_time(texts, self.batches.inputs)
         with told_to(lambda share: self._progress.within(share * len(read))):
             batch = fill_batch([one for one in read if one is not None], known, job)
         return self.batches.set_aside_late(read, batch)

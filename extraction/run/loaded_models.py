@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cinnabar.engine.request import Filler, Metered
+from cinnabar.engine.request import Metered
 from cinnabar.extraction.filling.model_sources import LanguageSource, RemoteSource
 from cinnabar.extraction.run.commits import Commits
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -19,16 +19,12 @@ if TYPE_CHECKING:
 class LoadedModels:
     """The models of a run, which the first batch loads.
 
-    The progress of `commits` is told what the user may not expect, such as the time that a language model takes.
+    The progress of `commits` is told what the user may not expect, such as the memory that a language model takes.
     """
 
     def __init__(self, assignment: Assignment, commits: Commits) -> None:
         self.assignment, self._commits = assignment, commits
         self._job: Job | None = None
-        # The texts of the batch that is filled here, and the number of documents of all batches.
-        self._texts: Sequence[str] = ()
-        self._count = 0
-        self._time_noted = False
 
     @property
     def server(self) -> RemoteSource | None:
@@ -46,24 +42,8 @@ class LoadedModels:
         if self._job is None:
             for note in self.assignment.memory_notes():
                 self._commits.progress.note(note)
-            self._job = self.assignment.job(self._commits.place, self._note_time)
+            self._job = self.assignment.job(self._commits.place)
         return self._job
-
-    def note_time(self, texts: Sequence[str], count: int) -> None:
-        """Tells once how long `count` documents will take, by the texts of the batch that is about to be filled."""
-        self._texts, self._count = texts, count
-        if not self._time_noted:
-            self._time_noted = True
-            self._note_time(self.load().engine)
-
-    def _note_time(self, filler: Filler) -> None:
-        # Cold start: it imports torch, as the job has by now.
-        from cinnabar.extraction.filling.time_estimate import time_note
-
-        form, at_most = self.assignment.compiled_schema.form, self.assignment.escalation is not None
-        note = time_note(filler, form, self._texts, self._count, at_most=at_most)
-        if note is not None:
-            self._commits.progress.note(note)
 
     def usage(self) -> Mapping[str, Any] | None:
         """Returns the use of the one model behind a server, or of a local model for escalated fields, else None."""

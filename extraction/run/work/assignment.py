@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.few_shot import shown_with
-from cinnabar.engine.request import Filler, Prompted
+from cinnabar.engine.request import Prompted
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.model_sources import (
@@ -157,11 +157,11 @@ class Assignment:
         notes = [one.memory_note(self.options.context) for one in self.sources if isinstance(one, LanguageSource)]
         return [note for note in notes if note is not None]
 
-    def job(self, place: RunPlace | None = None, loaded: Callable[[Filler], object] = lambda _: None) -> Job:
+    def job(self, place: RunPlace | None = None) -> Job:
         """Returns the job with its model loaded, which may keep answers under `place`.
 
-        `loaded` receives the stronger model, which of two calibrated ones is loaded at the first doubt. Raises
-        UsageError if a model has no room for the schema.
+        Of two calibrated models the stronger one is loaded at the first doubt. Raises UsageError if a model has no room
+        for the schema.
         """
         # Cold start: Torch takes a second.
         from cinnabar.extraction.filling.pipeline import Job
@@ -170,13 +170,7 @@ class Assignment:
         engine = self._shown(self.model).filler(options.effort, options.steps, place)
         if self.escalation is not None:
             upper = self._shown(self.escalation.source)
-
-            def load() -> Filler:
-                filler = upper.filler(options.effort, None, place)
-                loaded(filler)
-                return filler
-
-            tier = self.escalation.tier(load)
+            tier = self.escalation.tier(lambda: upper.filler(options.effort, None, place))
         for filler in [engine, *([tier.filler] if tier and not tier.prefer_confident else [])]:
             if isinstance(filler, Prompted):
                 for part in self.parts:

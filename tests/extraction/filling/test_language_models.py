@@ -19,7 +19,6 @@ from tests.support.tiny_checkpoint import TRAITS, write_checkpoint
 from training.confidence_fit import calibrate
 
 from cinnabar.apps.cli.main import run
-from cinnabar.engine.branches.branch_model import BranchModel
 from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.models.identity import CALIBRATION
 from cinnabar.engine.models.language import memory
@@ -235,33 +234,28 @@ def test_a_calibrated_model_has_the_last_word_only_where_it_is_surer(
     assert all(found[f"{number}.txt"] == {"name": f"N{number}", "total": number} for number in range(4))
 
 
-def test_a_calibrated_model_is_loaded_and_tells_its_time_at_the_first_doubt(
+def test_a_calibrated_model_is_loaded_at_the_first_doubt(
     docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     traits = replace(TRAITS, visibility="causal", noise="none", block=1, shift=True, window=8192)
     upper = source_of(write_checkpoint(tmp_path / "causal", traits=traits, family="qwen3"))
-    loads, asked = list[str](), list[str]()
+    loads = list[str]()
     load = LanguageSource.load
     monkeypatch.setattr(LanguageSource, "load", lambda own: loads.append(own.folder) or load(own))
-    monkeypatch.setattr(BranchModel, "seconds", lambda _own, text, _form: asked.append(text) or 30.0)
     one_by_one = QUICK.model_copy(update={"batch": 1})
 
-    def notes(name: str, lower: LanguageSource | ModelSource, escalation: Escalation | None) -> list[str]:
+    def shares(name: str, lower: LanguageSource | ModelSource, escalation: Escalation | None) -> list[float]:
         told = Noting()
         extract([docs], SOURCE, tmp_path / name, lower, one_by_one, progress=told, escalation=escalation)
-        assert bool(told.notes) == any(told.answered) and all(share < 1 for share in told.answered)
-        return told.notes
+        return told.answered
 
     sure = Escalation(upper, 0.8, prefer_confident=True)
-    assert notes("none", ModelSource("reading", ReadingModel), sure) == loads == asked == []
-    some = notes("some", ModelSource("unsure", unsure), sure)
-    assert some == ["4 documents, at most about 30.0 s each, all of them in 2 min; lists take longer"]
-    assert len(loads) == 1 and asked == ["name=N1\ntotal=1\nMAYBE"]
-    assert notes("alone", upper, None) == ["4 documents, about 30.0 s each, all in 2 min; lists take longer"]
-    assert asked[1:] == ["name=N0\ntotal=0"]
+    assert not any(shares("none", ModelSource("reading", ReadingModel), sure)) and loads == []
+    some = shares("some", ModelSource("unsure", unsure), sure)
+    assert any(some) and all(share < 1 for share in some) and len(loads) == 1
     monkeypatch.setattr(LanguageSource, "load", _gone)
     with pytest.raises(ModelError, match="its files are gone"):
-        notes("gone", ModelSource("unsure", unsure), sure)
+        shares("gone", ModelSource("unsure", unsure), sure)
 
 
 def _gone(*_: Any) -> None:
