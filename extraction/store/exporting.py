@@ -151,11 +151,7 @@ def _objects(answer: pa.RecordBatchReader) -> Iterator[bytes]:
 
 
 def _workbook(name: str, records: bool) -> _Writer:
-    def write(answer: pa.RecordBatchReader, stream: BinaryIO) -> int:
-        types = answer.schema.types if records else ()
-        return write_workbook(answer.schema.names, _values(answer), stream, name, _plain, types)
-
-    return write
+    return lambda answer, stream: write_workbook(answer, stream, name, _plain, records)
 
 
 def _csv(formulas: bool) -> _Writer:

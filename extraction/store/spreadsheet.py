@@ -15,15 +15,15 @@ import itertools
 import math
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from functools import cache, partial
-from operator import itemgetter
+from functools import cache
 from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.store.names import identifier
@@ -47,131 +47,111 @@ _OPTIONS = {
     "strings_to_urls": False,
 }
 
-_Get = Callable[[Any], Any]
-# The heading of a column, how it gets its value from a row, and of a list the type of its items.
-_Column = tuple[str, _Get, pa.DataType | None]
 
 
 def write_workbook(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    stream: BinaryIO,
-    name: str,
-    spelled: Callable[[Any], str],
-    types: Sequence[pa.DataType] = (),
+    answer: pa.RecordBatchReader, stream: BinaryIO, name: str, spelled: Callable[[Any], str], records: bool = False
 ) -> int:
     """Writes a sheet, and returns the number of its rows.
 
-    With the `types` of the columns objects become columns, and each list gets a sheet of its own, with a row for each
-    item: the record's first column, the number of the item, and its values. `spelled` makes the text of a value that
-    has no type in Excel. Raises UsageError if there are too many rows or columns.
+    Of `records` objects become columns, and each list gets a sheet of its own, with a row for each item: the record's
+    first column, the number of the item, and its values. `spelled` makes the text of a value that has no type in Excel.
+    Raises UsageError if there are too many rows or columns.
     """
     # Cold start: few exports are workbooks.
     from xlsxwriter import Workbook
 
-    fields: list[_Column] = []
-    kinds: Sequence[pa.DataType | None] = types or [None] * len(columns)
-    for place, (heading, kind) in enumerate(zip(columns, kinds, strict=True)):
-        if kind is not None and heading == _FLAGS:  # the record's own; a field of this name gets another (tables.py)
-            fields.append((heading, partial(_join, itemgetter(place)), None))
-        else:
-            fields += _spread(heading, itemgetter(place), kind)
     # A zip file that cannot be written whole fails twice, so a stream such as a pipe gets it when it is whole.
     with SpooledTemporaryFile(_IN_MEMORY) as whole:
         with Workbook(whole, _OPTIONS) as book:
             book.use_zip64()
-            sheet = _Sheet(_Cells(book, spelled), name, fields)
-            for row in rows:
-                sheet.write(row)
+            cells = _Cells(book, spelled)
+            # The empty batch makes all sheets of an answer without rows.
+            for batch in itertools.chain([answer.schema.empty_table()], map(_table_of, answer)):
+                for place, rows in _sheets((name,), batch, 0) if records else [((name,), batch)]:
+                    cells.append(place, rows)
         whole.seek(0)
         shutil.copyfileobj(whole, stream)
-    return sheet.rows
+    return cells.rows((name,))
 
 
-def _spread(name: str, get: _Get, kind: pa.DataType | None) -> Iterator[_Column]:
-    """Yields the columns of a value: an object has those of its fields."""
-    if kind is not None and pa.types.is_struct(kind):
-        for inner in (kind.field(at) for at in range(kind.num_fields)):
-            heading = f"{name}.{inner.name}" if name else inner.name
-            yield from _spread(heading, partial(_inner, get, inner.name), inner.type)
-    elif kind is not None and pa.types.is_list(kind):
-        yield name or "items", get, kind.value_type
-    else:
-        yield name or "value", get, None
+def _table_of(batch: pa.RecordBatch) -> pa.Table:
+    return pa.Table.from_batches([batch])
 
 
-def _inner(get: _Get, name: str, row: Any) -> Any:
-    value = get(row)
-    return None if value is None else value[name]
+def _sheets(place: tuple[str, ...], table: pa.Table, keys: int) -> Iterator[tuple[tuple[str, ...], pa.Table]]:
+    """Yields the sheet of records, whose first columns are `keys`, and those of the lists in them.
 
-
-def _join(get: _Get, row: Any) -> Any:
-    value = get(row)
-    return None if value is None else ", ".join(value)
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-class _Sheet:
-    """A sheet, with the sheets of the lists in its rows; `rows` counts those below the heading.
-
-    `keys` are headings before those of its columns.
+    `place` is the name of the sheet behind those of the lists around it.
     """
-
-    def __init__(self, cells: _Cells, name: str, columns: Sequence[_Column], keys: Sequence[str] = ()) -> None:
-        self._cells, self._columns, self.rows = cells, columns, 0
-        headings = [*keys, *(heading for heading, _, _ in columns)]
-        if len(headings) > COLUMNS:
-            raise UsageError(f"export: Excel holds {COLUMNS:,} columns, got {len(headings):,}; name fewer with --sql")
-        self._page = cells.page(name, headings)
-        # In a list within a list the number of the outer item has the name of the outer list.
-        below = [*keys[:-1], name, "row"] if keys else [*headings[:1], "row"]
-        self._lists = [
-            (get, _Sheet(cells, heading, [*_spread("", _same, kind)], below))
-            for heading, get, kind in columns
-            if kind is not None
-        ]
-
-    def write(self, row: Any, keys: Sequence[Any] = ()) -> None:
-        """Writes a row behind its keys, and the items of its lists into their sheets."""
-        self.rows += 1
-        if self.rows >= ROWS:
-            raise UsageError(
-                f"export: Excel holds {ROWS - 1:,} rows below the heading, and there are more; choose some with"
-                " --sql, or write csv or parquet"
-            )
-        found = [(get(row), kind) for _, get, kind in self._columns]
-        values = [*keys, *(value if kind is None or value is None else len(value) for value, kind in found)]
-        for place, value in enumerate(values):
-            self._cells.write(self._page, self.rows, place, value)
-        for get, sheet in self._lists:
-            for number, item in enumerate(get(row) or (), 1):
-                sheet.write(item, [*(keys or values[:1]), number])
+    # A record's own flags are no list of values; a field of this name gets another (tables.py).
+    if keys == 0 and _FLAGS in table.column_names:
+        flags = pc.binary_join(table[_FLAGS], ", ")
+        table = table.set_column(table.column_names.index(_FLAGS), _FLAGS, flags)
+    while any(map(pa.types.is_struct, table.schema.types)):
+        table = table.flatten()
+    lists = {at for at, kind in enumerate(table.schema.types) if pa.types.is_list(kind)}
+    shown = [
+        name.removeprefix(".") or ("items" if at in lists else "value") for at, name in enumerate(table.column_names)
+    ]
+    lengths = {at: pc.list_value_length(table.column(at)) for at in lists}
+    columns = [lengths.get(at, column) for at, column in enumerate(table.columns)]
+    yield place, pa.Table.from_arrays(columns, shown)
+    # In a list within a list the number of the outer item has the name of the outer list.
+    above = [*shown[: keys - 1], place[-1]] if keys else shown[:1]
+    for at in sorted(lists):
+        items = table.column(at).combine_chunks()
+        parents, sizes = pc.list_parent_indices(items), pc.fill_null(lengths[at].combine_chunks(), 0).cast(pa.int64())
+        # The number of an item is its place behind the end of the list before.
+        before = pc.subtract(pc.cumulative_sum(sizes), sizes).take(parents)
+        numbers = pc.subtract(pa.array(range(1, len(parents) + 1), pa.int64()), before)
+        held = [column.take(parents) for column in columns[: len(above)]]
+        inner = pa.Table.from_arrays([*held, numbers, pc.list_flatten(items)], [*above, "row", ""])
+        yield from _sheets((*place, shown[at]), inner, len(above) + 1)
 
 
 class _Cells:
-    """Writes single cells; it never asks Excel to guess what a text is."""
+    """Writes the cells of a book's sheets; it never asks Excel to guess what a text is."""
 
     def __init__(self, book: Any, spelled: Callable[[Any], str]) -> None:
         self._book, self._spelled = book, spelled
+        self._pages: dict[tuple[str, ...], tuple[Any, int]] = {}
         self._plain, self._bold = book.add_format(), book.add_format({"bold": True})
         self._quoted = book.add_format({"quote_prefix": True})
         self._shown = cache(lambda shown: book.add_format({"num_format": shown}))
 
-    def page(self, name: str, headings: Sequence[str]) -> Any:
+    def rows(self, place: tuple[str, ...]) -> int:
+        """Returns the number of rows of a sheet below its heading."""
+        return self._pages[place][1]
+
+    def append(self, place: tuple[str, ...], table: pa.Table) -> None:
+        """Writes rows below those of a sheet, which the first call adds. Raises UsageError if Excel holds no more."""
+        page, row = self._pages.get(place) or (self._page(place[-1], table.column_names), 0)
+        for values in zip(*(column.to_pylist() for column in table.columns), strict=True):
+            row += 1
+            if row >= ROWS:
+                raise UsageError(
+                    f"export: Excel holds {ROWS - 1:,} rows below the heading, and there are more; choose some with"
+                    " --sql, or write csv or parquet"
+                )
+            for at, value in enumerate(values):
+                self._write(page, row, at, value)
+        self._pages[place] = page, row
+
+    def _page(self, name: str, headings: Sequence[str]) -> Any:
         """Adds a sheet under a free name, with its headings."""
+        if len(headings) > COLUMNS:
+            raise UsageError(f"export: Excel holds {COLUMNS:,} columns, got {len(headings):,}; name fewer with --sql")
         plain, taken = identifier(name)[:_SHEET_NAME], {one.casefold() for one in self._book.sheetnames}
         names = itertools.chain([plain], (f"{plain[: _SHEET_NAME - 5]}_{number}" for number in itertools.count(2)))
         page = self._book.add_worksheet(next(one for one in names if one.casefold() not in taken))
         page.freeze_panes(1, 0)
         page.set_column(0, len(headings) - 1, _WIDTH)
         for place, heading in enumerate(headings):
-            self.write(page, 0, place, heading, self._bold)
+            self._write(page, 0, place, heading, self._bold)
         return page
 
-    def write(self, page: Any, row: int, column: int, value: Any, style: Any = None) -> None:
+    def _write(self, page: Any, row: int, column: int, value: Any, style: Any = None) -> None:
         """Writes a value; null is an empty cell."""
         if isinstance(value, float) and not math.isfinite(value):
             return

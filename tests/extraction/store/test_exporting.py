@@ -12,6 +12,7 @@ from decimal import Decimal
 from xml.etree import ElementTree
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.support.effort import some
@@ -283,7 +284,7 @@ def test_a_workbook_of_records_is_for_people(out, workload, tmp_path):
 )
 def test_a_workbook_keeps_every_text_as_it_is(text):
     stream = io.BytesIO()
-    write_workbook(["t"], [[text]], stream, "t", str)
+    write_workbook(pa.table({"t": [text]}).to_reader(), stream, "t", str)
     with zipfile.ZipFile(io.BytesIO(stream.getvalue())) as parts:
         root = ElementTree.fromstring(parts.read("xl/worksheets/sheet1.xml"))
         assert not any("hyperlink" in node.tag for node in root.iter())
@@ -293,12 +294,13 @@ def test_a_workbook_keeps_every_text_as_it_is(text):
 
 
 def test_cells_that_excel_cannot_hold_are_texts_and_cut_where_one_sees_it():
-    rows = [
-        ["x" * 40_000, Decimal("12345678901234567.89"), date(1899, 12, 31)],
-        ["\U0001f600" * 20_000, Decimal("12345.6700"), date(1900, 3, 1)],
-    ]
+    rows = pa.table({
+        "text": ["x" * 40_000, "\U0001f600" * 20_000],
+        "number": [Decimal("12345678901234567.89"), Decimal("12345.67")],
+        "day": [date(1899, 12, 31), date(1900, 3, 1)],
+    })  # fmt: skip
     stream = io.BytesIO()
-    assert write_workbook(["text", "number", "day"], rows, stream, "t", exporting._plain) == 2
+    assert write_workbook(rows.to_reader(), stream, "t", exporting._plain) == 2
     first, second = list(sheet_of(stream.getvalue()).values)[1:]
     assert len(first[0]) == 32_767 and first[0].endswith("x…")
     assert first[1:] == ("12345678901234567.89", "1899-12-31")
@@ -311,7 +313,8 @@ def test_more_rows_than_excel_holds_are_refused_and_no_file_is_left(rich, tmp_pa
         export(rich, "rich", "xlsx", tmp_path / "x.xlsx")
     assert not list(tmp_path.glob("*x.xlsx*"))
     with pytest.raises(UsageError, match="Excel holds 16,384 columns"):
-        write_workbook(["a"] * 16_385, [], io.BytesIO(), "t", str)
+        wide = pa.table({f"a{at}": pa.array([], pa.string()) for at in range(16_385)})
+        write_workbook(wide.to_reader(), io.BytesIO(), "t", str)
 
 
 class Closed(io.BytesIO):
@@ -323,4 +326,4 @@ class Closed(io.BytesIO):
 
 def test_a_workbook_into_a_closed_pipe_ends_like_any_other_text() -> None:
     with pytest.raises(BrokenPipeError):
-        write_workbook(["a"], [["b"]], Closed(), "t", str)
+        write_workbook(pa.table({"a": ["b"]}).to_reader(), Closed(), "t", str)
