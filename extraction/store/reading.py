@@ -23,6 +23,7 @@ from cinnabar.extraction.documents.content.inputs import own_path
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.held_snapshots import hold_files
+from cinnabar.extraction.store.left_over import LEFT_VIEWS
 from cinnabar.extraction.store.names import check_local, resolve_name
 from cinnabar.extraction.store.queries import locked_connection, single_query, time_limit
 from cinnabar.extraction.store.snapshot import define_views, names_asked
@@ -115,6 +116,8 @@ def connect(
             if isinstance(error, duckdb.CatalogException) and "Table with name" in message:
                 shown = sorted(name for name in names if not name.startswith("_"))
                 message = f"{message.partition(' Did you mean')[0]} The views are {', '.join(shown)}."
+                named = message.partition("Table with name ")[2].partition(" ")[0]
+                message = f"the view {named} is gone: {LEFT_VIEWS[named]}" if named in LEFT_VIEWS else message
             if isinstance(error, duckdb.PermissionException):
                 message = f"{message}; a query reads the views of the folder and no other file"
             raise UsageError(f"{asked}: {message}") from error

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from cinnabar.extraction.documents.content.document import Document, Part
-from cinnabar.extraction.filling.packets.thresholds import COMPARED_WORDS, NUMBERED_GOES_ON, SEPARATOR_WORDS
 
 #: The file with the model's weights.
 FITTED = Path(__file__).with_name("boundaries.json")
@@ -23,6 +22,10 @@ FITTED = Path(__file__).with_name("boundaries.json")
 VERSION = f"3-{hashlib.sha256(FITTED.read_bytes()).hexdigest()[:12]}"
 #: The flag of a document whose page numbers begin again: it may be several in one file.
 SEVERAL = "several_documents"
+# The most that a page with the next of numbered pages ("2 of 3") begins a document.
+_NUMBERED_GOES_ON = 0.02
+# Words at either end of a page whose meaning is compared, and the most of a sheet that only separates documents.
+_COMPARED_WORDS, _SEPARATOR_WORDS = 90, 12
 _OF = re.compile(r"(?<![\d/.,-])(\d{1,4})\s{0,2}(?:/|\||[^\W\d_]{1,7}\.?)\s{0,2}(\d{1,4})(?![\d/.,-]\d)")
 _ALONE = re.compile(r"\W*(?:[^\W\d_]{1,10}\W{0,3})?(\d{1,4})\W*")
 _IDENTIFIER = re.compile(r"(?=(?:[^\s,;()]*\d){3})[^\s,;()]+")
@@ -96,7 +99,7 @@ def _signs(document: Document, part: Part) -> PageFeatures:
 def edge_words(page: PageFeatures) -> list[str]:
     """Returns the first and the last words of a page."""
     words = page.text.split()
-    return [" ".join(words[:COMPARED_WORDS]), " ".join(words[-COMPARED_WORDS:])]
+    return [" ".join(words[:_COMPARED_WORDS]), " ".join(words[-_COMPARED_WORDS:])]
 
 
 def boundaries(pages: Sequence[PageFeatures]) -> tuple[dict[int, float], tuple[int, ...]]:
@@ -109,7 +112,7 @@ def boundaries(pages: Sequence[PageFeatures]) -> tuple[dict[int, float], tuple[i
     from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 
     words = {page.number: page.text.split() for page in pages}
-    often = Counter(tuple(own) for own in words.values() if 0 < len(own) <= SEPARATOR_WORDS)
+    often = Counter(tuple(own) for own in words.values() if 0 < len(own) <= _SEPARATOR_WORDS)
     sheets = tuple(number for number, own in words.items() if often[tuple(own)] > 1)
     printed = [page for page in pages if words[page.number] and page.number not in sheets]
     if len(printed) < 2:
@@ -122,7 +125,7 @@ def boundaries(pages: Sequence[PageFeatures]) -> tuple[dict[int, float], tuple[i
         signs = features(before, page, alike, not between.issubset(sheets), not between.isdisjoint(sheets))
         odds = fitted["bias"] + sum(fitted["features"][name] * value for name, value in signs.items())
         chance = round(float(1 / (1 + np.exp(-odds))), 4)
-        likely[page.number] = min(chance, NUMBERED_GOES_ON) if _goes_on(before, page) else chance
+        likely[page.number] = min(chance, _NUMBERED_GOES_ON) if _goes_on(before, page) else chance
     return likely, sheets
 
 

@@ -95,6 +95,8 @@ def test_all_that_the_folder_holds_is_shown_before_a_run(place: Path, capsys: py
     assert made >= {("Ada", "value"), ("Bob", "value"), ("Cleo", "audit")}
     for words in (["status"], ["status", "checks"], ["quarantine", "list"], ["show", "first.txt"]):
         assert commanded(capsys, *words)
+    with pytest.raises(UsageError, match=r"the view case_checks is gone: .*docs/recipes.md"):
+        query(place, "SELECT * FROM case_checks")
     (part,) = commanded(capsys, "show", f"{PACKET}3-3")
     assert part["path"] == f"{PACKET}3-3"
 
