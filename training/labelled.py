@@ -12,7 +12,7 @@ from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.filling.planning import passage_of
-from cinnabar.extraction.learning.tuning_sets import Labelled, labelled_passages
+from cinnabar.extraction.learning.labelled_passages import Labelled, labelled_passages
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.parsing.texts import read_schema

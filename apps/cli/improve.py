@@ -1,4 +1,4 @@
-"""`cinnabar improve` trains a model on the documents that a person corrected."""
+"""`cinnabar improve` trains a model on the documents that a person corrected, or on a labelled set."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ import typer
 
 from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import LINE_SECONDS, Bar, standard_output, table
+from cinnabar.apps.cli.evaluate import warn_of_broken
 from cinnabar.apps.cli.options import AsJson, OutOption
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.planned_models import sources_of
 from cinnabar.extraction.filling.progress import NoProgress
+from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.plan.run_options import Device, RunPlan
 from cinnabar.extraction.plan.thresholds import READ_AGAIN_BELOW
 from cinnabar.extraction.run.backfill.backfill import begin_backfill
-from cinnabar.extraction.run.work.assignment import Assignment, discard_model, keep_model
+from cinnabar.extraction.run.work.assignment import Assignment, discard_model, keep_model, waiting_models
 from cinnabar.extraction.store.records import Outcome
-from cinnabar.extraction.store.stored_records import Selection, name_in, select, source_of
+from cinnabar.extraction.store.stored_records import Selection, name_in, names, select, source_of
 from cinnabar.extras import check_extra
 from cinnabar.wording import harmless
 
@@ -38,14 +40,18 @@ if TYPE_CHECKING:
 
 def improve(
     schema: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="SCHEMA",
             help="The name of the schema, as its view is named.",
             autocompletion=options.schemas_in_out,
         ),
-    ],
+    ] = None,
+    *,
     out: OutOption,
+    labelled: Annotated[
+        Path | None, typer.Option("--set", metavar="SET", help="Train on this labelled set, not on corrections.")
+    ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Use the trained model from the next run on.")] = False,
     discard: Annotated[bool, typer.Option("--discard", help="Remove the trained model.")] = False,
     again: Annotated[
@@ -62,7 +68,7 @@ def improve(
     events: Annotated[bool, typer.Option("--events", help="A JSON object a line for each step of progress.")] = False,
     parent: Annotated[int | None, typer.Option(metavar="PID", hidden=True, help="Ends with this parent.")] = None,
 ) -> None:
-    """Train a model on the documents of a folder that a person corrected, and measure it.
+    """Train a model on the documents of a folder that a person corrected, or on a labelled set, and measure it.
 
     Ten documents are the fewest; twenty are better. A document counts when its record was accepted as a whole, or
     value by value (`cinnabar review`, `cinnabar correct`). The F1 before and after is cross-validated: no document
@@ -74,21 +80,29 @@ def improve(
       cinnabar improve receipt --out tables
       cinnabar improve receipt --out tables --keep
       cinnabar improve receipt --out tables --discard
+      cinnabar improve --set my_receipts --out tables
     """
     if keep and discard:
         raise UsageError("--keep, --discard: expected at most one of them")
-    if not out.is_dir():
+    if labelled is not None:
+        if keep or discard or schema is not None:
+            raise UsageError("--set: expected without SCHEMA, --keep and --discard; the set has its schema")
+        out.mkdir(parents=True, exist_ok=True)
+    elif schema is None:
+        raise UsageError("SCHEMA: expected the name of a schema in --out, or --set with a labelled set")
+    elif not out.is_dir():
         raise UsageError(f"--out {out}: expected the folder that the records lie in")
-    schema = name_in(out, schema)
+    else:
+        schema = schema if schema in waiting_models(out) else name_in(out, schema)
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), name="parent", daemon=True).start()
-    if keep:
+    if keep and schema is not None:
         _keep(out, schema, again, as_json, events)
-    elif discard:
+    elif discard and schema is not None:
         discard_model(out, schema)
         print(json.dumps({"discarded": schema}) if as_json or events else "the trained model was removed")
     else:
-        _train(out, schema, steps, minutes, device, as_json, events)
+        _train(out, schema, labelled, steps, minutes, device, as_json, events)
 
 
 def _end_with(parent: int) -> None:
@@ -101,7 +115,8 @@ def _end_with(parent: int) -> None:
 def _keep(out: Path, schema: str, again: bool, as_json: bool, events: bool) -> None:
     place = keep_model(out, schema)
     summary = None
-    newest = max(select(out, schema, Selection()), key=lambda one: one.run_id, default=None)
+    stored = select(out, schema, Selection()) if schema in names(out) else []
+    newest = max(stored, key=lambda one: one.run_id, default=None)
     if again and newest is not None:
         # As runs into this folder read from now on.
         source, escalation = sources_of(RunPlan(out=out), str(place))
@@ -122,10 +137,18 @@ def _keep(out: Path, schema: str, again: bool, as_json: bool, events: bool) -> N
 
 
 def _train(
-    out: Path, schema: str, steps: int | None, minutes: float | None, device: Device, as_json: bool, events: bool
+    out: Path,
+    schema: str | None,
+    labelled: Path | None,
+    steps: int | None,
+    minutes: float | None,
+    device: Device,
+    as_json: bool,
+    events: bool,
 ) -> None:
     # Cold start: Torch takes a second.
-    from cinnabar.extraction.learning.corrected_set import corrected_set
+    from cinnabar.extraction.learning.corrected_set import corrected_set, labelled_documents
+    from cinnabar.extraction.learning.evaluation import broken_truths
     from cinnabar.extraction.learning.improving import MINUTES, Stage, check_enough, improve
 
     if steps is not None and steps < 1:
@@ -136,7 +159,13 @@ def _train(
     begun, within = time.monotonic(), minutes or MINUTES
     with _StageReport(_event if events else _line(sys.stderr.isatty())) as report:
         report(Stage("reading", 0.0, 0.0, left=60 * within if steps is None else None))
-        corrected = corrected_set(out, schema)
+        if labelled is None:
+            assert schema is not None
+            corrected = corrected_set(out, schema)
+        else:
+            corrected = labelled_documents(labelled)
+            broken = broken_truths(corrected.labelled.truths, Validator(corrected.source))
+            warn_of_broken(str(labelled), broken)
         check_enough(corrected)
         for path in corrected.missing:
             print(harmless(f"cinnabar: {path}: not found or not readable any more, left out"), file=sys.stderr)
@@ -144,7 +173,7 @@ def _train(
     if events or as_json:
         print(json.dumps(({"event": "result"} if events else {}) | asdict(improvement)), flush=True)
     else:
-        _show(improvement, schema, out)
+        _show(improvement, corrected.labelled.name, out)
 
 
 class _EventsOfReading(NoProgress):

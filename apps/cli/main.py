@@ -57,7 +57,6 @@ COMMANDS = {
     "serve": CommandEntry("serve:serve_model", "Answer clients of Mercury's API, and agents."),
     "eval": CommandEntry("evaluate:evaluate", "Score the whole path on labelled documents."),
     "improve": CommandEntry("improve:improve", "Train a model on corrected documents."),
-    "train": CommandEntry("train:train", "Train a model on labelled documents."),
     "flows": CommandEntry("flows:flows_app", "Run on a schedule, with Prefect."),
     "login": CommandEntry("login:log_in_to_mailbox", "Log in to a mailbox by OAuth."),
     "quarantine": CommandEntry("quarantine:quarantine_app", "See, retry and release documents in quarantine."),

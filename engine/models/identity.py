@@ -37,7 +37,7 @@ def model_folder(name: str | Path) -> Path:
         if wrong := model_name_hint(name):
             raise UsageError(f"--model {name}: {wrong}")
         raise UsageError(
-            f"--model {name}: expected `default` or a folder with model.json, as `cinnabar train` makes it"
+            f"--model {name}: expected `default` or a folder with model.json, as `cinnabar improve` makes it"
         )
     return folder
 
@@ -46,7 +46,7 @@ def about(folder: Path) -> dict[str, Any]:
     """What a model's folder says of itself; ModelError where it is none."""
     path = folder / "model.json"
     if not path.is_file():
-        raise ModelError(f"{folder}: expected a folder with model.json, as `cinnabar train --out` writes it")
+        raise ModelError(f"{folder}: expected a folder with model.json, as `cinnabar improve` writes it")
     try:
         content = dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError) as error:

@@ -1,6 +1,4 @@
 """The training loop of the default model: resumable, on the CPU or one GPU, with its progress in a CSV file.
-
-Early stopping: training measures the network on held-back documents and keeps the best weights.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from cinnabar.engine.models.reader.inputs.tensors import to_device
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
@@ -109,38 +107,31 @@ def train(
     folder: Path,
     report: Callable[[dict[str, float]], None] = lambda _: None,
     device: torch.device | str = "cpu",
-    stopping: Stopping | None = None,
     kinds: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
     """Trains until the schedule ends; resumes from the checkpoint in `folder` if there is one.
 
-    `folder` also holds `progress.csv`. With `stopping` the schedule is shortened if the measure no longer improves, and
-    the network ends with the best measured weights; each measurement is reported as `held_back`. `of` in a report is
-    the length of the schedule, in minutes, or in steps if it counts steps. `kinds` as in `collate`.
+    `folder` also holds `progress.csv`. `of` in a report is the length of the schedule, in minutes, or in steps if it
+    counts steps. `kinds` as in `collate`.
     """
     device = torch.device(device)
     network.to(device).train()
     optimizer = optimizer_for(network, config)
     folder.mkdir(parents=True, exist_ok=True)
     checkpoint = folder / CHECKPOINT
-    spent, step, length = _resume(checkpoint, network, optimizer, config, device, stopping)
+    spent, step = _resume(checkpoint, network, optimizer, device)
     rng = random.Random(config.seed * 1_000_003 + step)
     words = network.encoder.words.weight.detach().cpu()
     mix = Mix([with_evidence(source, words, wordpieces) for source in sources], rng)
-    clock = _Clock(config, spent, step, length)
+    clock = _Clock(config, spent, step)
     saved = time.monotonic()
     means: dict[str, float] = {}
 
     def save() -> None:
-        more = {} if stopping is None else {"stopping": stopping.state(), "length": clock.length}
-        save_checkpoint(checkpoint, network, optimizer, clock.spent, clock.step, **more)
+        save_checkpoint(checkpoint, network, optimizer, clock.spent, clock.step)
 
     with saved_when_interrupted(save):
         while (now := clock.elapsed()) < clock.length:
-            if stopping is not None and now >= stopping.due:
-                report(clock.row(held_back=stopping.take_measurement(network, clock.elapsed)))
-                if stopping.should_stop:
-                    clock.length = min(clock.length, max(now, 1.0) / (1 - min(config.decay, 0.9)))
             factor = rate_at(now / clock.length, config)
             for group in optimizer.param_groups:
                 group["lr"] = group["base"] * factor
@@ -157,17 +148,14 @@ def train(
             if time.monotonic() - saved > config.save_every:
                 save()
                 saved = time.monotonic()
-    if stopping is not None:
-        report(clock.row(held_back=stopping.take_measurement(network, clock.elapsed)))
-        stopping.give_back(network)
     save()
 
 
 class _Clock:
     """How far a schedule has come: steps, seconds spent over all resumed parts, and its length in its unit."""
 
-    def __init__(self, config: TrainingConfig, spent: float, step: int, length: float) -> None:
-        self._config, self.spent, self.step, self.length = config, spent, step, length
+    def __init__(self, config: TrainingConfig, spent: float, step: int) -> None:
+        self._config, self.spent, self.step, self.length = config, spent, step, config.length
         self._called = time.monotonic()
         self._begun = self._called - spent
 
@@ -187,26 +175,15 @@ class _Clock:
 
 
 def _resume(
-    checkpoint: Path,
-    network: Network,
-    optimizer: torch.optim.Optimizer,
-    config: TrainingConfig,
-    device: torch.device,
-    stopping: Stopping | None,
-) -> tuple[float, int, float]:
-    """Returns the seconds spent, the step and the length of the schedule; the rest takes its state in the checkpoint.
-
-    Without a checkpoint the schedule begins.
-    """
+    checkpoint: Path, network: Network, optimizer: torch.optim.Optimizer, device: torch.device
+) -> tuple[float, int]:
+    """Returns the seconds spent and the step, 0 without a checkpoint, whose state network and optimizer take."""
     if not checkpoint.exists():
-        return 0.0, 0, config.length
+        return 0.0, 0
     kept: dict[str, Any] = torch.load(checkpoint, map_location=device, weights_only=True)
     network.load_state_dict(kept["network"])
     optimizer.load_state_dict(kept["optimizer"])
-    if stopping is None:
-        return kept["spent"], kept["step"], config.length
-    stopping.restore(kept["stopping"])
-    return kept["spent"], kept["step"], kept["length"]
+    return kept["spent"], kept["step"]
 
 
 def _learn(
@@ -241,7 +218,6 @@ def save_checkpoint(
     optimizer: torch.optim.Optimizer,
     spent: float,
     step: int,
-    **more: Any,
 ) -> None:
     """Writes network, optimizer and progress to a file; an earlier checkpoint stays until the new one is whole."""
     state = {
@@ -249,7 +225,6 @@ def save_checkpoint(
         "optimizer": optimizer.state_dict(),
         "spent": spent,
         "step": step,
-        **more,
     }
     write_state(path, state)
 
@@ -285,69 +260,3 @@ def log_progress(path: Path, columns: Sequence[str], row: dict[str, float]) -> N
         if fresh:
             writer.writeheader()
         writer.writerow(row)
-
-
-#: The largest share of the time for measuring.
-MEASURING = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """The intervals of measuring and stopping.
-
-    every: seconds (or steps if the schedule counts steps) between two measurements. checks: after so many measurements
-    without improvement the final fall of the learning rates begins early, shortened in proportion.
-    """
-
-    every: float = 15.0
-    checks: int = 4
-
-    def __post_init__(self) -> None:
-        if self.every < 0 or self.checks < 1:
-            raise ValueError(f"expected every of at least 0 and at least 1 check, got {self}")
-
-
-class Stopping:
-    """The best weights so far by a given measure, such as F1 on held-back documents."""
-
-    def __init__(self, measure: Callable[[Network], float], patience: Patience, slack: float = 0.0) -> None:
-        """slack: the random error of a measurement; a later state is kept if it is worse by at most this."""
-        self.measure, self.patience, self.slack = measure, patience, slack
-        self.best, self.since, self.due = float("-inf"), 0, 0.0
-        self._weights: dict[str, Tensor] = {}
-
-    @property
-    def should_stop(self) -> bool:
-        """Whether `patience.checks` measurements in a row brought no improvement."""
-        return self.since >= self.patience.checks
-
-    def take_measurement(self, network: Network, gone: Callable[[], float]) -> float:
-        """Measures the network and keeps its weights if none were better.
-
-        gone: the elapsed part of the schedule, in seconds or steps. Of two equally good states the later one is kept:
-        it has seen more documents, at lower rates.
-        """
-        begun = gone()
-        measured = self.measure(network)
-        network.train()
-        took = gone() - begun
-        self.since = 0 if measured > self.best else self.since + 1
-        if measured >= self.best - self.slack:
-            self.best = max(self.best, measured)
-            self._weights = {k: v.detach().cpu().clone() for k, v in network.state_dict().items()}
-        self.due = begun + took + max(self.patience.every, took * (1 / MEASURING - 1))
-        return measured
-
-    def give_back(self, network: Network) -> None:
-        """Loads the best weights into the network."""
-        if self._weights:
-            network.load_state_dict(self._weights)
-
-    def state(self) -> dict[str, Any]:
-        """Returns the state for a checkpoint."""
-        return {"best": self.best, "since": self.since, "due": self.due, "weights": self._weights}
-
-    def restore(self, kept: dict[str, Any]) -> None:
-        """Restores a state that `state` returned."""
-        self.best, self.since, self.due = kept["best"], kept["since"], kept["due"]
-        self._weights = kept["weights"]

@@ -248,7 +248,7 @@ def model_source(
 ) -> ModelSource | LanguageSource | RemoteSource:
     """Returns the source of this model name or folder, on this device or behind the server of the settings.
 
-    A folder holds a model that `cinnabar train` made (model.json), or a language model in Hugging Face form
+    A folder holds a model that `cinnabar improve` made (model.json), or a language model in Hugging Face form
     (config.json). `without` names rules of the former to switch off. Raises UsageError if the model, a rule, a package
     or the key is missing, and ModelError if a folder's files are damaged.
     """
@@ -320,7 +320,7 @@ def local_folder(name: str | Path) -> Path:
         if reason := model_name_hint(name):
             raise UsageError(f"--model {name}: {reason}")
         raise UsageError(
-            f"--model {name}: expected `default` or a folder with model.json, as `cinnabar train` makes it, or with"
+            f"--model {name}: expected `default` or a folder with model.json, as `cinnabar improve` makes it, or with"
             " config.json and *.safetensors, as `cinnabar model fetch` makes it"
         )
     return model_folder(name)

@@ -1,7 +1,4 @@
-"""The documents of an output folder that a person has looked at from end to end, as labelled documents.
-
-The corrected documents of an output folder as examples in the prompts of a language model.
-"""
+"""The documents of an output folder that a person has looked at from end to end, as labelled documents."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cinnabar.engine.few_shot import Example, Examples
@@ -18,13 +15,14 @@ from cinnabar.extraction.corrections import Action, Correction, corrections
 from cinnabar.extraction.corrections.changes import EXCLUDING
 from cinnabar.extraction.corrections.units import HUMAN
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.filling.batch_reader import BatchReader
 from cinnabar.extraction.filling.pipeline import OpenedInput
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet
+from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set, read_set
 from cinnabar.extraction.store.records import Record
 from cinnabar.extraction.store.stored_records import (
     LatestRecord,
@@ -35,7 +33,7 @@ from cinnabar.extraction.store.stored_records import (
     select,
     source_of,
 )
-from cinnabar.schemas import SchemaSource, compile_schema
+from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.pointers import above
 
 #: Processes that parse documents.
@@ -90,6 +88,19 @@ def corrected_set(out: Path, schema_name: str) -> CorrectedSet:
     schema = source.schema if isinstance(source.schema, dict) else {}
     labelled = LabelledSet(schema_name, out, truths, schema, {})
     return CorrectedSet(source, labelled, reads, len(touched) - len(whole), tuple(missing))
+
+
+def labelled_documents(folder: Path) -> CorrectedSet:
+    """Returns the documents of a labelled set, as if they were corrected ones of its schema.
+
+    Raises UsageError if a file of the set is missing or malformed.
+    """
+    labelled, source = load_set(folder), load_schema(folder / "schema.json")
+    with ParserPool(_WORKERS, settings=parser_settings()) as pool:
+        every = {read.path: read for read in read_set(labelled, pool)}
+    reads = {path: read for path, read in every.items() if isinstance(read.found, Document)}
+    kept = replace(labelled.select(reads), name=source.name)
+    return CorrectedSet(source, kept, reads, 0, tuple(sorted(every.keys() - reads)))
 
 
 def _is_looked_at(record: Record, own: Sequence[Correction]) -> bool:

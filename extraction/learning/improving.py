@@ -1,4 +1,4 @@
-"""Trains a model on the corrected documents of a folder, and measures it by cross-validation.
+"""Trains a model on the corrected documents of a folder, or on a labelled set, and measures it by cross-validation.
 
 The documents are divided into folds. A model that is trained on the other folds reads each of them, so every corrected
 document is read once by a model that never saw it; these readings together give the F1 after training. Then one more
@@ -30,7 +30,7 @@ from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.weights import difference, load_weights, save_difference
 from cinnabar.engine.settings import reading_precision
 from cinnabar.engine.training.pool import TrainingSource
-from cinnabar.engine.training.trainer import train
+from cinnabar.engine.training.trainer import TrainingConfig, train
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.model_sources import model_source
@@ -50,12 +50,12 @@ from cinnabar.extraction.learning.evaluation import (
     tier_choice,
     without_texts,
 )
-from cinnabar.extraction.learning.fine_tuning import FineTuning
+from cinnabar.extraction.learning.labelled_passages import Labelled, labelled_passages
 from cinnabar.extraction.learning.scoring import Figures
 from cinnabar.extraction.learning.thresholds import FEWEST_CORRECTED, LEAST_STEPS
-from cinnabar.extraction.learning.tuning_sets import Labelled, labelled_passages
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS
 from cinnabar.extraction.run.work.assignment import FIGURES, candidate, models_of
+from cinnabar.extraction.run.work.labelled_sets import mark_of
 from cinnabar.extraction.store.files import write_bytes
 from cinnabar.extraction.store.spelling import began_with
 from cinnabar.schemas import compile_schema
@@ -292,7 +292,10 @@ class _Improving:
         source = TrainingSource(name, 1.0, labelled_passages(documents, self.compiled.form, wordpieces))
         # The pace is measured before a plan is there.
         most_seconds = self._share() if steps is None else math.inf
-        config = FineTuning(steps=most, seed=self.seed, at_most=most_seconds).config(len(files))
+        config = TrainingConfig(
+            encoder_rate=1e-4, decoder_rate=3e-4, new_rate=1e-3, warmup=0.05, decay=0.5, sources=1, each=6, budget=4096,
+            save_every=30.0, seed=self.seed, steps=most, at_most=most_seconds,
+        )  # fmt: skip
 
         def tell_step(row: Mapping[str, float]) -> None:
             self._tell("training", min(1.0, row["step"] / most))
@@ -327,7 +330,9 @@ class _Improving:
 
     def _save(self, network: Network) -> Path:
         base, folder = model_folder(BASE), candidate(self.out, self.corrected.labelled.name)
-        about = {"name": self.corrected.labelled.name, "sources": ["corrections"], "documents": len(self.files)}
+        labelled = self.corrected.labelled
+        trained = {labelled.folder.resolve().name: sorted(map(mark_of, self.files))}
+        about = {"name": labelled.name, "sources": [*trained], "trained": trained, "documents": len(self.files)}
         save_difference(folder, difference(load_weights(base), network.cpu().state_dict()), BASE, about)
         carry_calibration(base, folder, weights_fingerprint(folder))
         texts = (self._labelled_document(file).passage.text for file in self.files)

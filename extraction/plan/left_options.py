@@ -52,6 +52,7 @@ LEFT_OPTIONS: Mapping[str, LeftOption] = {
 
 #: By the words of the command.
 LEFT_COMMANDS: Mapping[str, str] = {
+    "train": "`cinnabar improve --set SET --out FOLDER` trains from a labelled set",
     "tables": "`cinnabar text FILE --tables --out DIR` writes the tables, and DuckDB's COPY makes other files of them",
     "mcp": "`cinnabar serve FOLDER… --mcp stdio` gives agents the tools, and --mcp http does so at /mcp",
     "model merge": "a LoRA folder that lies as `fields` in the folder of its model is applied when that is loaded",

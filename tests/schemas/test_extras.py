@@ -24,7 +24,7 @@ USES = [
     ("flows", "extract README.md --schema event --out {out}/tables --flow", "cinnabar extract --flow"),
     ("server", "serve", "cinnabar serve"),
     ("learn", "eval data/samples/receipt", "cinnabar eval"),
-    ("learn", "train data/samples/receipt --out {out}/trained", "cinnabar train"),
+    ("learn", "improve --set data/samples/receipt --out {out}/trained", "cinnabar improve"),
     ("models", "model fetch org/name --out {out}/model", "cinnabar model fetch"),
     ("models", "extract README.md --schema event --out {out}/tables --model {language}", "--model {language}"),
     ("mercury", "extract README.md --schema event --out {out}/tables --model mercury-2", "--model mercury-2"),

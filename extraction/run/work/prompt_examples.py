@@ -69,7 +69,7 @@ def prompt_examples(
     if not any(isinstance(source, _PROMPTED) for source in models):
         raise UsageError(
             f"--examples {options.examples}: expected a language model or a server in --model or --escalate-to; the"
-            " reader has no prompt, so train it on the set: cinnabar train SET --out FOLDER, and --model FOLDER then"
+            " reader has no prompt, so train it on the set: cinnabar improve --set SET --out FOLDER"
         )
     return _check(Path(options.examples), schemas, options)
 

@@ -167,7 +167,7 @@ USES = {
     "schema check": "schema check note.json",
 }
 ELSEWHERE = {
-    "serve", "flows serve", "review", "model check", "model fetch", "eval", "train",
+    "serve", "flows serve", "review", "model check", "model fetch", "eval",
     "improve", "login",
 }  # fmt: skip
 

@@ -26,6 +26,7 @@ from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.learning import improving
 from cinnabar.extraction.learning.corrected_set import corrected_set
 from cinnabar.extraction.learning.improving import Improvement
+from cinnabar.extraction.run.work.labelled_sets import mark_of
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import DocumentInfo, Outcome, Record
 from cinnabar.schemas import compile_schema
@@ -206,6 +207,27 @@ def test_the_kept_model_reads_from_the_next_run_on_unless_another_is_named(out: 
     assert "kept by" not in capsys.readouterr().err and str(current) not in str(query(out, last).rows)
 
 
+def test_a_labelled_set_trains_a_model_of_a_folder_without_results(out: Path, capsys: CaptureResult) -> None:
+    (labelled := out.parent / "set").mkdir()
+    (labelled / "schema.json").write_text(json.dumps(SCHEMA))
+    lines = []
+    for number in range(10):
+        shutil.copy(out.parent / f"{number}.txt", labelled)
+        truth = {"number": str(number), "total": 12, "lines": [{"item": "chair", "price": 12}]}
+        lines.append(json.dumps({"file": f"{number}.txt", "truth": truth}))
+    (labelled / "truth.jsonl").write_text("\n".join(lines[:9]))
+    new = str(out.parent / "new")
+    train = ["improve", "--set", str(labelled), "--out", new, "--steps", "1"]
+    assert run(train) == 2
+    assert "expected at least 10 corrected documents, found 9" in capsys.readouterr().err
+    (labelled / "truth.jsonl").write_text("\n".join(lines))
+    assert run([*train, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["documents"] == 10
+    assert run(["improve", "bill", "--out", new, "--keep"]) == 0
+    about = json.loads((out.parent / "new" / "models" / "bill" / "current" / "model.json").read_text())
+    assert about["trained"] == {"set": sorted(mark_of(f"{number}.txt") for number in range(10))}
+
+
 @pytest.mark.slow
 def test_a_discarded_model_is_gone(out: Path, capsys: CaptureResult) -> None:
     assert run(["improve", "bill", "--out", str(out), *TRAIN]) == 0
@@ -223,6 +245,10 @@ def test_a_discarded_model_is_gone(out: Path, capsys: CaptureResult) -> None:
         (["bill", "--minutes", "2", "--steps", "2"], "without --steps"),
         (["bill", "--steps", "0"], "--steps: expected at least 1"),
         (["invoice"], "expected a schema that"),
+        ([], "SCHEMA: expected the name of a schema in --out, or --set with a labelled set"),
+        (["bill", "--set", "."], "--set: expected without SCHEMA, --keep and --discard"),
+        (["--set", ".", "--keep"], "--set: expected without SCHEMA, --keep and --discard"),
+        (["--set", "nowhere"], "nowhere/schema.json"),
     ],
 )
 def test_wrong_use_is_told_before_any_work(

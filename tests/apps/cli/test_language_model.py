@@ -122,7 +122,7 @@ def test_examples_are_refused_where_nothing_has_a_prompt(place: Path, capsys: Ca
     assert run([*command, "--examples", "set"]) == 2
     # Confidence that was fitted with older rules is told, too.
     (told,) = [line for line in capsys.readouterr().err.splitlines() if "was fitted with" not in line]
-    assert "the reader has no prompt, so train it on the set: cinnabar train SET" in told
+    assert "the reader has no prompt, so train it on the set: cinnabar improve --set SET" in told
 
 
 def test_examples_without_room_are_told_before_any_document(model: str, place: Path, capsys: Captured) -> None:
