@@ -24,7 +24,7 @@ def device_of(device: str) -> torch.device:
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
-        raise UsageError(f"--device {device}: expected auto, cpu or cuda, and for cuda a CUDA device")
+        raise UsageError(f"device {device}: expected auto, cpu or cuda, and for cuda a CUDA device")
     return torch.device(device)
 
 

@@ -72,7 +72,7 @@ def extract_folder(
     schemas = [record_schema] if isinstance(record_schema, str) else record_schema
     if run_options.get("escalate_to") is not None:
         run_options["below"] = below
-    plan = RunPlan.of(schemas, out, route=len(schemas) > 1, **run_options)
+    plan = RunPlan.of(schemas, out, **run_options)
     plan = with_passwords(plan, document_password_block)
     assignment = Assignment.of(plan)
     locations = parse_locations(paths, *([secret(password_block)] if password_block else []))

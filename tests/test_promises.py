@@ -45,7 +45,7 @@ def command(*words: str | Path) -> list[str]:
 
 
 def extract(*words: str) -> list[str]:
-    said = ["mails", "--schema", "delivery.json", "--out", "tables", "--model", "reader", "--workers", "1", "--json"]
+    said = ["mails", "--schema", "delivery.json", "--out", "tables", "--model", "reader", "--json"]
     return command("extract", *said, *words)
 
 

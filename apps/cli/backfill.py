@@ -14,14 +14,14 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.apps.cli.console import Bar
-from cinnabar.apps.cli.options import AsJson, FromOption, takes_options
+from cinnabar.apps.cli.options import AsJson, FromOption, OutOption, plan_of, takes_options
 from cinnabar.apps.cli.plans import limit_status, print_notice
 from cinnabar.engine.models.remote.serving import is_remote
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.filling.model_sources import is_named, local_fingerprint
 from cinnabar.extraction.plan.outcomes import UNREADABLE
-from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
+from cinnabar.extraction.plan.run_options import RUN_SETTINGS, RunOptions, RunPlan
 from cinnabar.extraction.run.backfill.backfill import begin_backfill
 from cinnabar.extraction.run.backfill.estimate import BackfillEstimate
 from cinnabar.extraction.run.batched_run import Summary
@@ -40,7 +40,6 @@ _Version = Annotated[
     str,
     typer.Option(metavar="S", help="The new version: a name, also of the folder, a JSON Schema file, or module:Class."),
 ]
-_Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results so far.")]
 _DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only estimate the documents, tokens and seconds that it takes.")
 ]
@@ -83,13 +82,12 @@ _Model = Annotated[
     "related",
     "max_error_rate",
     "model",
-    "device",
-    *(one for one in RunOptions.model_fields if one not in ("steps", "min_confidence", "context", "batch")),
+    *(one for one in RunOptions.model_fields if one not in ("min_confidence", "batch", *RUN_SETTINGS)),
     "ray",
 )
 def backfill(
     schema: _Version,
-    out: _Out,
+    out: OutOption,
     dry_run: _DryRun = False,
     since: _Since = None,
     until: _Until = None,
@@ -127,9 +125,9 @@ def backfill(
     """
     stored = latest_source(out, schema) if out.is_dir() and schema not in LIBRARY else None
     given = schema if stored is None or Path(schema).exists() else stored
-    plan = RunPlan.of([given], out, model=model, related=related, **run_options)
-    if model is not None and is_remote(model):
-        raise UsageError(f"--model {model}: expected a local model; a backfill asks no server")
+    plan = plan_of([given], out, model=model, related=related, **run_options)
+    if plan.model is not None and is_remote(plan.model):
+        raise UsageError(f"--model {plan.model}: expected a local model; a backfill asks no server")
     if not out.is_dir():
         raise UsageError(f"--out {out}: expected the folder that the records lie in")
     chosen = _selection(since, until, made_by, below, source=source, where=where)
@@ -216,7 +214,7 @@ def _print_estimate(estimate: BackfillEstimate, name: str, there: list[str]) -> 
 def _gone_elsewhere(estimate: BackfillEstimate) -> str:
     if not estimate.elsewhere:
         return ""
-    return f"; {with_noun(estimate.elsewhere, 'document')} left out, which a later --route or --related sent elsewhere"
+    return f"; {with_noun(estimate.elsewhere, 'document')} left out, which a later choice or --related sent elsewhere"
 
 
 def _report(summary: Summary, out: Path) -> None:

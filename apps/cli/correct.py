@@ -13,8 +13,8 @@ import typer
 
 from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import short, standard_output, table
-from cinnabar.apps.cli.options import AsJson
-from cinnabar.apps.cli.results import Out, warn_of_unread
+from cinnabar.apps.cli.options import AsJson, OutOption
+from cinnabar.apps.cli.results import warn_of_unread
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Reviewed
 from cinnabar.extraction.corrections.corrector import place_digest
@@ -45,7 +45,7 @@ _SchemaName = Annotated[
 
 def correct(
     document: _Document,
-    out: Out,
+    out: OutOption,
     schema: _SchemaName = None,
     values: Annotated[_Texts, typer.Option("--set", metavar="/P=JSON", help="The right value at this place.")] = None,
     absent: Annotated[_Texts, typer.Option(metavar="/P", help="The document does not have this value.")] = None,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cinnabar.apps.cli.console import Bar, standard_output, table
-from cinnabar.apps.cli.options import AsJson, ModelOption, takes_options
+from cinnabar.apps.cli.options import AsJson, ModelOption, plan_of, takes_options
 from cinnabar.engine.request import Filler, Metered, Prompted
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
@@ -26,7 +26,7 @@ from cinnabar.extraction.filling.planned_models import Escalation, reader_of, so
 from cinnabar.extraction.filling.records.validation import RecordViolation, Validator
 from cinnabar.extraction.filling.routing.routing import routing_of
 from cinnabar.extraction.plan.outcomes import OTHER_KIND
-from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
+from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.work.prompt_examples import prompt_examples
 from cinnabar.extras import check_extra
 from cinnabar.schemas import compile_schema, load_schema
@@ -78,8 +78,7 @@ _Route = Annotated[
 
 
 @takes_options(
-    *("device", "effort", "steps", "context", "max_tokens", "max_seconds", "password_file", "examples", "hidden"),
-    *("ocr", "ocr_engine", "workers", "budget", "related", "escalate_to", "below"),
+    *("effort", "password_file", "examples", "hidden", "ocr", "budget", "related", "escalate_to", "below"),
 )
 def evaluate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Sets, or folders of sets.")],
@@ -113,7 +112,7 @@ def evaluate(
     # Cold start: Torch takes a second.
     from cinnabar.extraction.learning.evaluation import best_constant_of, score_set, summarise
 
-    plan = RunPlan.of(model=model, on_missing="guess", **run_options)
+    plan = plan_of((), None, model=model, on_missing="guess", **run_options)
     options = plan.options
     if route or plan.related is not None:
         scoring: dict[str, object] = {"constant": constant, "beside_constant": beside_constant}

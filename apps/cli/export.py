@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from cinnabar.apps.cli import options
-from cinnabar.apps.cli.results import Out
+from cinnabar.apps.cli.options import OutOption
 from cinnabar.errors import UsageError
 from cinnabar.extraction.store.exporting import export as write
 from cinnabar.extraction.store.exporting import format_of
@@ -37,7 +37,7 @@ _PLACES = ("postgresql", "postgres", "delta", "delta+s3", "delta+gs", "delta+az"
 
 
 def export(
-    out: Out,
+    out: OutOption,
     view: _View = None,
     sql: Annotated[str | None, typer.Option(metavar="QUERY", help="A query, instead of a view.")] = None,
     to: _Target = None,

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cinnabar.apps.cli.console import Bar, short, speed, standard_output, table
-from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
+from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, plan_of, takes_options
 from cinnabar.apps.cli.plans import check_plan, flow_parameters, limit_status, print_notice
 from cinnabar.extraction.plan.outcomes import OTHER_KIND, SYSTEM_FILE, UNREADABLE
-from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
+from cinnabar.extraction.plan.run_options import RUN_SETTINGS, RunOptions, RunPlan
 from cinnabar.extraction.store.records import AMBIGUOUS_DATE, EMPTY, EMPTY_RECORD
 from cinnabar.extras import check_extra
 from cinnabar.flows.prefect_server import check_server
@@ -37,9 +37,8 @@ if TYPE_CHECKING:
 
 @takes_options(
     "model",
-    "device",
-    *(name for name in RunOptions.model_fields if name != "batch"),
-    *("max_error_rate", "route", "related", "escalate_to", "below", "budget", "ray"),
+    *(name for name in RunOptions.model_fields if name not in ("batch", *RUN_SETTINGS)),
+    *("max_error_rate", "related", "escalate_to", "below", "budget", "ray"),
 )
 def extract(
     paths: Documents,
@@ -65,7 +64,7 @@ def extract(
       cinnabar extract mails --schema receipt --out tables --escalate-to mercury-2 --below 0.8
       cinnabar extract mails --schema receipt --out tables --ray auto
       cinnabar extract s3://bucket/inbox --schema receipt --out tables
-      cinnabar extract inbox --schema invoice --schema receipt.json --route --out tables
+      cinnabar extract inbox --schema invoice --schema receipt.json --out tables
       cinnabar extract inbox --schema invoice --related 0.5 --out tables
 
     The default model runs on this machine, and so does a language model in a folder. With mercury-2 and
@@ -74,11 +73,12 @@ def extract(
 
     With --json the object has inputs, written, quarantined, skipped, seconds, schema, steps (the number of
     denoising steps over all documents read), usage (requests, tokens and cost of a server, or null), skips
-    (skipped inputs by reason) and, with --route or --related, routed (the counts of each schema) and routing_ms.
+    (skipped inputs by reason) and, with several schemas or --related, routed (the counts of each schema) and
+    routing_ms.
     """
     if flow:
         check_extra("flows", "cinnabar extract --flow")
-    plan = RunPlan.of(schema, out, **run_options)
+    plan = plan_of(schema, out, **run_options)
     # Cold start: help and the refusal of an option need none of what a run needs.
     from cinnabar.extraction.run.work.assignment import Assignment
 

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
-from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
+from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, plan_of, takes_options
 from cinnabar.apps.cli.plans import check_plan, flow_parameters, print_notice
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import gather, parse_locations
-from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
+from cinnabar.extraction.plan.run_options import RUN_SETTINGS, RunOptions
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extras import check_extra
 from cinnabar.flows.prefect_server import check_limit, secret, server, with_environment
@@ -54,9 +54,8 @@ _EnvironmentBlock = Annotated[
 @flows_app.command("serve")
 @takes_options(
     "model",
-    "device",
-    *(one for one in RunOptions.model_fields if one not in ("steps", "limit", "context", "batch", "retry_quarantined")),
-    *("route", "related", "max_error_rate", "gpu_limit", "ray"),
+    *(one for one in RunOptions.model_fields if one not in ("limit", "batch", "retry_quarantined", *RUN_SETTINGS)),
+    *("related", "max_error_rate", "ray"),
 )
 def serve_schedule(
     paths: Documents,
@@ -85,7 +84,7 @@ def serve_schedule(
     Examples:
       cinnabar flows serve mails --schema insurance_mail --out tables --cron "0 2 * * *"
       cinnabar flows serve imaps://me@mail.example.org/INBOX --schema invoice --out tables --every 900
-      cinnabar flows serve inbox --schema invoice --schema receipt.json --route --out tables --every 900
+      cinnabar flows serve inbox --schema invoice --schema receipt.json --out tables --every 900
     """
     check_extra("flows", "cinnabar flows serve")
     # Extra: flows.
@@ -94,7 +93,7 @@ def serve_schedule(
 
     # These checks report wrong use now, not at the first scheduled run.
     schedule = schedule_of(every, cron, timezone)
-    plan = RunPlan.of(schema, out, **run_options)
+    plan = plan_of(schema, out, **run_options)
     check_plan(paths, plan, Assignment.of(plan, print_notice), reachable=not (password_block or environment_block))
     if wait < 0:
         raise UsageError(f"--wait: expected seconds, 0 or more, got {wait:g}")

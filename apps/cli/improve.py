@@ -25,6 +25,7 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.planned_models import sources_of
 from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.filling.records.validation import Validator
+from cinnabar.extraction.plan.folder_settings import folder_settings
 from cinnabar.extraction.plan.run_options import Device, RunPlan
 from cinnabar.extraction.plan.thresholds import READ_AGAIN_BELOW
 from cinnabar.extraction.run.backfill.backfill import begin_backfill
@@ -63,7 +64,6 @@ def improve(
     minutes: Annotated[
         float | None, typer.Option(metavar="N", help="The most minutes by the clock; 8 by default.")
     ] = None,
-    device: Annotated[Device, typer.Option(help="The device of the training.")] = "auto",
     as_json: AsJson = False,
     events: Annotated[bool, typer.Option("--events", help="A JSON object a line for each step of progress.")] = False,
     parent: Annotated[int | None, typer.Option(metavar="PID", hidden=True, help="Ends with this parent.")] = None,
@@ -102,7 +102,7 @@ def improve(
         discard_model(out, schema)
         print(json.dumps({"discarded": schema}) if as_json or events else "the trained model was removed")
     else:
-        _train(out, schema, labelled, steps, minutes, device, as_json, events)
+        _train(out, schema, labelled, steps, minutes, folder_settings().device, as_json, events)
 
 
 def _end_with(parent: int) -> None:

@@ -10,12 +10,13 @@ from typing import Annotated, Any
 
 import typer
 
-from cinnabar.apps.cli.options import AsJson, DeviceOption
+from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.plans import print_notice
 from cinnabar.engine.models.language.hub import fetch_checkpoint
 from cinnabar.engine.models.language.released import fetch_released
 from cinnabar.engine.models.releases import RELEASED
 from cinnabar.errors import ModelError, UsageError
+from cinnabar.extraction.plan.folder_settings import folder_settings
 from cinnabar.wording import harmless, with_noun
 
 model_app = typer.Typer()
@@ -37,7 +38,6 @@ def model_group(context: typer.Context) -> None:
 @model_app.command("check")
 def check_model(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder in Hugging Face form.")],
-    device: DeviceOption = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Show what a language model is and needs, without loading its weights.
@@ -53,7 +53,7 @@ def check_model(
     # Cold start: Torch takes a second.
     from cinnabar.engine.models.language.inspection import inspect_checkpoint
 
-    inspection = inspect_checkpoint(folder, device)
+    inspection = inspect_checkpoint(folder, folder_settings().device)
     facts = {**inspection.facts, "problems": inspection.problems}
     if as_json:
         print(json.dumps(facts, ensure_ascii=False))

@@ -7,30 +7,29 @@ They give nothing rather than fail: a shell asks them at each press of a key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from pydantic.fields import FieldInfo
 
+from cinnabar.errors import UsageError
+from cinnabar.extraction.plan.folder_settings import FILE, folder_settings
 from cinnabar.extraction.plan.parameters import Function, takes
-from cinnabar.extraction.plan.run_options import Device
+from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.wording import harmless
 
 # The placeholders of the help for the values of options.
 _METAVARS = {
     "ADDRESS": "ray",
-    "ENGINE": "ocr_engine",
     "FILE": "password_file",
-    "IN,CACHED,OUT": "prices",
     "M": "model escalate_to",
-    "N": "steps limit max_tokens workers engines batch concurrency requests_per_minute tokens_per_minute",
-    "NAME": "gpu_limit",
+    "N": "limit engines",
     "P": "min_confidence related below",
-    "S": "max_seconds timeout",
     "SET": "examples",
     "SHARE": "max_error_rate",
-    "TOKENS": "context",
     "USD": "budget",
 }
 _METAVAR_OF = {name: metavar for metavar, names in _METAVARS.items() for name in names.split()}
@@ -107,18 +106,61 @@ def _paths(incomplete: str, suffixes: tuple[str, ...]) -> Iterator[str]:
 
 _COMPLETED = {"model": models}
 
+
+def setting(option: str, name: str) -> Any:
+    """Returns what `cinnabar.toml` says in place of an option. Raises UsageError if it says nothing."""
+    if not (found := getattr(folder_settings(), name)):
+        raise UsageError(f"expected {option}, or `{name}` in {FILE} of this folder")
+    return [*found] if isinstance(found, tuple) else found
+
+
+def _set_once(option: str, name: str) -> dict[str, Any]:
+    """Returns the settings of an option in whose place `cinnabar.toml` may stand."""
+
+    def value_or_setting(context: typer.Context, value: Any) -> Any:
+        # A shell that completes a command line sets this: nothing is demanded yet.
+        return value or (None if context.resilient_parsing else setting(option, name))
+
+    shown = f"{name} of {FILE}"
+    return {"default_factory": lambda: None, "callback": value_or_setting, "show_default": shown}
+
+
+def plan_of(schemas: Iterable[Any], out: Path | None, **values: Any) -> RunPlan:
+    """Returns the plan of a command's options, and of what `cinnabar.toml` sets beside them."""
+    settings = folder_settings()
+    model = values.pop("model", None) or settings.model
+    for name in (model, values.get("escalate_to")):
+        if (address := settings.models.get(name or "", {}).get("base_url")) is not None:
+            print(harmless(f"cinnabar: documents go to {address}, as {FILE} says"), file=sys.stderr)
+    return RunPlan.of(schemas, out, **{**settings.run, "model": model, **values})
+
+
 Documents = Annotated[
-    list[str], typer.Argument(metavar="PATH...", help="Files, folders, mailboxes and stores to read.")
+    list[str],
+    typer.Argument(
+        metavar="PATH...",
+        help="Files, folders, mailboxes and stores to read.",
+        **_set_once("PATH", "inbox"),
+    ),
 ]
 SchemasOption = Annotated[
     list[str],
     typer.Option(
         metavar="S",
-        help="A name of the library, a JSON Schema file (JSON or YAML), or module:Class; several with --route.",
+        help="A name of the library, a JSON Schema file (JSON or YAML), or module:Class; of several each document gets"
+        " the one that fits.",
         autocompletion=schemas,
+        **_set_once("--schema S", "schema"),
     ),
 ]
-OutOption = Annotated[Path, typer.Option(metavar="DIR", help="The folder for the results.")]
+OutOption = Annotated[
+    Path,
+    typer.Option(
+        metavar="DIR",
+        help="The folder of the results.",
+        **_set_once("--out DIR", "results"),
+    ),
+]
 ModelOption = Annotated[
     str,
     typer.Option(
@@ -127,7 +169,6 @@ ModelOption = Annotated[
         autocompletion=models,
     ),
 ]
-DeviceOption = Annotated[Device, typer.Option(help="The device of the model.")]
 FromOption = Annotated[
     list[str] | None,
     typer.Option(

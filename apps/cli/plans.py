@@ -44,7 +44,7 @@ def check_plan(paths: Sequence[str], plan: RunPlan, assignment: Assignment, reac
 def flow_parameters(paths: list[str], plan: RunPlan) -> dict[str, Any]:
     """Returns the parameters of the flow `extract_folder` for a plan: what its maker said."""
     own = plan.model_dump(
-        exclude_unset=True, exclude_none=True, exclude={"schemas", "out", "route", "options"}
+        exclude_unset=True, exclude_none=True, exclude={"schemas", "out", "options"}
     )
     options = plan.options.model_dump(exclude_unset=True, exclude_none=True)
     named = plan.schemas if plan.route else plan.schemas[0]

@@ -11,11 +11,11 @@ import typer
 
 from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import Bar, standard_output, table
-from cinnabar.apps.cli.options import AsJson, DeviceOption, FromOption
-from cinnabar.apps.cli.results import Out
+from cinnabar.apps.cli.options import AsJson, FromOption, OutOption
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.filling.model_sources import model_source
+from cinnabar.extraction.plan.folder_settings import folder_settings
 from cinnabar.extraction.run.backfill.document_lookup import ELSEWHERE
 from cinnabar.extraction.run.backfill.retrying import retry as again
 from cinnabar.extraction.run.quarantine import held_documents
@@ -53,7 +53,7 @@ def quarantine_group(context: typer.Context) -> None:
 
 
 @quarantine_app.command("list")
-def list_held(out: Out, documents: _HeldDocuments = None, codes: _Codes = None, as_json: AsJson = False) -> None:
+def list_held(out: OutOption, documents: _HeldDocuments = None, codes: _Codes = None, as_json: AsJson = False) -> None:
     """List the documents in quarantine, with reasons.
 
     \b
@@ -74,13 +74,12 @@ def list_held(out: Out, documents: _HeldDocuments = None, codes: _Codes = None, 
 
 @quarantine_app.command()
 def retry(
-    out: Out,
+    out: OutOption,
     documents: _HeldDocuments = None,
     codes: _Codes = None,
     model: Annotated[
         str, typer.Option(metavar="M", help="`default`, or the folder of a model.")
     ] = "default",
-    device: DeviceOption = "auto",
     others: FromOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -96,7 +95,7 @@ def retry(
       cinnabar quarantine retry --out tables --from backup/mails --from archive.mbox
     """
     chosen = held_documents(out, documents or (), codes or ())
-    source = model_source(model, device)
+    source = model_source(model, folder_settings().device)
     with Bar() as bar:
         done = again(out, chosen, source, bar, parse_locations(others or []))
     if as_json:
@@ -112,7 +111,7 @@ def retry(
 
 @quarantine_app.command()
 def release(
-    out: Out,
+    out: OutOption,
     documents: _HeldDocuments = None,
     codes: _Codes = None,
     every: Annotated[bool, typer.Option("--all", help="All records in quarantine.")] = False,

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import standard_output, table
-from cinnabar.apps.cli.options import DeviceOption
+from cinnabar.apps.cli.options import OutOption
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.filling.planning import matched_columns
@@ -26,8 +26,6 @@ from cinnabar.extraction.store.reading import show as find
 from cinnabar.extraction.store.tables import LENGTH
 from cinnabar.wording import harmless, with_noun
 
-Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results of extract.")]
-
 
 def warn_of_unread(out: Path) -> None:
     """Prints a warning to standard error for each waiting correction of this folder that cannot be read."""
@@ -37,7 +35,7 @@ def warn_of_unread(out: Path) -> None:
 
 def sql(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="A query in DuckDB's SQL.")],
-    out: Out,
+    out: OutOption,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array, one object for each row.")] = False,
 ) -> None:
     """Query the results: one view for each schema, and fields, history, documents, quarantine, runs, ….
@@ -66,7 +64,7 @@ def show(
             autocompletion=options.documents,
         ),
     ],
-    out: Out,
+    out: OutOption,
     steps: Annotated[
         bool, typer.Option("--steps", help="Fill the document again and show each denoising step.")
     ] = False,
@@ -76,7 +74,6 @@ def show(
     model: Annotated[
         str | None, typer.Option(metavar="M", help="With --steps: another model than that of the run.")
     ] = None,
-    device: DeviceOption = "auto",
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON array, an object for each schema; with --steps a line for each.")
     ] = False,
@@ -95,7 +92,7 @@ def show(
     if steps:
         from cinnabar.apps.cli.steps import show_steps  # Cold start: modules of the run take .2 s.
 
-        show_steps(document, out, schema, model, device, as_json)
+        show_steps(document, out, schema, model, as_json)
         return
     if schema is not None or model is not None:
         raise UsageError("--schema and --model: expected --steps with them")

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import webbrowser
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cinnabar.apps.cli.options import AsJson
+from cinnabar.apps.cli.options import AsJson, OutOption
 from cinnabar.apps.review.server import serve_review
 from cinnabar.errors import UsageError
 
 
 def review(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results of extract.")],
+    out: OutOption,
     port: Annotated[
         int, typer.Option(metavar="N", min=0, max=65535, help="The port; 0 takes a free one.")
     ] = 0,

@@ -185,7 +185,7 @@ def _places(
 ) -> list[tuple[str, str, str]]:
     rows = [(row.pointer, row.values, row.enforced) for row in describe(compiled, source)]
     if isinstance(source.schema, dict) and source.schema.get("description"):
-        rows.insert(2, ("", "--route and --related compare", kind_of(source).heading))
+        rows.insert(2, ("", "several schemas and --related compare", kind_of(source).heading))
     rows += [(pointer, "warning", text) for pointer, text in misspelt]
     rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.pointers)}") for one in checks.each]
     return rows

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cinnabar.apps.cli.options import takes_options
+from cinnabar.apps.cli.options import plan_of, takes_options
 from cinnabar.apps.cli.plans import print_notice
 from cinnabar.apps.cli.schema import report_of_schema
 from cinnabar.apps.server.settings import ServerSettings, start_log
@@ -75,8 +75,7 @@ _AddressAsJson = Annotated[
 
 
 @takes_options(
-    *("model", "device", "effort", "max_tokens", "max_seconds", "seconds_each", "password_file", "examples", "hidden"),
-    *("ocr", "ocr_engine", "workers"),
+    *("model", "effort", "seconds_each", "password_file", "examples", "hidden", "ocr"),
 )
 def serve_model(
     folders: _Folders = None,
@@ -126,7 +125,7 @@ def serve_model(
         max_body << 20,
         keep_documents=keep_documents,
     )
-    plan = RunPlan.of(schema or (), out, **run_options)
+    plan = plan_of(schema or (), out, **run_options)
     schemas = [load_schema(one) for one in plan.schemas]
     source, escalation = sources_of(plan, model_of(plan))
     examples = _examples(plan.options, schemas, source if escalation is None else escalation.source, out)

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.apps.cli.console import standard_output, table
-from cinnabar.apps.cli.options import AsJson
-from cinnabar.apps.cli.results import Out, warn_of_unread
+from cinnabar.apps.cli.options import AsJson, OutOption, setting
+from cinnabar.apps.cli.results import warn_of_unread
 from cinnabar.extraction.filling.checks.judgement import check_results
 from cinnabar.extraction.maintenance.verification import verify as check
 from cinnabar.extraction.run.report.reports import write_report
@@ -45,7 +45,7 @@ def status(
             context.fail(f"expected --out and --json after `{context.invoked_subcommand}`")
         return
     if out is None:
-        context.fail("Missing option '--out'.")
+        out = setting("--out DIR", "results")
     warn_of_unread(out)
     content = look(out)
     if as_json:
@@ -67,7 +67,7 @@ def status(
 
 @status_app.command("runs")
 def runs(
-    out: Out,
+    out: OutOption,
     limit: Annotated[int | None, typer.Option(metavar="N", help="The last N runs only.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -103,7 +103,7 @@ def runs(
 
 @status_app.command()
 def report(
-    out: Out,
+    out: OutOption,
     run: Annotated[str | None, typer.Argument(metavar="RUN", help="The run's id; by default the last one.")] = None,
     to: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file instead.")] = None,
     as_json: AsJson = False,
@@ -130,7 +130,7 @@ def report(
 
 
 @status_app.command("checks")
-def checks(out: Out, as_json: AsJson = False) -> None:
+def checks(out: OutOption, as_json: AsJson = False) -> None:
     """List how often each check of a schema holds, and the documents that fail one, with their values.
 
     A schema has checks under the keyword x-cinnabar-checks. Records in quarantine count too.
@@ -155,7 +155,7 @@ def checks(out: Out, as_json: AsJson = False) -> None:
 
 
 @status_app.command()
-def compact(out: Out, as_json: AsJson = False) -> None:
+def compact(out: OutOption, as_json: AsJson = False) -> None:
     """Merge small files into large ones. Readers may continue: the old files stay for a day.
 
     \b
@@ -175,7 +175,7 @@ def compact(out: Out, as_json: AsJson = False) -> None:
 
 
 def verify(
-    out: Out,
+    out: OutOption,
     clean: Annotated[bool, typer.Option("--clean", help="Remove the files that dead runs left behind.")] = False,
     as_json: AsJson = False,
 ) -> int:

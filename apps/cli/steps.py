@@ -13,6 +13,7 @@ from typing import Any
 from rich.text import Text
 
 from cinnabar.apps.cli.console import standard_output
+from cinnabar.extraction.plan.folder_settings import folder_settings
 from cinnabar.extraction.review.steps import WatchedStep, watch
 from cinnabar.schemas.pointers import escape
 from cinnabar.wording import harmless, with_noun
@@ -25,13 +26,13 @@ _STYLES = {" ": "", "+": "bold green", "!": "bold red", "±": "bold yellow", "="
 
 
 def show_steps(
-    document: str, out: Path, schema: str | None, model: str | None, device: str, as_json: bool
+    document: str, out: Path, schema: str | None, model: str | None, as_json: bool
 ) -> None:
     """Fills a stored document again, and prints each step as soon as it is taken."""
     printer = _Lines() if as_json else _Blocks()
     # Standard output is for the steps alone.
     with redirect_stdout(sys.stderr):
-        outcome = watch(out, document, schema, printer.show, model=model, device=device)
+        outcome = watch(out, document, schema, printer.show, model=model, device=folder_settings().device)
     if as_json:
         return
     console = standard_output()

@@ -21,6 +21,7 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input, examine, gather, parse_locations
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.filling.planning import passage_of
+from cinnabar.extraction.plan.folder_settings import folder_settings
 from cinnabar.extraction.plan.limits import OcrChoice
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.review.table_files import document_tables, write_tables
@@ -49,9 +50,6 @@ def text(
     ] = None,
     hidden: Annotated[bool, typer.Option("--hidden", help=RunOptions.model_fields["hidden"].description)] = False,
     ocr: Annotated[OcrChoice, typer.Option(help=RunOptions.model_fields["ocr"].description)] = "auto",
-    ocr_engine: Annotated[
-        str, typer.Option(metavar="ENGINE", help=RunOptions.model_fields["ocr_engine"].description)
-    ] = "rapidocr",
 ) -> int:
     """Show what the parser reads from a file: its text, or its parts, words, tables or facts with their places.
 
@@ -73,7 +71,7 @@ def text(
         raise UsageError("expected at most one of --parts, --words, --tables, --facts and --json")
     if out is not None and not tables:
         raise UsageError("--out goes with --tables: it is the folder for their files")
-    options = RunOptions(password_file=password_file, hidden=hidden, ocr=ocr, ocr_engine=ocr_engine)
+    options = RunOptions(password_file=password_file, hidden=hidden, ocr=ocr, **folder_settings().of_run("ocr_engine"))
     settings = parser_settings(options)
     locations = parse_locations(paths)
     failed: list[str] = []

@@ -118,7 +118,7 @@ class PagedContext:
             return None
         return (
             f"prompt and answer may take {tokens} tokens, and the memory for keys holds {pool.pages * pool.size}; use a"
-            " smaller --context"
+            " smaller context"
         )
 
     def join(self, sequence: OpenSequence) -> bool:

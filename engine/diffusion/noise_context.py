@@ -83,7 +83,7 @@ class NoiseContext:
             return None
         return (
             f"the keys and values of prompt and answer may take {size:,} bytes, and the memory has room for"
-            f" {self._room:,}; use a smaller --context"
+            f" {self._room:,}; use a smaller context"
         )
 
     def join(self, sequence: OpenSequence) -> bool:

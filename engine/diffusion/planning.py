@@ -220,7 +220,7 @@ class Planner:
             raise EngineFailure(
                 "too_long",
                 f"prompt and smallest answer take {len(prompt) + least} tokens, the model holds {window};"
-                " use a smaller --context, or a smaller schema",
+                " use a smaller context, or a smaller schema",
             )
         most = answer_budget(form, request.passage.text, lambda text: len(tokenizer.encode(text)))
         return Task(

@@ -42,10 +42,10 @@ def _check_ocr(options: RunOptions) -> None:
     try:
         engine = OcrEngine.parse(options.ocr_engine)
     except ValueError as error:
-        raise UsageError(f"--ocr-engine: {error}") from error
+        raise UsageError(f"ocr_engine: {error}") from error
     asked = options.ocr == "always" or options.ocr_engine != DEFAULT_OPTIONS.ocr_engine
     if options.ocr != "never" and asked and (needed := engine.setup_advice()):
-        raise UsageError(f"--ocr {options.ocr} --ocr-engine {options.ocr_engine}: {needed}, or leave these options out")
+        raise UsageError(f"--ocr {options.ocr} ocr_engine {options.ocr_engine}: {needed}, or leave these options out")
 
 
 def _in_file(path: str) -> tuple[str, ...]:

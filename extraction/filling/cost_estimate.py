@@ -55,7 +55,7 @@ class CostEstimate:
         tokens = f"{self.input_tokens:,} tokens in, {self.output_tokens:,} out"
         basis = f"({tokens}; from a sample of {self.read})"
         if self.cost is None or self.dearest is None:
-            return f"{with_noun(self.documents, 'document')}, {about} {basis} at unknown prices (set --prices)"
+            return f"{with_noun(self.documents, 'document')}, {about} {basis} at unknown prices (see `prices`)"
         enough, most = (
             amount.quantize(Decimal("0.0001"), ROUND_UP)
             for amount in (self.cost + self.dearest, self.dearest)

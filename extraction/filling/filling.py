@@ -66,6 +66,6 @@ def with_advice(result: Result, max_seconds: float | None) -> Result:
         return result
     return replace(
         result,
-        detail=f"the model worked on it for more than {max_seconds:g} s; give more with --max-seconds and"
+        detail=f"the model worked on it for more than {max_seconds:g} s; give more with max_seconds and"
         " --retry-quarantined",
     )

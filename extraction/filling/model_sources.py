@@ -187,10 +187,10 @@ class LanguageSource:
         if context is None:
             return (
                 f"{memory}: a document of more than about {room:,} tokens goes to quarantine, though the model's window"
-                f" is {traits.window:,}; --context {room} cuts it into passages"
+                f" is {traits.window:,}; context = {room} cuts it into passages"
             )
         if min(context, beside_answer(traits.window)) > room:
-            raise UsageError(f"--context {context}: expected at most {room}; {memory}")
+            raise UsageError(f"context {context}: expected at most {room}; {memory}")
         return None
 
     def filler(self, effort: str, steps: int | None, _place: RunPlace | None = None) -> DiffusionEngine | Engine:

@@ -6,6 +6,7 @@ The fields of which one of two models is right where they differ, beside a model
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from cinnabar.engine.models.language.gguf_folder import named_model
 from cinnabar.engine.models.language.memory import free_memory
 from cinnabar.engine.models.releases import RELEASED
 from cinnabar.engine.models.remote.ledger import Prices
-from cinnabar.engine.models.remote.serving import RemoteSettings, is_remote
+from cinnabar.engine.models.remote.serving import MODELS, RemoteSettings, is_remote
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.model_sources import (
     AUTO,
@@ -32,7 +33,7 @@ from cinnabar.extraction.filling.model_sources import (
     is_named,
     model_source,
 )
-from cinnabar.extraction.plan.model_rows import model_row
+from cinnabar.extraction.plan.folder_settings import folder_settings
 from cinnabar.extraction.plan.run_options import Device, RunPlan
 from cinnabar.extraction.plan.thresholds import (
     ESCALATE_AUTO_BELOW,
@@ -191,7 +192,7 @@ def _is_calibrated(source: Source) -> bool:
 
 def _settings(plan: RunPlan, model: str) -> RemoteSettings:
     """Returns the settings of a model behind a server. Raises UsageError if its row or the budget cannot be used."""
-    values: dict[str, Any] = model_row(model) if is_remote(model) else {}
+    values: dict[str, Any] = _row_of(model) if is_remote(model) else {}
     if "prices" in values:
         values["prices"] = Prices.parse(values["prices"])
     if plan.budget is not None:
@@ -200,6 +201,13 @@ def _settings(plan: RunPlan, model: str) -> RemoteSettings:
         except InvalidOperation:
             raise UsageError(f"--budget {plan.budget}: expected dollars, such as 5.00") from None
     return RemoteSettings(context=plan.options.context, **values)
+
+
+def _row_of(model: str) -> dict[str, Any]:
+    """Returns what is set for a model behind a server; a variable names an address that no row has."""
+    variable = "INCEPTION_BASE_URL" if model in MODELS else "OPENAI_BASE_URL"
+    address = {"base_url": os.environ[variable]} if os.environ.get(variable) else {}
+    return {**address, **folder_settings().models.get(model, {})}
 
 
 def _check_models(plan: RunPlan, model: str) -> None:
@@ -218,7 +226,7 @@ def _check_models(plan: RunPlan, model: str) -> None:
     if plan.budget is not None and not (is_remote(model) or is_remote(upper or model)):
         raise UsageError(f"--budget: expected mercury-2 or openai:NAME with it, got the model {model}")
     if plan.options.steps is not None and is_remote(model):
-        raise UsageError(f"--steps: {model} has no steps to be set; see --effort")
+        raise UsageError(f"steps: {model} has none to be set; see --effort")
 
 
 #: The file of a kept model that names them.

@@ -27,6 +27,8 @@ _SHARE_WRONG = "a query over the corrections tells the share of wrong values, an
 _OUTSIDE = "PEFT or TRL train a language model, and --model takes its folder"
 _ROW_OF_MODEL = 'a row [models."NAME"] in cinnabar.toml of the folder sets it (docs/mercury.md)'
 
+_SET_ONCE = ("device", "steps", "context", "ocr_engine", "workers", "max_tokens", "max_seconds", "gpu_limit")
+
 #: By the name of the parameter; `--` and hyphens make it the option.
 LEFT_OPTIONS: Mapping[str, LeftOption] = {
     "case": LeftOption(None, "a view in SQL puts the records of a case together (docs/recipes.md)"),
@@ -48,6 +50,8 @@ LEFT_OPTIONS: Mapping[str, LeftOption] = {
     ),
     "remote": LeftOption(None, "`budget` is a parameter, and cinnabar.toml of the folder sets the rest"),
     "server": LeftOption(None, "`budget=` is a keyword, and cinnabar.toml of the folder sets the rest"),
+    "route": LeftOption(False, "with several --schema each document gets the one that fits"),
+    **{name: LeftOption(None, f"set `{name}` in the cinnabar.toml of the folder") for name in _SET_ONCE},
 }
 
 #: By the words of the command.

@@ -49,7 +49,7 @@ UNREADABLE: dict[str, Reason] = {
         "The operating system refused to read the file.", "give this user permission to read it, or look after the disk"
     ),
     "too_large": Reason("The file is larger than the limit; it was not read.", "split it"),
-    "too_long": Reason("The document has more tokens than the limit (`--max-tokens`); no model read it.", "split it"),
+    "too_long": Reason("The document has more tokens than the limit (`max_tokens`); no model read it.", "split it"),
     "no_page": Reason(
         "The document has none of the pages that are to be read (`--pages`, `x-cinnabar-pages`).",
         "name pages that it has, or leave it out",
@@ -103,7 +103,7 @@ NO_ANSWER: dict[str, Reason] = {
     "request_refused": Reason("The service refused the request.", "look at the detail, then --retry-quarantined"),
     "unavailable": Reason("A server did not answer.", "run the same command again"),
     "budget": Reason("The budget was spent before the document.", "run again with a larger --budget"),
-    "too_slow": Reason("The model worked on it for longer than --max-seconds.", "give more, then --retry-quarantined"),
+    "too_slow": Reason("The model worked on it for longer than max_seconds.", "give more, then --retry-quarantined"),
     "engine_died": Reason("Each engine that filled the document ended.", "free memory, then --retry-quarantined"),
     "engine_error": Reason("The engine failed on this document.", "report it as a bug, with the detail"),
     "internal_error": Reason(

@@ -37,6 +37,10 @@ Device = Literal["auto", "cpu", "cuda"]
 _WORDED = {PAGES_PATTERN: "pages from 1 such as 1-3,last"}
 
 
+#: Options of a run that `cinnabar.toml` sets and no option of a command.
+RUN_SETTINGS = ("device", "steps", "context", "ocr_engine", "workers", "max_tokens", "max_seconds", "gpu_limit")
+
+
 class OptionGroup(BaseModel):
     """A group of options. Raises UsageError, which names the command's option, if one is out of range or gone."""
 
@@ -54,8 +58,8 @@ class OptionGroup(BaseModel):
             name = str(wrong["loc"][0])
             if name not in cls.model_fields:
                 raise UsageError(f"{name}: expected one of {', '.join(cls.model_fields)}") from None
-            option = f"--{name.replace('_', '-')}"
-            wanted = _expected_values(cls.model_fields[name])
+            option = name if name in RUN_SETTINGS else f"--{name.replace('_', '-')}"
+            wanted = expected_values(cls.model_fields[name])
             raise UsageError(f"{option}: expected {wanted}, got {wrong['input']!r}") from None
 
 
@@ -182,7 +186,6 @@ class RunPlan(OptionGroup):
         le=1,
         description="Fail (status 3) if a larger share of the documents read is in quarantine.",
     )
-    route: bool = Field(default=False, description="Read each document with the one schema that fits it, or with none.")
     related: float | None = Field(
         default=None,
         ge=0,
@@ -207,6 +210,11 @@ class RunPlan(OptionGroup):
     gpu_limit: str | None = Field(default=None, description="Prefect's concurrency limit for the tasks.")
     options: RunOptions = DEFAULT_OPTIONS
 
+    @property
+    def route(self) -> bool:
+        """Returns whether each document is read with the one schema that fits it, or with none."""
+        return len(self.schemas) > 1
+
     @classmethod
     def of(cls, schemas: Iterable[Any] = (), out: str | Path | None = None, **values: Any) -> RunPlan:
         """Returns the plan with these values of its own fields and of `RunOptions`.
@@ -222,7 +230,7 @@ class RunPlan(OptionGroup):
 OPTIONS = {**RunPlan.model_fields, **RunOptions.model_fields}
 
 
-def _expected_values(field: FieldInfo) -> str:
+def expected_values(field: FieldInfo) -> str:
     """Returns the values that a field may have, for an error message."""
     patterns = [pattern for one in field.metadata if (pattern := getattr(one, "pattern", None))]
     if patterns:
@@ -238,4 +246,6 @@ def _expected_values(field: FieldInfo) -> str:
     above = next((one.gt for one in field.metadata if hasattr(one, "gt")), None)
     if above is not None:
         return f"more than {above}"
-    return f"at least {least}" if least is not None else "true or false"
+    if least is not None:
+        return f"at least {least}"
+    return "text" if str in parts else "a number" if float in parts else "true or false"

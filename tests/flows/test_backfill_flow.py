@@ -25,8 +25,8 @@ def test_the_flow_fills_only_the_new_fields(
     from cinnabar.flows.backfill import backfill_folder
 
     schema, out = tmp_path / "note.json", tmp_path / "out"
-    arguments = ["extract", str(notes), "--schema", str(schema), "--out", str(out), "--workers", "1"]
-    assert run([*arguments, "--model", str(tiny_model), "--device", "cpu", "--on-empty", "write"]) == 0
+    arguments = ["extract", str(notes), "--schema", str(schema), "--out", str(out)]
+    assert run([*arguments, "--model", str(tiny_model), "--on-empty", "write"]) == 0
     changed = json.loads(schema.read_text())
     changed["properties"]["done"] = {"type": ["boolean", "null"]}
     schema.write_text(json.dumps(changed))

@@ -142,7 +142,7 @@ def test_wrong_use_is_not_retried(
 
     def fill(_: BatchedRun, number: int) -> Batch:
         calls.append(number)
-        raise UsageError("--device cuda: there is none")
+        raise UsageError("device cuda: there is none")
 
     monkeypatch.setattr(BatchedRun, "fill", fill)
     with pytest.raises(UsageError, match="cuda"):
@@ -297,7 +297,7 @@ def test_a_parameter_that_a_deployment_left_empty_is_named() -> None:
 
 @pytest.mark.usefixtures("prefect_server")
 def test_a_service_without_its_secret_limit_or_mailbox_is_refused_at_once(
-    notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from prefect.blocks.system import Secret
 
@@ -306,7 +306,6 @@ def test_a_service_without_its_secret_limit_or_mailbox_is_refused_at_once(
     Secret(value=imap_server.PASSWORD).save("letters")  # type: ignore[call-arg]
     away = "imap://anna%40example.org@127.0.0.1:1/INBOX"
     for path, option, name, expected in (
-        (str(notes), "--gpu-limit", "nope", "nope: no such concurrency limit"),
         (str(notes), "--password-block", "nope", "nope: Prefect has no such Secret block"),
         (away, "--password-block", "letters", "127.0.0.1:1"),
     ):
@@ -314,6 +313,10 @@ def test_a_service_without_its_secret_limit_or_mailbox_is_refused_at_once(
         assert run([*served, option, name]) == 2
         told = capsys.readouterr().err
         assert expected in told and told.count("\n") == 1
+    monkeypatch.chdir(tmp_path)
+    Path("cinnabar.toml").write_text(f'inbox = "{notes}"\nschema = "receipt"\nresults = "out"\ngpu_limit = "nope"\n')
+    assert run(["flows", "serve"]) == 2
+    assert "nope: no such concurrency limit" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("prefect_server")

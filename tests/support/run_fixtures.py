@@ -88,9 +88,9 @@ def notes(tmp_path: Path) -> Path:
 def _extracted(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("extracted")
     _write_notes(folder)
-    arguments = ["docs", "--schema", "note.json", "--out", "out", "--workers", "1", "--on-empty", "write"]
+    arguments = ["docs", "--schema", "note.json", "--out", "out", "--on-empty", "write"]
     with chdir(folder):
-        assert run(["extract", *arguments, "--model", str(tiny_model), "--device", "cpu"]) == 0
+        assert run(["extract", *arguments, "--model", str(tiny_model)]) == 0
     return folder
 
 

@@ -80,10 +80,10 @@ class ServerProcess:
 @contextmanager
 def running(*arguments: str, cwd: Path | None = None) -> Iterator[ServerProcess]:
     """Starts a server on a free port, and ends it."""
-    command = [sys.executable, "-m", "cinnabar.apps.cli.main", "serve", "--port", "0", "--json", "--device", "cpu"]
+    command = [sys.executable, "-m", "cinnabar.apps.cli.main", "serve", "--port", "0", "--json"]
     env = os.environ | {"OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(
-        [*command, "--workers", "1", *arguments],
+        [*command, *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, cwd=cwd,
     )  # fmt: skip
     log: list[str] = []

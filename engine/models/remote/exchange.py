@@ -189,7 +189,7 @@ def _refusal(error: Any, served: Served, key: str) -> Exception:
     if status == 404 or status < 400:
         return NoEngine(f"{where}: not found (HTTP {status}); check its address and the model's name")
     if code == "context_length_exceeded" or status == 413:
-        return EngineFailure("too_long", f"HTTP {status}: {message}; try a smaller --context")
+        return EngineFailure("too_long", f"HTTP {status}: {message}; try a smaller context")
     return EngineFailure("request_refused", f"HTTP {status}: {message}")
 
 

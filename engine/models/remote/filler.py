@@ -234,6 +234,6 @@ class RemoteFiller:
             raise EngineFailure("answer_refused", answer.refusal or "the service filtered its answer")
         if answer.finish == "length":
             known = self._served.model in MODELS or self._settings.window is not None
-            advice = "a smaller --context" if known else "the model's own window, in its row of cinnabar.toml"
+            advice = "a smaller context" if known else "the model's own window, in its row of cinnabar.toml"
             raise EngineFailure("answer_cut", f"the answer was cut off after {room} tokens; try {advice}")
         return answer.text

@@ -187,7 +187,7 @@ def check_length(document: Document, most: int) -> None:
 
 def too_long(size: str, most: int) -> DocumentError:
     """Returns the error of a document in which so much was found."""
-    advice = "cut the file, or allow more with --max-tokens and --retry-quarantined"
+    advice = "cut the file, or allow more with max_tokens and --retry-quarantined"
     return DocumentError("too_long", f"{size}, the limit is {most} tokens; {advice}")
 
 

@@ -66,7 +66,7 @@ def _memory() -> Finding:
     if free < NO_MEMORY:
         return fails("memory", measured, f"free {size(LITTLE_MEMORY)}, or give the container more")
     if free < LITTLE_MEMORY:
-        return advises("memory", measured, "large documents may end a run; free memory, or use --workers 1")
+        return advises("memory", measured, "large documents may end a run; free some, or set `workers = 1`")
     return ok("memory", measured)
 
 

@@ -1,4 +1,4 @@
-"""The schema of the library that documents look like, by the probabilities with which `--route` chooses for each.
+"""The schema of the library that documents look like, by the probabilities with which a run chooses among several.
 
 A schema for documents of a kind that the library lacks: a fetched language model points at what a document labels.
 
@@ -154,7 +154,8 @@ def drafted_schema(document: Document, model: LanguageModel) -> dict[str, Any] |
 
 
 #: The files of a project, by their paths in it.
-SCHEMA, DEPLOYMENT, README, SAMPLE = "schema.yaml", "prefect.yaml", "README.md", "documents/parcel-1042.txt"
+SCHEMA, SETTINGS, DEPLOYMENT, README = "schema.yaml", "cinnabar.toml", "prefect.yaml", "README.md"
+SAMPLE = "documents/parcel-1042.txt"
 RESULTS = "tables"
 #: The title of the sample's schema, which names its view.
 SAMPLE_VIEW = "parcel"
@@ -187,11 +188,8 @@ def make_project(
     kept: list[str] = []
     for name, text in texts.items():
         (written if _write(folder / name, text) else kept).append(str(folder / name))
-    asked = shlex.join(map(str, documents or [folder / "documents"]))
-    named = shlex.quote(str(folder / SCHEMA))
-    out = shlex.quote(str(folder / RESULTS))
-    steps = (f"cinnabar extract {asked} --schema {named} --out {out}", f"cinnabar status --out {out}")
-    return Project(str(folder), tuple(written), tuple(kept), steps)
+    entered = () if folder == Path() else (f"cd {shlex.quote(str(folder))}",)
+    return Project(str(folder), tuple(written), tuple(kept), (*entered, "cinnabar extract", "cinnabar status"))
 
 
 def _texts(folder: Path, own: list[Path], paths: list[Path], view: str) -> dict[str, str]:
@@ -202,9 +200,10 @@ def _texts(folder: Path, own: list[Path], paths: list[Path], view: str) -> dict[
         "SCHEMA": json.dumps(str(folder / SCHEMA), ensure_ascii=False),
         "TABLES": json.dumps(str(folder / RESULTS), ensure_ascii=False),
     }
-    shown = {"DOCUMENTS": shlex.join(map(str, own)) if own else "documents", "VIEW": view}
-    names = [SCHEMA, *([] if own else [SAMPLE]), DEPLOYMENT, README]
-    marks: dict[str, Mapping[str, str]] = {DEPLOYMENT: deployed, README: shown}
+    # JSON texts are TOML texts, too.
+    inbox = f"[{deployed['DOCUMENTS']}]" if own else '"documents"'
+    names = [SCHEMA, *([] if own else [SAMPLE]), SETTINGS, DEPLOYMENT, README]
+    marks: dict[str, Mapping[str, str]] = {DEPLOYMENT: deployed, README: {"VIEW": view}, SETTINGS: {"INBOX": inbox}}
     texts = {}
     for name in names:
         text = room.joinpath(*name.split("/")).read_text("utf-8")

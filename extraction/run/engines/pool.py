@@ -34,7 +34,7 @@ _SECRETS = frozenset((
     "AZURE_STORAGE_SAS_KEY", "AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_TOKEN", "AZURE_CLIENT_SECRET",
     "AZURE_STORAGE_CLIENT_SECRET", "GOOGLE_SERVICE_ACCOUNT_KEY", "GOOGLE_BEARER_TOKEN",
 ))  # fmt: skip
-# The limit for an answer in seconds. `--max-seconds` bounds each document, and a batch may have many.
+# The limit for an answer in seconds. `max_seconds` bounds each document, and a batch may have many.
 _PATIENCE = 10.0 * 86_400
 _COMMAND = python_command("-m", "cinnabar.extraction.run.engines.worker")
 

@@ -117,7 +117,7 @@ def lose_document(path: str, digest: str, found: Document | DocumentError | None
     # Cold start: Torch takes a second.
     from cinnabar.extraction.filling.pipeline import Batch
 
-    detail = f"each engine that filled it died ({cause}); more memory or a lower --context may help"
+    detail = f"each engine that filled it died ({cause}); more memory or a lower context may help"
     info = DocumentInfo.of(found) if isinstance(found, Document) else None
     return Batch([Outcome(path, "quarantined", ENGINE_DIED, detail, digest, info)])
 

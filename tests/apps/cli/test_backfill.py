@@ -33,14 +33,14 @@ def base(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Path:
         json.dumps({"type": "object", "properties": {"day": {"type": "string"}}})
     )
     arguments = ["--schema", str(root / "v1" / "note.json"), "--out", str(root / "out")]
-    model = ["--model", str(tiny_model), "--device", "cpu", "--workers", "1"]
+    model = ["--model", str(tiny_model)]
     assert run(["extract", str(root / "docs"), *arguments, *model, "--on-empty", "write"]) == 0
     return root
 
 
 def backfill(base: Path, model: Path, *more: str, version: str = "v2") -> int:
     arguments = ["--schema", str(base / version / "note.json"), "--out", str(base / "out")]
-    return run(["backfill", *arguments, "--model", str(model), "--device", "cpu", "--workers", "1", *more])
+    return run(["backfill", *arguments, "--model", str(model), *more])
 
 
 WRONG = [

@@ -146,8 +146,8 @@ def test_commands_that_only_show_something_exist() -> None:
 USES = {
     "init": "init new",
     "doctor": "doctor",
-    "extract": "extract docs --schema note.json --out out --model {model} --workers 1 --on-empty write",
-    "backfill": "backfill --schema note.json --out out --model {model} --workers 1 --dry-run",
+    "extract": "extract docs --schema note.json --out out --model {model} --on-empty write",
+    "backfill": "backfill --schema note.json --out out --model {model} --dry-run",
     "text": "text docs/0.txt",
     "sql": "sql 'select 1 as one' --out out",
     "show": "show 0.txt --out out",
@@ -229,7 +229,7 @@ EXITS: list[tuple[int, str]] = [
     (2, "schema check nothing"),
     (2, "sql 'select' --out out"),
     (2, "--nonsense"),
-    (3, "extract docs --schema note.json --out fresh --model {model} --workers 1 --max-error-rate 0.1"),
+    (3, "extract docs --schema note.json --out fresh --model {model} --max-error-rate 0.1"),
 ]
 
 

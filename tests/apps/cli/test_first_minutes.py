@@ -32,12 +32,13 @@ def test_init_makes_a_project_that_is_read_with_its_own_next_command(
     monkeypatch.chdir(tmp_path)
     made = asked(capsys, "init", "my parcels")
     assert sorted(str(path.relative_to("my parcels")) for path in Path("my parcels").rglob("*") if path.is_file()) == [
-        "README.md", "documents/parcel-1042.txt", "prefect.yaml", "schema.yaml",
+        "README.md", "cinnabar.toml", "documents/parcel-1042.txt", "prefect.yaml", "schema.yaml",
     ]  # fmt: skip
-    for command in made["next"]:
-        assert run(shlex.split(command)[1:]) == 0
+    assert made["next"] == ["cd 'my parcels'", "cinnabar extract", "cinnabar status"]
+    monkeypatch.chdir("my parcels")
+    assert run(["extract"]) == run(["status"]) == 0
     capsys.readouterr()
-    (shown,) = asked(capsys, "show", "parcel-1042.txt", "--out", "my parcels/tables")
+    (shown,) = asked(capsys, "show", "parcel-1042.txt")
     assert shown["record"] == {
         "parcel": "NK 7730 1182", "delivered_on": "2026-03-14", "received_by": "M. Albrecht", "weight": 2.4,
         "service": "express",
@@ -51,7 +52,7 @@ def test_init_never_overwrites(tmp_path: Path, capsys: CaptureResult) -> None:
     made = asked(capsys, "init", str(tmp_path))
     assert [Path(name).name for name in made["kept"]] == ["schema.yaml", "README.md"]
     assert (tmp_path / "schema.yaml").read_text() == "mine"
-    assert len(asked(capsys, "init", str(tmp_path))["kept"]) == 4
+    assert len(asked(capsys, "init", str(tmp_path))["kept"]) == 5
     (tmp_path / "file").write_text("")
     assert run(["init", str(tmp_path / "file")]) == 2
     assert "cannot be written" in capsys.readouterr().err

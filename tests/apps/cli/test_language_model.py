@@ -35,7 +35,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def extract(model: str, *more: str) -> list[str]:
     asked = ["extract", "docs", "--schema", "one.json", "--out", "out", "--on-missing", "guess", "--json"]
-    return [*asked, "--device", "cpu", "--effort", "instant", "--workers", "1", "--model", model, *more]
+    return [*asked, "--effort", "instant", "--model", model, *more]
 
 
 @pytest.mark.slow
@@ -46,10 +46,12 @@ def test_a_folder_reads_documents_and_brings_them_to_a_new_version(model: str, c
     assert (first["written"], first["quarantined"], first["usage"]) == (3, 0, None) and first["steps"] > 0
     assert run(extract(model)) == 0
     assert json.loads(capsys.readouterr().out)["skipped"] == 3
-    assert run(extract(model, "--steps", "3")) == 0
+    Path("cinnabar.toml").write_text("steps = 3\n")
+    assert run(extract(model)) == 0
     assert json.loads(capsys.readouterr().out)["written"] == 3  # other steps, another key
+    Path("cinnabar.toml").unlink()
     brought = ["backfill", "--schema", "two.json", "--out", "out", "--model", model, "--effort", "instant"]
-    assert run([*brought, "--device", "cpu", "--workers", "1", "--json"]) == 0
+    assert run([*brought, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["estimate"]["asked"] == ["/kind"] and said["summary"]["written"] == 3
 
@@ -71,7 +73,7 @@ def test_a_folder_is_scored(model: str, place: Path, capsys: Captured) -> None:
     lines = [{"file": f"docs/{number}.txt", "truth": {"name": f"N{number}"}} for number in range(3)]
     (place / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (place / "schema.json").write_bytes((place / "one.json").read_bytes())
-    common = ["--model", model, "--device", "cpu", "--effort", "instant", "--json"]
+    common = ["--model", model, "--effort", "instant", "--json"]
     assert run(["eval", str(place), *common]) == 0
     assert json.loads(capsys.readouterr().out)["documents"] == 3
 
@@ -98,7 +100,7 @@ def test_examples_are_shown_in_every_command_that_fills(model: str, place: Path,
         assert (said["written"], said["skipped"]) == (written, skipped)
     assert run(extract(model)) == 0
     assert json.loads(capsys.readouterr().out)["written"] == 3  # without examples, another key
-    common = ["--model", model, "--device", "cpu", "--effort", "instant", "--workers", "1", "--json"]
+    common = ["--model", model, "--effort", "instant", "--json"]
     assert run(["eval", folder, "--examples", folder, *common]) == 0
     assert json.loads(capsys.readouterr().out)["answered"] == 2
     said_twice = json.loads((place / "set" / "schema.json").read_text()) | json.loads((place / "two.json").read_text())
@@ -129,7 +131,7 @@ def test_examples_without_room_are_told_before_any_document(model: str, place: P
     folder = labelled(place)
     for name in ("K1", "K2"):
         (folder / f"{name}.txt").write_text("Name of a long document\n" * 200)
-    for command in (extract(model), ["eval", "set", "--model", model, "--device", "cpu", "--workers", "1"]):
+    for command in (extract(model), ["eval", "set", "--model", model]):
         assert run([*command, "--examples", "set"]) == 2
         assert "--examples: the shortest of 2 examples takes" in capsys.readouterr().err
 

@@ -25,7 +25,7 @@ def extract(notes: Path, model: Path, out: Path, *more: str) -> int:
     schema = str(notes.parent / "note.json")
     arguments = ["extract", str(notes), "--schema", schema, "--out", str(out), "--model", str(model)]
     # The model is untrained, so that its records may be empty.
-    return run([*arguments, "--workers", "1", "--device", "cpu", "--on-empty", "write", *more])
+    return run([*arguments, "--on-empty", "write", *more])
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +40,7 @@ def done(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Path:
     )
     arguments = [str(folder / "docs"), "--schema", str(folder / "s.json"), "--out", str(folder / "out")]
     assert (
-        run(["extract", *arguments, "--model", str(tiny_model), "--on-missing", "guess", "--workers", "1"])
+        run(["extract", *arguments, "--model", str(tiny_model), "--on-missing", "guess"])
         == 0
     )
     return folder / "out"
@@ -112,10 +112,6 @@ def test_too_much_in_quarantine_is_status_3_and_a_sentence(
         (
             ["extract", ".", "--schema", "receipt", "--out", "o", "--effort", "huge", "--model", "m"],
             "instant",
-        ),
-        (
-            ["extract", ".", "--schema", "receipt", "--out", "o", "--context", "3", "--model", "m"],
-            "at least 64",
         ),
         (["extract", ".", "--out", "o", "--model", "m"], "--schema"),
         (["extract"], "PATH"),
@@ -315,11 +311,13 @@ def labelled(notes: Path) -> Path:
 
 
 def test_eval_scores_the_whole_path_and_writes_its_predictions(
-    labelled: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult
+    labelled: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = tmp_path / "predictions.jsonl"
-    arguments = ["eval", str(labelled), "--model", str(tiny_model), "--json", "--workers", "1"]
-    assert run([*arguments, "--predictions", str(wanted), "--steps", "1", "--context", "64"]) == 0
+    monkeypatch.chdir(tmp_path)
+    Path("cinnabar.toml").write_text("steps = 1\ncontext = 64\n")
+    arguments = ["eval", str(labelled), "--model", str(tiny_model), "--json"]
+    assert run([*arguments, "--predictions", str(wanted)]) == 0
     summary = json.loads(capsys.readouterr().out)
     assert (summary["documents"], summary["answered"]) == (4, 3)
     assert {"f1", "precision", "recall", "fields", "sets"} <= set(summary)
@@ -343,7 +341,7 @@ def test_eval_prints_the_figures_of_rows_where_there_are_lists_of_objects(
 
 
 def test_eval_switches_rules_off_by_name(labelled: Path, tiny_model: Path, capsys: CaptureResult) -> None:
-    arguments = ["eval", str(labelled), "--model", str(tiny_model), "--json", "--workers", "1"]
+    arguments = ["eval", str(labelled), "--model", str(tiny_model), "--json"]
     assert run([*arguments, *(word for rule in RULES for word in ("--without", rule))]) == 0
     assert json.loads(capsys.readouterr().out)["answered"] == 3
     assert run([*arguments, "--without", "proximity", "--without", "nonsense"]) == 2
@@ -356,7 +354,7 @@ def test_eval_says_which_truths_break_their_schema(
     lines = [json.loads(text) for text in (labelled / "truth.jsonl").read_text().splitlines()]
     lines[1]["truth"]["day"] = "tomorrow"
     (labelled / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert run(["eval", str(labelled), "--model", str(tiny_model), "--json", "--workers", "1"]) == 0
+    assert run(["eval", str(labelled), "--model", str(tiny_model), "--json"]) == 0
     said = capsys.readouterr().err
     assert "1 of the truths break schema.json" in said and "docs/1.txt does at /day: " in said
 
@@ -365,7 +363,7 @@ def test_eval_refuses_a_folder_for_the_predictions_of_one_set_before_it_reads(
     labelled: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult
 ) -> None:
     (tmp_path / "folder").mkdir()
-    arguments = ["eval", str(labelled), "--model", str(tiny_model), "--workers", "1"]
+    arguments = ["eval", str(labelled), "--model", str(tiny_model)]
     assert run([*arguments, "--predictions", str(tmp_path / "folder")]) == 2
     assert "expected a file that can be written: Is a directory" in capsys.readouterr().err
 

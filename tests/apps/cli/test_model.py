@@ -15,10 +15,10 @@ from cinnabar.apps.cli.main import run
 
 def test_check_shows_the_facts_of_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_checkpoint(tmp_path)
-    assert run(["model", "check", str(tmp_path), "--device", "cpu", "--json"]) == 0
+    assert run(["model", "check", str(tmp_path), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["family"], shown["block"], shown["problems"]) == ("SDAR", 4, [])
-    assert run(["model", "check", str(tmp_path), "--device", "cpu"]) == 0
+    assert run(["model", "check", str(tmp_path)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "parameters                 38,080" in lines
     assert "missing tensors            none" in lines
@@ -50,4 +50,4 @@ def test_fetch_writes_a_folder_that_check_accepts(
     told = capsys.readouterr()
     assert "written: models/tiny: 5 files, 0.00 GB, commit 0123456789ab" in told.out
     assert "org/none: expected ORG/NAME of a model" in told.err
-    assert run(["model", "check", "models/tiny", "--device", "cpu"]) == 0
+    assert run(["model", "check", "models/tiny"]) == 0

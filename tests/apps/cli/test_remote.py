@@ -160,7 +160,6 @@ def test_the_key_appears_nowhere_but_in_the_request(
         ([*MERCURY, "--budget", "-1"], "0 or more"),
         ([*MERCURY, "--prices", "1,2,3"], '--prices is gone: a row [models."NAME"] in cinnabar.toml'),
         ([*MERCURY, "--base-url", "nowhere"], '--base-url is gone: a row [models."NAME"] in cinnabar.toml'),
-        ([*MERCURY, "--steps", "3"], "--effort"),
         ([*MERCURY, "--escalate-to", "mercury-2"], "expected a local --model"),
         (["--escalate-to", "mercury-2", "--below", "2"], "--below: expected 0 to 1"),
     ],
@@ -181,10 +180,10 @@ def test_wrong_use_is_an_error_before_any_work(
     [
         ('[models."mercury-2"]\nprices = "1,2"', "prices 1,2: expected INPUT,CACHED,OUTPUT"),
         ('[models."mercury-2"]\nbase_url = "nowhere"', "base_url: expected an address such as https://host/v1"),
-        ('[models."mercury-2"]\nconcurrency = 0', 'cinnabar.toml: [models."mercury-2"]: concurrency:'),
-        ('[models."mercury-2"]\nspeed = 1', "speed: Extra inputs are not permitted, got 1; expected one of base_url"),
-        ('models = "mercury-2"', "cinnabar.toml: expected TOML with a table for each model"),
-        ("[models", "cinnabar.toml: expected TOML with a table for each model"),
+        ('[models."mercury-2"]\nconcurrency = 0', '[models."mercury-2"] concurrency: expected at least 1, got 0'),
+        ('[models."mercury-2"]\nspeed = 1', '[models."mercury-2"] speed is no setting; expected one of base_url'),
+        ('models = "mercury-2"', "cinnabar.toml: models: expected tables such as"),
+        ("[models", "cinnabar.toml: cannot be read"),
     ],
 )
 def test_a_row_that_cannot_be_used_is_named_before_any_work(
@@ -195,7 +194,7 @@ def test_a_row_that_cannot_be_used_is_named_before_any_work(
     Path("cinnabar.toml").write_text(text)
     assert run(arguments(letters, "out", *MERCURY)) == 2
     told = capsys.readouterr().err
-    assert said in told and told.count("\n") == 1 and not (letters.parent / "out").exists()
+    assert said in told.splitlines()[-1] and not (letters.parent / "out").exists()
 
 
 def test_an_unencrypted_server_address_gives_a_warning(
@@ -248,13 +247,11 @@ def test_eval_names_documents_left_by_the_budget_and_refuses_an_unused_budget(
     folder = letters.parent
     (folder / "schema.json").write_text((folder / "note.json").read_text())
     (folder / "truth.jsonl").write_text('{"file": "letters/0.txt", "truth": {"author": "Anna 0"}}\n')
-    scored = ["eval", str(folder), "--workers", "1"]
+    scored = ["eval", str(folder)]
     assert run([*scored, *MERCURY, "--budget", "0.001"]) == 0
     assert "lack of budget: a request may cost" in capsys.readouterr().err and server.bodies == []
     assert run([*scored, "--budget", "1"]) == 2
     assert "--budget: expected mercury-2 or openai:NAME with it" in capsys.readouterr().err
-    assert run([*scored, *MERCURY, "--steps", "2"]) == 2
-    assert "--steps" in capsys.readouterr().err
     assert run([*scored, *MERCURY, "--without", "proximity"]) == 2
     assert "mercury-2 has no rules that can be switched off" in capsys.readouterr().err
 
@@ -269,7 +266,7 @@ def test_a_model_behind_a_server_is_scored_like_any_other(
         for n in range(6)
     ]
     (folder / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in truths))
-    scored = ["eval", str(folder), *MERCURY, "--workers", "1", "--json"]
+    scored = ["eval", str(folder), *MERCURY, "--json"]
     assert run(scored) == 0
     said = capsys.readouterr()
     assert (json.loads(said.out)["f1"], json.loads(said.out)["evidence"]) == (1.0, 1.0)
@@ -291,7 +288,7 @@ def test_tiers_killed_half_way_ask_only_the_rest(
         "--below",
         "1",
     ]
-    asked = arguments(letters, "out", *tiers, "--device", "cpu", "--json")
+    asked = arguments(letters, "out", *tiers, "--json")
     program = "import sys; from cinnabar.apps.cli.main import run; sys.exit(run(sys.argv[1:]))"
     process = subprocess.Popen([sys.executable, "-c", program, *asked], env=os.environ.copy())
     deadline = time.monotonic() + 120

@@ -1,4 +1,4 @@
-"""`cinnabar extract --route` and `--related`: the report, and errors that are told before any document is read."""
+"""`cinnabar extract` with several schemas, and `--related`: the report, and errors told before any document is read."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def schema(folder: Path, title: str, description: str | None, *fields: str, file
 def extract(inbox: Path, model: Path, *more: str) -> int:
     arguments = ["extract", str(inbox / "inbox"), "--out", str(inbox / "out"), "--model", str(model)]
     # The model is untrained, so that its records may be empty.
-    return run([*arguments, "--workers", "1", "--device", "cpu", "--on-empty", "write", *more])
+    return run([*arguments, "--on-empty", "write", *more])
 
 
 def test_the_report_counts_each_schema_and_the_documents_of_another_kind(
     inbox: Path, tiny_model: Path, capsys: CaptureResult
 ) -> None:
-    both = ["--schema", str(inbox / "invoice.json"), "--schema", str(inbox / "recipe.json"), "--route"]
+    both = ["--schema", str(inbox / "invoice.json"), "--schema", str(inbox / "recipe.json")]
     assert extract(inbox, tiny_model, *both, "--on-missing", "guess") == 0
     said = capsys.readouterr().out
     for part in ("invoice, recipe", "1 of another kind", "ms", "to choose the schema", "bill.txt", "cake.txt"):
@@ -72,11 +72,9 @@ def test_related_leaves_out_what_is_improbable(inbox: Path, tiny_model: Path, ca
 @pytest.mark.parametrize(
     ("second", "more", "told"),
     [
-        (("recipe", "A recipe."), (), "--schema: expected one schema, got 2"),
-        (("recipe", "A recipe."), ("--related", "0.5"), "--related alone compares documents with one schema"),
-        (("invoice", "Another bill."), ("--route",), "whose records would share a table"),
-        (("recipe", None), ("--route",), "at /description"),
-        (("recipe", "A recipe."), ("--route", "--related", "2"), "--related: expected 0 to 1, got 2"),
+        (("invoice", "Another bill."), (), "whose records would share a table"),
+        (("recipe", None), (), "at /description"),
+        (("recipe", "A recipe."), ("--related", "2"), "--related: expected 0 to 1, got 2"),
     ],
 )
 @pytest.mark.parametrize("flow", [(), ("--flow",)])
@@ -110,24 +108,13 @@ def test_the_check_of_a_schema_shows_the_words_that_are_compared(inbox: Path, ca
     assert run(["schema", "check", "--details", str(inbox / "recipe.json")]) == 0
     assert "recipe: A cooking recipe with its ingredients." in capsys.readouterr().out
     assert run(["schema", "check", "--details", schema(inbox, "x", None, "dish")]) == 0
-    assert "--route" not in capsys.readouterr().out, "who routes nothing hears nothing of it"
-
-
-@pytest.mark.parametrize("flow", [(), ("--flow",)])
-def test_a_route_with_one_schema_is_told_before_any_document_is_read(
-    inbox: Path, flow: tuple[str, ...], capsys: CaptureResult
-) -> None:
-    assert extract(inbox, Path("default"), "--schema", str(inbox / "invoice.json"), "--route", *flow) == 2
-    assert "--route: expected several schemas to choose from, got only 'invoice'" in capsys.readouterr().err
-    assert not (inbox / "out").exists()
+    assert "several schemas" not in capsys.readouterr().out, "who routes nothing hears nothing of it"
 
 
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (["--schema", "{invoice}", "--schema", "{recipe}"], "--schema: expected one schema, got 2"),
-        (["--schema", "{invoice}", "--route"], "--route: expected several schemas"),
-        (["--schema", "{invoice}", "--schema", "{bare}", "--route"], "at /description"),
+        (["--schema", "{invoice}", "--schema", "{bare}"], "at /description"),
         (["--schema", "{invoice}", "--related", "7"], "--related: expected 0 to 1, got 7"),
     ],
 )
@@ -150,7 +137,7 @@ def test_a_schedule_hands_its_choice_to_the_flow(inbox: Path, monkeypatch: pytes
     monkeypatch.setattr(serving, "serve", lambda _name, parameters, _schedule: found.append(parameters))
     schemas = [str(inbox / "invoice.json"), str(inbox / "recipe.json")]
     served = ["flows", "serve", str(inbox / "inbox"), "--out", str(inbox / "out"), "--schema", schemas[0]]
-    assert run([*served, "--schema", schemas[1], "--route"]) == run([*served, "--related", "0.5"]) == 0
+    assert run([*served, "--schema", schemas[1]]) == run([*served, "--related", "0.5"]) == 0
     assert (found[0]["record_schema"], "related" in found[0]) == (schemas, False)
     assert (found[1]["record_schema"], found[1]["related"]) == (schemas[0], 0.5)
 
@@ -166,7 +153,7 @@ def sets(inbox: Path) -> list[str]:
         (folder / "docs" / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
         lines = [{"file": f"docs/{name}", "truth": {}} for name in (file, "broken.pdf")]
         (folder / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return [str(inbox / "sets"), "--workers", "1"]
+    return [str(inbox / "sets")]
 
 
 def test_eval_tells_which_schema_the_documents_of_each_set_go_to(sets: list[str], capsys: CaptureResult) -> None:

@@ -38,7 +38,7 @@ def test_every_command_has_a_table_and_json(done: Path, tiny_model: Path, capsys
     assert "broken.pdf" in said(capsys, "quarantine", "list", *out)[1]
     (held,) = json.loads(said(capsys, "quarantine", "list", *out, "--json")[1])
     assert (held["code"], held["schema_name"]) == ("truncated", "note")
-    again = ("quarantine", "retry", *out, "--model", str(tiny_model), "--device", "cpu")
+    again = ("quarantine", "retry", *out, "--model", str(tiny_model))
     assert "1 tried again, 0 written, 1 held back" in said(capsys, *again)[1]
     assert json.loads(said(capsys, *again, "--json")[1])["runs"][0]["inputs"] == 1
     moved = Path(held["path"]).rename(done.parent / "moved.pdf")

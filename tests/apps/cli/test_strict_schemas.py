@@ -39,7 +39,7 @@ def test_a_demanded_value_that_the_text_lacks_is_not_made_up(
         (tmp_path / "docs" / file).write_text(text)
     out = str(tmp_path / "out")
     command = ["extract", str(tmp_path / "docs"), "--schema", str(tmp_path / "payment.json"), "--out", out]
-    assert run([*command, "--json", "--workers", "1", "--max-error-rate", "0.5"]) == 3
+    assert run([*command, "--json", "--max-error-rate", "0.5"]) == 3
     told = json.loads(capsys.readouterr().out)
     assert (told["written"], told["quarantined"], told["reasons"]) == (0, 3, {"missing": 3})
     assert run(["sql", "select count(*) as n from records", "--out", out, "--json"]) == 0

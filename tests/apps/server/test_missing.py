@@ -169,7 +169,7 @@ def test_the_command_makes_up_nothing(folder: Path, capsys: pytest.CaptureFixtur
     schema, pointers = every_kind()
     (folder / "schema.json").write_text(json.dumps(schema | {"title": "kinds"}))
     named = ["--schema", str(folder / "schema.json"), "--out", str(folder / "out")]
-    run(["extract", str(folder / "texts"), *named, "--workers", "1"])
+    run(["extract", str(folder / "texts"), *named])
     capsys.readouterr()
     table = cinnabar.read(folder / "out", folder / "schema.json")
     assert not table.records and len(table.failures) == len(SILENT)

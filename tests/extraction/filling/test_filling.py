@@ -69,7 +69,7 @@ def test_a_slow_document_says_which_option_gives_it_more_time_and_harms_no_other
     assert [codes(own) for own in found] == [["too_slow", "too_slow"], [""], ["too_slow"]]
     failed = found[0][0]
     assert isinstance(failed, Failed)
-    assert failed.detail.startswith("the model worked on it for more than 0.05 s; give more with --max-seconds")
+    assert failed.detail.startswith("the model worked on it for more than 0.05 s; give more with max_seconds")
 
 
 def test_the_seconds_are_those_of_all_passages_of_a_document(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -418,10 +418,10 @@ def test_a_machine_without_room_for_the_window_is_told_before_any_document(
     with_free(monkeypatch, checkpoint, 1024)
     done = extract([docs], SOURCE, tmp_path / "out", source, QUICK, seen)
     assert (done.written, len(seen.notes)) == (4, 1)
-    assert re.search(r"more than about 7\d\d tokens goes .* window is 2,048; --context 7\d\d cuts it", seen.notes[0])
+    assert re.search(r"more than about 7\d\d tokens goes .* window is 2,048; context = 7\d\d cuts it", seen.notes[0])
     with monkeypatch.context() as patched:
         patched.setattr(LanguageSource, "load", lambda _: pytest.fail("the model was loaded"))
-        with pytest.raises(UsageError, match=r"--context 1000: expected at most 7\d\d; .* each token \d+ bytes more"):
+        with pytest.raises(UsageError, match=r"context 1000: expected at most 7\d\d; .* each token \d+ bytes more"):
             extract([docs], SOURCE, tmp_path / "asked", source, QUICK.model_copy(update={"context": 1000}))
         with_free(patched, checkpoint, 40)
         with pytest.raises(UsageError, match=r"free on cpu, too little for any document; take a smaller model"):

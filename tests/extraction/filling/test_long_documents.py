@@ -125,7 +125,7 @@ def test_documents_beyond_the_bounds_go_to_quarantine_and_are_read_with_higher_o
     found = extract([folder], SOURCE, out, source(), RunOptions(workers=1, max_tokens=200, max_seconds=0.1))
     assert (found.written, found.reasons) == (4, {"too_slow": 2, "too_long": 1})
     reasons = dict(query(out, "select code, detail from quarantine").rows)
-    assert "401 words, the limit is 200 tokens" in reasons["too_long"] and "--max-tokens" in reasons["too_long"]
+    assert "401 words, the limit is 200 tokens" in reasons["too_long"] and "max_tokens" in reasons["too_long"]
     assert "more than 0.1 s" in reasons["too_slow"]
     again = RunOptions(workers=1, retry_quarantined=True)
     for name in "de":

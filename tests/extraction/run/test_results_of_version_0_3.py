@@ -39,7 +39,7 @@ def commanded(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 
 def extracted(capsys: pytest.CaptureFixture[str], kind: str, schema: str, *more: str) -> dict[str, Any]:
     """What a run of this version says, in the folder of 0.3."""
-    words = ("extract", f"inbox/{kind}", "--schema", f"{schema}.schema.json", "--device", "cpu", *more)
+    words = ("extract", f"inbox/{kind}", "--schema", f"{schema}.schema.json", *more)
     result: dict[str, Any] = commanded(capsys, *words)
     return result
 
@@ -128,7 +128,7 @@ def test_a_part_of_its_packet_is_filled_again(place: Path, capsys: pytest.Captur
     schema = json.loads(Path("bill.schema.json").read_text())
     schema["properties"]["currency"] = {"type": ["string", "null"]}
     Path("bill.schema.json").write_text(json.dumps(schema))
-    commanded(capsys, "backfill", "--schema", "bill.schema.json", "--device", "cpu")
+    commanded(capsys, "backfill", "--schema", "bill.schema.json")
     assert bills(place) == BILLS
     assert query(place, "SELECT count(*) FROM bill WHERE currency IS NULL").rows == [(4,)]
 

@@ -101,7 +101,7 @@ def test_a_record_is_read_by_a_gguf_file(tmp_path: Path) -> None:
     written(tmp_path / "a.gguf", "qwen2", "F16")
     (tmp_path / "note.txt").write_text("paid")
     (tmp_path / "s.json").write_text('{"title": "note", "type": "object", "properties": {"paid": {"type": "boolean"}}}')
-    arguments = ["--schema", str(tmp_path / "s.json"), "--out", str(tmp_path / "out"), "--workers", "1"]
+    arguments = ["--schema", str(tmp_path / "s.json"), "--out", str(tmp_path / "out")]
     assert run(["extract", str(tmp_path / "note.txt"), *arguments, "--model", str(tmp_path / "a.gguf")]) == 0
     # Random weights find something or nothing.
     assert query(tmp_path / "out", "SELECT code FROM outcomes").rows[0][0] in (None, "empty_record")

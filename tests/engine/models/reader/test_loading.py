@@ -75,7 +75,7 @@ def test_an_unknown_model_is_wrong_use(tmp_path: Path) -> None:
 def test_a_device_is_cpu_or_a_cuda_device_that_is_there() -> None:
     assert device_of("cpu") == torch.device("cpu")
     assert device_of("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
-    with pytest.raises(UsageError, match="--device tpu: expected auto, cpu or cuda"):
+    with pytest.raises(UsageError, match="device tpu: expected auto, cpu or cuda"):
         device_of("tpu")
     if not torch.cuda.is_available():
         with pytest.raises(UsageError, match="for cuda a CUDA device"):

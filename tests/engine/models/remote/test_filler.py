@@ -275,7 +275,7 @@ def test_the_advice_of_an_answer_that_was_cut_off_is_for_what_is_known_of_the_mo
     server._completion = cut  # type: ignore
     with mercury.running(server):
         (result,) = filler(server).fill(requests(1))
-        assert isinstance(result, Failed) and "a smaller --context" in result.detail
+        assert isinstance(result, Failed) and "a smaller context" in result.detail
         settings = RemoteSettings(base_url=server.url)
         other = RemoteFiller(find_served("openai:gemma", settings), settings, "low", mercury.KEY)
         (result,) = other.fill(requests(1))

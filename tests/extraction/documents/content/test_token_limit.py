@@ -34,7 +34,7 @@ def document(text: str) -> Document:
 
 def test_a_document_at_the_bound_passes_and_one_beyond_it_does_not() -> None:
     assert tokens_of(document("a b c"), Counting(), 6) == 6
-    with pytest.raises(DocumentError, match=r"too_long: more than 5 tokens, .*--max-tokens"):
+    with pytest.raises(DocumentError, match=r"too_long: more than 5 tokens, .*max_tokens"):
         tokens_of(document("a b c"), Counting(), 5)
 
 

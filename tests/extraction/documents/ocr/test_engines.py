@@ -25,7 +25,7 @@ def test_an_engine_is_named_with_its_languages(choice: str, name: str, languages
 
 @pytest.mark.parametrize("choice", ["", "ocr", "rapidocr:eng", "tesseract:", "tesseract:-c", "tesseract:deu eng"])
 def test_other_engines_are_refused_before_any_document(choice: str) -> None:
-    with pytest.raises(UsageError, match=r"--ocr-engine: expected rapidocr, tesseract or tesseract:LANGUAGES"):
+    with pytest.raises(UsageError, match=r"ocr_engine: expected rapidocr, tesseract or tesseract:LANGUAGES"):
         parser_settings(RunOptions(ocr_engine=choice))
 
 
