@@ -85,21 +85,22 @@ def test_usage_counts_the_prompt_with_its_marks_and_what_was_written(chat: Langu
     assert again.text == event.text and again.finish_reason == event.finish_reason
 
 
-@each("mark", [*MARKS, "<|endoftext|>", "<|im_end|>"])
-def test_a_middle_ends_where_a_mark_or_the_end_is_the_likeliest_token(model: LanguageModel, mark: str) -> None:
-    own = model.tokenizer
-    plan = RequestPlanner(model).plan(middle(max_tokens=40))
+def test_a_middle_ends_where_a_mark_or_the_end_is_the_likeliest_token(model: LanguageModel) -> None:
     with serving(model) as chat:
         longer = done(chat, middle(max_tokens=40))
-        (decoded,) = denoiser_of(chat).decode([plan.task])
+        (decoded,) = denoiser_of(chat).decode([RequestPlanner(model).plan(middle(max_tokens=40)).task])
         assert isinstance(decoded, Decoded)
-        first = decoded.tokens[0]
         assert longer.usage.completion_tokens > 1
-    with likelier(model, own.added[mark].id, first), serving(model) as chat:
-        states, ended = asked(chat, middle(max_tokens=40, states=True))
-        assert isinstance(ended, Done) and ended.finish_reason == "stop"
-        assert ended.usage.completion_tokens < longer.usage.completion_tokens and "<|" not in ended.text
-        assert states[-1].text == ended.text
+
+    @each("mark", [*MARKS, "<|endoftext|>", "<|im_end|>"])
+    def ends(mark: str) -> None:
+        with likelier(model, model.tokenizer.added[mark].id, decoded.tokens[0]), serving(model) as chat:
+            states, ended = asked(chat, middle(max_tokens=40, states=True))
+            assert isinstance(ended, Done) and ended.finish_reason == "stop"
+            assert ended.usage.completion_tokens < longer.usage.completion_tokens and "<|" not in ended.text
+            assert states[-1].text == ended.text
+
+    ends()
 
 
 def test_a_token_without_text_that_ends_nothing_is_never_written(model: LanguageModel) -> None:

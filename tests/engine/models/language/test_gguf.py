@@ -39,8 +39,8 @@ def off(model: LanguageModel, theirs: Any) -> float:
         return float((ours - wanted).abs().max() / wanted.std())
 
 
-@pytest.mark.parametrize("body", CLASSES)
-@pytest.mark.parametrize("kind", WRITTEN)
+# Every type of weights, and every body: no code looks at both.
+@pytest.mark.parametrize(("body", "kind"), [([*CLASSES][at % len(CLASSES)], kind) for at, kind in enumerate(WRITTEN)])
 def test_logits_equal_those_of_the_weights_turned_back(tmp_path: Path, body: str, kind: str) -> None:
     theirs = written(tmp_path / "a.gguf", body, kind, tied=body != "llama")
     assert off(load_language_model(tmp_path / "a.gguf", "cpu", "float32"), theirs) < 1e-4
