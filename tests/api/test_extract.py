@@ -65,16 +65,21 @@ def out(mails: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_records_are_instances_of_the_class(out: Path, mails: Path) -> None:
-    table = cinnabar.extract(str(mails), Delivery, out=out)
-    assert len(table) == len(table.records) == 3
-    first = table.records[0]
+@pytest.fixture(scope="module")
+def again(mails: Path, out: Path) -> cinnabar.Table[Delivery]:
+    """What a second call returns."""
+    return cinnabar.extract(str(mails), Delivery, out=out)
+
+
+def test_records_are_instances_of_the_class(again: cinnabar.Table[Delivery]) -> None:
+    assert len(again) == len(again.records) == 3
+    first = again.records[0]
     assert isinstance(first, Delivery)
     assert (first.parcel, first.delivered_on, first.weight) == ("NK 7730 1182", date(2026, 3, 14), 2.4)
 
 
-def test_a_second_call_reads_nothing_again(out: Path, mails: Path) -> None:
-    summary = cinnabar.extract(mails, Delivery, out=out).summary
+def test_a_second_call_reads_nothing_again(again: cinnabar.Table[Delivery]) -> None:
+    summary = again.summary
     assert summary is not None
     assert (summary.written, summary.skipped, summary.steps) == (0, 4, 0)
 
@@ -89,9 +94,8 @@ def test_each_value_has_its_confidence_and_the_words_behind_it(out: Path) -> Non
     assert found.below(1.01)[0].confidence == min(one.confidence for one in found.values.values())
 
 
-def test_a_file_that_cannot_be_read_is_a_failure_and_no_exception(out: Path, mails: Path) -> None:
-    table = cinnabar.extract(mails, Delivery, out=out)
-    (failure,) = table.failures
+def test_a_file_that_cannot_be_read_is_a_failure_and_no_exception(again: cinnabar.Table[Delivery]) -> None:
+    (failure,) = again.failures
     assert (Path(failure.path).name, failure.outcome, failure.rejected) == ("broken.pdf", "quarantined", None)
     assert failure.code and failure.detail
 

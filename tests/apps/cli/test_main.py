@@ -448,7 +448,7 @@ def test_the_command_ends_with_its_whole_output_after_the_handlers_of_the_exit()
         assert (done.returncode, done.stdout.endswith("handled\n")) == (status, True), done
 
 
-@pytest.mark.parametrize("encoding", some({"ascii", "shift_jis"}, ["ascii", "latin-1", "cp1252", "shift_jis", "utf-8"]))
+@pytest.mark.parametrize("encoding", some({"shift_jis"}, ["ascii", "latin-1", "cp1252", "shift_jis", "utf-8"]))
 def test_letters_that_a_stream_cannot_show_are_escaped(tmp_path: Path, encoding: str) -> None:
     text = "Büro 東京 😀 → 1 €"
     (tmp_path / "東京.txt").write_text(text, encoding="utf-8")

@@ -90,9 +90,9 @@ NAMES = ["14 here ", "mweri wa ", "3rdMay"]
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("unit", [*HOSTILE, "5 m ", "jan 1 ", "1-jan 3:00 ", "5 and ", "1 h ½ ", "mon, ", *NAMES])
 def test_a_hostile_run_takes_linear_time(unit: str) -> None:
-    text = unit * (20_000 // len(unit)) + "!"
+    text = unit * (10_000 // len(unit)) + "!"
     began = time.process_time()
     scan(text, document_locale(text))
     readings(text[:110], LOCALE)
-    # Two seconds are ten times the slowest case; a quadratic pattern takes forty.
-    assert time.process_time() - began < 2
+    # A second is ten times the slowest case; a quadratic pattern takes ten.
+    assert time.process_time() - began < 1

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from collections.abc import Sequence
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
@@ -31,32 +33,57 @@ SCHEMA: dict[str, Any] = {
 }
 
 
+def write_letters(folder: Path) -> None:
+    (folder / "letters").mkdir()
+    for at, text in enumerate(("Dear Ann, the total is 12.50", "Dear Bob, 7 items are late")):
+        (folder / "letters" / f"{at}.txt").write_text(text)
+    (folder / "letter.json").write_text(json.dumps(SCHEMA))
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with two letters and a schema; models are fetched beside it."""
-    (tmp_path / "letters").mkdir()
-    for at, text in enumerate(("Dear Ann, the total is 12.50", "Dear Bob, 7 items are late")):
-        (tmp_path / "letters" / f"{at}.txt").write_text(text)
-    (tmp_path / "letter.json").write_text(json.dumps(SCHEMA))
+    write_letters(tmp_path)
     monkeypatch.setenv("CINNABAR_MODELS", str(tmp_path / "models"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Such a folder with the results of both models in `both` and of the reader in `alone`, and what the first told."""
+    made, told = tmp_path_factory.mktemp("begun"), io.StringIO()
+    write_letters(made)
+    fetch(made)
+    with pytest.MonkeyPatch.context() as patch, redirect_stderr(told):
+        patch.setenv("CINNABAR_MODELS", str(made / "models"))
+        patch.chdir(made)
+        assert extract(out="both") == 0
+        first = told.getvalue()
+        assert extract("--model", "reader", out="alone") == 0
+    assert NAME not in told.getvalue().removeprefix(first)
+    return made, first
+
+
+def begin(folder: Path, begun: Path, models: str = "both") -> None:
+    """Fetches the model, and copies the results of a first run of these models."""
+    fetch(folder)
+    shutil.copytree(begun / models, folder / "tables")
 
 
 def fetch(folder: Path) -> None:
     fetched_release(folder / "models")
 
 
-def extract(*more: str) -> int:
-    return run(["extract", "letters", "--schema", "letter.json", "--out", "tables", *more])
+def extract(*more: str, out: str = "tables") -> int:
+    return run(["extract", "letters", "--schema", "letter.json", "--out", out, *more])
 
 
 def test_a_new_folder_begins_with_the_fetched_model_and_goes_on_with_it(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, begun: tuple[Path, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fetch(folder)
-    assert extract() == 0
-    assert f"the reader, and {NAME} where it doubts" in capsys.readouterr().err
+    begin(folder, begun[0])
+    assert f"the reader, and {NAME} where it doubts" in begun[1]
     assert began_with(folder / "tables") == NAME
     assert extract() == 0
     assert "skipped       2" in capsys.readouterr().out
@@ -86,16 +113,14 @@ def test_a_model_that_is_fetched_later_reads_nothing_again(folder: Path, capsys:
     assert began_with(folder / "tables") is None
 
 
-def test_the_reader_alone_is_named_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    fetch(folder)
-    assert extract("--model", "reader") == 0
-    assert NAME not in capsys.readouterr().err
-    assert began_with(folder / "tables") is None
+def test_the_reader_alone_is_named_so(begun: tuple[Path, str]) -> None:
+    assert (began_with(begun[0] / "alone"), began_with(begun[0] / "both")) == (None, NAME)
 
 
-def test_a_folder_whose_model_is_gone_says_how_to_go_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    fetch(folder)
-    assert extract() == 0
+def test_a_folder_whose_model_is_gone_says_how_to_go_on(
+    folder: Path, begun: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    begin(folder, begun[0])
     shutil.rmtree(folder / "models")
     capsys.readouterr()
     assert extract() == 2
@@ -106,10 +131,9 @@ def test_a_folder_whose_model_is_gone_says_how_to_go_on(folder: Path, capsys: py
 
 
 def test_a_kept_model_reads_with_the_language_model_of_its_folder_and_what_was_measured_of_both(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, begun: tuple[Path, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fetch(folder)
-    assert extract() == 0
+    begin(folder, begun[0])
     kept = folder / "tables" / "models" / "letter" / "current"
     save_network(kept, tiny_network(), VOCABULARY, {"name": "letter"})
     own = Scale(0.0, {"posterior": 1.0})
@@ -128,9 +152,10 @@ def test_a_kept_model_reads_with_the_language_model_of_its_folder_and_what_was_m
     assert Assignment.of(plan).fingerprint == before.fingerprint
 
 
-def test_a_backfill_asks_both_models_for_new_fields_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fetch(folder)
-    assert extract("--model", "reader") == 0
+def test_a_backfill_asks_both_models_for_new_fields_alone(
+    folder: Path, begun: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(folder, begun[0], "alone")
     before = query(folder / "tables", "SELECT path, name, total FROM letter ORDER BY path").rows
     later = SCHEMA | {"properties": {**SCHEMA["properties"], "late": {"type": ["boolean", "null"]}}}
     (folder / "letter.json").write_text(json.dumps(later))
