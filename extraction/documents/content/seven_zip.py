@@ -1,4 +1,4 @@
-"""7z archives: py7zr reads their lists and unpacks their folders, in pieces that are counted before they are kept.
+"""7z archives: py7zr reads them, in pieces that are counted before they are kept.
 
 Folders packed by copying, LZMA, LZMA2, Deflate and bzip2 are read, with filters and with AES; PPMd and the filter BCJ2
 are not.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, cast
 
@@ -25,7 +24,7 @@ from cinnabar.extras import EXTRAS, install_line
 
 #: The first bytes of such an archive.
 SEVEN_ZIP = b"7z\xbc\xaf\x27\x1c"
-_START, _PACKED_LIST = 32, b"\x17"
+_START = 32
 # Packed bytes that are unpacked at once: Deflate makes up to four megabytes of them, which are counted afterwards.
 _FED, _PIECE = 1 << 12, 1 << 16
 _AES, _LZMA, _LZMA2 = b"\x06\xf1\x07\x01", b"\x03\x01\x01", b"\x21"
@@ -38,160 +37,116 @@ _CHANGED = {
 }  # fmt: skip
 
 _Count = Callable[[int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Folder:
-    """A packed stream: py7zr's description of it, where its bytes are, and sizes and CRC-32 of the files in it."""
-
-    described: Any
-    begin: int
-    end: int
-    sizes: list[int]
-    sums: list[int | None]
+_Members = Iterator[tuple[str, bytes | DocumentError]]
 
 
 @cache
-def _library() -> tuple[Any, Any]:
-    """Returns py7zr's modules that read lists and folders, with our bounds set and each key made once."""
+def _library() -> Any:
+    """Returns py7zr with our bounds of lists, dictionaries and keys, and with each key made once."""
     # Extra: `sevenzip`.
+    import py7zr
     from py7zr import archiveinfo, compressor
 
     lists, folders = cast(Any, archiveinfo), cast(Any, compressor)
     lists.MAX_NUMFILES = lists.MAX_SUBSTREAMS = lists.MAX_NUMFOLDERS = MAX_7Z_ENTRIES
+    lists.MAX_HEADER_SIZE = MAX_7Z_LIST
     # 0.3 s for a key; each folder of an archive asks for it.
     folders.calculate_key = lru_cache(maxsize=128)(folders.calculate_key)
-    return lists, folders
+
+    def bounded_decompressor(folder: Any, packed: int, reset: bool = False) -> Any:
+        if folder.decompressor is None or reset:
+            coders = [_limit_dictionary(coder, folder.get_unpack_size()) for coder in folder.coders]
+            if sum(coder["method"] in _PACKED for coder in coders) > 1:
+                raise DocumentError("unsupported", "a 7z archive packed twice: pack it as .zip")
+            sizes, password = folder.unpacksizes, folder.password
+            folder.decompressor = folders.SevenZipDecompressor(coders, packed, sizes, None, password, _FED)
+        return folder.decompressor
+
+    lists.Folder.get_decompressor = bounded_decompressor
+    return py7zr
 
 
-def seven_zip_members(
-    data: bytes, count: _Count, passwords: Sequence[str]
-) -> Iterator[tuple[str, bytes | DocumentError]]:
+def seven_zip_members(data: bytes, count: _Count, passwords: Sequence[str]) -> _Members:
     """Yields the files of an archive: name, and bytes or problem.
 
     Raises DocumentError: broken, truncated, unsupported, password if the names are encrypted, and what `count` raises.
     """
     if EXTRAS["sevenzip"].missing_packages():
         raise DocumentError("unsupported", f"the content is a 7z archive; {install_line('sevenzip')} reads it")
-    try:
-        folders, files = _list_files(data, count, passwords)
-    except (DocumentError, MemoryError):
-        raise
-    # The library fails in several ways on damaged lists.
-    except Exception as error:
-        if "exceeds limit" in str(error):
-            most = f"more than {MAX_7Z_ENTRIES} files or streams"
-            raise DocumentError("unpacked", f"the 7z archive lists {most}") from error
-        raise DocumentError("broken", f"a damaged 7z archive: {type(error).__name__}") from error
-    named = (name for name, has_stream in files if has_stream)
-    for folder in folders:
-        problem: DocumentError | None = None
-        content = b""
+    if len(data) < _START + sum(int.from_bytes(data[at : at + 8], "little") for at in (12, 20)):
+        raise DocumentError("truncated", "the end of the 7z archive is missing, where its files are listed")
+    archive, folders = _open(data, passwords)
+    for folder, packed in folders:
+        files = list(folder.files or ())
         try:
-            content = _unpack(data, folder, count, passwords)
+            contents: Sequence[bytes | DocumentError] = _unpack(packed, folder, files, count, passwords)
         except DocumentError as error:
             if error.code == "unpacked":
                 raise
-            problem = error
-        for piece, has_sum in _files(content, folder):
-            if problem is None and has_sum is False:
-                yield next(named, ""), DocumentError("broken", "a damaged member of a 7z archive")
-            else:
-                yield next(named, ""), problem or piece
-    yield from ((name, b"") for name, has_stream in files if not has_stream)
+            contents = [error] * len(files)
+        yield from zip((one.filename for one in files), contents, strict=True)
+    # Of the entries without bytes some are files, the others folders.
+    emptied = iter(archive.header.files_info.emptyfiles if archive.files else ())
+    yield from ((one.filename, b"") for one in archive.files if one.emptystream and next(emptied, False))
 
 
-def _files(content: bytes, folder: _Folder) -> Iterator[tuple[bytes, bool | None]]:
-    """Yields the bytes of each file of a folder, with True if they have the sum of the list, None if it has none."""
-    at = 0
-    for size, expected in zip(folder.sizes, folder.sums, strict=True):
-        piece = content[at : at + size]
-        yield piece, None if expected is None else zlib.crc32(piece) == expected
-        at += size
+def _open(data: bytes, passwords: Sequence[str]) -> tuple[Any, list[tuple[Any, bytes | None]]]:
+    """Returns the archive with its list of files, and its folders with their packed bytes, None beyond the end.
 
-
-def _list_files(data: bytes, count: _Count, passwords: Sequence[str]) -> tuple[list[_Folder], list[tuple[str, bool]]]:
-    """Returns the folders, and the names of files, each with True if it has bytes in a folder."""
-    begin, size = int.from_bytes(data[12:20], "little"), int.from_bytes(data[20:28], "little")
-    raw = data[_START + begin : _START + begin + size]
-    if len(data) < _START or len(raw) < size:
-        raise DocumentError("truncated", "the end of the 7z archive is missing, where its files are listed")
-    if size and zlib.crc32(raw) != int.from_bytes(data[28:32], "little"):
-        raise ValueError("the list of files is damaged")
-    while raw[:1] == _PACKED_LIST:
-        (folder,) = _folders(_library()[0].HeaderStreamsInfo.retrieve(io.BytesIO(raw[1:])))
-        if sum(folder.sizes) > MAX_7Z_LIST:
-            raise DocumentError("unpacked", f"the 7z archive has a list of files of {sum(folder.sizes)} bytes")
-        raw = _unpack(data, folder, count, passwords, is_list=True)
-    return _parse_header(raw) if raw else ([], [])
-
-
-def _parse_header(raw: bytes) -> tuple[list[_Folder], list[tuple[str, bool]]]:
-    header = _library()[0].Header.retrieve(io.BytesIO(), io.BytesIO(raw), 0)
-    files: list[tuple[str, bool]] = []
-    if header.files_info is not None:
-        # Of the entries without bytes some are files, the others folders.
-        emptied = iter(header.files_info.emptyfiles)
-        for entry in header.files_info.files:
-            if not entry["emptystream"] or next(emptied, False):
-                files.append((entry.get("filename", ""), not entry["emptystream"]))
-    return _folders(header.main_streams) if header.main_streams is not None else [], files
-
-
-def _folders(streams: Any) -> list[_Folder]:
-    """Returns the folders of a description of streams."""
-    packed, parts = streams.packinfo, streams.substreamsinfo
-    folders: list[_Folder] = []
-    stream = size_at = sum_at = 0
-    for index, described in enumerate(streams.unpackinfo.folders):
-        whole = described.get_unpack_size()
-        number = parts.num_unpackstreams_folders[index] if parts is not None else 1
-        if parts is None or parts.unpacksizes is None:
-            sizes = [whole] * number
-        else:
-            sizes = parts.unpacksizes[size_at : size_at + number]
-            # The library keeps a size of a folder without files too.
-            size_at += max(1, number)
-        sums: list[int | None] = [None] * number
-        if parts is not None:
-            known = parts.digestsdefined[sum_at : sum_at + number]
-            given = parts.digests[sum_at : sum_at + number]
-            sums = [one if is_known else None for one, is_known in zip(given, known, strict=True)]
-            sum_at += number
-        if len(sizes) != number or min(sizes, default=0) < 0 or sum(sizes) > whole:
-            raise ValueError("files without sizes")
-        begin = _START + packed.packpos + packed.packpositions[stream]
-        folders.append(_Folder(described, begin, begin + packed.packsizes[stream], sizes, sums))
-        stream += len(described.packed_indices)
-    return folders
-
-
-def _unpack(data: bytes, folder: _Folder, count: _Count, passwords: Sequence[str], is_list: bool = False) -> bytes:
-    """Returns the bytes of a folder. Raises DocumentError: password, broken, truncated, unsupported, as `count`."""
-    if folder.end > len(data):
-        raise DocumentError("truncated", "the 7z archive ends within a member")
-    described = folder.described
-    coders = [_limit_dictionary(coder, described.get_unpack_size()) for coder in described.coders]
-    if sum(coder["method"] in _PACKED for coder in coders) > 1:
-        raise DocumentError("unsupported", "a 7z archive packed twice: pack it as .zip")
-    is_locked = any(coder["method"] == _AES for coder in coders)
-    for password in passwords if is_locked else [""]:
+    Raises DocumentError: broken, password, unpacked, unsupported.
+    """
+    for password in (None, *passwords):
         try:
-            content = _decode(data, folder, coders, count, password)
-            if described.digestdefined and zlib.crc32(content) != described.crc:
-                raise ValueError("other bytes than were packed")
-            if is_locked and [known for _, known in _files(content, folder) if known is not None][:1] == [False]:
-                raise ValueError("other bytes than were packed")
-            if is_locked and is_list and content[:1] != _PACKED_LIST:
-                # Some programs encrypt the list without a sum.
-                _parse_header(content)
-            return content
+            archive = _library().SevenZipFile(io.BytesIO(data), password=password)
+            return archive, list(_folders(archive, data))
+        except (DocumentError, MemoryError):
+            raise
+        except _library().exceptions.PasswordRequired:
+            continue
+        # The library fails in several ways on damaged lists, and on those that a wrong password opens.
+        except Exception as error:
+            if password is None:
+                code = "unpacked" if "exceeds limit" in str(error) else "broken"
+                raise DocumentError(code, f"the list of a 7z archive: {str(error)[:100]}") from error
+    raise DocumentError("password", f"the 7z archive is encrypted, and no password opens it: {PASSWORD_HELP}")
+
+
+def _folders(archive: Any, data: bytes) -> Iterator[tuple[Any, bytes | None]]:
+    streams: Any = getattr(archive.header, "main_streams", None)
+    stream = 0
+    for folder in streams.unpackinfo.folders if streams else ():
+        begin = archive.afterheader + streams.packinfo.packpos + streams.packinfo.packpositions[stream]
+        packed = data[begin : begin + streams.packinfo.packsizes[stream]]
+        yield folder, packed if len(packed) == streams.packinfo.packsizes[stream] else None
+        stream += len(folder.packed_indices)
+
+
+def _unpack(
+    packed: bytes | None, folder: Any, files: Sequence[Any], count: _Count, passwords: Sequence[str]
+) -> list[bytes | DocumentError]:
+    """Returns the bytes of each file of a folder, or its problem.
+
+    Raises DocumentError: truncated, password, broken, unsupported, as `count`.
+    """
+    if packed is None:
+        raise DocumentError("truncated", "the 7z archive ends within a member")
+    is_locked = any(coder["method"] == _AES for coder in folder.coders)
+    for password in passwords if is_locked else [None]:
+        folder.password, folder.decompressor = password, None
+        try:
+            contents = _decode(packed, folder, [one.uncompressed for one in files], count)
         except (DocumentError, MemoryError):
             raise
         # The library fails in several ways on damaged folders, and on those that a wrong password opens.
         except Exception as error:
             if not is_locked:
                 raise DocumentError("broken", f"a damaged 7z archive: {str(error)[:100]}") from error
+            continue
+        sound = [one.crc32 in (None, zlib.crc32(piece)) for one, piece in zip(files, contents, strict=True)]
+        if is_locked and sound[:1] == [False]:
+            continue
+        damaged = DocumentError("broken", "a damaged member of a 7z archive")
+        return [piece if whole else damaged for piece, whole in zip(contents, sound, strict=True)]
     raise DocumentError("password", f"the 7z archive is encrypted, and no password opens it: {PASSWORD_HELP}")
 
 
@@ -216,22 +171,20 @@ def _limit_dictionary(coder: dict[str, Any], size: int) -> dict[str, Any]:
     return {**coder, "properties": properties or None}
 
 
-def _decode(data: bytes, folder: _Folder, coders: list[dict[str, Any]], count: _Count, password: str) -> bytes:
-    described, left = folder.described, folder.described.get_unpack_size()
-    size = folder.end - folder.begin
-    stream = _library()[1].SevenZipDecompressor(coders, size, described.unpacksizes, None, password, _FED)
-    packed = io.BytesIO(data)
-    packed.seek(folder.begin)
-    pieces: list[bytes] = []
-    idle = 0
-    while left > 0:
-        before = packed.tell()
-        piece = stream.decompress(packed, min(left, _PIECE))
-        # A filter gives what it holds back when nothing is left to read.
-        idle = 0 if piece or packed.tell() > before else idle + 1
-        if idle > len(coders):
-            raise ValueError("fewer bytes than were packed")
-        count(len(piece))
-        pieces.append(piece)
-        left -= len(piece)
-    return b"".join(pieces)
+def _decode(packed: bytes, folder: Any, sizes: Sequence[int], count: _Count) -> list[bytes]:
+    stream, source = folder.get_decompressor(len(packed)), io.BytesIO(packed)
+    contents = []
+    for size in sizes:
+        pieces, left, idle = list[bytes](), size, 0
+        while left > 0:
+            before = source.tell()
+            piece = bytes(stream.decompress(source, min(left, _PIECE)))
+            # A filter gives what it holds back when nothing is left to read.
+            idle = 0 if piece or source.tell() > before else idle + 1
+            if idle > len(folder.coders):
+                raise ValueError("fewer bytes than were packed")
+            count(len(piece))
+            pieces.append(piece)
+            left -= len(piece)
+        contents.append(b"".join(pieces))
+    return contents

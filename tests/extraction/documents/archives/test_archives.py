@@ -258,9 +258,10 @@ def test_damaged_7z_archives_have_one_problem(packing: str) -> None:
         data = bytearray(whole)
         for _ in range(3):
             data[rng.randrange(12, len(data))] = rng.choice((0, 1, 127, 255))
-        # With its sum the list of files is read.
+        # With its sums the list of files is read.
         size = int.from_bytes(data[20:28], "little")
         data[28:32] = zlib.crc32(data[start : start + size]).to_bytes(4, "little")
+        data[8:12] = zlib.crc32(data[12:32]).to_bytes(4, "little")
         with contextlib.suppress(DocumentError):
             listed(bytes(data), "a.7z", passwords=["open sesame"])
 
