@@ -32,7 +32,7 @@ SLOW = {
 
 @pytest.fixture(scope="module")
 def cache() -> Iterator[SchemaCache]:
-    made = SchemaCache(2.5, Metrics())
+    made = SchemaCache(6.0, Metrics())
     made.warm()
     yield made
     made.close()
@@ -122,7 +122,7 @@ def test_a_slow_schema_is_refused_while_others_are_compiled(cache: SchemaCache) 
         time.sleep(0.5)
         cache.check(b'{"type": "string"}', "schema")
         assert not slow.done()
-        assert "takes more than 2.5 s" in slow.result().message
+        assert "takes more than 6 s" in slow.result().message
     cache.check(b'{"type": "string"}', "schema")
     assert time.monotonic() - begun < 30
 
