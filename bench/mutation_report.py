@@ -1,20 +1,18 @@
 """Reads mutated files of every kind in real parser processes, and counts the outcomes by code.
 
     python -m bench mutation_report                                        1,000 files of each kind
-    python -m bench mutation_report --kind pdf --count 20000 --out runs/mutations
+    python -m bench mutation_report --kind pdf --count 20000
     python -m bench mutation_report --kind pdf --show 123 > 123.pdf
 
-The seeds are small files that tests build, and those of a folder (`--seeds`). File N of a kind depends on the seeds,
-`--seed` and N alone. With `--out` each outcome is kept, and the same command goes on after a break. The report fails
-on an error of the run itself, on an unknown code or flag, on a file without an outcome, and on one beyond the bound.
+The seeds are small files that `mutation_seeds` builds. File N of a kind depends on the seeds, `--seed` and N alone. The
+report fails on an error of the run itself, on an unknown code or flag, on a file without an outcome, and on one beyond
+the bound.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import itertools
-import json
 import random
 import sys
 import time
@@ -23,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Unanswered
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from bench.mutation_seeds import KINDS, PASSWORD, seeds_of
 from bench.mutations import mutated
@@ -80,13 +78,6 @@ class Mutations:
         name = self.name(number)
         return mutated(name, self.seeds[name], self.all, random.Random(f"{self.seed} {self.kind} {number}"))
 
-    def identity(self) -> str:
-        """Returns a hash of all that the files depend on, except the code."""
-        held = hashlib.sha256(f"{self.kind} {self.seed}".encode())
-        for name, data in self.seeds.items():
-            held.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
-        return held.hexdigest()[:16]
-
 
 def code_of(found: Document | DocumentError) -> tuple[str, str]:
     """Returns the code of an outcome, "document" for one that was read, and its detail."""
@@ -120,41 +111,19 @@ def read(files: Mutations, numbers: Sequence[int], workers: int, limit: float) -
             yield first()
 
 
-def run(files: Mutations, count: int, workers: int, limit: float, out: Path | None) -> Outcomes:
-    """Reads the files 0 to `count`, without those whose outcome is kept in `out`."""
-    found, done = Outcomes(), set[int]()
-    kept = out / f"{files.kind}-{files.identity()}.jsonl" if out is not None else None
-    if kept is not None and kept.exists():
-        for line in kept.read_text("utf-8").splitlines():
-            try:
-                number, name, code, detail = json.loads(line)
-            # The last line of a broken run.
-            except ValueError:
-                continue
-            if number < count and number not in done:
-                done.add(number)
-                found.add(number, name, code, detail)
-    begun = time.monotonic()
-    log = kept.open("a", encoding="utf-8") if kept is not None else None
+def run(files: Mutations, count: int, workers: int, limit: float) -> Outcomes:
+    """Reads the files 0 to `count`."""
+    found, begun = Outcomes(), time.monotonic()
     try:
-        for number, code, detail in read(files, [n for n in range(count) if n not in done], workers, limit):
-            name = files.name(number)
-            found.add(number, name, code, detail)
-            done.add(number)
-            if log is not None:
-                log.write(json.dumps([number, name, code, detail]) + "\n")
-                log.flush()
+        for number, code, detail in read(files, range(count), workers, limit):
+            found.add(number, files.name(number), code, detail)
             if number % 500 == 499:
                 print(f"{files.kind}: {number + 1} of {count}", file=sys.stderr, flush=True)
     except TimeoutError as error:
         found.faults.append(str(error))
-    finally:
-        if log is not None:
-            log.close()
     found.seconds = time.monotonic() - begun
-    missing = [number for number in range(count) if number not in done]
-    if missing:
-        found.faults.append(f"{files.kind}: {len(missing)} files without an outcome, the first is {missing[0]}")
+    if missing := count - found.counts.total():
+        found.faults.append(f"{files.kind}: {missing} files without an outcome, the first is {count - missing}")
     return found
 
 
@@ -180,22 +149,18 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--kind", choices=tuple(KINDS), action="append")
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seeds", type=Path, help="a folder with more seeds")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--limit", type=float, default=10.0, help="seconds for one try of a file")
-    parser.add_argument("--out", type=Path, help="a folder that keeps the outcomes")
     parser.add_argument("--show", type=int, help="write this file of the kind to standard output, and read none")
     said = parser.parse_args(arguments)
     kinds = said.kind or list(KINDS)
-    files = [Mutations(kind, said.seed, seeds_of(kind, said.seeds)) for kind in kinds]
+    files = [Mutations(kind, said.seed, seeds_of(kind)) for kind in kinds]
     if said.show is not None:
         if len(files) != 1:
             parser.error("--show: expected one --kind")
         sys.stdout.buffer.write(files[0].file(said.show))
         return 0
-    if said.out is not None:
-        said.out.mkdir(parents=True, exist_ok=True)
-    found = {one.kind: run(one, said.count, said.workers, said.limit, said.out) for one in files}
+    found = {one.kind: run(one, said.count, said.workers, said.limit) for one in files}
     print("\n".join(shown(found)))
     return int(any(one.faults for one in found.values()))
 

@@ -45,14 +45,9 @@ def built() -> dict[str, bytes]:
     return dict(sorted([*_pdfs(), *_mails(), *_office(), *_data(), *_images(), *_archives()]))
 
 
-def seeds_of(kind: str, folder: Path | None = None, most: int = 40_000) -> dict[str, bytes]:
-    """Returns the seeds of a kind by name, with the files of a folder up to `most` bytes."""
-    found = {name: data for name, data in built().items() if Path(name).suffix in KINDS[kind]}
-    for path in sorted(folder.rglob("*")) if folder is not None else ():
-        if path.suffix.lower() in KINDS[kind] and path.is_file() and path.stat().st_size <= most:
-            assert folder is not None
-            found[path.relative_to(folder).as_posix()] = path.read_bytes()
-    return found
+def seeds_of(kind: str) -> dict[str, bytes]:
+    """Returns the seeds of a kind by name."""
+    return {name: data for name, data in built().items() if Path(name).suffix in KINDS[kind]}
 
 
 def _drawn(draw: Callable[[canvas.Canvas], None], *, packed: bool = False, lock: StandardEncryption = None) -> bytes:

@@ -1,12 +1,11 @@
-"""The report on mutated files draws the same files again, goes on after a break, and fails on what has no code."""
+"""The report on mutated files draws the same files again, and fails on what has no code."""
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from bench import mutation_report
-from bench.mutation_report import Mutations, main, run
+from bench.mutation_report import Mutations, main
 from bench.mutation_seeds import KINDS, built, seeds_of
 from bench.mutations import mutated
 
@@ -37,14 +36,6 @@ def test_a_file_depends_on_its_kind_number_and_seed_alone() -> None:
     assert all(data != seeds[files[0].name(number)] for data, number in zip(one, (40, 3, 41), strict=True))
 
 
-def test_files_of_a_folder_are_seeds_too(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "b.csv").write_bytes(b"a,b\n")
-    (tmp_path / "large.csv").write_bytes(b"a" * 50_000)
-    (tmp_path / "x.pdf").write_bytes(b"%PDF-")
-    assert set(seeds_of("data", tmp_path)) - set(seeds_of("data")) == {"in/b.csv"}
-
-
 def test_most_changes_of_a_pdf_leave_a_file_that_opens() -> None:
     seeds = seeds_of("pdf")
     files, read = Mutations("pdf", 1, seeds), 0
@@ -54,23 +45,6 @@ def test_most_changes_of_a_pdf_leave_a_file_that_opens() -> None:
         except DocumentError:
             continue
     assert read > 60
-
-
-def test_the_report_goes_on_after_a_break(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = Mutations("data", 1, seeds_of("data"))
-    run(files, count=5, workers=1, limit=10, out=tmp_path)
-    (kept,) = tmp_path.iterdir()
-    kept.write_text(kept.read_text("utf-8") + '[5, "a.cs', "utf-8")
-    asked: list[int] = []
-
-    def reads(_: Mutations, numbers: list[int], *__: object) -> Iterator[tuple[int, str, str]]:
-        asked.extend(numbers)
-        yield from ((number, "document", "") for number in numbers)
-
-    monkeypatch.setattr(mutation_report, "read", reads)
-    found = run(files, count=8, workers=1, limit=10, out=tmp_path)
-    assert asked == [5, 6, 7]
-    assert (found.counts.total(), found.faults) == (8, [])
 
 
 def test_the_report_fails_on_unknown_codes_silence_and_missing_files(

@@ -33,7 +33,7 @@ def test_a_mutated_file_is_a_document_or_has_a_code(kind: str) -> None:
 
 @pytest.mark.slow
 def test_mutated_pdfs_with_everything_in_them_never_end_the_run() -> None:
-    found = run(Mutations("pdf", 7, seeds_of("pdf")), count=250, workers=1, limit=10, out=None)
+    found = run(Mutations("pdf", 7, seeds_of("pdf")), count=250, workers=1, limit=10)
     assert found.faults == []
     assert found.counts.total() == 250
     assert found.counts["document"] > 100
