@@ -362,8 +362,9 @@ def _read_from(out: Path, one: DocumentNames | Forgotten) -> list[str]:
 
 def _remove_caches(out: Path, forgotten: Forgotten) -> None:
     if (cache := cache_folder()) is not None:
-        # Copies of published results, which earlier versions kept there.
-        shutil.rmtree(cache / "published", ignore_errors=True)
+        # Copies of published results and of questions, which earlier versions kept there.
+        for name in ("published", "questions"):
+            shutil.rmtree(cache / name, ignore_errors=True)
     remove_left_over(out)
     for training in out.glob(_TRAININGS):
         shutil.rmtree(training)
