@@ -95,12 +95,12 @@ def rows(out: Path) -> list[tuple[object, ...]]:
     return query(out, "SELECT document, path, record_json FROM records ORDER BY ALL").rows
 
 
-def test_of_two_hundred_pairs_that_collide_each_input_has_an_outcome_and_keeps_it(tmp_path: Path) -> None:
+def test_of_eighty_pairs_that_collide_each_input_has_an_outcome_and_keeps_it(tmp_path: Path) -> None:
     draw, docs, out, count = random.Random(7), tmp_path / "docs", tmp_path / "out", 0
     texts = iter(range(10_000))
-    for number in range(200):
+    for number in range(80):
         (folder := docs / f"{number:03}").mkdir(parents=True)
-        kind = parts_and_files if number % 40 == 0 else draw.choice(KINDS)
+        kind = parts_and_files if number % 16 == 0 else draw.choice(KINDS)
         count += kind(folder, lambda: f"name=N{next(texts)}\ntotal=1.5\n", draw)
     first = run(docs, out)
     # The notes alone have no name, and the packets repeat three.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +34,24 @@ def model(fingerprint: str = "reading") -> ModelSource:
     return ModelSource(fingerprint, ReadingModel)
 
 
-@pytest.fixture
-def done(tmp_path: Path) -> Path:
-    docs = tmp_path / "docs"
-    docs.mkdir()
+@pytest.fixture(scope="module")
+def read(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Documents and their results, read by relative paths."""
+    base = tmp_path_factory.mktemp("read")
+    (docs := base / "docs").mkdir()
     (docs / "good.txt").write_text("name=A\ntotal=1.50\n")
     (docs / "nameless.txt").write_text("total=2\n")
     (docs / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
-    extract([docs], SOURCE, tmp_path / "out", model(), RunOptions(workers=1))
+    with chdir(base):
+        extract([Path("docs")], SOURCE, Path("out"), model(), RunOptions(workers=1))
+    return base
+
+
+@pytest.fixture
+def done(read: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of these, in which the test works."""
+    shutil.copytree(read, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path / "out"
 
 
