@@ -86,7 +86,7 @@ def _sheets(place: tuple[str, ...], table: pa.Table, keys: int) -> Iterator[tupl
     """
     # A record's own flags are no list of values; a field of this name gets another (tables.py).
     if keys == 0 and _FLAGS in table.column_names:
-        flags = pc.binary_join(table[_FLAGS], ", ")
+        flags: Any = pc.binary_join(table[_FLAGS], ", ")
         table = table.set_column(table.column_names.index(_FLAGS), _FLAGS, flags)
     while any(map(pa.types.is_struct, table.schema.types)):
         table = table.flatten()
