@@ -116,18 +116,10 @@ def write_folder(root: Path) -> Path:
     return out
 
 
-def written(
-    root: Path,
-    count: int,
-    name: str = "doc",
-    held: int = 0,
-    broken: int = 0,
-    engine: str = "0123456789abcdef",
-) -> Path:
+def written(root: Path, count: int, name: str = "doc", held: int = 0, broken: int = 0) -> Path:
     """Adds texts to `root`/docs and their records to `root`/out, the less sure the later, and returns the latter.
 
-    The first `held` are in quarantine for a guess. `broken` more files cannot be read. Another `engine` reads them
-    anew.
+    The first `held` are in quarantine for a guess. `broken` more files cannot be read.
     """
     docs, out = root / "docs", root / "out"
     docs.mkdir(parents=True, exist_ok=True)
@@ -151,7 +143,7 @@ def written(
         outcomes.append(Outcome(str(path), "quarantined", "broken", "no pages", digest))
     source = load_schema(SCHEMA)
     with Store.open(out) as store:
-        run = Run(store, source, compile_schema(source.schema), engine, {"model": "by hand"})
+        run = Run(store, source, compile_schema(source.schema), "0123456789abcdef", {"model": "by hand"})
         run.commit_batch(outcomes)
         run.finish()
     return out
