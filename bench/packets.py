@@ -25,7 +25,7 @@ from training.packets.sheets import Style, divided, draw_style, kinds_in, sheet
 from bench.reporting import table
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.packets.part import PacketPart
-from cinnabar.extraction.run.splitting import split_packets
+from cinnabar.extraction.run.packets import split_packets
 
 _BLANKS = ("none", "none", "none", "between", "backs", "sheets")
 

@@ -26,8 +26,9 @@ from cinnabar.extraction.run.batched_run import BatchedRun, Summary
 from cinnabar.extraction.run.batches import Batches
 from cinnabar.extraction.run.commits import Commits, Opening, open_output
 from cinnabar.extraction.run.loaded_models import LoadedModels
+from cinnabar.extraction.run.packets import settle_split, split_packets
 from cinnabar.extraction.run.run_group import RunGroup
-from cinnabar.extraction.run.splitting import settle_split, split_inputs, split_packets
+from cinnabar.extraction.run.settled_inputs import settle_inputs
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.spelling import Spelling, begin_with, remember
 from cinnabar.extraction.store.store import PASSWORD_COUNT, Store
@@ -94,7 +95,7 @@ def begin_extraction(
         commits = Commits(assignment, opening, progress)
         known = store.digests([one.prefix for one in sources if one.prefix is not None])
         examined = [_with_name(examine(item, paths, known), name) for name, item in chosen]
-        settled, left = split_inputs(examined, commits.begin())
+        settled, left = settle_inputs(examined, commits.begin())
         commits.settle(settled)
         models = LoadedModels(_with_finished(assignment, commits, left), commits)
         batches = stack.enter_context(Batches(left, assignment, parsers, store.out))

@@ -25,7 +25,7 @@ from cinnabar.extraction.maintenance.forgetting import forget
 from cinnabar.extraction.maintenance.packets import amend, packet_around
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run import extract as extract_module
-from cinnabar.extraction.run import splitting
+from cinnabar.extraction.run import packets
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.packets import PACKETS, Packet, PacketStatement, stored_packet
@@ -80,13 +80,13 @@ def test_without_split_a_packet_is_one_document(scan, tmp_path):
 
 def test_a_second_run_parses_no_packet_whose_boundaries_are_kept(scan, tmp_path, monkeypatch):
     run(scan, tmp_path / "out")
-    monkeypatch.setattr(splitting, "_found", lambda *_: pytest.fail("the packet was parsed again"))
+    monkeypatch.setattr(packets, "_found", lambda *_: pytest.fail("the packet was parsed again"))
     assert run(scan, tmp_path / "out").skips == {"done": 3}
 
 
 @pytest.mark.slow
 def test_a_packet_longer_than_a_window_has_the_same_documents(scan, tmp_path, monkeypatch):
-    monkeypatch.setattr(splitting, "WINDOW", 2)
+    monkeypatch.setattr(packets, "WINDOW", 2)
     run(scan, tmp_path / "out")
     assert [Path(path).name.rpartition("=")[2] for path, _ in names(tmp_path / "out")] == PARTS
 
@@ -264,7 +264,7 @@ def test_a_run_leaves_in_the_views_what_the_packet_is_and_nothing_else_of_it(sca
     parts = [("packet.pdf#pages=1-2", "A"), ("packet.pdf#pages=3-5", "B"), ("packet.pdf#pages=6-6", "C")]
     assert names(out) == parts
     # A person changes it after the run has found its parts.
-    real, boundaries = splitting.settle_split, packet_around(out, "packet.pdf")
+    real, boundaries = packets.settle_split, packet_around(out, "packet.pdf")
     (out / PACKETS / f"{boundaries.digest}.json").unlink()
     then = lambda store, *more: (say(store.out, join=[6]), real(store, *more))  # noqa: E731
     monkeypatch.setattr(extract_module, "settle_split", then)

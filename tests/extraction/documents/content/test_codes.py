@@ -10,7 +10,7 @@ from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.plan.outcomes import UNREADABLE
-from cinnabar.extraction.run.splitting import split_inputs
+from cinnabar.extraction.run.settled_inputs import settle_inputs
 
 
 class Nothing:
@@ -24,7 +24,7 @@ class Nothing:
 @each("code", UNREADABLE)
 def test_an_outcome_says_what_to_do(code: str) -> None:
     problem = DocumentError(code, "of some kind")
-    ((outcome,), _) = split_inputs([Input("a.bin", Path("a.bin"), problem=problem)], Nothing())
+    ((outcome,), _) = settle_inputs([Input("a.bin", Path("a.bin"), problem=problem)], Nothing())
     assert outcome.detail == f"of some kind; {UNREADABLE[code].advice}"
     assert problem_message(DocumentError(code)) == UNREADABLE[code].advice
     told = problem_message(DocumentError(code, "The file ends early."))
