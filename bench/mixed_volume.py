@@ -33,7 +33,7 @@ def report(count: int, engines: str, root: Path) -> None:
         out = root / "out" / kind
         command = [
             *(sys.executable, "-m", "cinnabar.apps.cli.main", "extract", str(root / "docs" / kind), "--schema", kind),
-            *("--out", str(out), "--on-missing", "guess", "--engines", engines),
+            *("--out", str(out), "--on", "missing=guess", "--engines", engines),
         ]
         ran = watch(command, root / "log")
         runs.append((kind, documents, outcomes(out, documents), ran))

@@ -109,18 +109,19 @@ def answers(url: str) -> bool:
 
 
 @contextmanager
-def server(port: int) -> Iterator[str]:
+def server() -> Iterator[str]:
     """Yields the address of the configured server, else of one on this machine, started if needed.
 
     A started server ends with the context. Raises UsageError if the configured server does not answer, RunError if
     none starts.
     """
     # Extra: flows.
-    from prefect.settings import PREFECT_API_URL, temporary_settings
+    from prefect.settings import PREFECT_API_URL, PREFECT_SERVER_API_PORT, temporary_settings
 
     if (configured := check_server()) is not None:
         yield configured
         return
+    port = int(PREFECT_SERVER_API_PORT.value())
     url = f"http://127.0.0.1:{port}/api"
     with temporary_settings({PREFECT_API_URL: url}):
         if answers(url):

@@ -83,7 +83,7 @@ def test_every_promise_of_the_readme_has_its_test() -> None:
 def test_nothing_invalid_is_written(folder: Path) -> None:
     number = {"type": "number", "x-cinnabar-decimals": 1, "exclusiveMaximum": 2}  # the mail's 2.4 is none
     path = schema(folder, parcel=PARCEL | {"pattern": "^[A-Z]{2} [0-9 ]+$"}, weight=number)
-    told(folder, *extract("--on-missing", "guess"))
+    told(folder, *extract("--on", "missing=guess"))
     (row,) = asked(folder, "select record_json from records")
     judge = jsonschema_rs.validator_for(json.loads(path.read_text()))
     assert judge.is_valid(json.loads(row["record_json"]))
@@ -127,7 +127,7 @@ def test_a_demanded_value_that_is_not_found_is_held_back(folder: Path) -> None:
     assert told(folder, *extract())["written"] == 0
     (row,) = asked(folder, "select code, pointers from quarantine")
     assert row["code"] == "missing" and "/parcel" in row["pointers"]
-    assert told(folder, *extract("--on-missing", "guess", "--on-empty", "write"))["written"] == 1
+    assert told(folder, *extract("--on", "missing=guess", "--on", "empty=write"))["written"] == 1
     (leaf,) = asked(folder, "select flags from fields where field = '/parcel'")
     assert "guessed" in leaf["flags"]
 

@@ -7,21 +7,19 @@ import shlex
 import sys
 from contextlib import redirect_stdout
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from cinnabar.apps.cli.console import Bar
-from cinnabar.apps.cli.options import AsJson, FromOption, OutOption, plan_of, takes_options
+from cinnabar.apps.cli.options import RUN_OPTIONS, AsJson, FromOption, OnOption, OutOption, plan_of, takes_options
 from cinnabar.apps.cli.plans import limit_status, print_notice
 from cinnabar.engine.models.remote.serving import is_remote
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import parse_locations
-from cinnabar.extraction.filling.model_sources import is_named, local_fingerprint
 from cinnabar.extraction.plan.outcomes import UNREADABLE
-from cinnabar.extraction.plan.run_options import RUN_SETTINGS, RunOptions, RunPlan
+from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.run.backfill.backfill import begin_backfill
 from cinnabar.extraction.run.backfill.estimate import BackfillEstimate
 from cinnabar.extraction.run.batched_run import Summary
@@ -43,17 +41,8 @@ _Version = Annotated[
 _DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only estimate the documents, tokens and seconds that it takes.")
 ]
-_Since = Annotated[
-    str | None, typer.Option(metavar="DATE", help="Records of runs from this day or time (UTC) on.")
-]
-_Until = Annotated[
-    str | None, typer.Option(metavar="DATE", help="Records of runs up to this day, or before this time.")
-]
 _Source = Annotated[
     str | None, typer.Option(metavar="PATH", help="Records of this file, folder, mailbox or pattern.")
-]
-_MadeBy = Annotated[
-    str | None, typer.Option(metavar="M", help="Records of this model, or of this fingerprint.")
 ]
 _Below = Annotated[
     float | None,
@@ -82,17 +71,15 @@ _Model = Annotated[
     "related",
     "max_error_rate",
     "model",
-    *(one for one in RunOptions.model_fields if one not in ("min_confidence", "batch", *RUN_SETTINGS)),
+    *(one for one in RUN_OPTIONS if one not in ("limit", "min_confidence", "retry_quarantined", "split")),
     "ray",
 )
 def backfill(
     schema: _Version,
     out: OutOption,
+    on: OnOption = None,
     dry_run: _DryRun = False,
-    since: _Since = None,
-    until: _Until = None,
     source: _Source = None,
-    made_by: _MadeBy = None,
     below: _Below = None,
     where: _Where = None,
     related: _Related = None,
@@ -112,7 +99,7 @@ def backfill(
     \b
     Examples:
       cinnabar backfill --schema invoice_v2.json --out tables --dry-run
-      cinnabar backfill --schema invoice_v2.json --out tables --since 2026-01-01 --source mails/2026
+      cinnabar backfill --schema invoice_v2.json --out tables --where "run_id >= '2026'" --source mails/2026
       cinnabar backfill --schema invoice_v2.json --out tables --where "gross_total > 1000"
       cinnabar backfill --schema invoice --out tables --below 0.7 --effort high
       cinnabar backfill --schema invoice_v2.json --out tables --from archive/2025 --from old.mbox
@@ -125,12 +112,14 @@ def backfill(
     """
     stored = latest_source(out, schema) if out.is_dir() and schema not in LIBRARY else None
     given = schema if stored is None or Path(schema).exists() else stored
-    plan = plan_of([given], out, model=model, related=related, **run_options)
+    plan = plan_of([given], out, on=on, model=model, related=related, **run_options)
     if plan.model is not None and is_remote(plan.model):
         raise UsageError(f"--model {plan.model}: expected a local model; a backfill asks no server")
     if not out.is_dir():
         raise UsageError(f"--out {out}: expected the folder that the records lie in")
-    chosen = _selection(since, until, made_by, below, source=source, where=where)
+    if below is not None and not 0 < below <= 1:
+        raise UsageError(f"--below: expected more than 0, and at most 1, got {below:g}")
+    chosen = Selection(source=source, below=below, where=where)
     assignment = Assignment.of(plan, print_notice)
     return _work(plan, assignment, chosen, others or [], dry_run, as_json)
 
@@ -161,38 +150,6 @@ def _work(
     elif summary is not None:
         _report(summary, out)
     return 0 if summary is None else limit_status(summary, bar.reasons(), plan)
-
-
-def _selection(
-    since: str | None, until: str | None, made_by: str | None, below: float | None, **conditions: Any
-) -> Selection:
-    """Returns the records that are chosen. Raises UsageError for a moment or a confidence that is none."""
-    if below is not None and not 0 < below <= 1:
-        raise UsageError(f"--below: expected more than 0, and at most 1, got {below:g}")
-    return Selection(
-        since=None if since is None else _moment(since, "--since"),
-        until=None if until is None else _moment(until, "--until", end=True),
-        model=None if made_by is None else _fingerprint(made_by),
-        below=below,
-        **conditions,
-    )
-
-
-def _moment(text: str, option: str, end: bool = False) -> datetime:
-    """Returns a day or a time, in UTC if it names no zone; with `end` the end of the day."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        wanted = "a day (2026-01-31) or a time (2026-01-31T12:00)"
-        raise UsageError(f"{option} {text}: expected {wanted}") from None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return moment + timedelta(days=1) if end and len(text) <= len("2026-01-31") else moment
-
-
-def _fingerprint(model: str) -> str:
-    """Returns the fingerprint of a model, or the given beginning of one."""
-    known = model == "default" or is_named(model) or Path(model).is_dir()
-    return local_fingerprint(model) if known else model
 
 
 def _print_estimate(estimate: BackfillEstimate, name: str, there: list[str]) -> None:

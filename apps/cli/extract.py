@@ -17,10 +17,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cinnabar.apps.cli.console import Bar, short, speed, standard_output, table
-from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, plan_of, takes_options
+from cinnabar.apps.cli.options import (
+    RUN_OPTIONS,
+    AsJson,
+    Documents,
+    OnOption,
+    OutOption,
+    SchemasOption,
+    plan_of,
+    takes_options,
+)
 from cinnabar.apps.cli.plans import check_plan, flow_parameters, limit_status, print_notice
 from cinnabar.extraction.plan.outcomes import OTHER_KIND, SYSTEM_FILE, UNREADABLE
-from cinnabar.extraction.plan.run_options import RUN_SETTINGS, RunOptions, RunPlan
+from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.store.records import AMBIGUOUS_DATE, EMPTY, EMPTY_RECORD
 from cinnabar.extras import check_extra
 from cinnabar.flows.prefect_server import check_server
@@ -37,15 +46,17 @@ if TYPE_CHECKING:
 
 @takes_options(
     "model",
-    *(name for name in RunOptions.model_fields if name not in ("batch", *RUN_SETTINGS)),
+    *RUN_OPTIONS,
     *("max_error_rate", "related", "escalate_to", "below", "budget", "ray"),
 )
 def extract(
     paths: Documents,
     schema: SchemasOption,
     out: OutOption,
+    on: OnOption = None,
     flow: Annotated[bool, typer.Option("--flow", help="Run as a Prefect flow.")] = False,
     as_json: AsJson = False,
+    on_empty: Annotated[str | None, typer.Option("--on-empty", hidden=True)] = None,
     **run_options: Any,
 ) -> int:
     """Read documents into tables: one record each, with the evidence behind every value.
@@ -57,7 +68,7 @@ def extract(
     Examples:
       cinnabar extract mails --schema insurance_mail --out tables
       cinnabar extract invoices letter.pdf --schema invoice.json --out tables --effort high
-      cinnabar extract mails --schema claims:Claim --out tables --on-missing guess --json
+      cinnabar extract mails --schema claims:Claim --out tables --on missing=guess --json
       cinnabar extract mails --schema receipt --out tables --model models/SDAR-1.7B-Chat
       cinnabar extract mails --schema receipt --out tables --model models/SDAR-1.7B-Chat --examples my_set
       cinnabar extract mails --schema receipt --out tables --model mercury-2 --budget 5.00
@@ -78,7 +89,8 @@ def extract(
     """
     if flow:
         check_extra("flows", "cinnabar extract --flow")
-    plan = plan_of(schema, out, **run_options)
+    policies = [*(on or ()), *([f"empty={on_empty}"] if on_empty else [])]
+    plan = plan_of(schema, out, on=policies, **run_options)
     # Cold start: help and the refusal of an option need none of what a run needs.
     from cinnabar.extraction.run.work.assignment import Assignment
 

@@ -11,11 +11,19 @@ from typing import Annotated, Any
 
 import typer
 
-from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, plan_of, takes_options
+from cinnabar.apps.cli.login import log_in_to_mailbox
+from cinnabar.apps.cli.options import (
+    RUN_OPTIONS,
+    AsJson,
+    Documents,
+    OnOption,
+    OutOption,
+    SchemasOption,
+    plan_of,
+    takes_options,
+)
 from cinnabar.apps.cli.plans import check_plan, flow_parameters, print_notice
-from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import gather, parse_locations
-from cinnabar.extraction.plan.run_options import RUN_SETTINGS, RunOptions
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extras import check_extra
 from cinnabar.flows.prefect_server import check_limit, secret, server, with_environment
@@ -36,14 +44,13 @@ def flows_group(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
+flows_app.command("login")(log_in_to_mailbox)
+
 _Zone = Annotated[
     str | None, typer.Option(metavar="ZONE", help="The time zone of the schedule, by default UTC.")
 ]
 _PasswordBlock = Annotated[
     str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with the mailbox's password.")
-]
-_DocumentPasswords = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with passwords of documents, one a line.")
 ]
 _EnvironmentBlock = Annotated[
     str | None,
@@ -54,24 +61,20 @@ _EnvironmentBlock = Annotated[
 @flows_app.command("serve")
 @takes_options(
     "model",
-    *(one for one in RunOptions.model_fields if one not in ("limit", "batch", "retry_quarantined", *RUN_SETTINGS)),
+    *(one for one in RUN_OPTIONS if one not in ("limit", "retry_quarantined", "drop_corrections")),
     *("related", "max_error_rate", "ray"),
 )
 def serve_schedule(
     paths: Documents,
     schema: SchemasOption,
     out: OutOption,
+    on: OnOption = None,
     name: Annotated[str, typer.Option(metavar="NAME", help="The deployment's name in Prefect.")] = "nightly",
     cron: Annotated[str | None, typer.Option(metavar="CRON", help='The schedule, such as "0 2 * * *".')] = None,
     every: Annotated[float | None, typer.Option(metavar="S", help="Run every so many seconds.")] = None,
     timezone: _Zone = None,
     password_block: _PasswordBlock = None,
-    document_password_block: _DocumentPasswords = None,
     environment_block: _EnvironmentBlock = None,
-    wait: Annotated[
-        float, typer.Option(metavar="S", help="Seconds to wait for another run that is writing to DIR.")
-    ] = 3600,
-    port: Annotated[int, typer.Option(metavar="N", help="The port of Prefect's server on this machine.")] = 4200,
     as_json: AsJson = False,
     **run_options: Any,
 ) -> None:
@@ -93,17 +96,14 @@ def serve_schedule(
 
     # These checks report wrong use now, not at the first scheduled run.
     schedule = schedule_of(every, cron, timezone)
-    plan = plan_of(schema, out, **run_options)
+    plan = plan_of(schema, out, on=on, **run_options)
     check_plan(paths, plan, Assignment.of(plan, print_notice), reachable=not (password_block or environment_block))
-    if wait < 0:
-        raise UsageError(f"--wait: expected seconds, 0 or more, got {wait:g}")
     blocks = {
         "password_block": password_block,
-        "document_password_block": document_password_block,
         "environment_block": environment_block,
     }
     parameters = flow_parameters(paths, plan) | {name: one for name, one in blocks.items() if one is not None}
-    with server(port) as url:
+    with server() as url:
         _check_at_server(paths, out, blocks, plan.gpu_limit)
         notice = f"{name}: {schedule_text(every, cron)}; see {url.removesuffix('/api')}, stop with Ctrl-C"
         if as_json:
@@ -111,7 +111,7 @@ def serve_schedule(
         print(harmless(f"cinnabar: {notice}"), file=sys.stderr, flush=True)
         mark_killed_runs()
         end_dead_runs(name)
-        serve(name, parameters | {"wait": wait}, schedule)
+        serve(name, parameters, schedule)
 
 
 def _check_at_server(
@@ -122,8 +122,6 @@ def _check_at_server(
     if password is not None or environment is not None:
         with with_environment(environment), ExitStack() as connections:
             gather(parse_locations(paths, *([secret(password)] if password is not None else [])), out, connections)
-    if (documents := blocks["document_password_block"]) is not None:
-        secret(documents, "document_password_block")
     if gpu_limit is not None:
         check_limit(gpu_limit)
 

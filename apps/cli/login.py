@@ -1,4 +1,4 @@
-"""`cinnabar login` logs in to a mailbox by OAuth."""
+"""`cinnabar flows login` logs in to a mailbox by OAuth."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def log_in_to_mailbox(
 
     \b
     Examples:
-      cinnabar login imaps://anna%40example.org@outlook.office365.com --client-id 1b7c2f08-aaaa
-      cinnabar login imaps://anna%40gmail.com@imap.gmail.com --file gmail.login
+      cinnabar flows login imaps://anna%40example.org@outlook.office365.com --client-id 1b7c2f08-aaaa
+      cinnabar flows login imaps://anna%40gmail.com@imap.gmail.com --file gmail.login
     """
     if not is_address(address):
         raise UsageError(f"expected a mailbox as imaps://USER@HOST/MAILBOX, got {address}")

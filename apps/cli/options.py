@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.folder_settings import FILE, folder_settings
 from cinnabar.extraction.plan.parameters import Function, takes
-from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.plan.run_options import RUN_SETTINGS, RunOptions, RunPlan
 from cinnabar.wording import harmless
 
 # The placeholders of the help for the values of options.
@@ -107,6 +107,14 @@ def _paths(incomplete: str, suffixes: tuple[str, ...]) -> Iterator[str]:
 _COMPLETED = {"model": models}
 
 
+#: What `--on` says of a run: the parameters of its policies by their words.
+_POLICIES = {name.removeprefix("on_").replace("_", "-"): name for name in RunOptions.model_fields if name[:3] == "on_"}
+#: The options of a run that commands have under their own names.
+RUN_OPTIONS = tuple(
+    name for name in RunOptions.model_fields if name not in ("batch", *RUN_SETTINGS, *_POLICIES.values())
+)
+
+
 def setting(option: str, name: str) -> Any:
     """Returns what `cinnabar.toml` says in place of an option. Raises UsageError if it says nothing."""
     if not (found := getattr(folder_settings(), name)):
@@ -129,6 +137,11 @@ def plan_of(schemas: Iterable[Any], out: Path | None, **values: Any) -> RunPlan:
     """Returns the plan of a command's options, and of what `cinnabar.toml` sets beside them."""
     settings = folder_settings()
     model = values.pop("model", None) or settings.model
+    for one in values.pop("on", None) or ():
+        what, _, do = one.partition("=")
+        if what not in _POLICIES:
+            raise UsageError(f"--on {one}: expected WHAT=DO, of which WHAT is one of {', '.join(_POLICIES)}")
+        values[_POLICIES[what]] = do
     for name in (model, values.get("escalate_to")):
         if (address := settings.models.get(name or "", {}).get("base_url")) is not None:
             print(harmless(f"cinnabar: documents go to {address}, as {FILE} says"), file=sys.stderr)
@@ -173,6 +186,16 @@ FromOption = Annotated[
     list[str] | None,
     typer.Option(
         "--from", metavar="PATH", help="A file, folder, mailbox or store to search for documents that have moved."
+    ),
+]
+OnOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--on",
+        metavar="WHAT=DO",
+        help="What becomes of a record; repeatable. missing=quarantine or guess (a required value it lacks);"
+        " check=flag or quarantine (a check that fails); empty=quarantine, skip or write (every value is null);"
+        " list-incomplete=flag or quarantine (its document tells other rows).",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for programs.")]

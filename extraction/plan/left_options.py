@@ -27,6 +27,12 @@ _SHARE_WRONG = "a query over the corrections tells the share of wrong values, an
 _OUTSIDE = "PEFT or TRL train a language model, and --model takes its folder"
 _ROW_OF_MODEL = 'a row [models."NAME"] in cinnabar.toml of the folder sets it (docs/mercury.md)'
 
+_POLICIES = {
+    "on_missing": "missing=guess",
+    "on_check": "check=quarantine",
+    "on_list_incomplete": "list-incomplete=quarantine",
+    "on_empty": "empty=write",
+}
 _SET_ONCE = ("device", "steps", "context", "ocr_engine", "workers", "max_tokens", "max_seconds", "gpu_limit")
 
 #: By the name of the parameter; `--` and hyphens make it the option.
@@ -50,12 +56,24 @@ LEFT_OPTIONS: Mapping[str, LeftOption] = {
     ),
     "remote": LeftOption(None, "`budget` is a parameter, and cinnabar.toml of the folder sets the rest"),
     "server": LeftOption(None, "`budget=` is a keyword, and cinnabar.toml of the folder sets the rest"),
+    **{name: LeftOption(None, f"--on {said} does it") for name, said in _POLICIES.items()},
+    "since": LeftOption(None, "--where \"run_id >= '2026'\" chooses the records of runs from a day on"),
+    "until": LeftOption(None, "--where \"run_id < '20260201'\" chooses the records of runs before a day"),
+    "made_by": LeftOption(None, "--where \"engine_fingerprint = '…'\" chooses the records of an engine"),
+    "wait": LeftOption(3600, "a run waits for an hour until another has ended; the deployment has the parameter"),
+    "document_password_block": LeftOption(None, "--password-file names the passwords of documents"),
+    "port": LeftOption(4200, "PREFECT_SERVER_API_PORT sets the port of Prefect's server"),
+    "limit": LeftOption(None, "--source and --where choose fewer records"),
+    "split": LeftOption(False, "a backfill reads the parts that `extract --split` found"),
+    "retry_quarantined": LeftOption(False, "`cinnabar quarantine retry` reads them again"),
+    "drop_corrections": LeftOption(False, "`cinnabar extract` has it; a schedule drops nothing"),
     "route": LeftOption(False, "with several --schema each document gets the one that fits"),
     **{name: LeftOption(None, f"set `{name}` in the cinnabar.toml of the folder") for name in _SET_ONCE},
 }
 
 #: By the words of the command.
 LEFT_COMMANDS: Mapping[str, str] = {
+    "login": "`cinnabar flows login` does it",
     "train": "`cinnabar improve --set SET --out FOLDER` trains from a labelled set",
     "tables": "`cinnabar text FILE --tables --out DIR` writes the tables, and DuckDB's COPY makes other files of them",
     "mcp": "`cinnabar serve FOLDER… --mcp stdio` gives agents the tools, and --mcp http does so at /mcp",

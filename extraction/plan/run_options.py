@@ -58,7 +58,9 @@ class OptionGroup(BaseModel):
             name = str(wrong["loc"][0])
             if name not in cls.model_fields:
                 raise UsageError(f"{name}: expected one of {', '.join(cls.model_fields)}") from None
-            option = name if name in RUN_SETTINGS else f"--{name.replace('_', '-')}"
+            spelled = name.replace("_", "-")
+            option = name if name in RUN_SETTINGS else f"--{spelled}"
+            option = f"--on {spelled[3:]}" if name.startswith("on_") else option
             wanted = expected_values(cls.model_fields[name])
             raise UsageError(f"{option}: expected {wanted}, got {wrong['input']!r}") from None
 

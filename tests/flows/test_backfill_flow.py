@@ -26,7 +26,7 @@ def test_the_flow_fills_only_the_new_fields(
 
     schema, out = tmp_path / "note.json", tmp_path / "out"
     arguments = ["extract", str(notes), "--schema", str(schema), "--out", str(out)]
-    assert run([*arguments, "--model", str(tiny_model), "--on-empty", "write"]) == 0
+    assert run([*arguments, "--model", str(tiny_model), "--on", "empty=write"]) == 0
     changed = json.loads(schema.read_text())
     changed["properties"]["done"] = {"type": ["boolean", "null"]}
     schema.write_text(json.dumps(changed))

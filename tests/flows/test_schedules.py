@@ -69,6 +69,7 @@ class Place:
         (folder / "mails" / "1.eml").write_bytes(imap_server.mail(1))
         self.env = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT")}
         self.env |= OFTEN | PATIENT | {"PREFECT_HOME": str(folder / ".prefect"), "DO_NOT_TRACK": "1"}
+        self.env["PREFECT_SERVER_API_PORT"] = self.port
         #: The settings of the server's clients.
         self.known = {"PREFECT_API_URL": self.api}
         self.env |= {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "OMP_NUM_THREADS": "1"}
@@ -206,9 +207,9 @@ def test_a_folder_that_is_served_is_read_on_schedule(tmp_path: Path, tiny_model:
     for name in ("prefect", "uvicorn", "email"):
         (tmp_path / f"{name}.py").write_text(f"open({str(mark)!r}, 'a').write(__name__)\nraise SystemExit(7)\n")
     serve = ["-P", "-m", "cinnabar.apps.cli.main", "flows", "serve", "mails", "--schema", "note.json"]
-    where = ["--out", "tables", "--model", str(tiny_model), "--on-empty", "write"]
+    where = ["--out", "tables", "--model", str(tiny_model), "--on", "empty=write"]
     try:
-        with place.running(*serve, *where, "--every", "30", "--port", place.port):
+        with place.running(*serve, *where, "--every", "30"):
             wait("the first run", lambda: rows(out, "select * from runs where finished is not null"))
             assert rows(out, "select path from note") == [("mails/1.eml",)]
             (place.folder / "mails" / "2.eml").write_bytes(imap_server.mail(2))
@@ -249,7 +250,7 @@ def test_the_backfill_of_prefect_yaml_runs_when_it_is_asked_to(place: Place, tin
     schema, out = place.folder / "filed.json", place.folder / "filed"
     schema.write_text(json.dumps(SCHEMA))
     read = ["extract", str(place.folder / "mails"), "--schema", str(schema), "--out", str(out)]
-    mine = ["--model", str(tiny_model), "--on-empty", "write"]
+    mine = ["--model", str(tiny_model), "--on", "empty=write"]
     place.run("-m", "cinnabar.apps.cli.main", *read, *mine)
     schema.write_text(json.dumps(SCHEMA | {"properties": SCHEMA["properties"] | {"who": TEXT}}))
     place.deploy("backfill", tiny_model, CINNABAR_SCHEMA=str(schema), CINNABAR_OUT=str(out))
@@ -263,7 +264,7 @@ def test_the_backfill_of_prefect_yaml_runs_when_it_is_asked_to(place: Place, tin
 def test_who_serves_again_after_a_kill_finds_no_run_that_blocks_the_next_ones(place: Place, tiny_model: Path) -> None:
     out = place.folder / "served_again"
     serve = ["-m", "cinnabar.apps.cli.main", "flows", "serve", "mails", "--schema", "note.json", "--name", "again"]
-    where = ["--out", str(out), "--model", str(tiny_model), "--on-empty", "write"]
+    where = ["--out", str(out), "--model", str(tiny_model), "--on", "empty=write"]
     server = place.processes()
     with Store.open(out):
         # Its folder is locked, so that the run waits, alive, until it is killed with what serves it.

@@ -88,7 +88,7 @@ def notes(tmp_path: Path) -> Path:
 def _extracted(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("extracted")
     _write_notes(folder)
-    arguments = ["docs", "--schema", "note.json", "--out", "out", "--on-empty", "write"]
+    arguments = ["docs", "--schema", "note.json", "--out", "out", "--on", "empty=write"]
     with chdir(folder):
         assert run(["extract", *arguments, "--model", str(tiny_model)]) == 0
     return folder

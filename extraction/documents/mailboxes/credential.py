@@ -73,7 +73,7 @@ def credential_of(address: ImapAddress) -> Credential:
     if not secret:
         raise UsageError(
             f"expected the mailbox's password in {PASSWORD_VARIABLE}, which is not set, or a login by OAuth:"
-            f" `cinnabar login {address}`"
+            f" `cinnabar flows login {address}`"
         )
     if re.search(r"[\x00-\x1f\x7f]", secret):
         raise UsageError(f"{address}: expected a password without line breaks or other control characters")
@@ -168,7 +168,7 @@ class Login:
         try:
             return cls(**dict(parse_qsl(text, keep_blank_values=True)))
         except TypeError:
-            raise UsageError("expected a login of `cinnabar login`, got one with other fields") from None
+            raise UsageError("expected a login of `cinnabar flows login`, got one with other fields") from None
 
     def text(self) -> str:
         """Returns the login as it is kept, with its secrets: a query string, which Prefect's blocks leave as it is."""

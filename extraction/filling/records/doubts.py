@@ -159,7 +159,7 @@ def drops_sign(form: Form, leaf: Leaf, evidence: Evidence | None, text: str, loc
     return first == b"-" + value.encode()
 
 
-_DETAIL = "no value was found; `cinnabar quarantine release` writes this record, --on-empty write all such records"
+_DETAIL = "no value was found; `cinnabar quarantine release` writes this record, --on empty=write all such records"
 # Values that the document does not state.
 _UNSTATED = frozenset(("default", "fact"))
 _NOTHING = frozenset((None, "null", '""'))

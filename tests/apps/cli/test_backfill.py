@@ -34,7 +34,7 @@ def base(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Path:
     )
     arguments = ["--schema", str(root / "v1" / "note.json"), "--out", str(root / "out")]
     model = ["--model", str(tiny_model)]
-    assert run(["extract", str(root / "docs"), *arguments, *model, "--on-empty", "write"]) == 0
+    assert run(["extract", str(root / "docs"), *arguments, *model, "--on", "empty=write"]) == 0
     return root
 
 
@@ -45,8 +45,7 @@ def backfill(base: Path, model: Path, *more: str, version: str = "v2") -> int:
 
 WRONG = [
     (["--below", "2"], "--below"),
-    (["--since", "yesterday"], "expected a day"),
-    (["--since", "2026-02-01", "--until", "2026-01-31"], "--since and --until: expected --since before --until"),
+    (["--since", "2026-02-01"], "--since is gone: --where"),
     (["--where", "nothing ="], "--where"),
     (["--model", "mercury-2"], "asks no server"),
     (["--out", "/nowhere/at/all"], "expected the folder"),
@@ -72,7 +71,7 @@ def test_types_that_do_not_unite_are_named_with_the_place(
 def test_a_backfill_over_nothing_says_so_with_status_0(
     base: Path, tiny_model: Path, capsys: CaptureResult
 ) -> None:
-    for more, version in (([], "v1"), (["--until", "2020-01-01"], "v2"), (["--made-by", "abc"], "v2")):
+    for more, version in (([], "v1"), (["--where", "run_id < '2020'"], "v2")):
         assert backfill(base, tiny_model, *more, version=version) == 0
         assert "nothing to fill" in capsys.readouterr().out
     other = base / "other.json"
@@ -93,7 +92,7 @@ def test_a_schema_that_the_folder_holds_is_named_as_it_is_there(
 def test_the_work_is_estimated_first_and_then_done(
     base: Path, tiny_model: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chosen = ["--since", "2024-01-01", "--made-by", str(tiny_model), "--source", str(base / "docs")]
+    chosen = ["--where", "run_id >= '2024'", "--source", str(base / "docs")]
     assert backfill(base, tiny_model, "--dry-run", *chosen) == 0
     said = capsys.readouterr().out
     assert "to be filled: /done" in said and "3 documents, about " in said

@@ -146,7 +146,7 @@ def test_commands_that_only_show_something_exist() -> None:
 USES = {
     "init": "init new",
     "doctor": "doctor",
-    "extract": "extract docs --schema note.json --out out --model {model} --on-empty write",
+    "extract": "extract docs --schema note.json --out out --model {model} --on empty=write",
     "backfill": "backfill --schema note.json --out out --model {model} --dry-run",
     "text": "text docs/0.txt",
     "sql": "sql 'select 1 as one' --out out",
@@ -168,7 +168,7 @@ USES = {
 }
 ELSEWHERE = {
     "serve", "flows serve", "review", "model check", "model fetch", "eval",
-    "improve", "login",
+    "improve", "flows login",
 }  # fmt: skip
 
 

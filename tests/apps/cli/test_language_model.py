@@ -34,7 +34,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def extract(model: str, *more: str) -> list[str]:
-    asked = ["extract", "docs", "--schema", "one.json", "--out", "out", "--on-missing", "guess", "--json"]
+    asked = ["extract", "docs", "--schema", "one.json", "--out", "out", "--on", "missing=guess", "--json"]
     return [*asked, "--effort", "instant", "--model", model, *more]
 
 

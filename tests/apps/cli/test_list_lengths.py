@@ -35,7 +35,7 @@ def asked(tmp_path: Path) -> list[str]:
     rows = "".join(f"{n:<4}Anna Lee  {20 + n:>3}\n" for n in range(1, 13) if n != 7)
     (tmp_path / "crew.txt").write_text(f"Ship Aurora\n\nCrew: 12\n\nNo  Name      Age\n{rows}")
     schema = ["--schema", str(tmp_path / "crew.json"), "--out", str(tmp_path / "out")]
-    return ["extract", str(tmp_path / "crew.txt"), *schema, "--on-missing", "guess"]
+    return ["extract", str(tmp_path / "crew.txt"), *schema, "--on", "missing=guess"]
 
 
 def test_a_list_of_another_length_is_told_everywhere(asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,7 +60,7 @@ def test_such_a_list_is_held_back_if_wanted_and_released_by_a_person(
     asked: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = Path(asked[5])
-    assert run([*asked, "--on-list-incomplete", "quarantine"]) == 0
+    assert run([*asked, "--on", "list-incomplete=quarantine"]) == 0
     found = query(out, "SELECT code, detail, pointers FROM quarantine").rows
     assert found == [("list_incomplete", f"/crew: {SENTENCE}", ["/crew"])]
     assert run(["quarantine", "release", "crew.txt", "--out", str(out)]) == 0

@@ -25,7 +25,7 @@ def extract(notes: Path, model: Path, out: Path, *more: str) -> int:
     schema = str(notes.parent / "note.json")
     arguments = ["extract", str(notes), "--schema", schema, "--out", str(out), "--model", str(model)]
     # The model is untrained, so that its records may be empty.
-    return run([*arguments, "--on-empty", "write", *more])
+    return run([*arguments, "--on", "empty=write", *more])
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +40,7 @@ def done(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Path:
     )
     arguments = [str(folder / "docs"), "--schema", str(folder / "s.json"), "--out", str(folder / "out")]
     assert (
-        run(["extract", *arguments, "--model", str(tiny_model), "--on-missing", "guess"])
+        run(["extract", *arguments, "--model", str(tiny_model), "--on", "missing=guess"])
         == 0
     )
     return folder / "out"

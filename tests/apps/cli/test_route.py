@@ -43,26 +43,26 @@ def schema(folder: Path, title: str, description: str | None, *fields: str, file
 def extract(inbox: Path, model: Path, *more: str) -> int:
     arguments = ["extract", str(inbox / "inbox"), "--out", str(inbox / "out"), "--model", str(model)]
     # The model is untrained, so that its records may be empty.
-    return run([*arguments, "--on-empty", "write", *more])
+    return run([*arguments, "--on", "empty=write", *more])
 
 
 def test_the_report_counts_each_schema_and_the_documents_of_another_kind(
     inbox: Path, tiny_model: Path, capsys: CaptureResult
 ) -> None:
     both = ["--schema", str(inbox / "invoice.json"), "--schema", str(inbox / "recipe.json")]
-    assert extract(inbox, tiny_model, *both, "--on-missing", "guess") == 0
+    assert extract(inbox, tiny_model, *both, "--on", "missing=guess") == 0
     said = capsys.readouterr().out
     for part in ("invoice, recipe", "1 of another kind", "ms", "to choose the schema", "bill.txt", "cake.txt"):
         assert part in said
     counts = query(inbox / "out", "select schema_name, outcome, count(*) from outcomes group by all").rows
     assert ("invoice", "written", 1) in counts and ("recipe", "written", 1) in counts
-    assert extract(inbox, tiny_model, *both, "--on-missing", "guess", "--json") == 0
+    assert extract(inbox, tiny_model, *both, "--on", "missing=guess", "--json") == 0
     again = json.loads(capsys.readouterr().out)
     assert (again["skips"], again["routing_ms"], again["steps"]) == ({"done": 3}, None, 0)
 
 
 def test_related_leaves_out_what_is_improbable(inbox: Path, tiny_model: Path, capsys: CaptureResult) -> None:
-    one = ["--schema", str(inbox / "recipe.json"), "--related", "0.5", "--on-missing", "guess", "--json"]
+    one = ["--schema", str(inbox / "recipe.json"), "--related", "0.5", "--on", "missing=guess", "--json"]
     assert extract(inbox, tiny_model, *one) == 0
     said = json.loads(capsys.readouterr().out)
     assert (said["written"], said["skips"]) == (1, {"other_kind": 2})

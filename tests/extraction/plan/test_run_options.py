@@ -10,9 +10,10 @@ from typing import Any, get_args
 import pytest
 from tests.support.cases import each
 
+from cinnabar.apps.cli.options import RUN_OPTIONS
 from cinnabar.engine.settings import EFFORTS, effort_of
 from cinnabar.errors import UsageError
-from cinnabar.extraction.plan.run_options import OPTIONS, RUN_SETTINGS, EffortName, RunOptions, RunPlan
+from cinnabar.extraction.plan.run_options import OPTIONS, EffortName, RunOptions, RunPlan
 
 
 @each(
@@ -20,7 +21,7 @@ from cinnabar.extraction.plan.run_options import OPTIONS, RUN_SETTINGS, EffortNa
     [
         ({"effort": "huge"}, "--effort: expected one of instant, low, medium, high, got 'huge'"),
         ({"steps": 65}, "steps: expected 1 to 64, got 65"),
-        ({"on_missing": "drop"}, "--on-missing: expected one of quarantine, guess, got 'drop'"),
+        ({"on_missing": "drop"}, "--on missing: expected one of quarantine, guess, got 'drop'"),
         ({"min_confidence": 80}, "--min-confidence: expected 0 to 1, got 80"),
         ({"min_confidence": float("nan")}, "--min-confidence: expected 0 to 1, got nan"),
         ({"limit": 0}, "--limit: expected at least 1, got 0"),
@@ -71,7 +72,7 @@ def test_commands_take_defaults_and_help_from_the_options() -> None:
     commands: Any = get_command(app)
     options = {option.name: option for option in commands.commands["extract"].command.params}
     for name, field in RunOptions.model_fields.items():
-        if name not in ("batch", *RUN_SETTINGS):
+        if name in RUN_OPTIONS:
             assert (options[name].default, options[name].help) == (field.default, field.description), name
 
 

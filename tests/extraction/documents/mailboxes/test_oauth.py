@@ -93,7 +93,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def log_in(server: Server, *more: str) -> int:
-    return run(["login", server.address(), *more])
+    return run(["flows", "login", server.address(), *more])
 
 
 def test_after_a_login_by_code_runs_read_the_mailbox_without_a_password(
@@ -374,7 +374,7 @@ def test_a_login_without_what_it_needs_says_what(
     arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CINNABAR_OAUTH_CLIENT_ID", raising=False)
-    assert run(["login", *arguments]) == 2
+    assert run(["flows", "login", *arguments]) == 2
     assert expected in capsys.readouterr().err
 
 

@@ -55,7 +55,7 @@ def outcome(source: SchemaSource, text: str, on_empty: OnEmpty = "quarantine") -
 def test_a_record_without_a_value_of_the_text_is_empty(source: SchemaSource) -> None:
     found = outcome(source, "lunch?")
     assert (found.status, found.code) == ("quarantined", "empty_record")
-    assert found.record is not None and "empty" in found.record.flags and "--on-empty" in found.detail
+    assert found.record is not None and "empty" in found.record.flags and "--on empty=" in found.detail
 
 
 @pytest.mark.parametrize(
