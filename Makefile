@@ -3,8 +3,8 @@
 PY := .venv/bin/python
 # Compiled modules are kept, also where the environment says otherwise: tests start a thousand processes.
 PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PY) -m pytest -n auto --maxprocesses 8 --dist worksteal
-# `make lint` runs the first of these folders of tests, `make test-slow` the others.
-BESIDE := project bench training data
+# `make lint` runs the first of these tests, `make test-slow` the others.
+BESIDE := project bench training data/test_samples.py
 DEVICE ?= auto
 DATA ?= ../shared/data
 LIMIT ?= 30
@@ -51,7 +51,7 @@ wheel-check:  ## install the wheel without extras, newest and lowest versions, a
 lint: setup  ## ruff, mypy --strict, and what holds for the pages, the packaging and the structure
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy
-	@CINNABAR_TEST_PROFILE=quick $(PYTEST) -q -m "not slow" tests/project $(ARGS)
+	@CINNABAR_TEST_PROFILE=quick $(PYTEST) -q -m "not slow" tests/project
 
 calibrate: setup  ## fit the shipped model's confidence on documents it was not trained on (DATA=sets LIMIT=30)
 	@test -d runs/lists/calibration || $(PY) -m bench.list_layouts runs/lists/calibration --documents 96 \
