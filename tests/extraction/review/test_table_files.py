@@ -57,6 +57,7 @@ def test_a_second_run_replaces_the_first_and_other_files_are_not_touched(place: 
     (place / "docs" / "notes.md").write_text("mine")
     assert run(["text", "docs/south.txt", "--tables", "--out", "docs"]) == 2
     assert (place / "docs" / "notes.md").read_text() == "mine"
+    assert run(["text", "docs/south.txt", "--out", "out"]) == 2
 
 
 def test_a_file_that_cannot_be_read_stops_no_other(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
