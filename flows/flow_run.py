@@ -88,7 +88,7 @@ def begun_run(
         yield run, cluster, logged
 
 
-P = ParamSpec("P")
+_P = ParamSpec("_P")
 
 
 class _OwnErrors(logging.Filter):
@@ -102,7 +102,7 @@ class _OwnErrors(logging.Filter):
 logging.getLogger("prefect.flow_runs").addFilter(_OwnErrors())
 
 
-def ends_in_words(body: Callable[P, Summary | None]) -> Callable[P, dict[str, Any]]:
+def ends_in_words(body: Callable[_P, Summary | None]) -> Callable[_P, dict[str, Any]]:
     """Returns a flow's function that ends in a state whose message tells the counts, or why the run failed.
 
     A direct call returns the fields of the summary, or {} if there was nothing to do, and raises the error. Prefect
@@ -121,7 +121,7 @@ def ends_in_words(body: Callable[P, Summary | None]) -> Callable[P, dict[str, An
 
     # Prefect finds the parameters in `body`, and passes by name what the function itself takes by name.
     run_to_state.__dict__.pop("__signature__", None)
-    return cast(Callable[P, dict[str, Any]], run_to_state)
+    return cast(Callable[_P, dict[str, Any]], run_to_state)
 
 
 def show_end(summary: Summary, logged: LoggedRun, plan: RunPlan) -> None:
