@@ -46,6 +46,7 @@ NO_TENSORS = {"torch", "triton", "safetensors", "tokenizers"}
 JOINED_LINES = 350
 #: Modules that have no place in their one importer.
 STANDS_ALONE = {
+    "cinnabar.engine.models.remote.pace": "requests and tokens of any minute, which is a subject of its own",
     "cinnabar.apps.cli.serve": "a command, which is found by its name",
 }
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -19,7 +19,7 @@ from cinnabar.extras import check_extra
 
 #: The files that are fetched, all at the top of a repository: no code and no pickles.
 TEXTS = ("*.json", "*.jinja", "*.txt", "*.model", "LICEN[CS]E*", "COPYING*", "NOTICE*")
-WEIGHTS = "*.safetensors"
+WEIGHT_FILES = "*.safetensors"
 #: Seconds in which a hub answers, or counts as out of reach.
 _REACHED = 10
 
@@ -89,11 +89,11 @@ def fetch_checkpoint(
 
 def _weights_of(name: str, every: dict[str, Any]) -> dict[str, Any]:
     """Returns what the hub tells of the files of weights, by their names. Raises UsageError if it is no checkpoint."""
-    weights = {file: one for file, one in every.items() if fnmatch(file, WEIGHTS)}
+    weights = {file: one for file, one in every.items() if fnmatch(file, WEIGHT_FILES)}
     if not weights:
         pickled = [file for file in every if file.endswith((".bin", ".pt", ".pth"))]
         has = f"has its weights as pickles ({pickled[0]}), which can run code" if pickled else "has no weights"
-        raise UsageError(f"{name}: {has}; expected {WEIGHTS}; take another release")
+        raise UsageError(f"{name}: {has}; expected {WEIGHT_FILES}; take another release")
     if CONFIG not in every:
         raise UsageError(f"{name}: has no {CONFIG}; expected a model in Hugging Face form")
     return weights
@@ -110,7 +110,7 @@ def _fetch_weights_last(
     fetch(*TEXTS)
     load_texts(out)
     say(f"{name}: {sum(one.size for one in weights.values()) / 1e9:.2f} GB of weights, and as much memory")
-    fetch(WEIGHTS)
+    fetch(WEIGHT_FILES)
     for file, one in weights.items():
         # The library compares sizes alone.
         if one.lfs and sha256_of(out / file) != one.lfs.sha256:
