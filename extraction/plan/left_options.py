@@ -63,6 +63,7 @@ LEFT_OPTIONS: Mapping[str, LeftOption] = {
     "wait": LeftOption(3600, "a run waits for an hour until another has ended; the deployment has the parameter"),
     "document_password_block": LeftOption(None, "--password-file names the passwords of documents"),
     "port": LeftOption(4200, "PREFECT_SERVER_API_PORT sets the port of Prefect's server"),
+    "out": LeftOption(None, "`cinnabar status` and `cinnabar verify` look at a folder of results"),
     "limit": LeftOption(None, "--source and --where choose fewer records"),
     "split": LeftOption(False, "a backfill reads the parts that `extract --split` found"),
     "retry_quarantined": LeftOption(False, "`cinnabar quarantine retry` reads them again"),

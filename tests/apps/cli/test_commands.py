@@ -224,7 +224,6 @@ def test_a_refusal_is_not_told_as_a_run_that_broke_off(tmp_path: Path, capsys: C
 
 EXITS: list[tuple[int, str]] = [
     (0, "schema list"),
-    (1, "doctor --out file"),
     (1, "text docs/broken.pdf"),
     (2, "schema check nothing"),
     (2, "sql 'select' --out out"),

@@ -19,7 +19,6 @@ CaptureResult = pytest.CaptureFixture[str]
 COMMANDS = (
     ("status",),
     ("status", "runs"),
-    ("doctor",),
     ("sql", "select * from bill join fields using (document) join history using (document)"),
     ("show", "a.txt"),
     ("export", "bill", "--to", "TO/bill.csv"),

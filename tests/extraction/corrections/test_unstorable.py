@@ -11,7 +11,6 @@ from tests.support.corrected_folder import commit_waiting_of, digest_of, outcome
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
 from cinnabar.extraction.corrections.unread import unread_corrections
-from cinnabar.extraction.maintenance.diagnosis.machine import results_folder
 from cinnabar.extraction.maintenance.forgetting import forget
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.store.housekeeping import compact
@@ -139,7 +138,6 @@ def test_an_entry_that_cannot_be_stored_is_set_aside_with_its_documents_name_and
     assert "a.txt" in told and "/count" in told
     problems = verify(out).problems
     assert len(problems) == 1 and "a.txt" in problems[0].detail
-    assert any("a.txt" in finding.found for finding in results_folder(out))
     assert query(out, f"SELECT number FROM bill WHERE document = '{B}'").rows == [("mine",)]
     run(out, "e2", schema=WIDE, outcomes=[outcome_of("d.txt", "e2", PLAIN, schema=WIDE)], paths=("d.txt",))
     # The document itself can be corrected, and forgotten with what was set aside.

@@ -3,6 +3,7 @@
 import io
 
 import pypdf
+import pypdfium2
 import pytest
 from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
@@ -10,15 +11,38 @@ from reportlab.pdfgen import canvas
 from tests.support.drawn_pages import Draw, drawn, glyph_pdf
 
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.maintenance.diagnosis.machine import has_east_asian_font
 
 pdfmetrics.registerFont(UnicodeCIDFont("HeiseiMin-W3"))
 pdfmetrics.registerFont(UnicodeCIDFont("HeiseiKakuGo-W5", isVertical=True))
 
 
-# The pages of these tests hold no fonts, and PDFium drops letters without a shape
-# (extraction/maintenance/diagnosis/machine.py).
-needs_font = pytest.mark.skipif(not has_east_asian_font(), reason="no font of this machine has Japanese letters")
+# A page with one letter of a Japanese font that the file does not hold.
+_PAGE = b"""%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Resources<</Font<</F 4 0 R>>>>/Contents 6 0 R>>endobj
+4 0 obj<</Type/Font/Subtype/Type0/BaseFont/Gothic/Encoding/UniJIS-UCS2-H/DescendantFonts[5 0 R]>>endobj
+5 0 obj<</Type/Font/Subtype/CIDFontType0/BaseFont/Gothic/DW 1000
+/CIDSystemInfo<</Registry(Adobe)/Ordering(Japan1)/Supplement 2>>>>endobj
+6 0 obj<</Length 33>>stream
+BT /F 12 Tf 20 20 Td <5408> Tj ET
+endstream endobj
+trailer<</Root 1 0 R>>
+"""
+
+
+def _has_east_asian_font() -> bool:
+    """Whether PDFium finds the letters of a Japanese font that a PDF does not hold.
+
+    It drops a text whose letters have no shape, and therefore no width, unless several of them stand side by side.
+    """
+    with pypdfium2.PdfDocument(_PAGE) as document:
+        page = document[0]
+        return bool(page.get_textpage().count_chars())
+
+
+# The pages of these tests hold no fonts, and PDFium drops letters without a shape.
+needs_font = pytest.mark.skipif(not _has_east_asian_font(), reason="no font of this machine has Japanese letters")
 
 
 def text_of(*pages: Draw) -> str:
