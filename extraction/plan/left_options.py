@@ -47,6 +47,8 @@ LEFT_OPTIONS: Mapping[str, LeftOption] = {
     "fail_on": LeftOption(None, "the report has the shares of each run, and `cinnabar sql` compares them"),
     "team": LeftOption(None, "a proxy names the person (--name-header) and says who may write (docs/recipes.md)"),
     "set": LeftOption([], "a labelled set is a folder: remove the document's file and its line of truth.jsonl there"),
+    "no_run": LeftOption(False, "`cinnabar model check` looks at a folder and runs nothing"),
+    "sets": LeftOption(None, "`cinnabar eval SET --model FOLDER` runs labelled documents through a model"),
     "diffusion": LeftOption(False, _OUTSIDE),
     "rank": LeftOption(None, _OUTSIDE),
     "rate": LeftOption(None, _OUTSIDE),
