@@ -146,7 +146,7 @@ def main() -> None:
                 given = [str(docs), str(root / "note.json"), str(out)]
                 command = [
                     *("-m", "cinnabar.apps.cli.main", "extract", str(docs), "--schema", given[1]),
-                    *("--out", str(out), "--on", "missing=guess", "--workers", "2", "--engines", said.engines),
+                    *("--out", str(out), "--on", "missing=guess", "--engines", said.engines),
                 ]
                 if way == "flow":
                     command = ["-c", FLOW, *given]

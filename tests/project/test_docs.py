@@ -112,6 +112,20 @@ def test_the_documentation_names_every_command() -> None:
     assert missing == []
 
 
+def test_every_option_has_an_example_on_a_page() -> None:
+    """Of options that several commands have, one command is enough."""
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+    fences = [one for page in pages for one in re.findall(r"```.*?```", page.read_text("utf-8"), re.DOTALL)]
+    shown = {word.partition("=")[0] for one in fences for word in one.split() if word.startswith("--")}
+
+    def options(command: Any) -> set[str]:
+        own = {one.opts[0] for one in command.params if one.opts[0].startswith("--") and not one.hidden}
+        return own.union(*(options(getattr(one, "command", one)) for one in getattr(command, "commands", {}).values()))
+
+    known = options(cinnabar()) - {"--quiet", "--version", "--install-completion", "--show-completion", "--again"}
+    assert sorted(known - shown) == []
+
+
 def test_the_documentation_names_every_option() -> None:
     command = cinnabar()
     text = (ROOT / "docs" / "cli.md").read_text("utf-8")
