@@ -42,13 +42,6 @@ BELOW = {
 }
 # schemas/ ends at bytes and knows no tensors; NumPy's arrays and Arrow's types are not tensors.
 NO_TENSORS = {"torch", "triton", "safetensors", "tokenizers"}
-#: The most lines of two modules that are joined if one alone imports the other.
-JOINED_LINES = 350
-#: Modules that have no place in their one importer.
-STANDS_ALONE = {
-    "cinnabar.engine.models.remote.pace": "requests and tokens of any minute, which is a subject of its own",
-    "cinnabar.apps.cli.serve": "a command, which is found by its name",
-}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
@@ -161,29 +154,6 @@ def test_extraction_has_nine_rooms_on_seven_floors() -> None:
     assert in_circles(rooms) == set()
     assert len(rooms) <= 9
     assert max(floors(rooms).values()) < 7
-
-
-def test_a_module_that_one_other_imports_stands_in_it_unless_both_are_long_or_there_is_a_reason() -> None:
-    known, above = modules(outside=True), dict[str, set[str]]()
-    for module, below in imports(outside=True).items():
-        for other in below:
-            above.setdefault(other, set()).add(module)
-    alone = []
-    for module, (importer, *others) in above.items():
-        texts = [known[one].read_text("utf-8") for one in (module, importer)]
-        reasons = (
-            bool(others),
-            sum(text.count("\n") for text in texts) > JOINED_LINES,
-            known[module].name in ("__init__.py", "thresholds.py"),
-            # A command, an app, or the names of a package, which are others' to import.
-            module.split(".")[:3] != importer.split(".")[:3] or known[importer].name == "__init__.py",
-            "__main__" in texts[0],  # the program of a process
-            not re.search(rf"^from {module} import ", texts[1], re.MULTILINE),  # imported within a function, as it says
-            module in STANDS_ALONE,
-        )
-        if not any(reasons):
-            alone.append(f"{module} in {importer}")
-    assert not alone
 
 
 def test_answers_are_read_without_importing_the_server_client() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import duckdb
 import pytest
 from tests.support import ROOT
 from tests.support.documentation import put_files
@@ -64,6 +65,19 @@ def test_a_case_is_its_order_its_deliveries_and_its_invoice() -> None:
     assert [(one["case"], one["as_ordered"], one["delivered"]) for one in shown] == [
         ("A17", True, True), ("A18", None, False), ("B1", None, None),
     ]  # fmt: skip
+
+
+def test_a_printed_name_finds_its_number_or_waits() -> None:
+    Path("vendors.csv").write_text(
+        "vendor_id,name\nV-01,Nordkurier GmbH\nV-02,Lot 1-11 Ltd\n"
+        "V-03,Adler Transporte GmbH\nV-04,Adler Transport GmbH\n"
+    )
+    printed = ("NORDKURIER-GMBH", "Nordkuner.GmbH", "Lot.11-1.Ltd", "Adler.Transporte.G.m.b.H")
+    read(Path("bills"), "vendor_bill", {"vendor": TEXT}, *(f"vendor={name}" for name in printed))
+    here = duckdb.connect()
+    here.execute(Path("known_names.sql").read_text())
+    found = dict(here.sql("select printed, vendor_id from vendor_of_bill").fetchall())
+    assert [found.get(name) for name in printed] == ["V-01", "V-01", None, None]
 
 
 def test_the_share_of_wrong_values_counts_what_people_looked_at() -> None:
