@@ -87,7 +87,6 @@ def improve(
     if labelled is not None:
         if keep or discard or schema is not None:
             raise UsageError("--set: expected without SCHEMA, --keep and --discard; the set has its schema")
-        out.mkdir(parents=True, exist_ok=True)
     elif schema is None:
         raise UsageError("SCHEMA: expected the name of a schema in --out, or --set with a labelled set")
     elif not out.is_dir():
@@ -169,6 +168,7 @@ def _train(
         check_enough(corrected)
         for path in corrected.missing:
             print(harmless(f"cinnabar: {path}: not found or not readable any more, left out"), file=sys.stderr)
+        out.mkdir(parents=True, exist_ok=True)
         improvement = improve(corrected, out, steps, device, report, minutes=within, begun=begun)
     if events or as_json:
         print(json.dumps(({"event": "result"} if events else {}) | asdict(improvement)), flush=True)
