@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.folder_settings import FILE, folder_settings
+from cinnabar.extraction.plan.left_options import left_variables
 from cinnabar.extraction.plan.parameters import Function, takes
 from cinnabar.extraction.plan.run_options import RUN_SETTINGS, RunOptions, RunPlan
 from cinnabar.wording import harmless
@@ -142,6 +143,8 @@ def plan_of(schemas: Iterable[Any], out: Path | None, **values: Any) -> RunPlan:
         if what not in _POLICIES:
             raise UsageError(f"--on {one}: expected WHAT=DO, of which WHAT is one of {', '.join(_POLICIES)}")
         values[_POLICIES[what]] = do
+    for sentence in left_variables():
+        print(f"cinnabar: {sentence}", file=sys.stderr)
     for name in (model, values.get("escalate_to")):
         if (address := settings.models.get(name or "", {}).get("base_url")) is not None:
             print(harmless(f"cinnabar: documents go to {address}, as {FILE} says"), file=sys.stderr)

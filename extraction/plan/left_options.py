@@ -6,6 +6,7 @@ may still be given at the default that it had; with another value it is refused 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ class LeftOption:
 _RUN_TOLD = "an automation of Prefect, or a line of shell after the run, tells of it (docs/recipes.md)"
 _RUN_BROUGHT = "other programs take the Parquet files of the results, or DuckDB's Arrow (docs/recipes.md)"
 _SHARE_WRONG = "a query over the corrections tells the share of wrong values, and --min-confidence holds records back"
+_MOUNTED = "a mount (rclone) brings such files into a folder (docs/recipes.md)"
 _OUTSIDE = "PEFT or TRL train a language model, and --model takes its folder"
 _ROW_OF_MODEL = 'a row [models."NAME"] in cinnabar.toml of the folder sets it (docs/mercury.md)'
 
@@ -84,6 +86,23 @@ LEFT_COMMANDS: Mapping[str, str] = {
     "status events": _RUN_TOLD,
     "flows alert": _RUN_TOLD,
 }
+
+
+#: Variables of the environment.
+LEFT_VARIABLES: Mapping[str, str] = {
+    "CINNABAR_WEBHOOK_SECRET": _RUN_TOLD,
+    "CINNABAR_SMTP": _RUN_TOLD,
+    "CINNABAR_ENCODINGS": "documents are read again, and nothing of them is kept",
+    "CINNABAR_SFTP_PASSWORD": _MOUNTED,
+    "CINNABAR_SFTP_KEY_FILE": _MOUNTED,
+    "CINNABAR_GRAPH_URL": _MOUNTED,
+    "OTEL_EXPORTER_OTLP_ENDPOINT": "Prefect traces its flows (docs/recipes.md)",
+}
+
+
+def left_variables() -> list[str]:
+    """Returns a sentence for each variable that is set and read no more."""
+    return [f"{name} is read no more: {text}" for name, text in LEFT_VARIABLES.items() if os.environ.get(name)]
 
 
 def instead_of_option(option: str) -> str | None:

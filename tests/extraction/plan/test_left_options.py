@@ -6,6 +6,7 @@ import pytest
 
 import cinnabar
 from cinnabar.apps.cli.main import run
+from cinnabar.apps.cli.options import plan_of
 from cinnabar.errors import UsageError
 from cinnabar.extraction.plan import left_options
 from cinnabar.extraction.plan.left_options import LEFT_COMMANDS, LEFT_OPTIONS, LeftOption
@@ -49,6 +50,16 @@ def test_python_takes_it_at_its_default_only() -> None:
         assert RunOptions.model_validate({"left_option": same}) == RunOptions()
     with pytest.raises(UsageError, match="left_option is gone: a query does it"):
         cinnabar.extract([], {"type": "object"}, left_option=["some"])  # type: ignore[call-overload]
+
+
+def test_a_run_tells_of_a_variable_that_is_read_no_more(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CINNABAR_SMTP", "")
+    monkeypatch.setenv("CINNABAR_WEBHOOK_SECRET", "hush")
+    plan_of(["receipt"], None)
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and "CINNABAR_WEBHOOK_SECRET is read no more: " in told and "hush" not in told
 
 
 def test_every_sentence_is_one_line_that_ends_open() -> None:
