@@ -18,7 +18,7 @@ PAGE = RESULTS.parents[1] / "docs" / "results.md"
 SECTIONS: dict[str, tuple[str, ...]] = {
     "The house": ("house", "tests", "tests_slow", "wheel", "mutants", "schemas"),
     "What is read right": ("samples", "reading", "lists", "improve", "calibration", "routing", "demanded"),
-    "Language models": ("models_beside", "beside_llama"),
+    "Language models": ("models_beside", "beside_llama", "gpu"),
     "Files": ("hostile_files", "mutations", "ocr", "parsing", "table_cells", "packets", "marks"),
     "Speed and size": ("rate", "volume", "cold_start", "stored"),
     "The server": ("server", "hostile_requests"),

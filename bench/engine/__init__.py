@@ -1,1 +1,1 @@
-"""What the engine over language models must show."""
+"""What the engine over language models must show: `python -m bench engine`."""
