@@ -47,7 +47,6 @@ from cinnabar.engine.chat.requests import (
 )
 from cinnabar.engine.chat.shared_engine import SharedEngine
 from cinnabar.engine.diffusion.decoded import DecodingRun
-from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.engine import NO_NUMBERS
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.request import Filled, Request, text_passage
@@ -384,7 +383,7 @@ def test_a_language_chat_is_a_chat_model(chat: LanguageChat) -> None:
 
 def test_the_chat_extracts_what_the_engine_extracts(model: LanguageModel) -> None:
     texts = [f"No. {at}7 of 4 March 2026: the first" for at in range(4)]
-    engine = DiffusionEngine(model).fill([Request("", NOTE.form, text_passage(text)) for text in texts])
+    engine = language_engine(model).fill([Request("", NOTE.form, text_passage(text)) for text in texts])
     with serving(model) as chat:
         for text, filled in zip(texts, engine, strict=True):
             event = done(chat, wanted(text=text, schema=NOTE, extract=True, guesses=True, max_tokens=None))

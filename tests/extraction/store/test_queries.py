@@ -253,14 +253,14 @@ def test_a_refusal_says_what_to_do(folder):
 
 
 def test_a_query_takes_the_memory_and_the_time_that_it_may():
-    with locked_connection(memory="100MB") as connection:
-        for sql, seconds, message in (
-            ("SELECT count(*) FROM range(1_000_000_000) AS a(i), range(1_000_000_000) AS b(j)", 0.2, "Interrupted"),
-            ("SELECT list(i) FROM range(100_000_000) AS a(i)", 20, "Out of Memory"),
-        ):
+    for memory, sql, seconds, message in (
+        ("2GB", "SELECT count(*) FROM range(1_000_000_000) AS a(i), range(1_000_000_000) AS b(j)", 0.2, "Interrupted"),
+        ("100MB", "SELECT list(i) FROM range(100_000_000) AS a(i)", 20, "Out of Memory"),
+    ):
+        with locked_connection(memory=memory) as connection:
             with pytest.raises(duckdb.Error, match=message), time_limit(connection, seconds):
                 connection.execute(single_query(connection, sql)).fetchall()
-        assert connection.execute("SELECT 1").fetchall() == [(1,)]
+            assert connection.execute("SELECT 1").fetchall() == [(1,)]
 
 
 def test_nothing_is_written_by_texts_of_random_pieces(folder, monkeypatch):

@@ -60,7 +60,8 @@ def test_init_takes_the_schema_that_the_documents_look_like(
     assert run(["init", str(bills), str(inbox)]) == 0
     told = capsys.readouterr()
     assert "broken.pdf: left out: " in told.err
-    assert f"cinnabar extract {inbox} " in told.out and "look like `invoice`" in told.err
+    assert f"cd {bills}\n  cinnabar extract\n" in told.out and "look like `invoice`" in told.err
+    assert f'inbox = ["{inbox}"]' in (bills / "cinnabar.toml").read_text("utf-8")
     assert not (bills / "documents").exists()
     own, library = load_schema(bills / "schema.yaml"), load_schema("invoice").schema
     assert own.name == "invoice" and isinstance(own.schema, dict) and isinstance(library, dict)

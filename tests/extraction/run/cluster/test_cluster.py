@@ -420,7 +420,7 @@ def test_an_assignment_is_sent_without_its_derived_objects() -> None:
     assignment = Assignment(SOURCE, model_source(), RunOptions(effort="high"))
     assert assignment.compiled_schema.form and assignment.validator
     there = pickle.loads(pickle.dumps(assignment))
-    kept = {"source", "model", "options", "escalation", "routing", "examples", "learned"}
+    kept = {"source", "model", "options", "escalation", "routing", "examples"}
     assert there == assignment and set(vars(there)) == kept
 
 

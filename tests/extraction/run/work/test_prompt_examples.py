@@ -203,7 +203,7 @@ def test_a_record_that_breaks_a_rule_of_the_class_is_told(checkpoint: Path, tmp_
 
 def test_what_cannot_be_shown_is_one_line(checkpoint: Path, docs: Path, tmp_path: Path) -> None:
     own = labelled(tmp_path / "set")
-    with pytest.raises(UsageError, match="the reader has no prompt, so train it on the set: cinnabar train SET"):
+    with pytest.raises(UsageError, match="reader has no prompt, so train it on the set: cinnabar improve --set SET"):
         extract([docs], SOURCE, tmp_path / "out", READER, quick(own))
     with pytest.raises(UsageError, match=r"expected a folder with truth\.jsonl and schema\.json"):
         extract([docs], SOURCE, tmp_path / "out", source_of(checkpoint), quick(docs))
