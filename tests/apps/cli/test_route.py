@@ -133,7 +133,7 @@ def test_a_schedule_hands_its_choice_to_the_flow(inbox: Path, monkeypatch: pytes
     import cinnabar.flows.serve as serving
 
     found: list[dict[str, Any]] = []
-    monkeypatch.setattr("cinnabar.apps.cli.flows.server", lambda _port: nullcontext("http://there/api"))
+    monkeypatch.setattr("cinnabar.apps.cli.flows.server", lambda: nullcontext("http://there/api"))
     monkeypatch.setattr(serving, "serve", lambda _name, parameters, _schedule: found.append(parameters))
     schemas = [str(inbox / "invoice.json"), str(inbox / "recipe.json")]
     served = ["flows", "serve", str(inbox / "inbox"), "--out", str(inbox / "out"), "--schema", schemas[0]]
