@@ -82,17 +82,7 @@ def improve(
       cinnabar improve receipt --out tables --discard
       cinnabar improve --set my_receipts --out tables
     """
-    if keep and discard:
-        raise UsageError("--keep, --discard: expected at most one of them")
-    if labelled is not None:
-        if keep or discard or schema is not None:
-            raise UsageError("--set: expected without SCHEMA, --keep and --discard; the set has its schema")
-    elif schema is None:
-        raise UsageError("SCHEMA: expected the name of a schema in --out, or --set with a labelled set")
-    elif not out.is_dir():
-        raise UsageError(f"--out {out}: expected the folder that the records lie in")
-    else:
-        schema = schema if schema in waiting_models(out) else name_in(out, schema)
+    schema = _schema_of(schema, out, labelled, keep, discard)
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), name="parent", daemon=True).start()
     if keep and schema is not None:
@@ -102,6 +92,21 @@ def improve(
         print(json.dumps({"discarded": schema}) if as_json or events else "the trained model was removed")
     else:
         _train(out, schema, labelled, steps, minutes, folder_settings().device, as_json, events)
+
+
+def _schema_of(schema: str | None, out: Path, labelled: Path | None, keep: bool, discard: bool) -> str | None:
+    """Returns the schema whose records train, None with a labelled set. Raises UsageError for options that exclude."""
+    if keep and discard:
+        raise UsageError("--keep, --discard: expected at most one of them")
+    if labelled is not None:
+        if keep or discard or schema is not None:
+            raise UsageError("--set: expected without SCHEMA, --keep and --discard; the set has its schema")
+        return None
+    if schema is None:
+        raise UsageError("SCHEMA: expected the name of a schema in --out, or --set with a labelled set")
+    if not out.is_dir():
+        raise UsageError(f"--out {out}: expected the folder that the records lie in")
+    return schema if schema in waiting_models(out) else name_in(out, schema)
 
 
 def _end_with(parent: int) -> None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -131,25 +132,41 @@ def serve_model(
     examples = _examples(plan.options, schemas, source if escalation is None else escalation.source, out)
     # Extra: server.
     from cinnabar.apps.server.app import assemble, model_name
-    from cinnabar.apps.server.serving import bound
 
     called = name or model_name(plan.model or "default")
+    load = partial(assemble, source, called, plan.options, settings, schemas, examples, escalation)
+    _serve(load, settings, mcp, folders or (), out, read_only, as_json)
+    return 0
+
+
+def _serve(
+    load: Callable[[], Assembled],
+    settings: ServerSettings,
+    mcp: str | None,
+    folders: Sequence[Path],
+    out: Path | None,
+    read_only: bool,
+    as_json: bool,
+) -> None:
+    """Loads the model in a thread of its own, and serves it by HTTP, to agents, or both, until a signal ends it."""
+    # Extra: server.
+    from cinnabar.apps.server.serving import bound
+
     with ExitStack() as ending:
         loading = ThreadPoolExecutor(1, thread_name_prefix="model")
         ending.callback(loading.shutdown)
         agents = None
         if mcp is not None:
-            tools = _tools(lambda: loaded.result().documents, folders or (), out, settings)
+            tools = _tools(lambda: loaded.result().documents, folders, out, settings)
             ending.callback(tools.queries.close)
             agents = _agents(tools, read_only)
         listener = None if mcp == _STDIO else ending.enter_context(bound(settings))
-        loaded = loading.submit(assemble, source, called, plan.options, settings, schemas, examples, escalation)
+        loaded = loading.submit(load)
         ending.callback(_close, loaded)
         if listener is not None:
             _serve_by_http(loaded, settings, listener, agents, as_json)
         elif agents is not None:
             agents.run()
-    return 0
 
 
 def _serve_by_http(
