@@ -1,6 +1,6 @@
 """Parses mails (RFC 5322, MIME) into documents: headers, body, attachments, nested mails.
 
-Files that hold mails in other ways than one by one: mbox, and the `.emlx` of Apple Mail.
+Files that hold several mails: mbox.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from pathlib import PurePath
 
 import orjson
 
-from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean
 from cinnabar.extraction.documents.content.formats import SUFFIXES, Format, add_content
 from cinnabar.extraction.documents.content.limits import MAX_DATA_IMAGES, MAX_MAIL_PARTS
@@ -339,7 +338,6 @@ _BEGIN = re.compile(
     rb"(?=[!-9;-~]{1,100}[ \t]*:|>From )"
 )
 _GUARDED = re.compile(rb"^>(>*From )", re.MULTILINE)
-_COUNT = re.compile(rb"\s{0,8}(\d{1,12})[ \t]*\r?\n")
 
 
 def add_mbox(reading: ParseContext, data: bytes) -> None:
@@ -359,14 +357,3 @@ def add_mbox(reading: ParseContext, data: bytes) -> None:
         child.children.append(split(_GUARDED.sub(rb"\1", data[match.end() : end])))
         root.children.append(child)
     add_message(reading, root)
-
-
-def add_emlx(reading: ParseContext, data: bytes) -> None:
-    """Appends the mail in an `.emlx` file; the number of its bytes comes before it, a property list behind it.
-
-    Raises DocumentError: broken, without such a number.
-    """
-    count = _COUNT.match(data)
-    if count is None:
-        raise DocumentError("broken", "expected the number of the mail's bytes in the first line of an .emlx file")
-    add_mail(reading, data[count.end() : count.end() + int(count[1])])

@@ -1,1 +1,1 @@
-"""Files of data and of the web: CSV, JSON, XML and EPUB."""
+"""Files of data and of the web: CSV, JSON and XML."""

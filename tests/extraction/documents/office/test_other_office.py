@@ -124,12 +124,11 @@ def test_a_sheet_that_repeats_its_cells_without_end_is_cut() -> None:
     assert document.flags == ("truncated",) and len(document.text) < 10_000_000
 
 
-def test_slides_of_open_document_have_their_titles_first_and_notes() -> None:
-    content = "<page name='1'><frame><text-box><p>words</p></text-box></frame>"
-    content += "<frame class='title'><text-box><p>Title</p></text-box></frame><notes><p>say it</p></notes></page>"
-    document = parse(open_document("presentation", content), "a.odp")
-    assert parts(document)[0] == ("slide", "Title", "Title\n\nwords\n\nsay it")
-    assert parts(document)[1] == ("notes", "Notes", "say it")
+@pytest.mark.parametrize("kind", ["presentation", "graphics"])
+def test_slides_and_drawings_of_open_document_say_what_to_do(kind: str) -> None:
+    with pytest.raises(DocumentError, match="save it as") as caught:
+        parse(open_document(kind, "<page/>"), "a.odp")
+    assert caught.value.code == "unsupported"
 
 
 def test_an_encrypted_open_document_needs_a_password() -> None:
