@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ import orjson
 
 from cinnabar.engine.python_process import python_command
 from cinnabar.errors import DocumentError
-from cinnabar.extraction.documents.content.inputs import Content, modified_at, own_path
+from cinnabar.extraction.documents.content.inputs import Content, modified_at, open_regular, own_path
 from cinnabar.extraction.documents.content.limits import (
     MAX_FILE,
     MAX_MEMBER_LIST,
@@ -190,10 +189,8 @@ def _problem(code: str, detail: str) -> DocumentError:
 def may_be_archive(path: Path) -> bool:
     """Returns True if this regular file begins like an archive, or like a ZIP file of any kind."""
     try:
-        # Without O_NONBLOCK, opening a named pipe would wait for its writer forever.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            beginning = file.read(_BEGINNING) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
-    except OSError:
+        with open_regular(str(path), MAX_FILE) as file:
+            beginning = file.read(_BEGINNING)
+    except (DocumentError, OSError):
         return False
     return beginning.startswith((b"PK\x03\x04", b"PK\x05\x06")) or bool(packed_kind(beginning))

@@ -1,7 +1,4 @@
-"""Members of archives, one after the other, unpacked in memory within bounds.
-
-Archives within other files, such as mails: each member becomes a part with its own content.
-"""
+"""Members of archives, one after the other, unpacked in memory within bounds."""
 
 from __future__ import annotations
 

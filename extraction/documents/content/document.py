@@ -1,9 +1,4 @@
-"""A parsed file: one text, its parts, and its words with their places on the page.
-
-The bound on a document's tokens, as far as it can be told before a model counts them.
-
-Writes moments of time as RFC 3339 texts, the form in which facts hold them.
-"""
+"""A parsed file: one text, its parts, and its words with their places on the page."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The formats that are read, and how a file tells its own: by its content first, then by its name.
-
-Files within files: each is read like a file of its own, and its faults stay its own.
-"""
+"""The formats that are read, and how a file tells its own: by its content first, then by its name."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """The contents that a parser reads: files, mails in mailboxes, files in stores and archives, and sent bytes.
 
-Names that are made of a file's name and a fragment (`m.mbox#1`, `p.pdf#pages=1-2`), apart from those of files.
-
-Names of members of archives: data that is shown, and never a path on a disk.
+A made name is that of a file and a fragment (`m.mbox#1`, `p.pdf#pages=1-2`), apart from those of files.
 """
 
 from __future__ import annotations
@@ -15,13 +13,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import Any, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.limits import MAX_FILE
-
-_PIECE = 1 << 20
 
 
 class Content(ABC):
@@ -152,18 +148,8 @@ class LocalFile(Content):
 
     def find_digest(self) -> str:
         """Returns the SHA-256 of its bytes, of which a piece at a time is in memory."""
-        # Without O_NONBLOCK, opening a named pipe would wait for its writer forever.
-        descriptor = os.open(self.file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise DocumentError("not_a_file", "expected a regular file, got a folder, a pipe or a device")
-            if status.st_size > MAX_FILE:
-                raise DocumentError("too_large", f"{status.st_size} bytes, at most {MAX_FILE} are read")
-            digest = hashlib.sha256()
-            while piece := file.read(_PIECE):
-                digest.update(piece)
-        return digest.hexdigest()
+        with open_regular(str(self.file), MAX_FILE) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +200,8 @@ def size_at(file: Path) -> int | None:
 NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 
 
-def read_file(path: str, max_bytes: int) -> bytes:
-    """Returns the bytes of a regular file. Raises DocumentError: not_a_file, unreadable, too_large."""
+def open_regular(path: str, max_bytes: int) -> BinaryIO:
+    """Opens a regular file of at most so many bytes. Raises DocumentError: not_a_file, unreadable, too_large."""
     try:
         # Without O_NONBLOCK, opening a pipe without a writer would wait forever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -227,9 +213,15 @@ def read_file(path: str, max_bytes: int) -> bytes:
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
         raise DocumentError("not_a_file", "a folder, a pipe or a device")
-    with os.fdopen(descriptor, "rb") as file:
-        if status.st_size > max_bytes:
-            raise DocumentError("too_large", f"{status.st_size} bytes, the limit is {max_bytes}")
+    if status.st_size > max_bytes:
+        os.close(descriptor)
+        raise DocumentError("too_large", f"{status.st_size} bytes, the limit is {max_bytes}")
+    return os.fdopen(descriptor, "rb")
+
+
+def read_file(path: str, max_bytes: int) -> bytes:
+    """Returns the bytes of a regular file. Raises as `open_regular`."""
+    with open_regular(path, max_bytes) as file:
         try:
             data = file.read(max_bytes + 1)
         except OSError as error:

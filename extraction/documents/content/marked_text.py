@@ -1,7 +1,4 @@
-"""Lines of text with the names of their places, appended to a document in few steps.
-
-Raised and lowered text as plain text: cents behind a price, powers, and footnote marks that join no number.
-"""
+"""Lines of text with the names of their places, and raised text as plain text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""ZIP files: their members, unpacked piece by piece so that no size is believed.
-
-Tells the formats of archives by their content, and of ZIP files by the names in them.
-"""
+"""ZIP files: their members, unpacked piece by piece so that no size is believed, and the formats that they tell."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Content that holds further parts in other ways than MIME: TNEF, uuencoded files in a text, signed data.
-
-Signed and encrypted parts (S/MIME: RFC 8551, OpenPGP: RFC 3156): told by their names; nothing is verified.
-"""
+"""Content that holds further parts in other ways than MIME: TNEF, uuencoded files in a text, signed data."""
 
 from __future__ import annotations
 

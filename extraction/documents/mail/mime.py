@@ -3,8 +3,6 @@
 The standard library's parser descends by recursion and fails on 20,000 nested parts, and its structured headers take
 quadratic time on hostile values. Here it parses one header block at a time (RFC 5322, unstructured), and a loop with a
 depth limit splits the bodies at their boundaries (RFC 2046).
-
-The parameters of a header such as Content-Disposition (RFC 2045, 5.1, and RFC 2231), leniently, in linear time.
 """
 
 from __future__ import annotations

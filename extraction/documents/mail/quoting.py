@@ -1,7 +1,4 @@
-"""Finds quoted mails and signatures within the body of a mail, by marks that hold in every language.
-
-Joins the lines of `format=flowed` (RFC 3676).
-"""
+"""Finds quoted mails and signatures within the body of a mail, by marks that hold in every language."""
 
 from __future__ import annotations
 

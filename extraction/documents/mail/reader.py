@@ -1,7 +1,4 @@
-"""Parses mails (RFC 5322, MIME) into documents: headers, body, attachments, nested mails.
-
-Files that hold several mails: mbox.
-"""
+"""Parses mails (RFC 5322, MIME) and mailboxes into documents: headers, body, attachments, nested mails."""
 
 from __future__ import annotations
 

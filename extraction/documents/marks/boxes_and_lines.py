@@ -1,7 +1,4 @@
-"""Boxes to tick: whether a place of a page is one, by its outline, and whether it is ticked, by the ink in it.
-
-Lines to write on, and whether somebody wrote there: by the ink above them that is no printed text.
-"""
+"""Boxes to tick and lines to write on: places with an outline or a line, told by the ink in or above them."""
 
 from __future__ import annotations
 
@@ -13,35 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.extraction.documents.content.limits import MAX_BOXES, MAX_RULES
-from cinnabar.extraction.documents.marks.thresholds import (
-    ALIKE_SIZES,
-    BARE_FAR,
-    BARE_NEAR,
-    BOX_RING,
-    BOX_SIDE,
-    CROWDED_FROM,
-    EMPTY_BELOW,
-    INK_BELOW_PAPER,
-    INK_DARK,
-    INK_FULL,
-    INK_GRAIN,
-    LABEL_BELOW,
-    LABEL_BESIDE,
-    LABEL_CLOSE,
-    LABEL_FAR,
-    LABELLED_FROM,
-    LINE_EMPTY_BELOW,
-    LINE_WRITTEN_FROM,
-    LONGEST_LINE,
-    MIDDLE_RADIUS,
-    OUTLINE_CONTRAST,
-    ROW_ENDS,
-    SHORTEST_LINE,
-    SOLID_FROM,
-    TICKED_FROM,
-    TOUCHING,
-    WRITTEN_ABOVE,
-)
 
 Pixels = npt.NDArray[np.uint8]
 _Floats = npt.NDArray[np.float64]
@@ -50,6 +18,46 @@ Place = tuple[float, float, float, float]
 
 #: A mark in a document's text: a box that is empty, ticked or in doubt; a line that somebody wrote on or that is empty.
 EMPTY, TICKED, DOUBTFUL, WRITTEN, BLANK = "☐", "☒", "⍰", "✍", "____"
+# Thresholds of boxes: sides in points, shares of ink from 0 to 1.
+
+#: The sides of a box in points, and how far two of them may differ.
+LEAST_SIDE, MOST_SIDE, BOX_ASPECT = 5.5, 26.0, 1.3
+#: Shares of ink within a box: an empty one has less than the first, a ticked one more than the second (tuned on designs
+#: of `bench.marks`); beyond the third it is solid.
+EMPTY_BELOW, TICKED_FROM, SOLID_FROM = 0.022, 0.04, 0.6
+#: Cells in a row stand so near to each other in points, with their borders.
+TOUCHING = 2.5
+#: Boxes of one size differ by less than this share.
+ALIKE_SIZES = 0.3
+#: The radius of the middle of a box, without an outline that may lean, as a share of its side.
+MIDDLE_RADIUS = 0.3
+#: Less contrast between the outline and the paper is no outline.
+OUTLINE_CONTRAST = 40.0
+#: Ink of less than the first share of the outline's darkness is grain; from the second on it counts in full.
+INK_GRAIN, INK_FULL, INK_DARK = 0.22, 0.6, 0.45
+#: Of each side of an outline at least this share is dark, and of a circle.
+BOX_SIDE, BOX_RING = 0.8, 0.82
+#: Around a box, between these shares of its side, the paper is bare, except for a label; within a line of letters it is
+#: not.
+BARE_NEAR, BARE_FAR, CROWDED_FROM, LABELLED_FROM = 0.12, 0.32, 0.22, 0.5
+
+# Thresholds of lines that people write on.
+
+#: Lengths of such lines in points.
+SHORTEST_LINE, LONGEST_LINE = 70.0, 360.0
+#: Points above a line in which people write, and below it in which its label begins; and beside its beginning.
+WRITTEN_ABOVE, LABEL_BELOW, LABEL_BESIDE = 22.0, 16.0, 24.0
+#: A label that ends with a colon may end so far before its line, as lines begin in one column.
+LABEL_FAR = 150.0
+#: A label below that begins so near to its line counts more than one before it.
+LABEL_CLOSE = 7.0
+#: Shares of a line's columns with ink above it: an empty one has less than the first, a written one more.
+LINE_EMPTY_BELOW, LINE_WRITTEN_FROM = 0.03, 0.12
+#: The ends of two rows of a table are so near to each other.
+ROW_ENDS = 6.0
+#: Ink is darker than the paper by so much of 255.
+INK_BELOW_PAPER = 50
+
 _ANGLES = np.linspace(0, 2 * np.pi, 48, endpoint=False)
 
 

@@ -10,6 +10,11 @@ import numpy.typing as npt
 
 from cinnabar.extraction.documents.content.limits import MAX_BOXES
 from cinnabar.extraction.documents.marks.boxes_and_lines import (
+    BOX_ASPECT,
+    LEAST_SIDE,
+    LONGEST_LINE,
+    MOST_SIDE,
+    SHORTEST_LINE,
     Mark,
     Pixels,
     Place,
@@ -18,21 +23,17 @@ from cinnabar.extraction.documents.marks.boxes_and_lines import (
     line_marks,
     to_write_on,
 )
-from cinnabar.extraction.documents.marks.thresholds import (
-    BOX_ASPECT,
-    JOINED_PIECES,
-    LEAST_SIDE,
-    LINE_PIECE,
-    LONGEST_LINE,
-    MOST_SIDE,
-    PATTERN_LIKENESS,
-    SHORTEST_LINE,
-)
 
 _Boxes = npt.NDArray[np.float64]
 
 # Pixels to a point in which marks are looked for: 200 dots an inch.
 _SCALE = 200 / 72
+# Points of a line without a break; in a line of letters no piece is so long.
+_LINE_PIECE = 10.0
+# Points that each piece is made longer, so that pieces touch between which a pen crossed the line.
+_JOINED_PIECES = 10.0
+# A place has a likeness of at least this share with a pattern.
+_PATTERN_LIKENESS = 0.84
 
 
 def scanned_marks(grey: Pixels, scale: float, words: _Boxes, printed: _Boxes) -> list[Mark]:
@@ -65,20 +66,20 @@ def scanned_marks(grey: Pixels, scale: float, words: _Boxes, printed: _Boxes) ->
 def _rules(dark: Pixels, scale: float) -> list[Rule]:
     """Returns the level lines of a page that are not part of a longer one, in points."""
     thick = cv2.dilate(dark, np.ones((3, 1), np.uint8))
-    level = cv2.morphologyEx(thick, cv2.MORPH_OPEN, np.ones((1, round(LINE_PIECE * scale)), np.uint8))
+    level = cv2.morphologyEx(thick, cv2.MORPH_OPEN, np.ones((1, round(_LINE_PIECE * scale)), np.uint8))
     # A leaning line falls into pieces, one below the other, which touch again when they are made higher and longer.
-    level = cv2.dilate(level, np.ones((3, round(2 * JOINED_PIECES * scale)), np.uint8))
+    level = cv2.dilate(level, np.ones((3, round(2 * _JOINED_PIECES * scale)), np.uint8))
     _, labels, stats, _ = cv2.connectedComponentsWithStats(level, connectivity=8)
     rules: list[Rule] = []
     for number, (x, y, wide, high, _) in enumerate(stats.tolist()):
         if (
             number
-            and SHORTEST_LINE <= wide / scale - 2 * JOINED_PIECES <= LONGEST_LINE
+            and SHORTEST_LINE <= wide / scale - 2 * _JOINED_PIECES <= LONGEST_LINE
             and high / scale < 3.0 + 0.06 * wide / scale
         ):
             part = labels[y : y + high, x : x + wide] == number
             left, right = (y + np.nonzero(side)[0].mean() for side in (part[:, : wide // 8], part[:, -wide // 8 :]))
-            rules.append((x / scale + JOINED_PIECES, left / scale, (x + wide) / scale - JOINED_PIECES, right / scale))
+            rules.append((x / scale + _JOINED_PIECES, left / scale, (x + wide) / scale - _JOINED_PIECES, right / scale))
     return rules
 
 
@@ -102,7 +103,7 @@ def _alike(dark: Pixels, scale: float, side: float) -> Iterator[Place]:
     cv2.circle(ring, ((size + 3) // 2, (size + 3) // 2), (size - 1) // 2, 1.0, 1, cv2.LINE_AA)
     for pattern in (square, ring):
         like = cv2.matchTemplate(thick, pattern / pattern.sum(), cv2.TM_CCORR)
-        peaks = (like >= PATTERN_LIKENESS) & (like >= cv2.dilate(like, np.ones((size // 2, size // 2), np.uint8)))
+        peaks = (like >= _PATTERN_LIKENESS) & (like >= cv2.dilate(like, np.ones((size // 2, size // 2), np.uint8)))
         for y, x in np.argwhere(peaks)[: 4 * MAX_BOXES].tolist():
             yield (x + 1.5) / scale, (y + 1.5) / scale, (x + size + 0.5) / scale, (y + size + 0.5) / scale
 

@@ -1,7 +1,4 @@
-"""Workbooks in Excel's binary formats (`.xls`, `.xlsb`), read by calamine.
-
-Encrypted office files (MS-OFFCRYPTO): opened with the passwords of the run, then read as what they are.
-"""
+"""Workbooks in Excel's binary formats (`.xls`, `.xlsb`), read by calamine; encrypted office files are opened first."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The ZIP package of an office file: its members, their XML, and the relations between them.
-
-Files and pictures within an office file: each becomes a part with its own content.
-"""
+"""The ZIP package of an office file: its members, their XML, the relations between them, and the files within."""
 
 from __future__ import annotations
 
@@ -39,11 +36,6 @@ class Package:
         self._archive = open_zip(data)
         # The last of equal names is the one that office programs read.
         self._entries = {plain_name(entry.filename): entry for entry in self._archive.infolist()}
-
-    @property
-    def names(self) -> list[str]:
-        """Returns the members' names, as they are spelled."""
-        return [entry.filename for entry in self._entries.values()]
 
     def __contains__(self, name: str) -> bool:
         return plain_name(name) in self._entries

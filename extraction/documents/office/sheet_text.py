@@ -1,6 +1,4 @@
-"""The rows of sheets as lines with the addresses of their cells, within the bounds of a workbook.
-
-Numbers of spreadsheets as a person reads them: percents, currencies, dates and times.
+"""The rows of sheets as lines with the addresses of their cells, and numbers as a person reads them.
 
 A number has a point and no grouping, because the file tells no locale; a date is written as in ISO 8601.
 """

@@ -1,7 +1,4 @@
-"""Word documents (`.docx`): the text of the body in order, tables in rows, then notes and the files within.
-
-The numbers and bullets of a Word document's lists, which its paragraphs only refer to.
-"""
+"""Word documents (`.docx`): the text of the body in order, tables in rows, then notes and the files within."""
 
 from __future__ import annotations
 

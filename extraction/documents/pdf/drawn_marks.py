@@ -20,6 +20,9 @@ from pypdfium2 import PdfMatrix
 from cinnabar.extraction.documents.content.limits import MAX_BOXES, MAX_SHAPE_DEPTH, MAX_SHAPES
 from cinnabar.extraction.documents.marks.boxes_and_lines import (
     BLANK,
+    BOX_ASPECT,
+    LEAST_SIDE,
+    MOST_SIDE,
     Mark,
     Place,
     Rule,
@@ -27,7 +30,6 @@ from cinnabar.extraction.documents.marks.boxes_and_lines import (
     line_marks,
     to_write_on,
 )
-from cinnabar.extraction.documents.marks.thresholds import BOX_ASPECT, LEAST_SIDE, MOST_SIDE
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords
 from cinnabar.extraction.documents.pdf.rendering import grey_pixels
 from cinnabar.extraction.documents.pdf.thresholds import LETTER_ACROSS, LETTER_DOWN, WORD_WITHIN

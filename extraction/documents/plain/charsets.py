@@ -1,7 +1,4 @@
-"""Charsets: which names are known, and bytes as text.
-
-Plain text files.
-"""
+"""Charsets: which names are known, and bytes as text."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Fact
 from cinnabar.extraction.documents.content.limits import MAX_TEXT_PAGES
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.plain.thresholds import RIGHT_CHARACTERS
 
 # Charsets that a file may name. The standard library also has codecs that are not charsets (hex, zlib, punycode) and
 # would run them on the content.
@@ -61,6 +57,9 @@ _LATIN = ("cp1252", "iso8859-15")
 _ESCAPES = ((b"\x1b$)C", "iso2022_kr"), (b"\x1b$", "iso2022_jp_2"), (b"\x1b(J", "iso2022_jp_2"))
 _HZ = re.compile(rb"~\{(?:[!-w][!-~]){1,200}~\}")
 _SEARCHED = 1 << 16
+# The characters beyond ASCII that have to be right, for a wrong one, in a text of its declared charset. In UTF-8, one:
+# hardly a text of another charset holds any.
+_RIGHT_CHARACTERS = 10
 _META = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _CYRILLIC = ("cp1251", "koi8-r", "koi8-u", "iso8859-5", "mac-cyrillic")
 _CASED = re.compile(r"[^\W\d_]{3,}")
@@ -129,7 +128,7 @@ def decode(data: bytes, charset: str | None = None, named: bool = False) -> tupl
         text = data.decode(charset, "replace")
         wrong = text.count("\ufffd")
         right = len(text) - len(text.encode("ascii", "ignore")) - wrong
-        if 0 < wrong * (1 if charset == "utf-8" else RIGHT_CHARACTERS) <= right:
+        if 0 < wrong * (1 if charset == "utf-8" else _RIGHT_CHARACTERS) <= right:
             return text, True
     return data.decode(_guess(data), "replace"), True
 

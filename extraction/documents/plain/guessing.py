@@ -7,15 +7,13 @@ import re
 from charset_normalizer import from_bytes
 
 from cinnabar.extraction.documents.content.language import language_of_text
-from cinnabar.extraction.documents.plain.thresholds import (
-    FOREIGN_LETTERS,
-    LEAST_LATIN,
-    LEAST_LETTERS,
-    LEAST_PROBABILITY,
-)
 
 # Bytes that are looked at.
 _SAMPLE = 4_000
+# In a language with an alphabet of its own nearly all letters lie beyond ASCII, in French or Polish every sixth.
+_FOREIGN_LETTERS = 0.6
+# Shorter Latin texts, and those of a doubtful language, are Western.
+_LEAST_LETTERS, _LEAST_LATIN, _LEAST_PROBABILITY = 4, 40, 0.7
 _WORD = re.compile(rb"[A-Za-z]{0,40}[\x80-\xff][A-Za-z\x80-\xff]{0,200}")
 _SIGN_WITHIN = re.compile(r"(?<=[^\W\d_])[\x80-\x9f¡-»¼-¿×÷˘˛ˇ˝˙¨¸‚-›](?=[^\W\d_])")
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
@@ -41,7 +39,7 @@ _WIDER = {"shift_jis": "cp932", "euc_kr": "cp949", "big5": "cp950", "koi8_r": "k
 def guessed_charset(data: bytes) -> str:
     """Returns the likeliest charset of bytes without a declared one: Windows-1252, if nothing tells another."""
     sample = sample_of(data)
-    if _letters(sample)[0] < LEAST_LETTERS:
+    if _letters(sample)[0] < _LEAST_LETTERS:
         return _DEFAULT
     return _of_alphabet(sample) if is_of_another_alphabet(data) else _of_latin(sample)
 
@@ -49,7 +47,7 @@ def guessed_charset(data: bytes) -> str:
 def is_of_another_alphabet(data: bytes) -> bool:
     """Returns True if nearly all letters of its words with letters beyond ASCII are such letters."""
     letters, beyond = _letters(sample_of(data))
-    return letters >= LEAST_LETTERS and beyond >= FOREIGN_LETTERS * letters
+    return letters >= _LEAST_LETTERS and beyond >= _FOREIGN_LETTERS * letters
 
 
 def sample_of(data: bytes) -> bytes:
@@ -78,8 +76,8 @@ def _of_alphabet(sample: bytes) -> str:
 
 
 def _of_latin(sample: bytes) -> str:
-    chosen, most = _DEFAULT, LEAST_PROBABILITY
-    if len(sample) < LEAST_LATIN:
+    chosen, most = _DEFAULT, _LEAST_PROBABILITY
+    if len(sample) < _LEAST_LATIN:
         return chosen
     for charset, languages in _LATIN.items():
         try:

@@ -1,8 +1,4 @@
-"""The layout of HTML before its text is written: what a browser sets apart, the values of forms, raised text.
-
-As in `html_hidden`, the `style` of elements counts and style sheets are not applied.
-
-Text of HTML that no reader sees, or that is struck out: not displayed, invisible, smaller than half a point.
+"""The layout of HTML before its text is written: values of forms, raised text, text that is hidden or struck.
 
 The `style` and `hidden` of elements count. Style sheets are not applied, because scripts and widths of screens change
 them. `aria-hidden` hides from screen readers only.
@@ -26,7 +22,6 @@ from lxml.html.defs import table_tags  # type: ignore[import-untyped]
 
 from cinnabar.extraction.documents.content.limits import MAX_DATA_DEPTH
 from cinnabar.extraction.documents.content.marked_text import BEFORE, raised_text
-from cinnabar.extraction.documents.plain.thresholds import FEW_ELEMENTS, LEAST_GAP, LEAST_HEIGHT, LONGEST_LABEL
 
 # Elements that begin a line of their own, beside those that the renderer knows as such.
 _BLOCKS = (
@@ -43,6 +38,10 @@ _OWN_LINES = table_tags | {"br", *(name for name, look in CSS.items() if look.di
 _FIELDS = frozenset(("input", "select", "textarea", "button", "output"))
 # Kinds of inputs that show no value, or a secret.
 _NO_VALUES = frozenset(("hidden", "password", "submit", "reset", "button", "image", "file", "range", "color"))
+# A narrower space, in points, is one between letters; the least size of letters is that of PDFs.
+_LEAST_GAP, _LEAST_HEIGHT = 3.0, 0.5
+# Elements of more than a mark or a letter, and the characters of a label, which is repeated.
+_FEW_ELEMENTS, _LONGEST_LABEL = 9, 200
 _INLINE = ("none", "inline", "contents", "table-cell", "initial", "inherit", "unset", "revert")
 
 
@@ -112,8 +111,8 @@ def _gaps(style: dict[str, str]) -> tuple[bool, bool]:
     left = right = False
     for name in ("padding", "margin"):
         sides = style.get(name, "0").split() or ["0"]
-        left |= points(style.get(f"{name}-left", sides[3 if len(sides) > 3 else len(sides) > 1])) >= LEAST_GAP
-        right |= points(style.get(f"{name}-right", sides[len(sides) > 1])) >= LEAST_GAP
+        left |= points(style.get(f"{name}-left", sides[3 if len(sides) > 3 else len(sides) > 1])) >= _LEAST_GAP
+        right |= points(style.get(f"{name}-right", sides[len(sides) > 1])) >= _LEAST_GAP
     return left, right
 
 
@@ -126,7 +125,7 @@ def _is_one_letter(one: lxml_html.HtmlElement | None, other: lxml_html.HtmlEleme
 
 def _text_of(element: lxml_html.HtmlElement) -> str:
     """Returns the beginning of the text in an element; empty for one of many elements, which is no mark or letter."""
-    few = sum(1 for _ in islice(element.iter(), FEW_ELEMENTS)) < FEW_ELEMENTS
+    few = sum(1 for _ in islice(element.iter(), _FEW_ELEMENTS)) < _FEW_ELEMENTS
     return "".join(element.itertext())[:BEFORE] if few else ""
 
 
@@ -179,7 +178,7 @@ def _values(value: Any, label: str, depth: int) -> Iterator[str]:
     if isinstance(value, dict):
         for name, one in value.items():
             if not name.startswith("@"):
-                yield from _values(one, f"{label} {name}".lstrip()[:LONGEST_LABEL], depth + 1)
+                yield from _values(one, f"{label} {name}".lstrip()[:_LONGEST_LABEL], depth + 1)
     elif isinstance(value, list):
         for one in value:
             yield from _values(one, label, depth + 1)
@@ -294,7 +293,7 @@ def _look(style: dict[str, str], outer: _Look) -> _Look:
     elif match[2] in _RELATIVE:
         tiny = outer.tiny or float(match[1]) == 0
     else:
-        tiny = points(size) < LEAST_HEIGHT
+        tiny = points(size) < _LEAST_HEIGHT
     return _Look(visible, tiny)
 
 

@@ -29,10 +29,10 @@ def widths(rows: Sequence[Sequence[str]]) -> list[int]:
 def row_lines(cells: Sequence[str], columns: Sequence[int] = ()) -> list[str]:
     """Returns the lines of a row, as many as its cells have; `columns` are the widths of an aligned table."""
     if not any("\n" in cell for cell in cells):
-        return [_line(cells, columns)[0]]
+        return [marked_row(cells, columns)[0]]
     parts = [cell.split("\n") for cell in cells]
     height = max(map(len, parts))
-    return [_line([part[at] if at < len(part) else "" for part in parts], columns)[0] for at in range(height)]
+    return [marked_row([part[at] if at < len(part) else "" for part in parts], columns)[0] for at in range(height)]
 
 
 def table_lines(rows: Sequence[Sequence[str]]) -> Iterator[list[str]]:
@@ -48,10 +48,6 @@ def table_lines(rows: Sequence[Sequence[str]]) -> Iterator[list[str]]:
 
 def marked_row(cells: Sequence[str], columns: Sequence[int] = ()) -> tuple[str, list[int]]:
     """Returns the line of a row whose cells have one line each, and the character at which each cell begins."""
-    return _line(cells, columns)
-
-
-def _line(cells: Sequence[str], columns: Sequence[int]) -> tuple[str, list[int]]:
     line, begins = "", []
     pieces: list[str] = []
     at, wanted = 0, 0

@@ -1,7 +1,5 @@
 """Electronic invoices (EN 16931) in XML: their business terms as labelled lines, their lines and taxes as tables.
 
-The business terms of EN 16931 and their places in its two syntaxes, UN/CEFACT CII and UBL.
-
 A path is XPath whose names of elements stand without their namespace: `Party[Scheme/ID='VAT']/CompanyID`.
 """
 
