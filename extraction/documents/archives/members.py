@@ -68,6 +68,8 @@ def members(data: bytes, name: str, count: _Count, passwords: Sequence[str] = ()
         files = _zip_members(data, count, passwords)
     elif kind == "tar archive":
         files = _tar_members(data, count)
+    elif kind not in _OPENERS:
+        raise DocumentError("broken", "the file is named as an archive, and its content is damaged or none")
     else:
         inside = _decompress(data, kind, count)
         if packed_kind(inside) == "tar archive":

@@ -119,22 +119,8 @@ _LATER_MAGIC = (
 )
 # The beginnings of other files, for the message alone.
 _OTHERS: tuple[tuple[bytes, str], ...] = (
-    (b"MZ", "a program for Windows"),
-    (b"\xcf\xfa\xed\xfe", "a program for macOS"),
     (b"SQLite format 3\x00", "a database of SQLite"),
     (b"PAR1", "a table of Parquet"),
-    (b"ID3", "sound"),
-    (b"\xff\xfb", "sound"),
-    (b"OggS", "sound or video"),
-    (b"fLaC", "sound"),
-    (b"RIFF", "sound or video"),
-    (b"\x1aE\xdf\xa3", "video"),
-    (b"\x00\x00\x00\x18ftyp", "video"),
-    (b"\x00\x00\x00\x1cftyp", "video"),
-    (b"\x00\x00\x00 ftyp", "video"),
-    (b"wOF", "a font"),
-    (b"OTTO", "a font"),
-    (b"\x00\x01\x00\x00\x00", "a font"),
     (b"MSCF", "a cabinet archive: unpack it first, or pack it as .zip"),
     (b"!BDN", "a mailbox of Outlook (.pst): export its mails as .msg or .mbox"),
     (b"8BPS", "an image of Photoshop: save it as .png"),

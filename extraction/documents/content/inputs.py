@@ -12,8 +12,9 @@ import stat
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path, PurePath
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, ClassVar
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
@@ -200,7 +201,7 @@ def size_at(file: Path) -> int | None:
 NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 
 
-def open_regular(path: str, max_bytes: int) -> BinaryIO:
+def open_regular(path: str, max_bytes: int) -> BufferedReader:
     """Opens a regular file of at most so many bytes. Raises DocumentError: not_a_file, unreadable, too_large."""
     try:
         # Without O_NONBLOCK, opening a pipe without a writer would wait forever.

@@ -187,8 +187,8 @@ MAX_SHARED_TEXTS, MAX_NUMBER_FORMATS = 4_000_000, 70_000
 #: Cells in the rectangle around all cells of a sheet of `.xls`, for which the library takes 64 bytes each: refused
 #: (`unpacked`).
 MAX_RECTANGLE = 8 << 20
-#: Slides of a presentation, and sheets of OpenDocument: flagged `truncated`.
-MAX_SLIDES, MAX_OPEN_DOCUMENT_PARTS = 5_000, 5_000
+#: Slides of a presentation: flagged `truncated`.
+MAX_SLIDES = 5_000
 #: Rows of a table: flagged `truncated`, on a slide quietly.
 MAX_TABLE_ROWS, MAX_SLIDE_ROWS = 100_000, 10_000
 #: Times that OpenDocument repeats a cell, and blanks in one element: quietly.

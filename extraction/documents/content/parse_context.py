@@ -10,7 +10,6 @@ from typing import Any, get_args
 from cinnabar.engine.version import family_of
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
-from cinnabar.extraction.documents.content.document import PartKind
 from cinnabar.extraction.documents.content.limits import MAX_MAILS, MAX_UNPACKED
 from cinnabar.extraction.plan.limits import OcrChoice
 from cinnabar.extraction.plan.outcomes import UNREADABLE
@@ -91,15 +90,6 @@ class ParseContext:
     def is_late(self, share: float) -> bool:
         """Returns True after this share of the document's time."""
         return time.monotonic() - self.begun > share * self.settings.seconds
-
-    def add(self, kind: PartKind, text: str, name: str = "", media_type: str = "text/plain") -> None:
-        """Appends a part with this text; within another file, which has a part of its own, only the text."""
-        if self.is_top or kind != "body":
-            self.builder.open(kind, name, media_type=media_type)
-            self.builder.write(text)
-            self.builder.close()
-        else:
-            self.builder.write(text)
 
     def leaves_out(self, hidden: bool = True) -> bool:
         """Returns True for hidden text unless the settings ask for it; it is flagged in any case."""

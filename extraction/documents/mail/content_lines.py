@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.limits import MAX_COMPONENT_DEPTH, MAX_COMPONENTS
+from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.plain.charsets import decode, known_charset
 
@@ -49,28 +50,20 @@ def add_content_lines(reading: ParseContext, data: bytes) -> None:
     builder = reading.builder
     if guessed:
         builder.flags.add("charset_guess")
-    opened = reading.is_top
-    if opened:
-        builder.open("body")
     numbers: dict[str, int] = {}
-    begun = False
-    for kind, lines in _blocks(text):
-        if sum(numbers.values()) >= MAX_COMPONENTS:
-            builder.flags.add("truncated")
-            break
-        if not lines:
-            continue
-        label = ""
-        if kind:
-            numbers[kind] = numbers.get(kind, 0) + 1
-            label = f"{kind} {numbers[kind]}"
-        builder.write("\n\n" if begun else "")
-        builder.mark(label)
-        builder.write("\n".join(lines))
-        begun = True
-    builder.mark("")
-    if opened:
-        builder.close()
+    with part_text(reading) as blocks:
+        for kind, lines in _blocks(text):
+            if sum(numbers.values()) >= MAX_COMPONENTS:
+                builder.flags.add("truncated")
+                break
+            if not lines:
+                continue
+            label = ""
+            if kind:
+                numbers[kind] = numbers.get(kind, 0) + 1
+                label = f"{kind} {numbers[kind]}"
+            blocks.blank()
+            blocks.line("\n".join(lines), label)
 
 
 def _blocks(text: str) -> Iterator[tuple[str, list[str]]]:

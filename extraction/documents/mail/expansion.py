@@ -8,7 +8,7 @@ from typing import Literal
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.limits import MAX_EXPANSIONS, MAX_MAIL_PARTS
-from cinnabar.extraction.documents.mail.mime import Entity, made, parameters, split, uudecode
+from cinnabar.extraction.documents.mail.mime import Entity, made, parameters, parts_of, split, uudecode
 from cinnabar.extraction.documents.mail.tnef import tnef_entity
 from cinnabar.extraction.documents.plain.charsets import decode
 
@@ -105,14 +105,8 @@ def _text(entity: Entity, content: bytes) -> list[Entity]:
 
 def _has_body(root: Entity) -> bool:
     """Returns True if the mail itself has a text."""
-    waiting = [root]
-    while waiting:
-        entity = waiting.pop()
-        if entity.media_type.startswith("multipart/"):
-            waiting.extend(entity.children)
-        elif entity.media_type in ("text/plain", "text/html") and not entity.is_attachment and entity.raw.strip():
-            return True
-    return False
+    texts = (one for one in parts_of(root) if one.media_type in ("text/plain", "text/html") and not one.is_attachment)
+    return any(one.raw.strip() for one in texts)
 
 
 _PKCS7 = ("application/pkcs7-mime", "application/x-pkcs7-mime")

@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 
 from cinnabar.extraction.documents.content.document import Fact, moment
 from cinnabar.extraction.documents.content.limits import MAX_ADDRESS_BYTES
-from cinnabar.extraction.documents.mail.mime import Entity, decode_header
+from cinnabar.extraction.documents.mail.mime import Entity, decode_header, parts_of
 
 # Characters of a date, and of a header with ids, that are read.
 _MAX_DATE, _MAX_IDS = 200, 1 << 18
@@ -33,13 +33,13 @@ def mail_facts(root: Entity, printed: Printed) -> dict[str, Fact]:
     for header, name in (("To", "mail.to"), ("Cc", "mail.cc"), ("Bcc", "mail.bcc"), ("Reply-To", "mail.reply_to")):
         _add_people(facts, name, _people(root, header), printed.get(header, ()))
     _add(facts, "mail.subject", next(iter(root.values("Subject")), ""), _first(printed, "Subject"))
-    _add(facts, "mail.sent", _moment(_raw(root, "Date")), _first(printed, "Date"))
-    received = next(iter(_raw(root, "Received")), "").rpartition(";")[2]
+    _add(facts, "mail.sent", _moment(root.raw_values("Date")), _first(printed, "Date"))
+    received = next(iter(root.raw_values("Received")), "").rpartition(";")[2]
     _add(facts, "mail.received", _moment([received]))
-    own = _ids(_raw(root, "Message-ID"))
+    own = _ids(root.raw_values("Message-ID"))
     _add(facts, "mail.message_id", next(own, ""), _first(printed, "Message-ID"))
     for header in ("References", "In-Reply-To", "Message-ID"):
-        first = next(_ids(_raw(root, header)), "")
+        first = next(_ids(root.raw_values(header)), "")
         if first:
             _add(facts, "mail.thread_id", first, _first(printed, header))
             break
@@ -54,17 +54,8 @@ def mail_facts(root: Entity, printed: Printed) -> dict[str, Fact]:
 
 
 def attachments(root: Entity) -> Iterator[Entity]:
-    """Yields the parts that the sender marked as attachments or gave a file name.
-
-    A mail within the mail is one part.
-    """
-    waiting = [root]
-    while waiting:
-        entity = waiting.pop()
-        if entity.media_type.startswith("multipart/"):
-            waiting.extend(reversed(entity.children))
-        elif entity.is_attachment or entity.name:
-            yield entity
+    """Yields the parts that the sender marked as attachments or gave a file name."""
+    return (entity for entity in parts_of(root) if entity.is_attachment or entity.name)
 
 
 def decoded_size(entity: Entity) -> int:
@@ -78,12 +69,8 @@ def decoded_size(entity: Entity) -> int:
     return len(entity.content())
 
 
-def _raw(root: Entity, header: str) -> list[str]:
-    return [str(raw) for key, raw in root.message.raw_items() if key.lower() == header.lower()]
-
-
 def _people(root: Entity, header: str) -> list[Address]:
-    return [one for raw in _raw(root, header) for one in addresses(raw)]
+    return [one for raw in root.raw_values(header) for one in addresses(raw)]
 
 
 def _add_people(

@@ -11,7 +11,7 @@ import base64
 import binascii
 import quopri
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from email.message import Message
 from email.parser import BytesHeaderParser
@@ -156,15 +156,17 @@ class Entity:
 
     def _raw(self, name: str) -> str:
         """Returns the first value of a header as it came."""
-        return next((str(raw) for key, raw in self.message.raw_items() if key.lower() == name), "")
+        return next(iter(self.raw_values(name)), "")
+
+    def raw_values(self, name: str) -> list[str]:
+        """Returns all values of a header as they came."""
+        # raw_items, because the mapping interface would put U+FFFD for bytes that are not ASCII.
+        return [str(raw) for key, raw in self.message.raw_items() if key.lower() == name.lower()]
 
     def values(self, name: str) -> list[str]:
         """Returns all values of a header, decoded and unfolded."""
         values = []
-        # raw_items, because the mapping interface would put U+FFFD for bytes that are not ASCII.
-        for key, raw in self.message.raw_items():
-            if key.lower() != name.lower():
-                continue
+        for raw in self.raw_values(name):
             value, guessed = decode_header(raw)
             if guessed:
                 self.flags.add("charset_guess")
@@ -281,15 +283,23 @@ def _read_raw(raw: str, charset: str | None, flags: set[str]) -> str:
         return decode(content, charset)[0]
 
 
+def parts_of(root: Entity) -> Iterator[Entity]:
+    """Yields the parts of a mail that hold no other parts, in order; a mail within the mail is one part."""
+    waiting = [root]
+    while waiting:
+        entity = waiting.pop()
+        if entity.media_type.startswith("multipart/"):
+            waiting.extend(reversed(entity.children))
+        else:
+            yield entity
+
+
 def walk_flags(root: Entity) -> set[str]:
     """Returns the flags of all entities of a tree."""
-    flags: set[str] = set()
-    open_ = [root]
-    while open_:
-        entity = open_.pop()
-        flags |= entity.flags
-        open_.extend(entity.children)
-    return flags
+    entities = [root]
+    for entity in entities:
+        entities.extend(entity.children)
+    return set().union(*(entity.flags for entity in entities))
 
 
 def decode_header(raw: str) -> tuple[str, bool]:

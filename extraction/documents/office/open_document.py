@@ -8,9 +8,9 @@ from typing import Any
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.limits import (
-    MAX_OPEN_DOCUMENT_PARTS,
     MAX_PARENT_STYLES,
     MAX_REPEATED,
+    MAX_SHEETS,
     MAX_SPACES,
     MAX_TABLE_ROWS,
 )
@@ -112,7 +112,7 @@ class _OpenDocument:
         """Appends the sheets of a spreadsheet."""
         count = CellCount(self._reading)
         for number, table in enumerate(one for one in content if local(one) == "table"):
-            if number >= MAX_OPEN_DOCUMENT_PARTS:
+            if number >= MAX_SHEETS:
                 self._reading.builder.flags.add("truncated")
                 return
             self._sheet(table, count)

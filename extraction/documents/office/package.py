@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import posixpath
 import re
 from collections.abc import Iterator
@@ -191,9 +190,6 @@ def chosen(alternatives: Any) -> Any:
     return next(iter(alternatives), alternatives)
 
 
-_OLE = b"\xd0\xcf\x11\xe0"
-
-
 class InnerFiles:
     """The files that a document refers to, each once, in the order of their first mention."""
 
@@ -228,35 +224,6 @@ class InnerFiles:
             except DocumentError as error:
                 builder.flags.add(f"attachment_{error.code}")
                 continue
-            if data.startswith(_OLE):
-                name, data = _within_ole(name, data)
             builder.open("attachment", name)
             add_content(self._reading, data, name)
             builder.close()
-
-
-def _within_ole(name: str, data: bytes) -> tuple[str, bytes]:
-    """Returns the name and the bytes of the file that an OLE object wraps, or the object itself."""
-    # Cold start: few files wrap others in this way.
-    import olefile
-
-    try:
-        with olefile.OleFileIO(io.BytesIO(data)) as ole:
-            if ole.exists("Package"):
-                return name, ole.openstream("Package").read()
-            if ole.exists("\x01Ole10Native"):
-                return _native(name, ole.openstream("\x01Ole10Native").read())
-    # The library fails in several ways on damaged files; the object itself tells its fault when it is read.
-    except Exception:
-        pass
-    return name, data
-
-
-def _native(name: str, data: bytes) -> tuple[str, bytes]:
-    """Returns the name and the bytes of a file that the Object Packager of Windows wrapped."""
-    label, _, rest = data[6:].partition(b"\0")
-    _, _, rest = rest.partition(b"\0")
-    size = int.from_bytes(rest[4:8], "little")
-    rest = rest[8 + size :]
-    length = int.from_bytes(rest[:4], "little")
-    return label.decode("cp1252", "replace") or name, rest[4 : 4 + length]

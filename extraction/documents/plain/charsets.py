@@ -8,6 +8,7 @@ import re
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Fact
 from cinnabar.extraction.documents.content.limits import MAX_TEXT_PAGES
+from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 
 # Charsets that a file may name. The standard library also has codecs that are not charsets (hex, zlib, punycode) and
@@ -24,15 +25,11 @@ _CHARSETS = frozenset(codecs.lookup(name).name for name in _NAMES.split())
 _ALIASES = {
     "iso-8859-8-i": "iso8859-8",
     "iso-8859-8-e": "iso8859-8",
-    "x-sjis": "shift_jis",
     "windows-31j": "cp932",
     "utf8mb4": "utf-8",
     "unicode-1-1-utf-8": "utf-8",
-    "unicode-1-1-utf-7": "utf-7",
-    "macintosh": "mac-roman",
     "cn-gb": "gb18030",
     "gb_2312": "gb18030",
-    "hz-gb-2312": "hz",
     "cn-big5": "big5",
     "x-x-big5": "big5",
     "ks_c_5601": "cp949",
@@ -40,7 +37,6 @@ _ALIASES = {
     "iso-2022-jp-ms": "iso2022_jp_2",
     "cp50220": "iso2022_jp_2",
     "cp50221": "iso2022_jp_2",
-    "tis620": "tis-620",
 }
 # Names that say that the charset is not known.
 _UNDECLARED = frozenset(
@@ -192,7 +188,8 @@ def add_text(reading: ParseContext, data: bytes) -> None:
     if len(pages) > 1 and not pages[-1].strip():
         pages.pop()
     if len(pages) == 1:
-        reading.add("body", pages[0].strip("\r\n"))
+        with part_text(reading) as lines:
+            lines.line(pages[0].strip("\r\n"))
         return
     for number, page in enumerate(pages, 1):
         reading.builder.open("page", page=number)

@@ -19,6 +19,7 @@ from lxml import html as lxml_html
 
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.limits import MAX_HTML, MAX_SPAN
+from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.plain.charsets import decode, known_charset, markup_charset
 from cinnabar.extraction.documents.plain.html_layout import CSS, HIDING, HtmlLayout, data_of, hide
@@ -150,7 +151,8 @@ def add_html(reading: ParseContext, data: bytes) -> None:
     text, guessed = decode(data, known_charset(markup_charset(data)))
     text, flags = html_to_text(text, reading.settings.hidden)
     reading.builder.flags |= flags | ({"charset_guess"} if guessed else set())
-    reading.add("body", text, media_type="text/html")
+    with part_text(reading, media_type="text/html") as lines:
+        lines.line(text)
 
 
 def html_to_text(markup: str, hidden: bool = False) -> tuple[str, set[str]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 GAP = "  "
 # A wider cell, or a wider table, is not aligned: its lines would be blanks mostly.
 _WIDEST, _WIDEST_ROW = 60, 320
+_MAX_COLUMNS = 40
 
 
 def widths(rows: Sequence[Sequence[str]]) -> list[int]:
@@ -64,3 +65,13 @@ def marked_row(cells: Sequence[str], columns: Sequence[int] = ()) -> tuple[str, 
             wanted += columns[column] + len(GAP)
     line = "".join(pieces)
     return line, begins
+
+
+def column_names(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Returns the names of the cells of all rows, none if a row has a name twice or there are too many for a table."""
+    names: dict[str, None] = {}
+    for row in rows:
+        names |= dict.fromkeys(row)
+        if len(set(row)) < len(row) or len(names) > _MAX_COLUMNS:
+            return []
+    return list(names)

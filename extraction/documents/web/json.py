@@ -10,9 +10,9 @@ from cinnabar.extraction.documents.content.limits import MAX_JSON, MAX_JSON_DEPT
 from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.plain.charsets import add_text, decode
-from cinnabar.extraction.documents.plain.rows import table_lines
+from cinnabar.extraction.documents.plain.rows import column_names, table_lines
 
-_MAX_COLUMNS, _BLOCK, _ON_ONE_LINE = 40, 500, 100
+_BLOCK, _ON_ONE_LINE = 500, 100
 
 
 class _Object(list[tuple[str, Any]]):
@@ -132,16 +132,10 @@ class _Outline:
 
 def _columns(values: Sequence[Any]) -> list[str]:
     """Returns the names of the members of two or more flat objects, none if the values are anything else."""
-    if len(values) < 2 or not all(isinstance(one, _Object) for one in values):
+    objects = len(values) > 1 and all(isinstance(one, _Object) for one in values)
+    if not objects or not all(_is_flat(value) for one in values for _, value in one):
         return []
-    names: dict[str, None] = {}
-    for one in values:
-        if not all(_is_flat(value) for _, value in one) or len(dict(one)) < len(one):
-            return []
-        names |= dict.fromkeys(name for name, _ in one)
-        if len(names) > _MAX_COLUMNS:
-            return []
-    return list(names)
+    return column_names([name for name, _ in one] for one in values)
 
 
 def _escape(name: str) -> str:

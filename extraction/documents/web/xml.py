@@ -14,10 +14,9 @@ from cinnabar.extraction.documents.office.package import local, xml_tree
 from cinnabar.extraction.documents.office.sheet_text import CellCount, sheet_rows
 from cinnabar.extraction.documents.plain.charsets import add_text
 from cinnabar.extraction.documents.plain.html import add_html
-from cinnabar.extraction.documents.plain.rows import table_lines
+from cinnabar.extraction.documents.plain.rows import column_names, table_lines
 from cinnabar.extraction.documents.web.invoice import add_invoice, syntax_of
 
-_MAX_COLUMNS = 40
 _SHEETS = "{urn:schemas-microsoft-com:office:spreadsheet}"
 # Attributes that say nothing to a reader.
 _TECHNICAL = ("schemaLocation", "noNamespaceSchemaLocation", "space")
@@ -128,16 +127,11 @@ def _columns(parts: Sequence[Any]) -> list[str]:
     """Returns the names of the leaves of two or more equal elements, none if they are anything else."""
     if len(parts) < 2 or len({local(one) for one in parts}) > 1:
         return []
-    names: dict[str, None] = {}
     for one in parts:
-        inside = [local(cell) for cell in one]
         plain = all(not len(cell) and not cell.attrib for cell in one) and not one.attrib
-        if not inside or not plain or len(set(inside)) < len(inside) or (one.text or "").strip():
+        if not len(one) or not plain or (one.text or "").strip():
             return []
-        names |= dict.fromkeys(inside)
-        if len(names) > _MAX_COLUMNS:
-            return []
-    return list(names)
+    return column_names([local(cell) for cell in one] for one in parts)
 
 
 def _fill_cells(element: Any, names: Sequence[str]) -> list[Any]:

@@ -32,7 +32,7 @@ def test_an_outcome_says_what_to_do(code: str) -> None:
 
 
 def test_a_detail_that_says_what_to_do_stays_as_it_is() -> None:
-    for detail in ("encrypted: give its password by --password-file", "a 7z archive packed with BCJ2: pack it as .zip"):
+    for detail in ("encrypted: give its password by --password-file", "a RAR archive: pack it as .zip"):
         assert problem_message(DocumentError("unsupported", detail)) == detail
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reportlab.pdfgen import canvas
 from tests.support.effort import examples
+from tests.support.parsed_files import code_of, parts
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, Part
@@ -30,10 +31,6 @@ def message(**headers: str) -> EmailMessage:
 
 def text_of(document: Document, part: Part) -> str:
     return document.text[part.start : part.end]
-
-
-def parts(document: Document, kind: str) -> list[str]:
-    return [text_of(document, part) for part in document.parts if part.kind == kind]
 
 
 def pdf(text: str) -> bytes:
@@ -231,9 +228,7 @@ def test_remote_content_is_not_fetched() -> None:
 
 
 def test_a_mail_without_bytes_is_empty() -> None:
-    with pytest.raises(DocumentError) as caught:
-        parse(b"X-Mailer: none\r\n\r\n", "a.eml")
-    assert caught.value.code == "empty"
+    assert code_of(parse, b"X-Mailer: none\r\n\r\n", "a.eml") == "empty"
 
 
 snippets = st.sampled_from(

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.effort import examples
 from tests.support.outlook_files import Item, Tree, attribute, msg, ole, packed_rtf, tnef
+from tests.support.parsed_files import code_of, parts
 
 from cinnabar.errors import DocumentError
-from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import FLAGS
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.mail.rtf import rtf_body, unpacked_rtf
@@ -43,10 +43,6 @@ def letter(**more: object) -> Item:
         {0x0C15: 3, 0x3001: "dan@example.org"},
     ]
     return Item(properties, recipients, **more)  # type: ignore[arg-type]
-
-
-def parts(document: Document, kind: str) -> list[str]:
-    return [document.text[part.start : part.end] for part in document.parts if part.kind == kind]
 
 
 @BOTH
@@ -202,9 +198,7 @@ def test_other_ole_files_are_named_and_damaged_ones_refused() -> None:
             parse(data, "a.msg")
         assert caught.value.code.startswith(code)
     for data in (b"\x78\x9f\x3e\x22", b"\x78\x9f\x3e\x22" + bytes(20)):
-        with pytest.raises(DocumentError) as caught:
-            parse(data, "a.tnef")
-        assert caught.value.code in ("broken", "empty")
+        assert code_of(parse, data, "a.tnef") in ("broken", "empty")
 
 
 def test_a_size_beyond_the_end_is_not_believed() -> None:

@@ -6,6 +6,7 @@ import email.policy
 from email.message import EmailMessage
 
 import pytest
+from tests.support.parsed_files import parts
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
@@ -20,10 +21,6 @@ MBOX = (
     b"From a@example.org Mon May  6 10:00:00 2024\n" + HEAD + b"\nfirst\n\n>From now on\nFrom Russia with love\n"
     b"Year: 1963\n\nFrom - \nFrom: b@example.org\nSubject: Second\n\nsecond\n"
 )
-
-
-def parts(document: Document, kind: str) -> list[str]:
-    return [document.text[part.start : part.end] for part in document.parts if part.kind == kind]
 
 
 def names(document: Document) -> object:

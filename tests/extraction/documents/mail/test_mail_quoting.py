@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.effort import examples
+from tests.support.parsed_files import parts
 
 from cinnabar.extraction.documents.chunking import chunks
 from cinnabar.extraction.documents.content.builder import word_bounds
@@ -22,27 +23,23 @@ def mail(body: str, kind: str = "plain") -> Document:
     return parse((HEAD % kind + body).encode(), "a.eml")
 
 
-def pieces(document: Document, kind: str) -> list[str]:
-    return [document.text[part.start : part.end] for part in document.parts if part.kind == kind]
-
-
 def test_lines_with_angles_are_a_quote_with_their_attribution() -> None:
     document = mail(
         "Yes, 14 pieces.\n\nOn Mon, 6 May 2024 at 10:00, Bob <bob@example.org>\nwrote:\n> How many?\n>> And when?\n\n"
         "> Bob\n\nTomorrow.\n-- \nAda\n+44 1\n"
     )
-    assert pieces(document, "quote") == [
+    assert parts(document, "quote") == [
         "On Mon, 6 May 2024 at 10:00, Bob <bob@example.org>\nwrote:\n> How many?\n>> And when?\n\n> Bob"
     ]
-    assert pieces(document, "signature") == ["--\nAda\n+44 1"]
+    assert parts(document, "signature") == ["--\nAda\n+44 1"]
     (body,) = [number for number, part in enumerate(document.parts) if part.kind == "body"]
     assert all(part.parent == body for part in document.parts if part.kind in ("quote", "signature"))
-    assert pieces(document, "body")[0].startswith("Yes") and pieces(document, "body")[0].endswith("+44 1")
+    assert parts(document, "body")[0].startswith("Yes") and parts(document, "body")[0].endswith("+44 1")
 
 
 def test_a_line_that_ends_in_a_colon_is_no_attribution_by_itself() -> None:
     document = mail("I cite:\n> To be, or not to be\n\n>From here it is text.\n")
-    assert pieces(document, "quote") == ["> To be, or not to be"]
+    assert parts(document, "quote") == ["> To be, or not to be"]
 
 
 @pytest.mark.parametrize(
@@ -58,20 +55,20 @@ def test_a_line_that_ends_in_a_colon_is_no_attribution_by_itself() -> None:
 )
 def test_a_block_of_headers_begins_a_quote_to_the_end(head: str) -> None:
     document = mail(f"Please see below.\n\n{head}\nThe price is 10.\n--\nBob\n")
-    (quote,) = pieces(document, "quote")
+    (quote,) = parts(document, "quote")
     head = head.removeprefix("Begin forwarded message:\n\n")
     assert quote == f"{head}\nThe price is 10.\n--\nBob"
-    assert pieces(document, "signature") == []
+    assert parts(document, "signature") == []
 
 
 def test_labelled_lines_of_the_mail_itself_are_no_quote() -> None:
     form = "Name: Ada\nEmail: ada@example.org\nPhone: +44 1\nMessage: hello\n\nTotal: 10\n"
-    assert pieces(mail(form), "quote") == []
+    assert parts(mail(form), "quote") == []
     post = "Type: talk\nTopic: A long talk about bees and flowers 6 May 2024 10:00\nDates: 6 May\nBy: ada@example.org\n"
-    assert pieces(mail(f"Announcement\n\n{post}"), "quote") == []
-    assert pieces(mail("==========\nDate: 6 May 2024\nTime: 10:00\nPlace: hall\n\nWelcome!\n"), "quote") == []
-    assert pieces(mail(">>> DATA\n<<< 550 User unknown\n"), "quote") == []
-    assert pieces(mail("----------\nPaint 10\nBrush 3\n----------\nTotal 13\n"), "quote") == []
+    assert parts(mail(f"Announcement\n\n{post}"), "quote") == []
+    assert parts(mail("==========\nDate: 6 May 2024\nTime: 10:00\nPlace: hall\n\nWelcome!\n"), "quote") == []
+    assert parts(mail(">>> DATA\n<<< 550 User unknown\n"), "quote") == []
+    assert parts(mail("----------\nPaint 10\nBrush 3\n----------\nTotal 13\n"), "quote") == []
 
 
 @pytest.mark.parametrize(
@@ -88,13 +85,13 @@ def test_labelled_lines_of_the_mail_itself_are_no_quote() -> None:
 )
 def test_elements_of_a_page_are_quotes(markup: str, quotes: list[str]) -> None:
     document = mail(markup, "html")
-    assert [quote.split() for quote in pieces(document, "quote")] == [quote.split() for quote in quotes]
-    assert pieces(document, "body") == [html_to_text(markup)[0]]
+    assert [quote.split() for quote in parts(document, "quote")] == [quote.split() for quote in quotes]
+    assert parts(document, "body") == [html_to_text(markup)[0]]
 
 
 def test_a_signature_of_a_page_is_marked() -> None:
     document = mail("<p>Yes.</p><div class='gmail_signature'>Ada<br>+44 1</div>", "html")
-    assert pieces(document, "signature") == ["Ada\n+44 1"]
+    assert parts(document, "signature") == ["Ada\n+44 1"]
 
 
 @examples(200)
@@ -116,7 +113,7 @@ def test_marks_are_disjoint_and_change_neither_text_nor_words(lines: list[str]) 
 def test_marks_move_no_border_of_a_passage() -> None:
     lines = "".join(f"line {number} has some words\n" for number in range(60))
     document = mail(f"{lines}On 6 May 2024 Bob <b@example.org> wrote:\n> {lines}{lines}")
-    assert pieces(document, "quote")
+    assert parts(document, "quote")
     unmarked = replace(document, parts=tuple(part for part in document.parts if part.kind != "quote"))
     for limit in (LEAST_LIMIT, 3 * LEAST_LIMIT):
         cut = [chunks(one, limit, limit // 4, lambda text: len(text.split())) for one in (document, unmarked)]

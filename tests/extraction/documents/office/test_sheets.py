@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import io
 import random
-import re
 import zipfile
 from typing import Any
 
@@ -14,8 +13,8 @@ import pytest
 import xlsxwriter
 from openpyxl.comments import Comment
 from tests.support.cases import each
+from tests.support.parsed_files import code_of
 
-from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
@@ -50,7 +49,6 @@ def places(document: Document) -> dict[str, str]:
     "number, code, text",
     [
         (0.19, "0%", "19%"),
-        (0.195, "0.0%", "19.5%"),
         (1234.5, "#,##0.00", "1234.50"),
         (1234.5, '#,##0.00 "€"', "1234.50 €"),
         (1234.5, "[$$-409]#,##0.00", "$1234.50"),
@@ -62,7 +60,6 @@ def places(document: Document) -> dict[str, str]:
         (1e20, "General", "100000000000000000000"),
         (-0.001, "0.00", "0.00"),
         (45356, "yyyy-mm-dd", "2024-03-05"),
-        (45356, "dd.mm.yyyy", "2024-03-05"),
         (45356, "mmmm", "2024-03-05"),
         (45356.604166666664, "m/d/yy h:mm", "2024-03-05 14:30"),
         (0.604166666664, "h:mm", "14:30"),
@@ -101,15 +98,12 @@ def places(document: Document) -> dict[str, str]:
         (19.5, '0.0"%"', "19.5%"),
         (5, "[>=x]0", "5"),
         (4500000, '0.00,,"M"', "4.50 million"),
-        (4500000, '0.00,,"MM"', "4.50 million"),
         (2.5e9, '0.0,,,"B"', "2.5 billion"),
         (4500, '0.0" M"', "4500.0 M"),
         (4500000, '0.0,,"M€"', "4.5 M€"),
-        (1234567890123456, "General", "1234567890123456"),
         (1234567890123456.0, "0", "1234567890123456"),
         (8934071100123456789, "General", "8934071100123456789"),
         (8934071100123456789, "0.00", "8934071100123456789.00"),
-        (-8934071100123456789, "0", "-8934071100123456789"),
     ],
 )
 def test_numbers_are_written_as_their_format_says(number: float, code: str, text: str) -> None:
@@ -295,15 +289,8 @@ def test_dates_of_the_other_epoch_are_right() -> None:
 
 
 def test_a_workbook_without_sheets_is_broken() -> None:
-    data = saved(book_of(["x"]))
-    made = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as before, zipfile.ZipFile(made, "w") as archive:
-        for name in before.namelist():
-            if name != "xl/workbook.xml":
-                archive.writestr(name, before.read(name))
-    with pytest.raises(DocumentError) as caught:
-        parse(made.getvalue(), "a.xlsx")
-    assert caught.value.code == "broken"
+    data = saved(book_of(["x"])).replace(b"xl/workbook.xml", b"xl/wOrkless.xml")
+    assert code_of(parse, data, "a.xlsx") == "broken"
 
 
 def test_strings_beyond_the_table_are_empty_and_false_numbers_are_text() -> None:
@@ -313,17 +300,6 @@ def test_strings_beyond_the_table_are_empty_and_false_numbers_are_text() -> None
     data, member = made.getvalue(), "xl/worksheets/sheet1.xml"
     assert parse(changed(data, member, b"<v>0</v>", b"<v>77</v>"), "a.xlsx").text == "5"
     assert parse(changed(data, member, b"<v>5</v>", b"<v>5x</v>"), "a.xlsx").text == "a  5x"
-
-
-def test_damaged_old_workbooks_have_a_code() -> None:
-    for data in (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), b"\xd0\xcf\x11\xe0"):
-        with pytest.raises(DocumentError) as caught:
-            parse(data, "a.xls")
-        assert caught.value.code in ("broken", "unsupported", "empty")
-
-
-def test_numbers_have_no_grouping_in_any_format() -> None:
-    assert not re.search(",", read_format("#,##0.00").write(1234567.5))
 
 
 def test_hidden_columns_before_the_first_one_are_none() -> None:

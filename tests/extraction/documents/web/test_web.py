@@ -1,4 +1,4 @@
-"""CSV, JSON, XML and EPUB: rows and labelled lines, with their places."""
+"""CSV, JSON and XML: rows and labelled lines, with their places."""
 
 from __future__ import annotations
 
