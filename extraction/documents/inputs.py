@@ -17,7 +17,6 @@ from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.archives.archive_process import ArchiveMember, Unpacker, may_be_archive
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES, SUFFIXES
 from cinnabar.extraction.documents.content.inputs import NO_FILE, Content, Sent, content_of, own_path
-from cinnabar.extraction.documents.content.limits import MAX_FILE
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress, password_of_environment
 from cinnabar.extraction.documents.mailboxes.files import (
     MaildirMessage,
@@ -139,7 +138,7 @@ class OpenSources:
 
     def __init__(self, out: Path | None, connections: ExitStack, passwords: Sequence[str] = ()) -> None:
         self.out, self._connections = out, connections
-        self._unpacker = connections.enter_context(Unpacker(passwords, MAX_FILE))
+        self._unpacker = connections.enter_context(Unpacker(passwords))
         self._stores: dict[str, ObjectStore] = {}
         # Of the files of a folder the file system is asked once whether they lie in a Maildir, which is most of its
         # work.

@@ -19,7 +19,6 @@ from cinnabar.extraction.documents.content.limits import (
     MAX_FILE,
     MAX_MEMBER_LIST,
     MAX_UNPACKED,
-    UNPACKING_MEMORY,
     UNPACKING_SECONDS,
 )
 from cinnabar.extraction.documents.content.zipped import packed_kind
@@ -86,10 +85,8 @@ class Unpacker:
     Threads may share it. A context manager: its exit ends the process.
     """
 
-    def __init__(self, passwords: Sequence[str] = (), max_bytes: int = MAX_FILE) -> None:
-        module = "cinnabar.extraction.documents.archives.worker"
-        limits = [f"{UNPACKING_SECONDS:g}", str(UNPACKING_MEMORY), str(max_bytes)]
-        self._command = python_command("-m", module, *limits)
+    def __init__(self, passwords: Sequence[str] = ()) -> None:
+        self._command = python_command("-m", "cinnabar.extraction.documents.archives.worker")
         self._passwords = orjson.dumps(list(passwords)) + b"\n"
         self._lock = threading.Lock()
         self._process: WorkerProcess | None = None

@@ -1,18 +1,16 @@
 """A process that unpacks archives in its memory: it lists the files of one, and then gives their bytes.
 
-    python -P -m cinnabar.extraction.documents.archives.worker TIME MEMORY SIZE
+    python -P -m cinnabar.extraction.documents.archives.worker
 
 The first line of standard input holds the passwords. Each further line is a request: `{"open": PATH}` with the path in
 hex lists the files, `{"read": NUMBER}` gives the bytes of one of them. An answer has its length before it, 8 bytes
-little-endian. TIME is the limit for a request in seconds of processor time, MEMORY and SIZE are bytes of address space
-and of the largest file.
+little-endian.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from pathlib import PurePath
 from typing import Any
 
@@ -21,15 +19,15 @@ import orjson
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.archives.members import Member, UnpackedBytes, all_members
 from cinnabar.extraction.documents.content.inputs import read_file
-from cinnabar.extraction.documents.content.limits import MAX_UNPACKED
+from cinnabar.extraction.documents.content.limits import MAX_FILE, MAX_UNPACKED, UNPACKING_MEMORY, UNPACKING_SECONDS
 from cinnabar.extraction.documents.content.zipped import archive_kind
 from cinnabar.extraction.documents.processes.serving import MAGIC, allow_processor_time, limit, parent_pipes
 
 
-def list_archive(path: str, max_bytes: int, passwords: list[str]) -> tuple[dict[str, Any], list[Member]]:
+def list_archive(path: str, passwords: list[str]) -> tuple[dict[str, Any], list[Member]]:
     """Returns the files of an archive, and how the parent is told of them."""
     try:
-        data = read_file(path, max_bytes)
+        data = read_file(path, MAX_FILE)
         if not archive_kind(data):
             return {"members": None}, []
         bound = UnpackedBytes(len(data), MAX_UNPACKED)
@@ -41,33 +39,32 @@ def list_archive(path: str, max_bytes: int, passwords: list[str]) -> tuple[dict[
     # The boundary of the process: an error concerns only this archive.
     except Exception as error:
         return {"code": "parser_error", "detail": type(error).__name__}, []
-    return {"members": [_row_of(one, max_bytes) for one in members]}, members
+    return {"members": [_row_of(one) for one in members]}, members
 
 
-def _row_of(one: Member, max_bytes: int) -> list[str]:
+def _row_of(one: Member) -> list[str]:
     problem = one.problem
-    if problem is None and len(one.data) > max_bytes:
-        problem = DocumentError("too_large", f"{len(one.data)} bytes, the limit is {max_bytes}")
+    if problem is None and len(one.data) > MAX_FILE:
+        problem = DocumentError("too_large", f"{len(one.data)} bytes, the limit is {MAX_FILE}")
     if problem is not None:
         return [one.name, "", problem.code, problem.detail[:500]]
     return [one.name, hashlib.sha256(one.data).hexdigest(), "", ""]
 
 
-def answer_requests(arguments: list[str]) -> None:
+def answer_requests() -> None:
     """Sets the limits, and answers until standard input ends."""
-    seconds, memory, max_bytes = float(arguments[0]), int(arguments[1]), int(arguments[2])
     pipes = parent_pipes()
-    limit(memory)
+    limit(UNPACKING_MEMORY)
     passwords = orjson.loads(pipes.requests.readline())
     pipes.send(MAGIC)
     held: list[Member] = []
     for line in pipes.requests:
         asked = orjson.loads(line)
-        allow_processor_time(seconds)
+        allow_processor_time(UNPACKING_SECONDS)
         if "open" in asked:
             # The memory of the last archive is free before the next one is unpacked.
             held = []
-            listing, held = list_archive(os.fsdecode(bytes.fromhex(asked["open"])), max_bytes, passwords)
+            listing, held = list_archive(os.fsdecode(bytes.fromhex(asked["open"])), passwords)
             answer = orjson.dumps(listing)
         else:
             answer = held[asked["read"]].data
@@ -75,4 +72,4 @@ def answer_requests(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    answer_requests(sys.argv[1:])
+    answer_requests()

@@ -53,13 +53,9 @@ class ParserSettings:
         shown = {**asdict(self), "passwords": f"{len(self.passwords)} given"}
         return f"ParserSettings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
-    def sent(self) -> dict[str, Any]:
-        """Returns the settings for a parser process, which reads them from its standard input."""
-        return asdict(self)
-
     @classmethod
     def from_sent(cls, values: Mapping[str, Any]) -> ParserSettings:
-        """Returns the settings that `sent` made."""
+        """Returns the settings of a parser process, from the values that it was sent."""
         return cls(**{**values, "passwords": tuple(values["passwords"])})
 
 

@@ -42,13 +42,10 @@ def read_member(
     for password in passwords if locked else [None]:
         try:
             return _read(archive, entry, count, password)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, LookupError) as error:
-            # A wrong password passes the check of one byte now and then; then the content is damaged.
-            if not locked:
-                raise DocumentError("broken", f"a damaged member: {str(error)[:100]}") from error
         except NotImplementedError as error:
             raise DocumentError("unsupported", f"a member is packed or encrypted in another way: {error}") from error
-        except RuntimeError as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, LookupError, RuntimeError) as error:
+            # A wrong password passes the check of one byte now and then; then the content is damaged.
             if not locked:
                 raise DocumentError("broken", f"a damaged member: {str(error)[:100]}") from error
     raise DocumentError("password", f"it is encrypted, and no password opens it: {PASSWORD_HELP}")

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from types import TracebackType
@@ -44,7 +44,7 @@ class _Parser(WorkerProcess):
     """One process that parses one file at a time."""
 
     def __init__(self, command: list[str], settings: ParserSettings, time_limit: float) -> None:
-        super().__init__(command, orjson.dumps(settings.sent()) + b"\n", time_limit, "parser")
+        super().__init__(command, orjson.dumps(asdict(settings)) + b"\n", time_limit, "parser")
 
     def ask(self, path: PurePath, data: bytes | None, own: Mapping[str, Any]) -> _Outcome:
         """Returns the document in the file at `path`, or in `data` under that name; `own` are settings for it alone.

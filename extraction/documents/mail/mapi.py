@@ -131,6 +131,13 @@ def fixed_value(kind: int, data: bytes) -> PropertyValue | None:
     return None
 
 
+def variable_value(kind: int, data: bytes, charset: str) -> PropertyValue:
+    """Returns a value of a kind of variable size: a text, of eight bits in a charset, or bytes."""
+    if kind == 0x001F:
+        return data.decode("utf-16-le", "replace").rstrip("\x00")
+    return decode(data.rstrip(b"\x00"), charset)[0] if kind == 0x001E else data
+
+
 def code_page_charset(code_page: object) -> str:
     """Returns the name of a code page of Windows, Windows-1252 if it is unknown."""
     number = code_page if isinstance(code_page, int) else 0

@@ -22,9 +22,9 @@ from cinnabar.extraction.documents.mail.mapi import (
     entity_of,
     fixed_value,
     text_of,
+    variable_value,
 )
 from cinnabar.extraction.documents.mail.reader import add_message
-from cinnabar.extraction.documents.plain.charsets import decode
 
 _PROPERTIES, _NAMES = "__properties_version1.0", "__nameid_version1.0"
 _STREAM = re.compile(r"__substg1\.0_([0-9A-Fa-f]{4})([0-9A-Fa-f]{4})")
@@ -112,7 +112,7 @@ class _Storages:
                 continue
             number, kind = int(match[1], 16), int(match[2], 16)
             if kind in (_TEXT, _TEXT_8, _BINARY):
-                values[number] = _read_as(kind, self._read((*path, name)), charset)
+                values[number] = variable_value(kind, self._read((*path, name)), charset)
         return {self._named.get(number, number): value for number, value in values.items()}
 
     def _names(self) -> Mapping[int, PropertyKey]:
@@ -129,14 +129,6 @@ class _Storages:
             if not what & 1 and first >= 0 and len(guid := sets[16 * first : 16 * first + 16]) == 16:
                 names[0x8000 + index] = (guid, number)
         return names
-
-
-def _read_as(kind: int, data: bytes, charset: str) -> PropertyValue:
-    if kind == _BINARY:
-        return data
-    if kind == _TEXT:
-        return data.decode("utf-16-le", "replace").rstrip("\x00")
-    return decode(data.rstrip(b"\x00"), charset)[0]
 
 
 def _fixed_properties(entries: bytes) -> dict[int, PropertyValue]:

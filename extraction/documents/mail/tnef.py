@@ -17,6 +17,7 @@ from cinnabar.extraction.documents.mail.mapi import (
     entity_of,
     fixed_value,
     text_of,
+    variable_value,
 )
 from cinnabar.extraction.documents.mail.mime import Entity
 from cinnabar.extraction.documents.plain.charsets import decode
@@ -182,10 +183,6 @@ class _Properties:
         return first
 
     def _variable(self, kind: int, data: bytes) -> PropertyValue | None:
-        if kind == 0x001F:
-            return data.decode("utf-16-le", "replace").rstrip("\x00")
-        if kind == 0x001E:
-            return decode(data.rstrip(b"\x00"), self._charset)[0]
         if kind == 0x000D:
             if data.startswith(_MESSAGE) and data[16:20] == SIGNATURE:
                 if self._depth < MAX_MAIL_DEPTH:
@@ -194,7 +191,7 @@ class _Properties:
                     self._flags.add("depth_limit")
                 return None
             return data[16:]
-        return data
+        return variable_value(kind, data, self._charset)
 
     def _number(self) -> int:
         return int.from_bytes(self._take(4), "little")

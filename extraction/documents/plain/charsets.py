@@ -126,7 +126,10 @@ def decode(data: bytes, charset: str | None = None, named: bool = False) -> tupl
         right = len(text) - len(text.encode("ascii", "ignore")) - wrong
         if 0 < wrong * (1 if charset == "utf-8" else _RIGHT_CHARACTERS) <= right:
             return text, True
-    return data.decode(_guess(data), "replace"), True
+    # Cold start: the module that guesses is large, and most texts do not need it.
+    from cinnabar.extraction.documents.plain.guessing import guessed_charset
+
+    return data.decode(guessed_charset(data), "replace"), True
 
 
 def _decode_declared(data: bytes, charset: str) -> str | None:
@@ -148,7 +151,7 @@ def _is_another(data: bytes, text: str, codec: str) -> bool:
         try:
             data.decode("utf-8")
         except UnicodeError:
-            # Cold start: the module that guesses is large, and most texts do not need it.
+            # Cold start: as above.
             from cinnabar.extraction.documents.plain.guessing import is_of_another_alphabet
 
             return is_of_another_alphabet(data)
@@ -168,13 +171,6 @@ def _decode_escapes(data: bytes) -> str | None:
         return data.decode(codec)
     except UnicodeError:
         return None
-
-
-def _guess(data: bytes) -> str:
-    # Cold start: as above.
-    from cinnabar.extraction.documents.plain.guessing import guessed_charset
-
-    return guessed_charset(data)
 
 
 def add_text(reading: ParseContext, data: bytes) -> None:

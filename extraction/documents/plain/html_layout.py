@@ -17,7 +17,8 @@ from typing import Any
 from inscriptis.css_profiles import STRICT_CSS_PROFILE
 from inscriptis.html_properties import Display
 from inscriptis.model.html_element import HtmlElement
-from lxml import html as lxml_html  # type: ignore[import-untyped]
+from lxml import etree  # type: ignore[import-untyped]
+from lxml import html as lxml_html
 from lxml.html.defs import table_tags  # type: ignore[import-untyped]
 
 from cinnabar.extraction.documents.content.limits import MAX_DATA_DEPTH
@@ -193,6 +194,10 @@ _FONT_SIZE = re.compile(r"(?:^|\s)(\d*\.?\d+(?:[a-z]+|%)?)\s*(?:/|\s)")
 _POINTS = {"px": 0.75, "pt": 1.0, "pc": 12.0, "in": 72.0, "cm": 28.35, "mm": 2.835, "q": 0.709, "": 0.75}
 _RELATIVE = frozenset(("em", "%", "ex", "ch"))
 _SILENT = frozenset(("script", "style", "template", "head", "title"))
+# The texts in an element outside scripts and style sheets.
+_TEXTS = etree.XPath(
+    f"descendant::text()[not({' or '.join(f'ancestor::{name}' for name in sorted(_SILENT))})]", smart_strings=False
+)
 #: Marks that a page without a tree may hide text.
 HIDING = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|<[^<>]{0,200}\shidden\b", re.IGNORECASE
@@ -218,7 +223,8 @@ def hide(tree: lxml_html.HtmlElement, show: bool) -> set[str]:
         style = style_of(element)
         gone = _is_gone(element, style)
         if gone or _is_struck(element, style):
-            flags |= {"hidden_text" if gone else "struck_text"} if _has_letters(element) else set()
+            if any(any(map(str.isalnum, text)) for text in _TEXTS(element)):
+                flags.add("hidden_text" if gone else "struck_text")
             if show:
                 _display(element)
             else:
@@ -303,16 +309,3 @@ def _display(element: lxml_html.HtmlElement) -> None:
     style = element.attrib.pop("style", "")
     kept = [one for one in style.split(";") if one.partition(":")[0].strip().lower() != "display"]
     element.set("style", ";".join(kept))
-
-
-def _has_letters(element: lxml_html.HtmlElement) -> bool:
-    """Returns whether an element has letters or figures outside scripts and style sheets."""
-    stack = [element]
-    while stack:
-        one = stack.pop()
-        if isinstance(one.tag, str) and one.tag not in _SILENT:
-            texts = (one.text, *(child.tail for child in one))
-            if any(any(map(str.isalnum, text or "")) for text in texts):
-                return True
-            stack += list(one)
-    return False

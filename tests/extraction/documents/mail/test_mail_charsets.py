@@ -130,10 +130,13 @@ def test_raw_headers_are_in_the_charset_of_a_part() -> None:
     ("name", "codec"),
     [
         ("Windows-1251", "cp1251"), ("x-windows-949", "cp949"), ("win-1250", "cp1250"), ("CP-1252", "cp1252"),
-        ("x-gbk", "gbk"), ("macintosh", "mac-roman"), ("zip", None), ("base64", None), ("rot13", None),
+        ("x-gbk", "gbk"), ("macintosh", "mac-roman"), ("UTF8", "utf-8"), (" Latin1 ", "iso8859-1"),
+        ("Shift-JIS", "shift_jis"), ('"big5"', "big5"),
+        *((name, None) for name in ("zip", "base64", "rot13", "hex", "zlib", "punycode", "idna")),
+        ("unicode_escape", None), ("", None), (None, None), ("a\0", None),
     ],
 )  # fmt: skip
-def test_names_of_charsets(name: str, codec: str | None) -> None:
+def test_names_of_charsets(name: str | None, codec: str | None) -> None:
     assert known_charset(name) == codec
 
 

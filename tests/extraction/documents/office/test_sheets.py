@@ -221,10 +221,7 @@ def test_comments_are_notes_at_their_cells() -> None:
     note = document.parts[1]
     assert (note.kind, document.text[note.start : note.end]) == ("notes", "Kim: fresh")
     assert document.places.at(note.start) == "A1"
-
-
-def test_an_author_that_a_comment_names_itself_is_not_repeated() -> None:
-    book = book_of(["Apple"])
+    # An author that a comment names itself is not repeated.
     book.active["A1"].comment = Comment("Kim:\nfresh", "Kim")
     assert parse(saved(book), "a.xlsx").text == "Apple\n\nKim:\nfresh"
 

@@ -7,8 +7,7 @@ from tests.support.parsed_files import code_of
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.limits import MAX_TEXT_PAGES
-from cinnabar.extraction.documents.ingest import SUFFIXES, parse
-from cinnabar.extraction.documents.plain.charsets import known_charset
+from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.plain.guessing import sample_of
 from cinnabar.extraction.documents.plain.html import html_to_text, tidy
 from cinnabar.extraction.plan.outcomes import UNREADABLE
@@ -133,22 +132,6 @@ def test_html_names_its_charset() -> None:
     assert (document.text, document.flags) == ("Łódź", ())
 
 
-def test_html_nested_too_deeply_keeps_its_words() -> None:
-    text, _ = html_to_text("<div>" * 100_000 + "the words" + "</div>" * 100_000)
-    assert "the words" in text
-
-
-def test_only_charsets_of_text_are_known() -> None:
-    assert [known_charset(name) for name in ("UTF8", " Latin1 ", "Shift-JIS", '"big5"')] == [
-        "utf-8",
-        "iso8859-1",
-        "shift_jis",
-        "big5",
-    ]
-    for name in ("hex", "zlib", "rot13", "punycode", "idna", "unicode_escape", "", None, "a\x00"):
-        assert known_charset(name) is None, name
-
-
 @pytest.mark.parametrize(
     ("data", "path", "code"),
     [
@@ -172,10 +155,6 @@ def test_the_content_decides_before_the_name() -> None:
     assert parse(b"From: a@b.example\nno mail\n", "a.txt").media_type == "text/plain"
     with pytest.raises(DocumentError, match=r"broken|truncated"):
         parse(b"%PDF-1.4\n", "a.txt")
-
-
-def test_every_suffix_has_a_parser() -> None:
-    assert {".pdf", ".eml", ".txt", ".md", ".html", ".htm"} <= set(SUFFIXES)
 
 
 def test_long_runs_of_blanks_take_linear_time() -> None:
