@@ -20,7 +20,7 @@ from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.names import check_local
 from cinnabar.flows.parameters import Seconds, Share, check_given
-from cinnabar.flows.prefect_server import check_limit, secret, with_environment, with_passwords
+from cinnabar.flows.prefect_server import secret, with_environment, with_passwords
 from cinnabar.flows.stored_parameters import stored_flow
 
 
@@ -35,7 +35,6 @@ from cinnabar.flows.stored_parameters import stored_flow
     "escalate_to",
     "below",
     "budget",
-    "gpu_limit",
     "ray",
 )
 def extract_folder(
@@ -76,15 +75,13 @@ def extract_folder(
     plan = with_passwords(plan, document_password_block)
     assignment = Assignment.of(plan)
     locations = parse_locations(paths, *([secret(password_block)] if password_block else []))
-    if plan.gpu_limit is not None:
-        check_limit(plan.gpu_limit)
     with (
         with_environment(environment_block),
         begun_run(
             plan, assignment, wait, lambda progress: begin_extraction(assignment, locations, Path(out), progress)
         ) as (run, cluster, logged),
     ):
-        work_on(run, cluster, plan.gpu_limit)
+        work_on(run, cluster)
         summary = run.finish()
     if not summary.inputs:
         get_run_logger().info("nothing to do: there is no file to read")

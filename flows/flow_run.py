@@ -82,7 +82,7 @@ def begun_run(
     logged = LoggedRun()
     with (
         # First what wrong use ends, so that it leaves no folder.
-        join_cluster(plan.ray, assignment, gpu_limit=plan.gpu_limit) as cluster,
+        join_cluster(plan.ray, assignment) as cluster,
         begun_alone(lambda: begin(logged), wait, get_run_logger().warning) as run,
     ):
         yield run, cluster, logged

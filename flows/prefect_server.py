@@ -1,4 +1,4 @@
-"""The Prefect server of the flows: its checks, its secrets and limits, and a temporary server on this machine.
+"""The Prefect server of the flows: its checks and secrets, and a temporary server on this machine.
 
 Functions import Prefect when they need it: `cinnabar.flows.tasks` first sets the environment that Prefect reads.
 """
@@ -67,20 +67,6 @@ def with_environment(block: str | None) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-def check_limit(name: str) -> None:
-    """Raises UsageError if Prefect has no global concurrency limit of this name."""
-    # Extra: flows.
-    from prefect.client.orchestration import get_client
-    from prefect.exceptions import ObjectNotFound
-
-    with get_client(sync_client=True) as client:
-        try:
-            client.read_global_concurrency_limit_by_name(name)
-        except ObjectNotFound as error:
-            advice = f"make it with `prefect gcl create {name} --limit 1`"
-            raise UsageError(f"gpu_limit {name}: no such concurrency limit; {advice}") from error
 
 
 def check_server() -> str | None:

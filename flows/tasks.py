@@ -2,7 +2,6 @@
 
 # Annotations stay values here, as in extract.py.
 import os
-from contextlib import nullcontext
 
 # Prefect reads these on import. They switch off its telemetry.
 os.environ["PREFECT_SERVER_ANALYTICS_ENABLED"] = "false"
@@ -14,7 +13,6 @@ os.environ.setdefault("PREFECT_FLOWS_HEARTBEAT_FREQUENCY", "30")
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
-from prefect.concurrency.sync import concurrency
 
 from cinnabar.extraction.run.batched_run import BatchedRun, Driver, driver_of
 from cinnabar.extraction.run.cluster.connection import Cluster
@@ -26,34 +24,29 @@ _TOGETHER = 64
 
 # No cache: the store knows the committed batches, also after a crash. No retries of Prefect's: the run makes them.
 @task(name="batches", cache_policy=NO_CACHE, persist_result=False)
-def work_in_turn(run: BatchedRun, numbers: range, gpu_limit: str | None) -> int:
-    """Reads, fills and commits these batches one by one and returns the number of documents.
-
-    It holds one slot of `gpu_limit` meanwhile if one is given.
-    """
-    with concurrency(gpu_limit, strict=True) if gpu_limit else nullcontext():
-        return sum(len(run.work(number)) for number in numbers)
+def work_in_turn(run: BatchedRun, numbers: range) -> int:
+    """Reads, fills and commits these batches one by one and returns the number of documents."""
+    return sum(len(run.work(number)) for number in numbers)
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)
-def drive(run: BatchedRun, driver: Driver, gpu_limit: str | None) -> None:
-    """Has a driver work on all batches; it holds one slot of `gpu_limit` meanwhile if one is given."""
-    with concurrency(gpu_limit, strict=True) if gpu_limit else nullcontext():
-        run.drive(driver)
+def drive(run: BatchedRun, driver: Driver) -> None:
+    """Has a driver work on all batches."""
+    run.drive(driver)
 
 
-def work_on(run: BatchedRun, cluster: Cluster | None, gpu_limit: str | None = None) -> None:
+def work_on(run: BatchedRun, cluster: Cluster | None) -> None:
     """Works on all batches, here, in engine processes or on a cluster; they may grow meanwhile.
 
     Raises the errors of `extraction/run/work/retries.py`.
     """
     if cluster is not None or run.engines > 1:
         at_once = drive.with_options(name="engines" if cluster is None else "cluster")
-        at_once(run, driver_of(run.engines, cluster), gpu_limit)
+        at_once(run, driver_of(run.engines, cluster))
         return
     together = max(1, _TOGETHER // max(map(len, run.batches), default=1))
     first = 0
     while first < len(run.batches):
         numbers = range(first, min(first + together, len(run.batches)))
         first += together
-        work_in_turn.with_options(task_run_name=f"batches {numbers[0]} to {numbers[-1]}")(run, numbers, gpu_limit)
+        work_in_turn.with_options(task_run_name=f"batches {numbers[0]} to {numbers[-1]}")(run, numbers)

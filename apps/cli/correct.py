@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import getpass
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import short, standard_output, table
 from cinnabar.apps.cli.options import AsJson, OutOption
 from cinnabar.apps.cli.results import warn_of_unread
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Reviewed
-from cinnabar.extraction.corrections.corrector import place_digest
 from cinnabar.extraction.corrections.journal import waiting_corrections
 from cinnabar.extraction.store.reading import record_named
-from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.wording import harmless, with_noun
 
 _Pages = list[int] | None
@@ -30,7 +26,6 @@ _Document = Annotated[
     typer.Argument(
         metavar="DOCUMENT",
         help="Its path, the end of it, or the start of its digest; a packet or a part of it.",
-        autocompletion=options.documents,
     ),
 ]
 _SchemaName = Annotated[
@@ -38,7 +33,6 @@ _SchemaName = Annotated[
     typer.Option(
         metavar="NAME",
         help="The schema's name, if the document has records of several.",
-        autocompletion=options.schemas_in_out,
     ),
 ]
 
@@ -50,9 +44,6 @@ def correct(
     values: Annotated[_Texts, typer.Option("--set", metavar="/P=JSON", help="The right value at this place.")] = None,
     absent: Annotated[_Texts, typer.Option(metavar="/P", help="The document does not have this value.")] = None,
     accept: Annotated[_Texts, typer.Option(metavar="/P", help="This value or list is right; / is all of it.")] = None,
-    saw: Annotated[
-        _Texts, typer.Option(metavar="/P=JSON", help="Correct this place only if it still has this value.")
-    ] = None,
     other_kind: Annotated[bool, typer.Option("--other-kind", help="The document is not of this schema.")] = False,
     undo: Annotated[_Texts, typer.Option(metavar="ID", help="Take back this correction, or `all` of them.")] = None,
     list_them: Annotated[bool, typer.Option("--list", help="Only list the corrections.")] = False,
@@ -69,8 +60,7 @@ def correct(
     """Correct the record of a document; later runs and backfills keep what you say.
 
     --set, --absent, --accept and --undo may be given several times. All changes count or none: a record that would
-    break its schema is refused. While a run is going, the correction waits for its next batch. With --saw a value that
-    somebody else has changed meanwhile is told, and stays.
+    break its schema is refused. While a run is going, the correction waits for its next batch.
 
     --split, --join, --turn and --kind correct where the documents of a packet begin, and may be given several times,
     too; the next `extract --split` reads what is new. Records of parts that are no documents any more leave the tables.
@@ -84,7 +74,7 @@ def correct(
       cinnabar correct scans/monday.pdf --out tables --parts
       cinnabar correct scans/monday.pdf --out tables --split 4 --join 9 --turn 5:180 --kind 4:receipt
     """
-    changes = _changes(values or (), absent or (), accept or (), other_kind, saw or ())
+    changes = _changes(values or (), absent or (), accept or (), other_kind)
     of_packet = parts or bool(split or join or turn or kind)
     if bool(changes) + bool(undo) + list_them + of_packet != 1:
         raise UsageError(
@@ -144,9 +134,8 @@ def _correct_packet(
 
 
 def _changes(
-    values: Sequence[str], absent: Sequence[str], accept: Sequence[str], other_kind: bool, saw: Sequence[str]
+    values: Sequence[str], absent: Sequence[str], accept: Sequence[str], other_kind: bool
 ) -> list[Change]:
-    """Returns the changes, each with the digest of the value that the person saw there."""
     changes = []
     for one in values:
         pointer, equals, text = one.partition("=")
@@ -155,23 +144,7 @@ def _changes(
         changes.append(Change(Action.LIST if text.lstrip().startswith("[") else Action.VALUE, pointer, text))
     changes += [Change(Action.ABSENT, pointer) for pointer in absent]
     changes += [Change(Action.ACCEPT, "" if pointer == "/" else pointer) for pointer in accept]
-    changes += [Change(Action.OTHER_KIND, "")] if other_kind else []
-    seen = _seen(saw, {change.pointer for change in changes})
-    return [replace(change, seen=seen.get(change.pointer)) for change in changes]
-
-
-def _seen(saw: Sequence[str], places: Collection[str]) -> dict[str, str]:
-    """Returns the digests of the values that the person saw, by the places of their changes."""
-    seen = {}
-    for one in saw:
-        pointer, _, text = one.partition("=")
-        if pointer not in places:
-            raise UsageError(f"--saw {one}: expected the place of a change, such as --set {pointer}=…")
-        try:
-            seen[pointer] = place_digest(parse(json_text(parse(text))))
-        except ValueError as error:
-            raise UsageError(f"--saw {one}: expected a JSON pointer, = and a JSON value ({error})") from error
-    return seen
+    return changes + ([Change(Action.OTHER_KIND, "")] if other_kind else [])
 
 
 def _cell_text(text: str | None) -> str:

@@ -1,7 +1,4 @@
-"""`cinnabar eval` scores the whole path on documents with known answers.
-
-`cinnabar eval --route` and `--related` measure the choice among the schemas of labelled sets.
-"""
+"""`cinnabar eval` scores the whole path on documents with known answers."""
 
 from __future__ import annotations
 
@@ -22,19 +19,16 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.filling.checks.checks import Checks
-from cinnabar.extraction.filling.planned_models import Escalation, reader_of, sources_of
+from cinnabar.extraction.filling.planned_models import Escalation, sources_of
 from cinnabar.extraction.filling.records.validation import RecordViolation, Validator
-from cinnabar.extraction.filling.routing.routing import routing_of
-from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.work.prompt_examples import prompt_examples
 from cinnabar.extras import check_extra
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.wording import harmless, with_noun
+from cinnabar.wording import harmless
 
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.model_sources import Source
-    from cinnabar.extraction.filling.routing.router import SetRoutes
     from cinnabar.extraction.filling.tiers import Tier
     from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 
@@ -66,30 +60,22 @@ _Rules = Annotated[
     typer.Option(metavar="RULE", help="Switch off this rule of the model; the option may be repeated."),
 ]
 
-_Constant = Annotated[
-    bool, typer.Option("--constant", help="Score the best answer that ignores the document instead.")
-]
 _BesideConstant = Annotated[
-    bool, typer.Option("--beside-constant", help="Print that answer's F1 beside the model's.")
-]
-_Route = Annotated[
-    bool, typer.Option("--route", help="Measure the choice among the schemas of the sets instead.")
+    bool, typer.Option("--beside-constant", help="Print the F1 of the best answer that ignores the document beside.")
 ]
 
 
 @takes_options(
-    *("effort", "password_file", "examples", "hidden", "ocr", "budget", "related", "escalate_to", "below"),
+    *("effort", "password_file", "examples", "hidden", "ocr", "budget", "escalate_to", "below"),
 )
 def evaluate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Sets, or folders of sets.")],
     model: ModelOption = "default",
     limit: Annotated[int | None, typer.Option(metavar="N", help="The first N documents of each set.")] = None,
     files: _Files = None,
-    constant: _Constant = False,
     beside_constant: _BesideConstant = False,
     predictions: _Predictions = None,
     without: _Rules = None,
-    route: _Route = False,
     as_json: AsJson = False,
     **run_options: Any,
 ) -> None:
@@ -98,43 +84,22 @@ def evaluate(
     If the model does not find a value that the schema demands, its best guess counts. Over several sets the
     figures are the means of the sets.
 
-    With --route, or with --related for one set, no record is made: the report tells which schema each document would
-    go to, and how many go to none when their own schema is not offered.
-
     \b
     Examples:
       cinnabar eval data/samples
       cinnabar eval data/samples/receipt --json --predictions predictions.jsonl
       cinnabar eval my_sets --limit 30 --effort instant
       cinnabar eval data/samples --without label_prior --without proximity
-      cinnabar eval data/samples --route
     """
     # Cold start: Torch takes a second.
     from cinnabar.extraction.learning.evaluation import best_constant_of, score_set, summarise
 
     plan = plan_of((), None, model=model, on_missing="guess", **run_options)
-    options = plan.options
-    if route or plan.related is not None:
-        scoring: dict[str, object] = {"constant": constant, "beside_constant": beside_constant}
-        scoring |= {"predictions": predictions, "examples": options.examples, "without": without}
-        scoring |= {"escalate_to": plan.escalate_to, "below": plan.below}
-        check_alone(**scoring, budget=plan.budget)
-        chosen = select_sets(sets, files, limit)
-        evaluate_routing(chosen, route, plan.related, reader_of(model), options, as_json)
-        return
     check_extra("learn", "cinnabar eval")
-    if constant and options.examples:
-        raise UsageError("--examples: the best constant answer has no prompt; leave out --constant or --examples")
-    if constant and without:
-        raise UsageError("--without: the best constant answer has no rules; leave out --constant or --without")
     source, escalation = sources_of(plan, model, without or ())
     chosen = select_sets(sets, files, limit)
-    if constant:
-        figures = {one.name: best_constant_of(one) for one in chosen}
-    else:
-        predicted = _predict_planned(chosen, options, source, escalation, predictions)
-        figures = {one.name: score_set(one, predicted[one.name]) for one in chosen}
-    summary = summarise(figures)
+    predicted = _predict_planned(chosen, plan.options, source, escalation, predictions)
+    summary = summarise({one.name: score_set(one, predicted[one.name]) for one in chosen})
     if as_json:
         print(json.dumps(summary))
     else:
@@ -300,76 +265,3 @@ def _halves(figures: Mapping[str, Any]) -> dict[str, float]:
     """Returns the share of wrong values, and of wrong nulls, among the more confident half of them."""
     known = {kind: figures.get(f"{kind}_risk") for kind in ("value", "null")}
     return {f"{kind}_risk50": risks[4] for kind, risks in known.items() if risks}
-
-
-# The most wrong choices that the report names.
-_NAMED = 20
-
-
-def check_alone(**given: object) -> None:
-    """Raises UsageError if an option was given that scores records, because no record is made."""
-    for name, value in given.items():
-        if value:
-            option = f"--{name.replace('_', '-')}"
-            raise UsageError(
-                f"{option}: expected without --route and --related, which measure the choice of a schema and fill"
-                " nothing; leave out one of the two"
-            )
-
-
-def evaluate_routing(
-    chosen: Sequence[LabelledSet],
-    route: bool,
-    related: float | None,
-    model: str,
-    options: RunOptions,
-    as_json: bool,
-) -> None:
-    """Routes the documents of each set among the schemas of all sets, and prints where they went."""
-    routing = routing_of([load_schema(one.folder / "schema.json") for one in chosen], route, related, model)
-    assert routing is not None, "--route or --related was given"
-    # Cold start: Torch takes a second.
-    from cinnabar.extraction.filling.routing.router import confusion
-    from cinnabar.extraction.run.work.labelled_sets import read_set
-
-    with ParserPool(options.workers, settings=parser_settings(options)) as pool, Bar() as bar:
-        bar.on_inputs(sum(len(one.truths) for one in chosen))
-        documents = {one.name: ((read.path, read.found) for read in read_set(one, pool)) for one in chosen}
-        routes = confusion(routing, documents, bar.step)
-    several = len(chosen) > 1
-    figures = {name: of_set.figures(several) for name, of_set in routes.items()}
-    if as_json:
-        print(json.dumps(_summary(routes, several) | {"sets": figures}))
-    else:
-        _report(routes, figures, _summary(routes, several))
-
-
-def _summary(routes: Mapping[str, SetRoutes], several: bool) -> dict[str, Any]:
-    documents = sum(one.documents for one in routes.values())
-    return {
-        "documents": documents,
-        "right": round(sum(one.right for one in routes.values()) / documents, 4),
-        "refused": round(sum(one.refused for one in routes.values()) / documents, 4) if several else None,
-    }
-
-
-def _report(routes: Mapping[str, SetRoutes], figures: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
-    shown = ("documents", "right", "refused")
-    columns = [*(one.schema for one in routes.values()), OTHER_KIND]
-    rows = [
-        [name, *map(figures[name].get, shown), *(one.went[column] for column in columns)]
-        for name, one in routes.items()
-    ]
-    if len(rows) > 1:
-        rows.append(["all", *map(summary.get, shown), *(sum(one.went[c] for one in routes.values()) for c in columns)])
-    console = standard_output()
-    console.print(table(("set", *shown, *columns), rows))
-    if summary["refused"] is not None:
-        console.print("refused: the share that went to none of the others when its own schema was not offered")
-    wrong = [(f"{name}/{file}", route) for name, one in routes.items() for file, route in one.elsewhere.items()]
-    for name, route in wrong[:_NAMED]:
-        print(harmless(f"{name}: {route}"))
-    if len(wrong) > _NAMED:
-        print(f"… and {with_noun(len(wrong) - _NAMED, 'document')} more (--json has all)")
-    if lost := sum(one.unreadable for one in routes.values()):
-        print(f"{with_noun(lost, 'document')} could not be read")

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from cinnabar.apps.cli import options
 from cinnabar.apps.cli.options import OutOption
 from cinnabar.errors import UsageError
 from cinnabar.extraction.store.exporting import export as write
@@ -20,7 +19,7 @@ from cinnabar.wording import harmless, with_noun
 _View = Annotated[
     str | None,
     typer.Argument(
-        metavar="VIEW", help="A schema's view, fields, history, quarantine, ….", autocompletion=options.views
+        metavar="VIEW", help="A schema's view, fields, history, quarantine, …."
     ),
 ]
 _Target = Annotated[

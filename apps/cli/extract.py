@@ -30,10 +30,10 @@ from cinnabar.apps.cli.options import (
 from cinnabar.apps.cli.plans import check_plan, flow_parameters, limit_status, print_notice
 from cinnabar.extraction.plan.outcomes import OTHER_KIND, SYSTEM_FILE, UNREADABLE
 from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.store.records import AMBIGUOUS_DATE, EMPTY, EMPTY_RECORD
+from cinnabar.extraction.store.records import AMBIGUOUS_DATE, EMPTY, EMPTY_RECORD, LIST_INCOMPLETE
 from cinnabar.extras import check_extra
 from cinnabar.flows.prefect_server import check_server
-from cinnabar.wording import harmless, with_noun
+from cinnabar.wording import with_noun
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -56,7 +56,6 @@ def extract(
     on: OnOption = None,
     flow: Annotated[bool, typer.Option("--flow", help="Run as a Prefect flow.")] = False,
     as_json: AsJson = False,
-    on_empty: Annotated[str | None, typer.Option("--on-empty", hidden=True)] = None,
     **run_options: Any,
 ) -> int:
     """Read documents into tables: one record each, with the evidence behind every value.
@@ -89,8 +88,7 @@ def extract(
     """
     if flow:
         check_extra("flows", "cinnabar extract --flow")
-    policies = [*(on or ()), *([f"empty={on_empty}"] if on_empty else [])]
-    plan = plan_of(schema, out, on=policies, **run_options)
+    plan = plan_of(schema, out, on=on, **run_options)
     # Cold start: help and the refusal of an option need none of what a run needs.
     from cinnabar.extraction.run.work.assignment import Assignment
 
@@ -151,8 +149,12 @@ def _through_prefect(paths: list[str], plan: RunPlan, assignment: Assignment) ->
 
 # What the codes of skipped inputs say.
 _SKIPS = {OTHER_KIND: "of another kind", EMPTY_RECORD: "without any value", SYSTEM_FILE: "of the system, no documents"}
-# The most lists of another length that are told.
-_LISTS = 10
+# What the flags of a run's records say.
+_FLAGS = {
+    "check_failed:": "Failed checks of the schema",
+    LIST_INCOMPLETE: "Records with a list of another length than their document tells",
+    AMBIGUOUS_DATE: "Records with a date that means two days, which --day-first decides",
+}
 # Rows and columns of the preview.
 _PREVIEW_ROWS, _PREVIEW_COLUMNS = 5, 6
 
@@ -209,30 +211,21 @@ def _print_records(summary: Summary, sources: Sequence[SchemaSource], out: Path)
     console = standard_output()
     runs = [part["run_id"] for part in summary.routed or ()] or [summary.run_id]
     # One connection for all of them: its views take as long as their queries.
-    with connect(out, views=("records", "_checks", "_fields")) as connection:
+    with connect(out, views=("records",)) as connection:
         previews = [_preview(source, connection) for source in sources]
-        failing = sum(_count_failing(run_id, connection) for run_id in runs)
-        lists = [one for run_id in runs for one in _incomplete(run_id, connection, out)][:_LISTS]
-        dates = [_orders_of_dates(run_id, connection) for run_id in runs]
+        flags = "SELECT flag, count(*) FROM (SELECT unnest(flags) AS flag FROM records WHERE list_contains(?, run_id))"
+        counts = dict(connection.execute(f"{flags} GROUP BY 1", [runs]).fetchall())
     for source, (columns, records, more) in zip(sources, previews, strict=True):
         if records:
             shown = [[path, *map(short, values)] for path, *values in records]
             of = f" of {source.name}" if len(sources) > 1 else ""
             title = f"{len(records)} of the records{of}" + (f"; {with_noun(more, 'more field')} each" if more else "")
             console.print(table(("document", *columns), shown, title))
-    if failing:
-        console.print(f"Records that fail a check of the schema: {failing} (cinnabar status checks --out {out})")
+    for flag, meaning in _FLAGS.items():
+        if found := sum(count for name, count in counts.items() if name.startswith(flag)):
+            console.print(f"{meaning}: {found} (flag {flag} in records)")
     if kept := summary.empty - summary.skips.get(EMPTY_RECORD, 0) - summary.reasons.get(EMPTY_RECORD, 0):
         console.print(f"Written records whose every value is null: {kept} (flag {EMPTY} in records)")
-    for path, pointer, sentence in lists:
-        console.print(f"List of another length: {harmless(path)} {pointer}: {harmless(sentence)}", markup=False)
-    for ambiguous, days, months in dates:
-        if ambiguous:
-            advice = f", so --day-first {'yes' if days else 'no'} may be right" if bool(days) != bool(months) else ""
-            told = (
-                f"the others have {with_noun(days, 'date')} with the day first, {months} with the month first{advice}"
-            )
-            console.print(f"Records with a date that means two days: {ambiguous} (flag {AMBIGUOUS_DATE}); {told}")
 
 
 def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
@@ -261,38 +254,6 @@ def _escalation_rows(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
         return []
     fields = f"{with_noun(usage['escalated_fields'], 'field')} escalated to {usage['model']}"
     return [("escalated", usage["escalated_documents"], fields)]
-
-
-def _count_failing(run_id: str, connection: DuckDBPyConnection) -> int:
-    """Returns the number of records of this run that fail a check."""
-    sql = "SELECT count(DISTINCT document) FROM _checks WHERE run_id = ? AND NOT holds"
-    return int((connection.execute(sql, [run_id]).fetchone() or (0,))[0])
-
-
-def _orders_of_dates(run_id: str, connection: DuckDBPyConnection) -> tuple[int, int, int]:
-    """Returns the number of a run's records with an ambiguous date, and of dates that begin or go on with 13 to 31."""
-    day, month, rest = r"(1[3-9]|2\d|3[01])[./-]", r"(0?[1-9]|1[0-2])[./-]", r"(\d\d|\d{4})\b"
-    sql = (
-        "SELECT count(DISTINCT document) FILTER (list_contains(flags, ?)),"
-        f" count(*) FILTER (regexp_matches(evidence_text, '^{day}{month}{rest}')),"
-        f" count(*) FILTER (regexp_matches(evidence_text, '^{month}{day}{rest}')) FROM _fields WHERE run_id = ?"
-    )
-    return connection.execute(sql, [AMBIGUOUS_DATE, run_id]).fetchone() or (0, 0, 0)
-
-
-def _incomplete(run_id: str, connection: DuckDBPyConnection, out: Path) -> list[tuple[str, str, str]]:
-    """Returns the lists of a run's records whose documents tell another length: path, pointer and sentence."""
-    # Cold start: as above.
-    from cinnabar.extraction.store.reading import connect
-    from cinnabar.extraction.store.tables import LENGTH
-
-    # Few runs have one, and the view of lists takes longer than all others together.
-    told = "SELECT 1 FROM _fields WHERE run_id = ? AND origin = ? AND len(flags) > 0 LIMIT 1"
-    if not connection.execute(told, [run_id, LENGTH]).fetchall():
-        return []
-    sql = "SELECT path, pointer, length FROM lists WHERE run_id = ? AND incomplete ORDER BY path, pointer LIMIT ?"
-    with connect(out, sql=sql) as lists:
-        return lists.execute(sql, [run_id, _LISTS]).fetchall()
 
 
 def _preview(source: SchemaSource, connection: DuckDBPyConnection) -> tuple[list[str], list[list[Any]], int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,7 +25,7 @@ from cinnabar.apps.cli.plans import check_plan, flow_parameters, print_notice
 from cinnabar.extraction.documents.inputs import gather, parse_locations
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extras import check_extra
-from cinnabar.flows.prefect_server import check_limit, secret, server, with_environment
+from cinnabar.flows.prefect_server import secret, server, with_environment
 from cinnabar.wording import harmless
 
 flows_app = typer.Typer()
@@ -98,13 +97,10 @@ def serve_schedule(
     schedule = schedule_of(every, cron, timezone)
     plan = plan_of(schema, out, on=on, **run_options)
     check_plan(paths, plan, Assignment.of(plan, print_notice), reachable=not (password_block or environment_block))
-    blocks = {
-        "password_block": password_block,
-        "environment_block": environment_block,
-    }
+    blocks = {"password_block": password_block, "environment_block": environment_block}
     parameters = flow_parameters(paths, plan) | {name: one for name, one in blocks.items() if one is not None}
     with server() as url:
-        _check_at_server(paths, out, blocks, plan.gpu_limit)
+        _check_blocks(paths, out, password_block, environment_block)
         notice = f"{name}: {schedule_text(every, cron)}; see {url.removesuffix('/api')}, stop with Ctrl-C"
         if as_json:
             print(json.dumps({"name": name, "url": url, "schedule": schedule_text(every, cron)}), flush=True)
@@ -114,16 +110,11 @@ def serve_schedule(
         serve(name, parameters, schedule)
 
 
-def _check_at_server(
-    paths: list[str], out: Path, blocks: Mapping[str, str | None], gpu_limit: str | None
-) -> None:
-    """Raises UsageError if a block or a limit does not exist, or an input cannot be reached with the blocks."""
-    password, environment = blocks["password_block"], blocks["environment_block"]
+def _check_blocks(paths: list[str], out: Path, password: str | None, environment: str | None) -> None:
+    """Raises UsageError if a block does not exist, or an input cannot be reached with the blocks."""
     if password is not None or environment is not None:
         with with_environment(environment), ExitStack() as connections:
             gather(parse_locations(paths, *([secret(password)] if password is not None else [])), out, connections)
-    if gpu_limit is not None:
-        check_limit(gpu_limit)
 
 
 def schedule_text(every: float | None, cron: str | None) -> str:

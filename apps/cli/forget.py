@@ -11,7 +11,6 @@ from typing import Annotated
 
 import typer
 
-from cinnabar.apps.cli import options
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.inputs import file_of
@@ -20,25 +19,6 @@ from cinnabar.extraction.maintenance.forgetting import forget as remove
 from cinnabar.extraction.store.left_over import about_left_over
 from cinnabar.wording import harmless, with_noun
 
-# The words for a row of each table.
-_ROWS = {
-    "data": "record",
-    "fields": "field with its evidence",
-    "documents": "row of `documents`",
-    "outcomes": "outcome",
-    "checks": "result of a check",
-    "runs": "path in the arguments of a run",
-    "corrections": "correction",
-    "uncorrected": "record as it was before its corrections",
-}
-_MORE = {
-    "fields": "fields with their evidence",
-    "documents": "rows of `documents`",
-    "checks": "results of checks",
-    "runs": "paths in arguments of runs",
-    "uncorrected": "records as they were before their corrections",
-}
-
 
 def forget(
     document: Annotated[
@@ -46,7 +26,6 @@ def forget(
         typer.Argument(
             metavar="DOCUMENT",
             help="Its path, the end of it, or the start of its digest.",
-            autocompletion=options.documents,
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results.")],
@@ -86,10 +65,8 @@ def _print_forgotten(verb: str, forgotten: Forgotten) -> None:
     for path in forgotten.paths:
         _print_safely(path)
     _print_safely(", ".join(forgotten.digests) or "no digest: the file could not be opened")
-    parts = [with_noun(count, _ROWS[t], _MORE.get(t, "")) for t, count in forgotten.rows.items() if count]
-    if forgotten.quarantined:
-        parts.append(f"{forgotten.quarantined} of the outcomes in quarantine")
-    _print_safely(f"{verb}: {', '.join(parts)}; {with_noun(forgotten.batches, 'batch', 'batches')} written anew")
+    rows = ", ".join(f"{table} {count}" for table, count in forgotten.rows.items() if count)
+    _print_safely(f"{verb}: rows of {rows}; {with_noun(forgotten.batches, 'batch', 'batches')} written anew")
     if forgotten.pages:
         _print_safely(f"{verb}: {with_noun(forgotten.pages, 'page')} that OCR read")
     if forgotten.left_over:

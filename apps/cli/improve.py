@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
-from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import LINE_SECONDS, Bar, standard_output, table
 from cinnabar.apps.cli.evaluate import warn_of_broken
 from cinnabar.apps.cli.options import AsJson, OutOption
@@ -45,7 +44,6 @@ def improve(
         typer.Argument(
             metavar="SCHEMA",
             help="The name of the schema, as its view is named.",
-            autocompletion=options.schemas_in_out,
         ),
     ] = None,
     *,

@@ -34,7 +34,7 @@ def check_plan(paths: Sequence[str], plan: RunPlan, assignment: Assignment, reac
 
     parser_settings(plan.options)
     if plan.ray is not None:
-        check_cluster(plan.ray, assignment, gpu_limit=plan.gpu_limit)
+        check_cluster(plan.ray, assignment)
     locations = parse_locations(paths)
     if reachable:
         with ExitStack() as connections:

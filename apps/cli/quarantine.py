@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import Bar, standard_output, table
 from cinnabar.apps.cli.options import AsJson, FromOption, OutOption
 from cinnabar.errors import UsageError
@@ -29,7 +28,6 @@ _HeldDocuments = Annotated[
     typer.Argument(
         metavar="DOCUMENT...",
         help="Paths, ends of paths or digests; by default all (release: with --all).",
-        autocompletion=options.documents,
     ),
 ]
 _Codes = Annotated[

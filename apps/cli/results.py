@@ -13,7 +13,6 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import OutOption
 from cinnabar.errors import UsageError
@@ -61,7 +60,6 @@ def show(
         typer.Argument(
             metavar="DOCUMENT",
             help="Its path, the end of it, or the start of its digest.",
-            autocompletion=options.documents,
         ),
     ],
     out: OutOption,

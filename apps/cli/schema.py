@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-from cinnabar.apps.cli import options
 from cinnabar.apps.cli.console import PAGE_WIDTH, standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.engine.choices import ways_of_choices
@@ -76,17 +75,13 @@ def check_schema(
         typer.Argument(
             metavar="S",
             help="A name of the library, a JSON Schema file (JSON or YAML), or module:Class.",
-            autocompletion=options.schemas,
         ),
     ],
-    details: Annotated[
-        bool, typer.Option("--details", help="The form place by place: slots, automata, how choices are decided.")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the fields that a schema asks for, what a missing value becomes, and what is not promised.
 
-    With --details: the form that is filled, the constraint of each place, and the parts that the form leaves out.
+    With --json also the form that is filled: the constraint of each place, and how choices are decided.
 
     Exit status 2, with the JSON pointer of the keyword and the reason, if the schema cannot be enforced or no
     record meets it.
@@ -94,18 +89,11 @@ def check_schema(
     \b
     Examples:
       cinnabar schema check invoice
-      cinnabar schema check delivery.yaml --details
       cinnabar schema check delivery.json --json
     """
     report = report_of(schema)
     if as_json:
         print(json.dumps(report.as_json, ensure_ascii=False))
-        return
-    if details:
-        console = standard_output()
-        console.print(table(("place", "values", "enforced"), report.places))
-        if report.choices:
-            console.print(table(("choice", "decided"), report.choices))
         return
     console = standard_output(PAGE_WIDTH)
     fields = [(field.name, field.asked, field.otherwise) for field in report.fields]
@@ -151,7 +139,6 @@ class SchemaReport:
             "Not promised: that a value is the right one. Its confidence tells how sure it is.",
             *(f"Not promised: {pointer or '/'}: {reason}" for pointer, reason in self.not_promised),
             *(f"Checked in each record: {name}: {expression}" for name, expression in self.checks),
-            "--details shows the form that is filled: its slots, automata and choices.",
         ]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,12 +12,11 @@ import typer
 from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import AsJson, OutOption, setting
 from cinnabar.apps.cli.results import warn_of_unread
-from cinnabar.extraction.filling.checks.judgement import check_results
 from cinnabar.extraction.maintenance.verification import verify as check
 from cinnabar.extraction.run.report.reports import write_report
 from cinnabar.extraction.store.housekeeping import compact as merge
-from cinnabar.extraction.store.housekeeping import runs as stored
 from cinnabar.extraction.store.housekeeping import status as look
+from cinnabar.extraction.store.reading import connect
 from cinnabar.wording import harmless, with_noun
 
 status_app = typer.Typer()
@@ -38,7 +36,7 @@ def status(
     Examples:
       cinnabar status --out tables
       cinnabar status --out tables --json
-      cinnabar status runs --out tables
+      cinnabar status compact --out tables
     """
     if context.invoked_subcommand is not None:
         if out is not None or as_json:
@@ -65,42 +63,6 @@ def status(
     standard_output().print(table((content.folder, "", ""), [row for row in rows if row[1:] != ("", "")]))
 
 
-@status_app.command("runs")
-def runs(
-    out: OutOption,
-    limit: Annotated[int | None, typer.Option(metavar="N", help="The last N runs only.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """List the runs of a folder, the last one first, with their time, schema, model and counts.
-
-    \b
-    Examples:
-      cinnabar status runs --out tables
-      cinnabar status runs --out tables --limit 1 --json
-    """
-    listed = stored(out, limit)
-    if as_json:
-        print(json.dumps([asdict(run) | {"started": run.started.isoformat()} for run in listed]))
-        return
-    columns = ("run", "started", "seconds", "schema", "model", "inputs", "written", "quarantined", "skipped", "report")
-    rows = [
-        (
-            run.run_id,
-            f"{run.started:%Y-%m-%d %H:%M:%S}",
-            "did not end" if run.seconds is None else f"{run.seconds:.1f}",
-            run.schema,
-            run.model or "",
-            run.inputs,
-            run.written,
-            run.quarantined,
-            run.skipped,
-            "" if run.report is None else Path(run.report).relative_to(out),
-        )
-        for run in listed
-    ]
-    standard_output().print(table(columns, rows))
-
-
 @status_app.command()
 def report(
     out: OutOption,
@@ -118,40 +80,12 @@ def report(
       cinnabar status report --out tables
       cinnabar status report 20260301T120000000Z-1a2b3c4d --out tables --to report.html
     """
-
-    # A person's corrections are runs, too, but no model took part.
-    earlier = [] if run is not None else stored(out)
-    run_id = run if run is not None else next((one for one in earlier if one.model), earlier[0]).run_id
+    run_id = run or _last_run(out)
     written = write_report(out, run_id, to)
     if as_json:
         print(json.dumps({"run_id": run_id, "report": str(written)}))
         return
     print(harmless(str(written)))
-
-
-@status_app.command("checks")
-def checks(out: OutOption, as_json: AsJson = False) -> None:
-    """List how often each check of a schema holds, and the documents that fail one, with their values.
-
-    A schema has checks under the keyword x-cinnabar-checks. Records in quarantine count too.
-
-    \b
-    Examples:
-      cinnabar status checks --out tables
-      cinnabar status checks --out tables --json
-    """
-    results = check_results(out)
-    if as_json:
-        print(json.dumps(asdict(results), ensure_ascii=False, default=_number))
-        return
-    console = standard_output()
-    rows = [(one.schema_name, one.check_name, one.holds, one.fails, one.open, one.expression) for one in results.checks]
-    console.print(table(("schema", "check", "holds", "fails", "not applicable", "expression"), rows))
-    failing = [(one.path, one.check_name, one.outcome, _values_in_words(one.values)) for one in results.failing]
-    if failing:
-        console.print(table(("path", "check", "outcome", "values"), failing))
-    documents = len({(one.document, one.schema_name) for one in results.failing})
-    console.print(f"documents that fail a check: {documents}", markup=False)
 
 
 @status_app.command()
@@ -208,19 +142,11 @@ def verify(
     return 1 if checked.problems else 0
 
 
-def _number(value: Any) -> float | int:
-    """Returns an exact number as JSON has it."""
-    assert isinstance(value, Decimal)
-    return int(value) if value == value.to_integral_value() else float(value)
-
-
-def _values_in_words(values: dict[str, Any]) -> str:
-    """Returns the values of a check's fields in one line; of a list, the number of its items."""
-    parts = (
-        f"{pointer or '/'} {f'{len(value)} items' if isinstance(value, list) else json.dumps(value, default=_number)}"
-        for pointer, value in values.items()
-    )
-    return ", ".join(parts)
+def _last_run(out: Path) -> str:
+    """Returns the last run of a model; what a person corrected is a run, too."""
+    sql = "SELECT run_id FROM runs ORDER BY arguments ->> 'model' IS NULL, run_id DESC LIMIT 1"
+    with connect(out, views=("runs",)) as connection:
+        return str(connection.execute(sql).fetchall()[0][0])
 
 
 def _counts(counts: dict[str, Any]) -> str:

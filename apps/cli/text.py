@@ -1,4 +1,4 @@
-"""`cinnabar text` shows the text, parts and words that the parser reads from a file."""
+"""`cinnabar text` shows what the parser reads from a file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from cinnabar.extraction.review.table_files import document_tables, write_tables
 from cinnabar.wording import harmless, with_noun
 
 _PARTS = ("part", "kind", "name", "page", "start", "end", "width", "height", "parent", "media_type")
-_FACTS = ("fact", "value", "spans")
 _WORDS = ("start", "end", "part", "page", "x0", "top", "x1", "bottom", "sure", "text")
 
 
@@ -36,14 +35,14 @@ def text(
     paths: Annotated[
         list[str], typer.Argument(metavar="FILE...", help="Files, folders, mailboxes and stores to read.")
     ],
-    parts: Annotated[bool, typer.Option("--parts", help="A table of pages, bodies and attachments.")] = False,
-    words: Annotated[bool, typer.Option("--words", help="A table of words with their boxes.")] = False,
     tables: Annotated[bool, typer.Option("--tables", help="The tables: their heads, and their rows by cell.")] = False,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="With --tables: the folder for each of them as a Parquet file.")
     ] = None,
-    facts: Annotated[bool, typer.Option("--facts", help="A table of facts: headers, times, file, language.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each document, one a line.")] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="One JSON object for each document, one a line: with parts, words, tables, facts."),
+    ] = False,
     password_file: Annotated[
         str | None,
         typer.Option(metavar="FILE", help=RunOptions.model_fields["password_file"].description),
@@ -51,7 +50,7 @@ def text(
     hidden: Annotated[bool, typer.Option("--hidden", help=RunOptions.model_fields["hidden"].description)] = False,
     ocr: Annotated[OcrChoice, typer.Option(help=RunOptions.model_fields["ocr"].description)] = "auto",
 ) -> int:
-    """Show what the parser reads from a file: its text, or its parts, words, tables or facts with their places.
+    """Show what the parser reads from a file: its text, or its tables, or with --json all of it with its places.
 
     Positions are characters of the text, ends exclusive. Boxes are in points from the page's top left corner.
     With --tables and --out each table becomes a file, with typed columns where each cell is a number or a day.
@@ -60,15 +59,12 @@ def text(
     \b
     Examples:
       cinnabar text letter.pdf
-      cinnabar text letter.pdf --words
       cinnabar text fleet.pdf --tables
       cinnabar text reports --tables --out tables
       cinnabar text mails/1042.eml --json
     """
-    every = (("parts", parts), ("words", words), ("tables", tables), ("facts", facts))
-    chosen = [name for name, shown in every if shown]
-    if len(chosen) + as_json > 1:
-        raise UsageError("expected at most one of --parts, --words, --tables, --facts and --json")
+    if tables and as_json:
+        raise UsageError("expected at most one of --tables and --json")
     if out is not None and not tables:
         raise UsageError("--out goes with --tables: it is the folder for their files")
     options = RunOptions(password_file=password_file, hidden=hidden, ocr=ocr, **folder_settings().of_run("ocr_engine"))
@@ -82,7 +78,7 @@ def text(
             _write_tables(out, read)
         else:
             for path, document in read:
-                _print(path, document, len(items) > 1, "".join(chosen), as_json)
+                _print(path, document, len(items) > 1, tables, as_json)
     return int(bool(failed))
 
 
@@ -105,18 +101,14 @@ def _write_tables(out: Path, read: Iterator[tuple[str, Document]]) -> None:
     print(f"{with_noun(len(listed), 'table')} in {out}")
 
 
-def _print(path: str, document: Document, several: bool, shown: str, as_json: bool) -> None:
+def _print(path: str, document: Document, several: bool, tables: bool, as_json: bool) -> None:
     if as_json:
         print(json.dumps(_object(path, document), ensure_ascii=False))
         return
     if several:
         print(f"==> {harmless(path)} <==")
-    if shown == "tables":
+    if tables:
         _print_tables(document)
-    elif shown:
-        columns, rows_of = {"parts": (_PARTS, _parts), "words": (_WORDS, _words), "facts": (_FACTS, _facts)}[shown]
-        rows = rows_of(document)
-        standard_output().print(table(columns, ([row[name] for name in columns] for row in rows)))
     elif sys.stdout.isatty():
         print("\n".join("\t".join(map(harmless, line.split("\t"))) for line in document.text.split("\n")))
     else:

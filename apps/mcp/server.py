@@ -1,4 +1,4 @@
-"""The Model Context Protocol (2025-11-25) around the tools: descriptions for agents, errors, resources."""
+"""The Model Context Protocol (2025-11-25) around the tools: descriptions for agents, and errors."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import functools
 import json
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, ParamSpec, TypeVar
-from urllib.parse import quote, unquote
 
 import anyio.to_thread
 from fastapi import FastAPI
 from mcp.server import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp.types import Resource, ToolAnnotations
+from mcp.types import ToolAnnotations
 from pydantic import Field
 from starlette.routing import Route
 
@@ -23,8 +22,6 @@ from cinnabar.errors import CinnabarError
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_SCHEMAS = "cinnabar://schemas/"
-_JSON = "application/schema+json"
 INSTRUCTIONS = (
     "Cinnabar turns documents into records that meet a JSON Schema, each value with its evidence and confidence. "
     "`extract` reads files or texts now; `query`, `show` and `correct` work on the results folder of earlier runs: "
@@ -37,20 +34,6 @@ Schema = Annotated[
 Strings = tuple[str, ...]
 Values = dict[str, Any]
 Document = Annotated[str, Field(description="Its path, the end of it, or the first digits of its SHA-256.")]
-
-
-class _ToolServer(MCPServer[Any]):
-    """A server whose list of schemas is that of the results folder when it is asked for."""
-
-    def __init__(self, tools: Tools, version: str) -> None:
-        super().__init__("cinnabar", instructions=INSTRUCTIONS, version=version, log_level="WARNING")
-        self._tools = tools
-
-    async def list_resources(self) -> list[Resource]:
-        """Returns the schemas of the results folder."""
-        names = await _told(anyio.to_thread.run_sync(self._tools.schemas))
-        about = "JSON Schema of the view with this name"
-        return [Resource(uri=_SCHEMAS + quote(one), name=one, description=about, mime_type=_JSON) for one in names]
 
 
 async def _told(work: Awaitable[_T]) -> _T:
@@ -70,7 +53,7 @@ def _json(value: Any) -> str:
 
 def mcp_server(tools: Tools, version: str, read_only: bool) -> MCPServer[Any]:
     """Returns a server of these tools; `read_only` leaves out the one that corrects."""
-    server = _ToolServer(tools, version)
+    server = MCPServer[Any]("cinnabar", instructions=INSTRUCTIONS, version=version, log_level="WARNING")
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
     def in_thread(function: Callable[_P, _T], *given: _P.args, **named: _P.kwargs) -> Awaitable[_T]:
@@ -115,14 +98,6 @@ def mcp_server(tools: Tools, version: str, read_only: bool) -> MCPServer[Any]:
     if not read_only:
         writes = ToolAnnotations(read_only_hint=False, open_world_hint=False)
         server.add_tool(correct, annotations=writes, structured_output=False)
-
-    @server.resource(_SCHEMAS + "{name}", mime_type=_JSON)
-    async def schema(name: str) -> str:
-        """The JSON Schema of a view of the results folder."""
-        try:
-            return await anyio.to_thread.run_sync(tools.schema, unquote(name))
-        except CinnabarError as error:
-            raise ResourceNotFoundError(str(error)) from error
 
     return server
 

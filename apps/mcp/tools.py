@@ -27,10 +27,8 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.store.reading import plain, record_named, show
-from cinnabar.extraction.store.stored_records import latest_source, names
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.parsing.texts import schema_text
 from cinnabar.wording import harmless
 
 #: The bytes of an answer.
@@ -216,17 +214,6 @@ class Tools:
         changes += [Change(Action.ACCEPT, "" if pointer == "/" else pointer) for pointer in accept]
         digest, name = record_named(self._results(), document, schema)
         return _told(Corrector(self._results()).correct(digest, name, changes, self.who).as_json, self.most)
-
-    def schemas(self) -> list[str]:
-        """Returns the names of the results folder's schemas."""
-        return [] if self.out is None or not self.out.is_dir() else names(self.out)
-
-    def schema(self, name: str) -> str:
-        """Returns a schema of the results folder as JSON text. Raises UsageError for another name."""
-        source = latest_source(self._results(), name) if name in self.schemas() else None
-        if source is None:
-            raise UsageError(f"{name[:80]}: expected one of {', '.join(self.schemas()) or 'no schemas'}")
-        return schema_text(source.schema)
 
     def _results(self) -> Path:
         if self.out is None:

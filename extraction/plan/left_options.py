@@ -35,7 +35,7 @@ _POLICIES = {
     "on_list_incomplete": "list-incomplete=quarantine",
     "on_empty": "empty=write",
 }
-_SET_ONCE = ("device", "steps", "context", "ocr_engine", "workers", "max_tokens", "max_seconds", "gpu_limit")
+_SET_ONCE = ("device", "steps", "context", "ocr_engine", "workers", "max_tokens", "max_seconds")
 
 #: By the name of the parameter; `--` and hyphens make it the option.
 LEFT_OPTIONS: Mapping[str, LeftOption] = {
@@ -73,6 +73,12 @@ LEFT_OPTIONS: Mapping[str, LeftOption] = {
     "retry_quarantined": LeftOption(False, "`cinnabar quarantine retry` reads them again"),
     "drop_corrections": LeftOption(False, "`cinnabar extract` has it; a schedule drops nothing"),
     "route": LeftOption(False, "with several --schema each document gets the one that fits"),
+    "related": LeftOption(None, "`cinnabar extract` has it, and a query over `outcomes` counts where documents went"),
+    "constant": LeftOption(False, "--beside-constant prints the F1 of the best answer that ignores the document"),
+    "gpu_limit": LeftOption(None, "`prefect work-pool create NAME --concurrency-limit 1` runs one at a time"),
+    **dict.fromkeys(("parts", "words", "facts"), LeftOption(False, "`cinnabar text FILE --json` has it")),
+    "details": LeftOption(False, "`cinnabar schema check S --json` has the form, place by place"),
+    "saw": LeftOption([], "the review page tells what somebody else has changed meanwhile"),
     **{name: LeftOption(None, f"set `{name}` in the cinnabar.toml of the folder") for name in _SET_ONCE},
 }
 
@@ -84,6 +90,8 @@ LEFT_COMMANDS: Mapping[str, str] = {
     "mcp": "`cinnabar serve FOLDER… --mcp stdio` gives agents the tools, and --mcp http does so at /mcp",
     "model merge": "a LoRA folder that lies as `fields` in the folder of its model is applied when that is loaded",
     "status events": _RUN_TOLD,
+    "status runs": '`cinnabar sql "from runs order by run_id desc"` lists them',
+    "status checks": '`cinnabar sql "select check_name, holds, count(*) from checks group by all"` counts them',
     "flows alert": _RUN_TOLD,
 }
 

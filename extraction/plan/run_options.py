@@ -38,7 +38,7 @@ _WORDED = {PAGES_PATTERN: "pages from 1 such as 1-3,last"}
 
 
 #: Options of a run that `cinnabar.toml` sets and no option of a command.
-RUN_SETTINGS = ("device", "steps", "context", "ocr_engine", "workers", "max_tokens", "max_seconds", "gpu_limit")
+RUN_SETTINGS = ("device", "steps", "context", "ocr_engine", "workers", "max_tokens", "max_seconds")
 
 
 class OptionGroup(BaseModel):
@@ -209,7 +209,6 @@ class RunPlan(OptionGroup):
     ray: str | None = Field(
         default=None, description="Spread the work over a Ray cluster: auto, HOST:PORT or local."
     )
-    gpu_limit: str | None = Field(default=None, description="Prefect's concurrency limit for the tasks.")
     options: RunOptions = DEFAULT_OPTIONS
 
     @property

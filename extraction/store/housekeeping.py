@@ -1,13 +1,11 @@
-"""Reports the contents and the runs of an output folder, and merges its small batches."""
+"""Reports the contents of an output folder, and merges its small batches."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections import defaultdict
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,34 +16,12 @@ from cinnabar.extraction.store.compaction import merge_batches
 from cinnabar.extraction.store.files import failures, is_locked, waiting_files
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.model_runs import MODEL_RUN
-from cinnabar.extraction.store.path_safety import is_own
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.snapshot import published_number
 from cinnabar.extraction.store.store import Store
 
 #: A batch whose files have this many bytes together is large and is not rewritten.
 LARGE = 128 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class RunRow:
-    """A run as it is stored; its counts and `seconds` are None if it did not end.
-
-    `model` is None if an older version, which did not store it, made the run. `report` is the path of its report, None
-    if there is none.
-    """
-
-    run_id: str
-    started: datetime
-    seconds: float | None
-    schema: str
-    model: str | None
-    engine_fingerprint: str
-    inputs: int | None
-    written: int | None
-    quarantined: int | None
-    skipped: int | None
-    report: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,39 +60,6 @@ class Compacted:
     files: int
     bytes_before: int
     bytes: int
-
-
-def runs(out: Path, limit: int | None = None) -> list[RunRow]:
-    """Returns the runs of this folder, the latest first; those that only hold corrections are left out.
-
-    Raises UsageError if the folder holds no results.
-    """
-    if limit is not None and limit < 1:
-        raise UsageError(f"--limit: expected at least 1, got {limit}")
-    with connect(out, views=("runs",)) as connection:
-        stored = connection.execute(
-            "SELECT run_id, epoch_us(started), epoch_us(finished), schema_name, arguments,"
-            " engine_fingerprint, inputs, written, quarantined, skipped FROM runs"
-            f" WHERE {MODEL_RUN}"
-            " ORDER BY run_id DESC LIMIT ?",
-            [limit],
-        ).fetchall()
-    rows = [_run(*row) for row in stored]
-    reports = {row.run_id: out / manifests.REPORTS / f"{row.run_id}.html" for row in rows if is_own("run", row.run_id)}
-    return [
-        replace(row, report=str(path)) if (path := reports.get(row.run_id)) and path.is_file() else row for row in rows
-    ]
-
-
-def _run(
-    run_id: str, started: int, finished: int | None, schema: str, arguments: str, engine: str, *counts: int
-) -> RunRow:
-    model = json.loads(arguments).get("model")
-    # The clock may have been set back during the run.
-    seconds = None if finished is None else max(0.0, (finished - started) / 1e6)
-    began = datetime.fromtimestamp(started / 1e6, manifests.now().tzinfo)
-    inputs, written, quarantined, skipped = counts
-    return RunRow(run_id, began, seconds, schema, model, engine, inputs, written, quarantined, skipped)
 
 
 def status(out: Path) -> Status:

@@ -183,17 +183,11 @@ def test_too_much_in_quarantine_fails_the_run_in_a_sentence_that_names_the_reaso
     notes: Path, tiny_model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     from prefect.client.orchestration import get_client
-    from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate
 
     from cinnabar.flows.extract import extract_folder
 
     where = ([str(notes)], str(notes.parent / "note.json"), str(tmp_path / "out"), str(tiny_model), "cpu")
-    with pytest.raises(UsageError, match="no such concurrency limit; make it with `prefect gcl create gpu"):
-        extract_folder(*where, gpu_limit="gpu")
-    assert not (tmp_path / "out").exists()
-    with get_client(sync_client=True) as client:
-        client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name="gpu", limit=1))
-    state = extract_folder(*where, on_empty="write", workers=1, max_error_rate=0.2, gpu_limit="gpu", return_state=True)
+    state = extract_folder(*where, on_empty="write", workers=1, max_error_rate=0.2, return_state=True)
     expected = r"1 of 4 documents in quarantine, more than 0\.2 of them: truncated 1 \(.*broken\.pdf.*\)\."
     assert state.is_failed() and re.fullmatch(expected, state.message)
     assert "Traceback" not in caplog.text and state.message in caplog.text
@@ -216,23 +210,6 @@ def test_the_states_of_a_flow_tell_counts(notes: Path, tiny_model: Path, tmp_pat
     assert state.is_completed() and state.message == "3 written, 1 quarantined (truncated 1), 0 skipped"
     state = extract_folder(*where, on_empty="write", workers=1, return_state=True)
     assert state.is_completed() and state.message == "0 written, 0 quarantined, 4 skipped"
-
-
-@pytest.mark.usefixtures("prefect_server")
-def test_a_flow_runs_a_language_model_within_a_limit(notes: Path, tmp_path: Path) -> None:
-    from prefect.client.orchestration import get_client
-    from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate
-    from tests.support.tiny_checkpoint import write_checkpoint
-
-    from cinnabar.flows.extract import extract_folder
-
-    with get_client(sync_client=True) as client:
-        client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name="language", limit=1))
-    model = str(write_checkpoint(tmp_path / "model", window=2048, block=16))
-    where = ([str(notes)], str(notes.parent / "note.json"), str(tmp_path / "out"), model, "cpu")
-    how: dict[str, Any] = {"effort": "instant", "on_missing": "guess", "on_empty": "write", "workers": 1}
-    done = extract_folder(*where, **how, gpu_limit="language")
-    assert (done["inputs"], done["written"], done["quarantined"]) == (4, 3, 1) and done["steps"] > 0
 
 
 @pytest.mark.usefixtures("prefect_server")
@@ -296,8 +273,8 @@ def test_a_parameter_that_a_deployment_left_empty_is_named() -> None:
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_a_service_without_its_secret_limit_or_mailbox_is_refused_at_once(
-    notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_a_service_without_its_secret_or_mailbox_is_refused_at_once(
+    notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from prefect.blocks.system import Secret
 
@@ -313,10 +290,6 @@ def test_a_service_without_its_secret_limit_or_mailbox_is_refused_at_once(
         assert run([*served, option, name]) == 2
         told = capsys.readouterr().err
         assert expected in told and told.count("\n") == 1
-    monkeypatch.chdir(tmp_path)
-    Path("cinnabar.toml").write_text(f'inbox = "{notes}"\nschema = "receipt"\nresults = "out"\ngpu_limit = "nope"\n')
-    assert run(["flows", "serve"]) == 2
-    assert "nope: no such concurrency limit" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("prefect_server")

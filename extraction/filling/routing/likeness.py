@@ -14,10 +14,9 @@ import math
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -118,17 +117,6 @@ class Kinds:
     @cached_property
     def _phrases(self) -> Floats:
         return np.concatenate([*self.labels, *self.titles, *self.words])
-
-    def select(self, rows: Sequence[int]) -> Self:
-        """Returns the kinds that stand in these rows, in the order of `rows`, with their vectors."""
-        return replace(
-            self,
-            heading=self.heading[rows],
-            outline=self.outline[rows],
-            labels=[self.labels[row] for row in rows],
-            titles=[self.titles[row] for row in rows],
-            words=[self.words[row] for row in rows],
-        )
 
     def likeness(self, page: PageVectors) -> Floats:
         """Returns the features of this document with each kind: [K, FEATURES]."""

@@ -53,18 +53,18 @@ class Cluster:
 
 @contextmanager
 def join_cluster(
-    address: str | None, assignment: Assignment, *, gpu_limit: str | None = None, processors: int | None = None
+    address: str | None, assignment: Assignment, *, processors: int | None = None
 ) -> Iterator[Cluster | None]:
     """Yields the cluster at this address for the block; None without an address.
 
     `auto` is the cluster that this machine belongs to, HOST:PORT the one with this head, `local` one that is started
     here with all or so many processors and ends with the block. Raises UsageError if the cluster cannot be joined, or
-    conflicts with other options: models behind a server, `--engines`, a limit of Prefect's.
+    conflicts with other options: models behind a server, `--engines`.
     """
     if address is None:
         yield None
         return
-    check_cluster(address, assignment, gpu_limit=gpu_limit)
+    check_cluster(address, assignment)
     ray = _import_ray(address)
     options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if address == "local":
@@ -87,7 +87,7 @@ def join_cluster(
             ray.shutdown()
 
 
-def check_cluster(address: str, assignment: Assignment, *, gpu_limit: str | None = None) -> None:
+def check_cluster(address: str, assignment: Assignment) -> None:
     """Raises UsageError if the address is malformed, nobody answers there, or other options conflict with it."""
     remote = [isinstance(source, RemoteSource) for source in assignment.sources]
     if any(remote):
@@ -102,8 +102,6 @@ def check_cluster(address: str, assignment: Assignment, *, gpu_limit: str | None
             f"--engines {engines}: expected 1 with --ray, whose cluster decides how many engines it starts; leave out"
             " --engines to use the cluster, or --ray to use this machine alone"
         )
-    if gpu_limit is not None:
-        raise UsageError("gpu-limit: Ray gives out the GPUs of its cluster itself; leave out one of the two")
     place = host_and_port(address)
     if address not in ("auto", "local") and place is None:
         raise UsageError(f"--ray {address}: expected auto, local or HOST:PORT")

@@ -61,7 +61,7 @@ def write_report(out: Path, run_id: str, to: Path | None = None) -> Path:
     Raises UsageError if the folder has no such run, RunError if the file cannot be written.
     """
     if not is_own("run", run_id):
-        raise UsageError(f"{run_id}: expected the id of a run; `cinnabar status runs` lists them")
+        raise UsageError(f"{run_id}: expected the id of a run, as in the view `runs`")
     data = gather_run(out, run_id, _stages(out, run_id))
     text = report_page(data, [Path(), *known_folders(out)])
     path = report_path(out, run_id) if to is None else to

@@ -128,7 +128,7 @@ class _Gathering:
             run_id,
         )
         if not row:
-            raise UsageError(f"{run_id}: no such run; `cinnabar status runs` lists them")
+            raise UsageError(f"{run_id}: no such run; the view `runs` has them")
         self._schema, self._started, self._finished, arguments = row[0]
         self._arguments = json.loads(arguments or "{}")
         self._runs = [run_id, *self._earlier()]

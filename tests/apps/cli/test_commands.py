@@ -151,11 +151,9 @@ USES = {
     "text": "text docs/0.txt",
     "sql": "sql 'select 1 as one' --out out",
     "show": "show 0.txt --out out",
-    "status checks": "status checks --out out",
     "export": "export note --out out --to notes.csv",
     "status report": "status report --out out",
     "correct": "correct 0.txt --schema note --list --out out",
-    "status runs": "status runs --out out",
     "status": "status --out out",
     "status compact": "status compact --out out",
     "verify": "verify --out out",
@@ -281,21 +279,9 @@ def completed(shell: str, line: str, cwd: Path, say: Any = said_to_shell) -> lis
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_complete_commands_and_schemas(shell: str, tmp_path: Path) -> None:
-    (tmp_path / "invite.yaml").write_text("{}")
+def test_shells_complete_commands(shell: str, tmp_path: Path) -> None:
     say = said_by_process if shell == "bash" else said_to_shell
     assert {"schema", "show", "sql", "status", "serve"} <= set(completed(shell, "cinnabar s", tmp_path, say))
-    assert {"invoice", "invite.yaml"} <= set(completed(shell, "cinnabar schema check inv", tmp_path))
-
-
-def test_documents_and_views_of_a_folder_are_completed(done: Path) -> None:
-    (known,) = completed("bash", f"cinnabar show --out {done} docs/1", done.parent)
-    assert known == "docs/1.txt"
-    assert completed("bash", f"cinnabar export --out {done} no", done.parent) == ["note", "note_history"]
-    assert not [name for name in completed("bash", f"cinnabar export --out {done} ", done.parent) if name[:1] == "_"]
-    assert completed("bash", f"cinnabar improve --out {done} ", done.parent) == ["note"]
-    assert completed("bash", f"cinnabar correct --out {done} docs/1.txt --schema n", done.parent) == ["note"]
-    assert not any(completed("bash", "cinnabar show --out nowhere x", done.parent))
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -18,11 +18,10 @@ from cinnabar.extraction.review.listing import Listing, ListSelection
 CaptureResult = pytest.CaptureFixture[str]
 COMMANDS = (
     ("status",),
-    ("status", "runs"),
     ("sql", "select * from bill join fields using (document) join history using (document)"),
     ("show", "a.txt"),
     ("export", "bill", "--to", "TO/bill.csv"),
-    ("status", "checks"),
+    ("sql", "select * from checks"),
     ("quarantine", "list"),
     ("improve", "bill", "--discard"),
     ("correct", "a.txt", "--set", '/number="Z"'),

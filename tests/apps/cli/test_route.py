@@ -104,13 +104,6 @@ def test_the_flow_routes_among_a_list_of_schemas(inbox: Path, tiny_model: Path) 
     assert (found["written"], found["skips"]) == (2, {"other_kind": 1})
 
 
-def test_the_check_of_a_schema_shows_the_words_that_are_compared(inbox: Path, capsys: CaptureResult) -> None:
-    assert run(["schema", "check", "--details", str(inbox / "recipe.json")]) == 0
-    assert "recipe: A cooking recipe with its ingredients." in capsys.readouterr().out
-    assert run(["schema", "check", "--details", schema(inbox, "x", None, "dish")]) == 0
-    assert "several schemas" not in capsys.readouterr().out, "who routes nothing hears nothing of it"
-
-
 @pytest.mark.parametrize(
     ("more", "told"),
     [
@@ -140,53 +133,3 @@ def test_a_schedule_hands_its_choice_to_the_flow(inbox: Path, monkeypatch: pytes
     assert run([*served, "--schema", schemas[1]]) == run([*served, "--related", "0.5"]) == 0
     assert (found[0]["record_schema"], "related" in found[0]) == (schemas, False)
     assert (found[1]["record_schema"], found[1]["related"]) == (schemas[0], 0.5)
-
-
-@pytest.fixture
-def sets(inbox: Path) -> list[str]:
-    """The bill and the cake as labelled sets."""
-    for title, file in (("invoice", "bill.txt"), ("recipe", "cake.txt")):
-        folder = inbox / "sets" / title
-        (folder / "docs").mkdir(parents=True)
-        (folder / "schema.json").write_bytes((inbox / f"{title}.json").read_bytes())
-        (folder / "docs" / file).write_text(TEXTS[file], encoding="utf-8")
-        (folder / "docs" / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
-        lines = [{"file": f"docs/{name}", "truth": {}} for name in (file, "broken.pdf")]
-        (folder / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return [str(inbox / "sets")]
-
-
-def test_eval_tells_which_schema_the_documents_of_each_set_go_to(sets: list[str], capsys: CaptureResult) -> None:
-    assert run(["eval", *sets, "--route", "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    # The unreadable file of each set is not right.
-    assert (said["documents"], said["right"], said["refused"]) == (4, 0.5, 0.5)
-    assert said["sets"]["recipe"]["went"] == {"recipe": 1} and said["sets"]["recipe"]["unreadable"] == 1
-    assert run(["eval", *sets, "--route"]) == 0
-    told = capsys.readouterr().out
-    assert "other_kind" in told and "2 documents could not be read" in told
-
-
-def test_eval_measures_one_set_against_a_probability(sets: list[str], capsys: CaptureResult) -> None:
-    one = [f"{sets[0]}/invoice", *sets[1:]]
-    assert run(["eval", *one, "--related", "1", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["sets"]["invoice"]
-    assert (found["right"], found["refused"], found["went"]) == (0.0, None, {"other_kind": 1})
-    assert found["elsewhere"]["docs/bill.txt"].startswith("invoice ")
-    assert run(["eval", *one, "--related", "0", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["sets"]["invoice"]["went"] == {"invoice": 1}
-
-
-@pytest.mark.parametrize(
-    ("more", "told"),
-    [
-        (["--related", "0.5"], "--schema: expected one schema, got 2; --related alone"),
-        (["--route", "--constant"], "--constant: expected without --route and --related"),
-        (["--route", "--without", "proximity"], "--without: expected without --route"),
-    ],
-)
-def test_eval_refuses_what_measures_records_beside_a_choice(
-    sets: list[str], more: list[str], told: str, capsys: CaptureResult
-) -> None:
-    assert run(["eval", *sets, *more]) == 2
-    assert told in capsys.readouterr().err

@@ -81,9 +81,8 @@ def test_export_writes_files_and_standard_output(done: Path, tmp_path: Path, cap
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["status", "runs"], "no results"),
         (["status"], "no results"),
-        (["status", "--json", "runs"], "expected --out and --json after `runs`"),
+        (["status", "--json", "compact"], "expected --out and --json after `compact`"),
         (["status", "compact"], "no results"),
         (["verify"], "no results"),
         (["quarantine", "list"], "no results"),

@@ -1,4 +1,4 @@
-"""`cinnabar text`: text, parts and words of files, and files that cannot be read."""
+"""`cinnabar text`: the text of files, all of it as JSON, and files that cannot be read."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def test_json_places_every_word_of_a_page_in_its_text_and_box(capsys: pytest.Cap
             assert 0 <= word["x0"] <= word["x1"] <= width and 0 <= word["top"] <= word["bottom"] <= height
 
 
-def test_parts_and_words_are_tables_and_several_files_have_headings(
+def test_several_files_have_headings_and_json_has_parts_and_facts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.eml").write_text("From: a@example.org\nSubject: Rain\n\nIt rains.\n")
     (tmp_path / "b.txt").write_text("dry")
-    assert run(["text", str(tmp_path), "--parts"]) == 0
+    assert run(["text", str(tmp_path)]) == 0
     told = capsys.readouterr().out
-    assert f"==> {tmp_path / 'a.eml'} <==" in told and "headers" in told and "body" in told
-    assert run(["text", str(tmp_path / "a.eml"), "--words"]) == 0
-    assert "rains." in capsys.readouterr().out
-    assert run(["text", str(tmp_path / "a.eml"), "--facts"]) == 0
-    assert "mail.subject" in capsys.readouterr().out
-    assert run(["text", str(tmp_path / "a.eml"), "--facts", "--words"]) == 2
+    assert f"==> {tmp_path / 'a.eml'} <==" in told and "It rains." in told
+    assert run(["text", str(tmp_path / "a.eml"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [part["kind"] for part in found["parts"]] == ["headers", "body"]
+    assert "mail.subject" in {one["fact"] for one in found["facts"]}
+    assert run(["text", str(tmp_path / "a.eml"), "--tables", "--json"]) == 2
     assert "at most one of" in capsys.readouterr().err
 
 

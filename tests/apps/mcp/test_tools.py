@@ -125,17 +125,6 @@ def test_a_schema_says_what_it_asks_or_where_it_cannot_be_enforced(tools: Tools)
     assert "/properties/a/$ref" in text_of(call(tools, "schema_check", schema=wrong))
 
 
-def test_schemas_of_the_folder_are_resources(tools: Tools) -> None:
-    async def read() -> tuple[list[str], str]:
-        async with Client(mcp_server(tools, "0", False)) as client:
-            uris = [str(one.uri) for one in (await client.list_resources()).resources]
-            (content,) = (await client.read_resource(uris[0])).contents
-            return uris, content.model_dump()["text"]
-
-    uris, text = asyncio.run(read())
-    assert uris == ["cinnabar://schemas/bill"] and json.loads(text)["title"] == "bill"
-
-
 def test_without_the_right_to_write_there_is_no_tool_that_corrects(tools: Tools) -> None:
     async def names(read_only: bool) -> list[str]:
         async with Client(mcp_server(tools, "0", read_only)) as client:

@@ -1,4 +1,4 @@
-"""Housekeeping: the list of runs, the state of a folder, and compaction beside readers."""
+"""Housekeeping: the state of a folder, and compaction beside readers."""
 
 from __future__ import annotations
 
@@ -9,25 +9,13 @@ from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.store import housekeeping
 from cinnabar.extraction.store.files import is_locked
-from cinnabar.extraction.store.housekeeping import compact, runs, status
+from cinnabar.extraction.store.housekeeping import compact, status
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store
 
 EVERYTHING = [
     f"SELECT * FROM {view} ORDER BY ALL" for view in ("note", "fields", "outcomes", "documents", "runs")
 ]
-
-
-def test_runs_are_listed_latest_first_with_unfinished_ones(out, workload):
-    workload.work(out)
-    with Store.open(out) as store:
-        workload.begin(store)
-    last, first = runs(out)
-    assert (last.written, last.seconds, first.written, first.quarantined) == (None, None, 5, 1)
-    assert first.schema == "note" and first.seconds >= 0 and first.started <= last.started
-    assert runs(out, limit=1) == [last]
-    with pytest.raises(UsageError, match="at least 1"):
-        runs(out, limit=0)
 
 
 def test_status_shows_the_results_and_a_running_run(out, workload):
@@ -87,7 +75,7 @@ def test_a_file_that_has_changed_is_not_merged_under_a_new_checksum(out, workloa
 
 
 def test_commands_on_an_empty_folder_say_that_it_has_no_results(tmp_path):
-    for command in (runs, status, compact):
+    for command in (status, compact):
         with pytest.raises(UsageError, match="no results"):
             command(tmp_path)
     assert list(tmp_path.iterdir()) == []

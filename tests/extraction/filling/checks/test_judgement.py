@@ -12,8 +12,6 @@ from tests.support.begun_runs import backfill
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.apps.cli.main import run
-from cinnabar.errors import UsageError
-from cinnabar.extraction.filling.checks.judgement import check_results
 from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -119,23 +117,8 @@ def test_a_backfill_judges_by_the_checks_of_the_new_version(folder: Path, tmp_pa
     looser = source({"adds_up": "net + tax <= gross"})
     again = backfill(looser, out, MODEL, options=QUICK)
     assert again is not None and flags(out)["wrong"] == []
-    (counts,) = check_results(out).checks
-    assert (counts.expression, counts.holds, counts.fails, counts.open) == ("net + tax <= gross", 2, 0, 1)
-
-
-def test_the_listing_counts_results_and_has_the_values_of_failing_documents(holding: Path) -> None:
-    found = check_results(holding)
-    assert [(one.check_name, one.holds, one.fails, one.open) for one in found.checks] == [
-        ("adds_up", 1, 1, 1),
-        ("positive", 3, 0, 0),
-    ]
-    (failing,) = found.failing
-    assert (Path(failing.path).name, failing.check_name, failing.outcome) == ("wrong.txt", "adds_up", "quarantined")
-    assert {at: str(value) for at, value in failing.values.items()} == {
-        "/net": "100.1",
-        "/tax": "19.02",
-        "/gross": "120.12",
-    }
+    counted = query(out, "select check_name, holds, count(*) from checks group by all order by all").rows
+    assert counted == [("adds_up", True, 2), ("adds_up", None, 1)]
 
 
 def test_small_batches_are_merged_with_their_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,21 +138,7 @@ def test_small_batches_are_merged_with_their_results(tmp_path: Path, monkeypatch
     assert not verify(out).problems
 
 
-def test_the_command_lists_checks_and_the_check_of_a_schema_shows_them(
-    flagged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = flagged
-    assert run(["status", "checks", "--out", str(out)]) == 0
-    shown = capsys.readouterr().out
-    assert "net + tax = gross" in shown and "wrong.txt" in shown and "/tax 19.02" in shown
-    assert "documents that fail a check: 1" in shown
-    assert run(["status", "checks", "--out", str(out), "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    assert printed["checks"][0] == {
-        "schema_name": "bill", "check_name": "adds_up", "expression": "net + tax = gross", "holds": 1, "fails": 1,
-        "open": 1,
-    }  # fmt: skip
-    assert printed["failing"][0]["values"] == {"/net": 100.1, "/tax": 19.02, "/gross": 120.12}
+def test_the_check_of_a_schema_shows_its_checks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "bill.json").write_text(json.dumps(source().schema))
     assert run(["schema", "check", str(tmp_path / "bill.json")]) == 0
     assert "Checked in each record: adds_up: net + tax = gross" in " ".join(capsys.readouterr().out.split())
@@ -188,5 +157,3 @@ def test_a_check_that_cannot_be_used_ends_a_run_before_any_document_is_read(
         printed = capsys.readouterr().err
         assert "/x-cinnabar-checks/adds_up" in printed and "got nett (near it: net)" in printed
     assert not (tmp_path / "out").exists()
-    with pytest.raises(UsageError, match="no results"):
-        check_results(tmp_path)

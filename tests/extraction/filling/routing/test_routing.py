@@ -130,13 +130,6 @@ def test_the_version_of_the_comparison_is_part_of_the_fingerprint(monkeypatch: p
     assert likeness._fingerprint() != before
 
 
-def test_a_router_without_a_schema_decides_as_one_of_the_others() -> None:
-    bill, note = source(), source("note", "A note on a fridge.")
-    page = page_vectors("Bill no. 7 for goods\nNet total: 12.50\n")
-    reduced, other = Router(Routing((bill, note))).without("bill"), Router(Routing((note,)))
-    assert reduced.route_page(page) == other.route_page(page)
-
-
 def test_few_words_speak_for_no_kind_and_many_for_none_less() -> None:
     fitted = RoutingFit(np.ones(6, np.float32), 0.0, 1.0, np.zeros(3, np.float32), 0.0, short=1.5)
     common, own = np.full((2, 6), 0.2, np.float32), np.full((1, 6), 0.3, np.float32)

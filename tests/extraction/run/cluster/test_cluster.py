@@ -355,15 +355,13 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         check_cluster("local", Assignment(SOURCE, source()))
 
 
-def test_a_cluster_refuses_remote_models_and_wrong_gpu_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_refuses_remote_models(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INCEPTION_API_KEY", "key")
     remote = model_source("mercury-2")
     with pytest.raises(UsageError, match=r"^--ray: .* got --model with one behind a server"):
         check_cluster("auto", Assignment(SOURCE, remote))
     with pytest.raises(UsageError, match=r"^--ray: .* got --escalate-to with one behind a server"):
         check_cluster("auto", Assignment(SOURCE, source(), escalation=Escalation(remote, 0.8)))
-    with pytest.raises(UsageError, match=r"^gpu-limit: "):
-        check_cluster("auto", Assignment(SOURCE, source()), gpu_limit="gpu")
 
 
 def machine(name: str, alive: bool = True, **resources: float) -> dict[str, Any]:
