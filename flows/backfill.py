@@ -21,7 +21,7 @@ from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.names import check_local
 from cinnabar.extraction.store.stored_records import Selection
 from cinnabar.flows.parameters import Seconds, Share, check_given
-from cinnabar.flows.prefect_server import secret, with_environment, with_passwords
+from cinnabar.flows.prefect_server import secret
 from cinnabar.flows.stored_parameters import stored_flow
 
 
@@ -45,8 +45,6 @@ def backfill_folder(
     where: str | None = None,
     others: list[str] | None = None,
     password_block: str | None = None,
-    document_password_block: str | None = None,
-    environment_block: str | None = None,
     wait: Seconds = 3600,
     **run_options: Any,
 ) -> Summary | None:
@@ -68,24 +66,19 @@ def backfill_folder(
             earlier runs skipped as other_kind are compared again.
         max_error_rate: The run fails if a larger share of the documents read is in quarantine, or skipped as empty.
         password_block: The Secret block with the mailbox's password, instead of the environment.
-        document_password_block: The Secret block with passwords of encrypted documents, one a line.
-        environment_block: The Secret block with variables of the environment for stores, NAME=VALUE one a line.
         wait: Seconds to wait for another run that is writing to `out`; 0 refuses at once.
     """
     check_given(record_schema=record_schema, out=out)
     check_local(out, "out")
     chosen = Selection(since=since, until=until, source=source, below=below, where=where)
-    plan = with_passwords(RunPlan.of([record_schema], out, **run_options), document_password_block)
+    plan = RunPlan.of([record_schema], out, **run_options)
     assignment = Assignment.of(plan)
     password = secret(password_block) if password_block else password_of_environment
     lying = parse_locations(others or [], password)
-    with (
-        with_environment(environment_block),
-        begun_run(
-            plan, assignment, wait,
-            lambda progress: begin_backfill(assignment, Path(out), chosen, progress, lying, password).run,
-        ) as (run, cluster, logged),
-    ):
+    with begun_run(
+        plan, assignment, wait,
+        lambda progress: begin_backfill(assignment, Path(out), chosen, progress, lying, password).run,
+    ) as (run, cluster, logged):
         if run.empty:
             get_run_logger().info("nothing to fill")
             return None

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 # First, because it sets the environment that Prefect reads on import.
-from cinnabar.extraction.plan.thresholds import ESCALATE_BELOW
 from cinnabar.flows.tasks import work_on
 
 from cinnabar.flows.flow_run import begun_run, ends_in_words, show_end  # isort: skip
@@ -19,8 +18,8 @@ from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.names import check_local
-from cinnabar.flows.parameters import Seconds, Share, check_given
-from cinnabar.flows.prefect_server import secret, with_environment, with_passwords
+from cinnabar.flows.parameters import Seconds, check_given
+from cinnabar.flows.prefect_server import secret
 from cinnabar.flows.stored_parameters import stored_flow
 
 
@@ -41,10 +40,7 @@ def extract_folder(
     paths: list[str],
     record_schema: str | list[str],
     out: str,
-    below: Share = ESCALATE_BELOW,
     password_block: str | None = None,
-    document_password_block: str | None = None,
-    environment_block: str | None = None,
     wait: Seconds = 3600,
     **run_options: Any,
 ) -> Summary:
@@ -59,28 +55,19 @@ def extract_folder(
         record_schema: A name of the library, the path of a JSON Schema, or module:Class; of a list of these each
             document gets the one that fits, or none.
         out: The folder for the results. One run at a time writes to it.
-        below: The confidence below which a field is escalated.
         max_error_rate: The run fails if a larger share of the documents read is in quarantine, or skipped as empty.
         password_block: The Secret block with the mailbox's password, instead of CINNABAR_IMAP_PASSWORD.
-        document_password_block: The Secret block with passwords of encrypted documents, one a line.
-        environment_block: The Secret block with variables of the environment for stores, NAME=VALUE one a line.
         wait: Seconds to wait for another run that is writing to `out`; 0 refuses at once.
     """
     check_given(paths=paths, record_schema=record_schema, out=out)
     check_local(out, "out")
     schemas = [record_schema] if isinstance(record_schema, str) else record_schema
-    if run_options.get("escalate_to") is not None:
-        run_options["below"] = below
     plan = RunPlan.of(schemas, out, **run_options)
-    plan = with_passwords(plan, document_password_block)
     assignment = Assignment.of(plan)
     locations = parse_locations(paths, *([secret(password_block)] if password_block else []))
-    with (
-        with_environment(environment_block),
-        begun_run(
-            plan, assignment, wait, lambda progress: begin_extraction(assignment, locations, Path(out), progress)
-        ) as (run, cluster, logged),
-    ):
+    with begun_run(
+        plan, assignment, wait, lambda progress: begin_extraction(assignment, locations, Path(out), progress)
+    ) as (run, cluster, logged):
         work_on(run, cluster)
         summary = run.finish()
     if not summary.inputs:

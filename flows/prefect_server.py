@@ -6,7 +6,6 @@ Functions import Prefect when they need it: `cinnabar.flows.tasks` first sets th
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import tempfile
 import time
@@ -20,15 +19,12 @@ from pydantic import SecretStr
 from cinnabar.engine.python_process import SAFE_PATH, python_command
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.mailboxes.credential import KeptSecret
-from cinnabar.extraction.documents.parser_settings import passwords_in
-from cinnabar.extraction.plan.run_options import RunPlan
 
 # The most seconds for a server to start, and to answer.
 _START, _ANSWER = 240.0, 5.0
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def secret(name: str, parameter: str = "password_block") -> KeptSecret:
+def secret(name: str) -> KeptSecret:
     """Returns the text of this Secret block as a function. Raises UsageError if there is no such block."""
     # Extra: flows.
     from prefect.blocks.system import Secret
@@ -37,7 +33,7 @@ def secret(name: str, parameter: str = "password_block") -> KeptSecret:
         block = Secret.load(name)
     except ValueError as error:
         advice = "make one in its UI, under Blocks"
-        raise UsageError(f"{parameter} {name}: Prefect has no such Secret block; {advice}") from error
+        raise UsageError(f"password_block {name}: Prefect has no such Secret block; {advice}") from error
 
     def write(text: str) -> None:
         nonlocal block
@@ -45,28 +41,6 @@ def secret(name: str, parameter: str = "password_block") -> KeptSecret:
         block.save(name, overwrite=True)
 
     return KeptSecret(f"the Secret block {name}", lambda: str(block.get()), write)  # type: ignore[union-attr]
-
-
-@contextmanager
-def with_environment(block: str | None) -> Iterator[None]:
-    """Sets the variables in a Secret block, `NAME=VALUE` one a line, until its end; none without a block.
-
-    Raises UsageError if there is no such block, or a line of it sets no variable.
-    """
-    lines = [] if block is None else [line.strip() for line in secret(block, "environment_block")().splitlines()]
-    pairs = [line.partition("=") for line in lines if line]
-    if wrong := [at for at, (name, equals, _) in enumerate(pairs, 1) if not (equals and _VARIABLE.fullmatch(name))]:
-        raise UsageError(f"environment_block {block}: expected NAME=VALUE on each line, got another line {wrong[0]}")
-    before = {name: os.environ.get(name) for name, _, _ in pairs}
-    try:
-        os.environ.update({name: value for name, _, value in pairs})
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 def check_server() -> str | None:
@@ -143,10 +117,3 @@ def _start(url: str, port: int) -> Iterator[None]:
                 process.wait(20)
             except subprocess.TimeoutExpired:
                 process.kill()
-
-
-def with_passwords(plan: RunPlan, block: str | None) -> RunPlan:
-    """Returns the plan with the passwords of encrypted documents in a Secret block, one a line, if one is named."""
-    if block is None:
-        return plan
-    return plan.model_copy(update={"options": plan.options.with_passwords(passwords_in(secret(block)()))})

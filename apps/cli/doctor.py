@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from cinnabar.apps.cli.console import PAGE_WIDTH, standard_output, table
 from cinnabar.apps.cli.options import AsJson
-from cinnabar.extraction.maintenance.diagnosis.installation import CheckState, findings_of, models, parser, versions
+from cinnabar.extraction.maintenance.diagnosis.installation import findings_of, models, parser, versions
 from cinnabar.wording import with_noun
 
 
@@ -22,11 +22,11 @@ def doctor(as_json: AsJson = False) -> int:
       cinnabar doctor --json
     """
     findings = findings_of([("versions", versions), ("models", models), ("parser", parser)])
-    failing = sum(one.state is CheckState.FAILS for one in findings)
+    failing = sum(one.state == "fails" for one in findings)
     if as_json:
         print(json.dumps({"works": not failing, "checks": [asdict(one) for one in findings]}, ensure_ascii=False))
     else:
-        rows = [(one.check, one.state.value, " → ".join(filter(None, (one.found, one.advice)))) for one in findings]
+        rows = [(one.check, one.state, " → ".join(filter(None, (one.found, one.advice)))) for one in findings]
         console = standard_output(PAGE_WIDTH)
         console.print(table(("check", "", "found"), rows))
         console.print(f"{with_noun(failing, 'check')} failed" if failing else "all is well")

@@ -49,9 +49,6 @@ _OF_CONFIDENCE = ("ece", "value_ece", "value_auc", "null_ece", "null_auc", "valu
 #: The figures of rows, of sets with lists of objects.
 _OF_ROWS = ("rows", "rows_found", "rows_exact", "lists_whole")
 
-_Files = Annotated[
-    Path | None, typer.Option(metavar="LIST", help="Only the documents in this file, one name to a line.")
-]
 _Predictions = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the predictions to a file, or for several sets to a folder.")
 ]
@@ -72,7 +69,6 @@ def evaluate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Sets, or folders of sets.")],
     model: ModelOption = "default",
     limit: Annotated[int | None, typer.Option(metavar="N", help="The first N documents of each set.")] = None,
-    files: _Files = None,
     beside_constant: _BesideConstant = False,
     predictions: _Predictions = None,
     without: _Rules = None,
@@ -97,7 +93,7 @@ def evaluate(
     plan = plan_of((), None, model=model, on_missing="guess", **run_options)
     check_extra("learn", "cinnabar eval")
     source, escalation = sources_of(plan, model, without or ())
-    chosen = select_sets(sets, files, limit)
+    chosen = select_sets(sets, limit)
     predicted = _predict_planned(chosen, plan.options, source, escalation, predictions)
     summary = summarise({one.name: score_set(one, predicted[one.name]) for one in chosen})
     if as_json:
@@ -130,31 +126,20 @@ def _predict_planned(
     return predicted
 
 
-def select_sets(paths: Sequence[Path], files: Path | None = None, limit: int | None = None) -> list[LabelledSet]:
+def select_sets(paths: Sequence[Path], limit: int | None = None) -> list[LabelledSet]:
     """Returns the sets of these folders with the documents to score. Raises UsageError if there are none."""
     from cinnabar.extraction.run.work.labelled_sets import find_sets  # Cold start: Torch takes a second.
 
     if limit is not None and limit < 1:
         raise UsageError(f"--limit: expected at least 1, got {limit}")
-    listed = None
-    if files is not None:
-        try:
-            listed = [line.strip() for line in files.read_text(encoding="utf-8").splitlines() if line.strip()]
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"--files {files}: cannot be read: {error}") from error
     labelled = [one for path in paths for one in find_sets(path)]
-    known = {line["file"] for one in labelled for line in one.truths}
-    unknown = [name for name in listed or () if name not in known]
-    if unknown:
-        more = f", nor {len(unknown) - 1} more that it names" if len(unknown) > 1 else ""
-        raise UsageError(f"--files {files}: no document of these sets is {unknown[0]!r}{more}")
     names = [one.name for one in labelled]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"{twice}: two of these sets have this name; score them one by one")
-    chosen = [one.select(listed, limit) for one in labelled]
+    chosen = [one.select(limit=limit) for one in labelled]
     if not any(one.truths for one in chosen):
-        raise UsageError("none of the documents of these sets is left to score; see --files")
+        raise UsageError("none of the documents of these sets is left to score")
     return [one for one in chosen if one.truths]
 
 

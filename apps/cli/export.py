@@ -41,12 +41,6 @@ def export(
     sql: Annotated[str | None, typer.Option(metavar="QUERY", help="A query, instead of a view.")] = None,
     to: _Target = None,
     form: _Format = None,
-    formulas: Annotated[
-        bool, typer.Option("--formulas", help="In CSV, leave texts that a spreadsheet would run as formulas.")
-    ] = False,
-    record_json: Annotated[
-        bool, typer.Option("--record-json", help="In CSV and Excel, with each record as JSON in a column.")
-    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="With --to, one JSON object about the file on standard output.")
     ] = False,
@@ -75,11 +69,8 @@ def export(
         raise UsageError("--json: expected --to FILE beside it; --format json writes the rows as JSON")
     chosen = format_of(path, form)
     target = sys.stdout.buffer if path is None else path
-    rows = write(
-        out, view or sql or "", chosen, target, sql=sql is not None, formulas=formulas, record_json=record_json
-    )
+    rows = write(out, view or sql or "", chosen, target, sql=sql is not None)
     if as_json:
         print(json.dumps({"file": str(to), "rows": rows}, ensure_ascii=False))
     elif to is not None:
         print(harmless(f"{with_noun(rows, 'row')}: {to}"))
-

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -25,7 +24,7 @@ from cinnabar.apps.cli.plans import check_plan, flow_parameters, print_notice
 from cinnabar.extraction.documents.inputs import gather, parse_locations
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extras import check_extra
-from cinnabar.flows.prefect_server import secret, server, with_environment
+from cinnabar.flows.prefect_server import secret, server
 from cinnabar.wording import harmless
 
 flows_app = typer.Typer()
@@ -51,10 +50,6 @@ _Zone = Annotated[
 _PasswordBlock = Annotated[
     str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with the mailbox's password.")
 ]
-_EnvironmentBlock = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Prefect's Secret block with variables for stores, NAME=VALUE one a line."),
-]
 
 
 @flows_app.command("serve")
@@ -73,7 +68,6 @@ def serve_schedule(
     every: Annotated[float | None, typer.Option(metavar="S", help="Run every so many seconds.")] = None,
     timezone: _Zone = None,
     password_block: _PasswordBlock = None,
-    environment_block: _EnvironmentBlock = None,
     as_json: AsJson = False,
     **run_options: Any,
 ) -> None:
@@ -96,11 +90,13 @@ def serve_schedule(
     # These checks report wrong use now, not at the first scheduled run.
     schedule = schedule_of(every, cron, timezone)
     plan = plan_of(schema, out, on=on, **run_options)
-    check_plan(paths, plan, Assignment.of(plan, print_notice), reachable=not (password_block or environment_block))
-    blocks = {"password_block": password_block, "environment_block": environment_block}
-    parameters = flow_parameters(paths, plan) | {name: one for name, one in blocks.items() if one is not None}
+    check_plan(paths, plan, Assignment.of(plan, print_notice), reachable=password_block is None)
+    parameters = flow_parameters(paths, plan)
     with server() as url:
-        _check_blocks(paths, out, password_block, environment_block)
+        if password_block is not None:
+            parameters["password_block"] = password_block
+            with ExitStack() as connections:
+                gather(parse_locations(paths, secret(password_block)), out, connections)
         notice = f"{name}: {schedule_text(every, cron)}; see {url.removesuffix('/api')}, stop with Ctrl-C"
         if as_json:
             print(json.dumps({"name": name, "url": url, "schedule": schedule_text(every, cron)}), flush=True)
@@ -108,13 +104,6 @@ def serve_schedule(
         mark_killed_runs()
         end_dead_runs(name)
         serve(name, parameters, schedule)
-
-
-def _check_blocks(paths: list[str], out: Path, password: str | None, environment: str | None) -> None:
-    """Raises UsageError if a block does not exist, or an input cannot be reached with the blocks."""
-    if password is not None or environment is not None:
-        with with_environment(environment), ExitStack() as connections:
-            gather(parse_locations(paths, *([secret(password)] if password is not None else [])), out, connections)
 
 
 def schedule_text(every: float | None, cron: str | None) -> str:

@@ -66,8 +66,7 @@ def _load_command(name: str, entry: CommandEntry) -> TyperCommand | TyperGroup:
         around.add_typer(target, name=name)
     else:
         around.command(name)(target)
-    take_local_paths(around)
-    give_quiet(around)
+    refine(around)
     group = typer.main.get_command(around)
     assert isinstance(group, TyperGroup)
     command = group.commands[name]
@@ -75,24 +74,9 @@ def _load_command(name: str, entry: CommandEntry) -> TyperCommand | TyperGroup:
     return command
 
 
-# Every path of a command line is one of this machine, and no link leads out of a folder of results.
-#
-# Both are refused before anything is done, for all commands at once.
-
-
-def take_local_paths(app: typer.Typer) -> None:
-    """Has all commands of an app and of its groups refuse addresses where they take paths, and strange results."""
-    for info in app.registered_commands:
-        if info.callback is not None:
-            info.callback = _check_paths(info.callback)
-    if app.registered_callback is not None and app.registered_callback.callback is not None:
-        app.registered_callback.callback = _check_paths(app.registered_callback.callback)
-    for inner in app.registered_groups:
-        if inner.typer_instance is not None:
-            take_local_paths(inner.typer_instance)
-
-
 def _check_paths(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the command, which refuses addresses where it takes paths, and a folder of results with strange links."""
+
     @functools.wraps(command)
     def run(*args: Any, **arguments: Any) -> Any:
         for name, value in arguments.items():
@@ -145,11 +129,15 @@ def quietable(command: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def give_quiet(app: typer.Typer, group: str = "") -> None:
-    """Gives `--quiet` to all commands of an app and of its groups, but those that only show something."""
+def refine(app: typer.Typer, group: str = "") -> None:
+    """Has all commands of an app and of its groups refuse addresses where they take paths, and gives them `--quiet`."""
+    infos = [*app.registered_commands, *([app.registered_callback] if app.registered_callback else [])]
+    for info in infos:
+        if info.callback is not None:
+            info.callback = _check_paths(info.callback)
     for info in app.registered_commands:
         if f"{group} {info.name}".strip() not in SHOWING and info.callback is not None:
             info.callback = quietable(info.callback)
     for inner in app.registered_groups:
         if inner.typer_instance is not None:
-            give_quiet(inner.typer_instance, f"{group} {inner.name}".strip())
+            refine(inner.typer_instance, f"{group} {inner.name}".strip())

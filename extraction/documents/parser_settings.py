@@ -20,7 +20,7 @@ def parser_settings(options: RunOptions = DEFAULT_OPTIONS) -> ParserSettings:
 
     Raises UsageError if the file of passwords cannot be read, or if OCR is demanded and cannot work here.
     """
-    given = [*options.passwords, *passwords_in(os.environ.get(PASSWORDS, ""))]
+    given = [*_passwords_in(os.environ.get(PASSWORDS, ""))]
     if options.password_file is not None:
         given += _in_file(options.password_file)
     passwords = tuple(dict.fromkeys(given))
@@ -32,7 +32,7 @@ def parser_settings(options: RunOptions = DEFAULT_OPTIONS) -> ParserSettings:
     )
 
 
-def passwords_in(text: str) -> tuple[str, ...]:
+def _passwords_in(text: str) -> tuple[str, ...]:
     """Returns the passwords in a text that holds one a line; a password may hold blanks."""
     return tuple(line for line in text.splitlines() if line)
 
@@ -50,7 +50,7 @@ def _check_ocr(options: RunOptions) -> None:
 
 def _in_file(path: str) -> tuple[str, ...]:
     try:
-        return passwords_in(Path(path).read_text(encoding="utf-8-sig"))
+        return _passwords_in(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UsageError(f"--password-file {path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

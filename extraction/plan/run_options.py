@@ -12,7 +12,6 @@ from pydantic import (
     ConfigDict,
     Field,
     ModelWrapValidatorHandler,
-    PrivateAttr,
     ValidationError,
     model_validator,
 )
@@ -135,20 +134,6 @@ class RunOptions(OptionGroup):
     drop_corrections: bool = Field(
         default=False, description="Go on although the schema has no place for values that people corrected."
     )
-    # Not a field, so that no dump, representation or parameter of a flow holds them.
-    _passwords: tuple[str, ...] = PrivateAttr(default=())
-
-    @property
-    def passwords(self) -> tuple[str, ...]:
-        """Returns the passwords of encrypted documents that the options themselves hold."""
-        return self._passwords
-
-    def with_passwords(self, passwords: Iterable[str]) -> RunOptions:
-        """Returns these options with passwords of encrypted documents."""
-        copy = self.model_copy()
-        copy._passwords = tuple(passwords)
-        return copy
-
     def fingerprint(self, model: str, *fillers: str) -> str:
         """Returns the key part that names model and options; parser workers and device do not change it.
 

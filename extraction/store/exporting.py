@@ -26,7 +26,7 @@ from cinnabar.extraction.store.spreadsheet import defuse, write_workbook
 FORMATS = ("csv", "json", "jsonl", "parquet", "xlsx")
 # The file suffixes that imply a format.
 _SUFFIXES = {f".{name}": name for name in FORMATS} | {".ndjson": "jsonl"}
-# In these formats a record's view comes without this column, which repeats its other columns as text, unless asked for.
+# In these formats a record's view comes without this column, which repeats its other columns as text.
 _TABULAR, _RECORD = ("csv", "xlsx"), "record_json"
 # A workbook is for people: without these, except the digest where it alone names the document.
 _HASHES = {"document", "schema_fingerprint", "engine_fingerprint"}
@@ -47,25 +47,15 @@ def format_of(path: Path | None, named: str | None) -> str:
     return known
 
 
-def export(
-    out: Path,
-    what: str,
-    form: str,
-    to: Path | BinaryIO,
-    *,
-    sql: bool = False,
-    formulas: bool = False,
-    record_json: bool = False,
-) -> int:
+def export(out: Path, what: str, form: str, to: Path | BinaryIO, *, sql: bool = False) -> int:
     """Writes the rows of a view (or of a query, with `sql`) to a file or a stream, and returns their number.
 
-    In CSV a formula in a text, also in a heading, gets an apostrophe before it, unless `formulas`. Numbers stay
-    numbers; lists and objects are JSON. A schema's view has its column `record_json` there only with `record_json`. In
-    Excel every text is a text, a view comes without hashes, and a schema's view with a sheet for each list. In JSON and
-    JSON Lines decimals are numbers with all their digits, dates are texts (ISO 8601), and numbers that are not finite
-    are null. Parquet has the types of the view. A
-    file is whole or absent. Raises UsageError if the view or query is wrong, or if the file lies within the output
-    folder, where it could replace a stored file.
+    In CSV a formula in a text, also in a heading, gets an apostrophe before it. Numbers stay numbers; lists and objects
+    are JSON. In Excel every text is a text, a view comes without hashes, and a schema's view with a sheet for each
+    list. A schema's view comes without its column `record_json` in both. In JSON and JSON Lines decimals are numbers
+    with all their digits, dates are texts (ISO 8601), and numbers that are not finite are null. Parquet has the types
+    of the view. A file is whole or absent. Raises UsageError if the view or query is wrong, or if the file lies within
+    the output folder, where it could replace a stored file.
     """
     if isinstance(to, Path) and to.resolve().is_relative_to(out.resolve()):
         raise UsageError(f"--to {to}: lies in the output folder {out}; name a file in another folder")
@@ -77,7 +67,7 @@ def export(
                 raise UsageError(f"{what}: expected a view of {out}: {', '.join(names)}")
             what = known
         records = not sql and what not in VIEWS
-        left_out = {_RECORD} if records and form in _TABULAR and not record_json else set()
+        left_out = {_RECORD} if records and form in _TABULAR else set()
         if form == "xlsx" and not sql:
             columns = connection.sql(f"FROM {quote_name(what)}").columns
             left_out |= _HASHES - ({"document"} if "path" not in columns else set())
@@ -87,7 +77,7 @@ def export(
         statement = single_query(connection, what if sql else f"SELECT {chosen} FROM {quote_name(what)}{ordered}")
         answer = connection.sql(statement).to_arrow_reader(_ROWS)
         write = {
-            "csv": _csv(formulas),
+            "csv": _csv,
             "json": _array,
             "jsonl": _lines,
             "parquet": _parquet,
@@ -154,18 +144,13 @@ def _workbook(name: str, records: bool) -> _Writer:
     return lambda answer, stream: write_workbook(answer, stream, name, _plain, records)
 
 
-def _csv(formulas: bool) -> _Writer:
-    shown: Callable[[Any], str] = _plain if formulas else _safe
-
-    def write(answer: pa.RecordBatchReader, stream: BinaryIO) -> int:
-        rows = 0
-        stream.write(_cells(map(shown, answer.schema.names)))
-        for row in _values(answer):
-            stream.write(_cells(None if value is None else shown(value) for value in row))
-            rows += 1
-        return rows
-
-    return write
+def _csv(answer: pa.RecordBatchReader, stream: BinaryIO) -> int:
+    rows = 0
+    stream.write(_cells(map(_safe, answer.schema.names)))
+    for row in _values(answer):
+        stream.write(_cells(None if value is None else _safe(value) for value in row))
+        rows += 1
+    return rows
 
 
 def _cells(row: Iterable[str | None]) -> bytes:

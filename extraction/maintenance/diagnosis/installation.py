@@ -7,9 +7,9 @@ import platform
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
+from typing import Literal
 
 from packaging.requirements import Requirement
 
@@ -22,31 +22,24 @@ from cinnabar.extras import PACKAGE
 from cinnabar.wording import with_noun
 
 
-class CheckState(StrEnum):
-    """Whether a part works."""
-
-    OK = "ok"
-    FAILS = "fails"
-
-
 @dataclass(frozen=True, slots=True)
 class Finding:
     """The result of a check; `advice` says what to do, "" if nothing."""
 
     check: str
-    state: CheckState
+    state: Literal["ok", "fails"]
     found: str
     advice: str = ""
 
 
 def ok(check: str, found: str) -> Finding:
     """A part that works."""
-    return Finding(check, CheckState.OK, found)
+    return Finding(check, "ok", found)
 
 
 def fails(check: str, found: str, advice: str) -> Finding:
     """A part that will not work."""
-    return Finding(check, CheckState.FAILS, found, advice)
+    return Finding(check, "fails", found, advice)
 
 
 def findings_of(checks: Iterable[tuple[str, Callable[[], Iterable[Finding]]]]) -> list[Finding]:

@@ -117,8 +117,7 @@ def packed_assignment(assignment: Assignment, cloudpickle: Any) -> bytes:
             model = replace(
                 model, load=SentModelSource(pack_model(load.name), load.device, load.config, load.precision)
             )
-    # Engines open no documents, so they need no passwords.
-    sent = replace(assignment, model=model, options=assignment.options.with_passwords(()))
+    sent = replace(assignment, model=model)
     own = {part.source.model.__module__ for part in assignment.parts if part.source.model is not None}
     modules = [sys.modules[name] for name in sorted(own) if not name.startswith("cinnabar.")]
     for module in modules:

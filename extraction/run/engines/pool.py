@@ -64,9 +64,7 @@ class EnginePool:
 
     def __init__(self, count: int, assignment: Assignment, place: RunPlace) -> None:
         self._pool = WorkerPool[_Engine](count, "engine")
-        # Engines open no documents, so they need no passwords.
-        sent = replace(assignment, options=assignment.options.with_passwords(()))
-        self._first = frame((list(sys.path), pickle.dumps(sent), assignment.shared_name, place))
+        self._first = frame((list(sys.path), pickle.dumps(assignment), assignment.shared_name, place))
         # A class of the user is the user's own program and may ask the environment; a JSON Schema asks nothing.
         classes = any(part.source.model is not None for part in assignment.parts)
         self._more = {name: value for name, value in os.environ.items() if classes and name not in _SECRETS}

@@ -218,14 +218,10 @@ def test_eval_refuses_a_folder_for_the_predictions_of_one_set_before_it_reads(
     assert "expected a file that can be written: Is a directory" in capsys.readouterr().err
 
 
-def test_some_files_of_several_sets_are_chosen(labelled: Path, tmp_path: Path) -> None:
-    listed = tmp_path / "list.txt"
-    listed.write_text("docs/0.txt\ndocs/broken.pdf\n")
-    assert [len(one.truths) for one in select_sets([labelled], listed)] == [2]
-    assert [len(one.truths) for one in select_sets([labelled], limit=3)] == [3]
-    listed.write_text("docs/0.txt\ndocs/none.txt\nother.txt\n")
-    with pytest.raises(UsageError, match=r"no document of these sets is 'docs/none.txt', nor 1 more that it names"):
-        select_sets([labelled], listed)
+def test_the_first_documents_of_each_set_are_chosen(labelled: Path) -> None:
+    assert [len(one.truths) for one in select_sets([labelled], 3)] == [3]
+    with pytest.raises(UsageError, match="--limit: expected at least 1, got 0"):
+        select_sets([labelled], 0)
 
 
 def test_figures_of_rows_stand_where_there_are_lists_of_objects(labelled: Path, capsys: CaptureResult) -> None:

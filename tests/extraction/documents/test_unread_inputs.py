@@ -85,8 +85,14 @@ def locked(folder: Path) -> Path:
     buffer = io.BytesIO()
     writer.write(buffer)
     (folder / "b.pdf").write_bytes(buffer.getvalue())
-    assert run(folder, OPTIONS.with_passwords(["key"])).written == 2
+    (folder.parent / "passwords").write_text("key")
+    assert run(folder, unlocked(folder)).written == 2
     return folder
+
+
+def unlocked(folder: Path) -> RunOptions:
+    """The options that name the file with the password."""
+    return OPTIONS.model_copy(update={"password_file": str(folder.parent / "passwords")})
 
 
 @pytest.mark.parametrize("again", ["backfill", "extract"])
@@ -106,4 +112,4 @@ def test_a_record_that_was_read_with_a_password_stays_without_it(locked: Path, a
     assert held_documents(out) == []
     assert query(out, "select count(*) from records where latest and path like '%b.pdf'").rows == [(1,)]
     assert once(OPTIONS).written == 0
-    assert once(OPTIONS.with_passwords(["key"])).written == 1
+    assert once(unlocked(locked)).written == 1
