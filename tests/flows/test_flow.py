@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,6 @@ from cinnabar.extraction.documents.mailboxes.credential import Login
 from cinnabar.extraction.filling.pipeline import Batch
 from cinnabar.extraction.plan import left_options
 from cinnabar.extraction.run.batched_run import BatchedRun
-from cinnabar.extraction.run.work import retries
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store
 from cinnabar.flows.prefect_server import secret
@@ -72,16 +69,6 @@ def test_the_flow_asks_a_server_and_its_key_is_no_parameter(
     assert found["usage"]["requests"] == len(server.bodies) == 3
 
 
-@pytest.mark.usefixtures("prefect_server")
-def test_server_options_are_refused_for_a_local_model(notes: Path, tmp_path: Path) -> None:
-    from cinnabar.flows.extract import extract_folder
-
-    schema = str(notes.parent / "note.json")
-    with pytest.raises(UsageError, match="--budget: expected mercury-2 or openai:NAME with it"):
-        extract_folder([str(notes)], schema, str(tmp_path / "out"), budget="1.00")
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures("prefect_server")
@@ -98,16 +85,6 @@ def test_the_flow_can_run_on_a_cluster(notes: Path, tiny_model: Path, tmp_path: 
     with pytest.raises(UsageError, match=r"--ray 127\.0\.0\.1:1: no answer"):
         extract_folder(*where, str(tmp_path / "never"), **how, ray="127.0.0.1:1")
     assert not (tmp_path / "never").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("prefect_server")
-def test_the_flow_can_run_with_engines(notes: Path, tiny_model: Path, tmp_path: Path) -> None:
-    from cinnabar.flows.extract import extract_folder
-
-    where = ([str(notes)], str(notes.parent / "note.json"), str(tmp_path / "out"), str(tiny_model), "cpu")
-    found = extract_folder(*where, on_empty="write", workers=1, batch=2, engines="2")
-    assert (found["inputs"], found["written"], found["quarantined"]) == (4, 3, 1)
 
 
 @pytest.mark.usefixtures("prefect_server")
@@ -148,34 +125,6 @@ def test_wrong_use_is_not_retried(
     with pytest.raises(UsageError, match="cuda"):
         extract_folder([str(notes)], "receipt", str(tmp_path / "out"), str(tiny_model))
     assert calls == [0]
-
-
-@pytest.mark.usefixtures("prefect_server")
-def test_a_batch_that_keeps_failing_is_named_with_its_documents(
-    notes: Path, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from cinnabar.flows import extract as flows
-
-    (notes / "broken.pdf").rename(notes / "0.pdf")
-    monkeypatch.setattr(retries, "DELAYS", (0.0, 0.0))
-    real = BatchedRun.fill
-
-    def fill(self: BatchedRun, number: int) -> Batch:
-        if number == 1:
-            raise OSError("the disk is full")
-        return real(self, number)
-
-    monkeypatch.setattr(BatchedRun, "fill", fill)
-    schema, out = str(notes.parent / "note.json"), tmp_path / "out"
-    with pytest.raises(RunError, match="batch 1 of 2 documents") as failed:
-        how: dict[str, Any] = {"workers": 1, "batch": 2, "on_empty": "write"}
-        flows.extract_folder([str(notes)], schema, str(out), str(tiny_model), "cpu", **how)
-    assert f"{notes / '1.txt'}, {notes / '2.txt'}" in str(failed.value)
-    assert "OSError: the disk is full; committed batches are kept; run the same command again" in str(failed.value)
-    assert query(out, "select outcome, count(*) from outcomes group by 1 order by 1").rows == [
-        ("quarantined", 1),
-        ("written", 1),
-    ]
 
 
 @pytest.mark.usefixtures("prefect_server")
@@ -243,21 +192,6 @@ def test_a_flow_that_waits_for_a_folder_begins_when_the_writing_run_has_ended(
     output_lock.begun_alone(lambda: Store.open(tmp_path), 60, said.append).close()
     ending.join()
     assert len(said) == 2
-
-
-@pytest.mark.usefixtures("prefect_server")
-def test_a_flow_waits_for_a_locked_folder(
-    notes: Path,
-    tiny_model: Path,
-    tmp_path: Path,
-    writing: Callable[[Path], AbstractContextManager[None]],
-) -> None:
-    from cinnabar.flows.extract import extract_folder
-
-    out = tmp_path / "out"
-    where = ([str(notes)], str(notes.parent / "note.json"), str(out), str(tiny_model), "cpu")
-    with writing(out):
-        assert extract_folder(*where, on_empty="write", workers=1)["written"] == 3
 
 
 @pytest.mark.usefixtures("prefect_server")

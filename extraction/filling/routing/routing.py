@@ -70,24 +70,14 @@ class Routing:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
-def routing_of(
-    sources: Sequence[SchemaSource], route: bool, related: float | None, model: str
-) -> Routing | None:
-    """Returns the routing that the options of a command ask for, None if they ask for none.
+def routing_of(sources: Sequence[SchemaSource], related: float | None, model: str) -> Routing | None:
+    """Returns the routing of several schemas, or of one with a least probability; None for one alone.
 
-    Raises UsageError if several schemas come without `route`, one comes with it, or two cannot be told apart.
+    Raises UsageError if two schemas cannot be told apart.
     """
     if not sources:
         raise UsageError("--schema: expected at least one schema, got none")
-    if len(sources) > 1 and not route:
-        alone = "" if related is None else "; --related alone compares documents with one schema"
-        raise UsageError(f"--schema: expected one schema, got {len(sources)}{alone}; --route gives each document one")
-    if len(sources) == 1 and route:
-        raise UsageError(
-            f"--route: expected several schemas to choose from, got only {sources[0].name!r}; give --schema several"
-            " times, or with one schema --related P, which skips documents of another kind (0.5 is a fair P)"
-        )
-    if not route and related is None:
+    if len(sources) == 1 and related is None:
         return None
     return Routing(tuple(sources), related, load_examples(Path(model)) if model != "default" else LabelledVectors())
 

@@ -78,7 +78,7 @@ class Assignment:
         model = model_for(plan.out, [source.name for source in sources], plan.model)
         if (said := chosen_note(plan, model)) is not None:
             note(said)
-        routing = routing_of(sources, plan.route, plan.related, reader_of(model))
+        routing = routing_of(sources, plan.related, reader_of(model))
         model_source, escalation = sources_of(plan, model)
         return cls(sources[0], model_source, plan.options, escalation, routing).with_examples()
 

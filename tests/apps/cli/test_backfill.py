@@ -61,13 +61,6 @@ def test_wrong_use_is_one_line_and_status_2(
     assert told in said and said.count("\n") == 1
 
 
-def test_types_that_do_not_unite_are_named_with_the_place(
-    base: Path, tiny_model: Path, capsys: CaptureResult
-) -> None:
-    assert backfill(base, tiny_model, version="bad") == 2
-    assert "/day: was a date and is now a text" in capsys.readouterr().err
-
-
 def test_a_backfill_over_nothing_says_so_with_status_0(
     base: Path, tiny_model: Path, capsys: CaptureResult
 ) -> None:

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from cinnabar.apps.cli import console
 from cinnabar.apps.cli.console import CELL_WIDTH, Bar, cell, short, speed, table
+from cinnabar.errors import UsageError
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.wording import with_noun
 
@@ -78,6 +79,9 @@ def test_a_run_that_breaks_off_tells_its_totals_and_a_whole_one_nothing(
     assert line.endswith(": 1 quarantined (too_long 1), 2 skipped, in tables")
     with Bar(out=Path("tables")) as bar:
         bar.on_inputs(5)
+    with pytest.raises(UsageError), Bar(out=Path("tables")) as bar:
+        bar.on_inputs(5)
+        raise UsageError("refused")
     assert capsys.readouterr().err == ""
 
 

@@ -63,18 +63,6 @@ def test_wrong_use_is_told_in_one_line(
     assert said in told and told.count("\n") == 1
 
 
-def test_a_long_value_is_shortened_in_the_list_and_whole_in_json(
-    out: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = json.dumps([{"item": "x" * 1000, "price": None}] * 50)
-    changes = ["--set", f"/lines={rows}", "--set", f'/number="{"n" * 999}"']
-    assert run(["correct", "a.txt", "--out", str(out), *changes]) == 0
-    said = capsys.readouterr().out
-    assert "50 rows" in said and f"{'n' * 40}" in said and len(said) < 2000
-    assert run(["correct", "a.txt", "--out", str(out), "--list", "--json"]) == 0
-    assert json.loads(json.loads(capsys.readouterr().out)["corrections"][0]["after"]) == json.loads(rows)
-
-
 def test_a_file_that_cannot_be_read_is_named_and_stops_no_correction(
     out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -84,14 +72,6 @@ def test_a_file_that_cannot_be_read_is_named_and_stops_no_correction(
         assert run([*command, "--out", str(out)]) == 0
         assert "20260101T000000000000Z-00000000.json: expected a waiting correction" in capsys.readouterr().err
     assert run(["verify", "--out", str(out)]) == 1
-
-
-def test_the_case_of_a_schema_s_name_does_not_matter(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["correct", "a.txt", "--out", str(out), "--schema", "Bill", "--accept", "/"]) == 0
-    assert run(["export", "BILL", "--out", str(out), "--format", "jsonl"]) == 0
-    assert "a-e1" in capsys.readouterr().out
-    assert run(["export", "bills", "--out", str(out), "--format", "jsonl"]) == 2
-    assert "expected a view of" in capsys.readouterr().err
 
 
 def test_a_name_is_meant_whose_case_alone_differs_and_no_other_one_s() -> None:

@@ -69,15 +69,6 @@ def test_unsure_fields_are_escalated_to_a_folder(model: str, tiny_model: Path, c
     assert f"3 fields escalated to {Path(model).name}" in " ".join(capsys.readouterr().out.split())
 
 
-def test_a_folder_is_scored(model: str, place: Path, capsys: Captured) -> None:
-    lines = [{"file": f"docs/{number}.txt", "truth": {"name": f"N{number}"}} for number in range(3)]
-    (place / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (place / "schema.json").write_bytes((place / "one.json").read_bytes())
-    common = ["--model", model, "--effort", "instant", "--json"]
-    assert run(["eval", str(place), *common]) == 0
-    assert json.loads(capsys.readouterr().out)["documents"] == 3
-
-
 def labelled(place: Path) -> Path:
     """A set of the schema one.json with a document for each of two names."""
     folder = place / "set"
@@ -134,18 +125,3 @@ def test_examples_without_room_are_told_before_any_document(model: str, place: P
     for command in (extract(model), ["eval", "set", "--model", model]):
         assert run([*command, "--examples", "set"]) == 2
         assert "--examples: the shortest of 2 examples takes" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (["--model", "docs"], "expected `default` or a folder with model.json"),
-        (["--model", "{model}", "--escalate-to", "docs"], "expected mercury-2, openai:NAME, a fetched language"),
-        (["--model", "{model}", "--budget", "1"], "--budget: expected mercury-2 or openai:NAME with it"),
-    ],
-)
-def test_wrong_use_is_one_line(model: str, place: Path, capsys: Captured, more: list[str], said: str) -> None:
-    assert run(extract(model, *(part.format(model=model) for part in more))) == 2
-    told = capsys.readouterr().err
-    assert said in told and told.count("\n") == 1
-    assert not (place / "out").exists()

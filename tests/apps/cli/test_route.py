@@ -61,38 +61,6 @@ def test_the_report_counts_each_schema_and_the_documents_of_another_kind(
     assert (again["skips"], again["routing_ms"], again["steps"]) == ({"done": 3}, None, 0)
 
 
-def test_related_leaves_out_what_is_improbable(inbox: Path, tiny_model: Path, capsys: CaptureResult) -> None:
-    one = ["--schema", str(inbox / "recipe.json"), "--related", "0.5", "--on", "missing=guess", "--json"]
-    assert extract(inbox, tiny_model, *one) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert (said["written"], said["skips"]) == (1, {"other_kind": 2})
-    assert [part["schema"] for part in said["routed"]] == ["recipe"]
-
-
-@pytest.mark.parametrize(
-    ("second", "more", "told"),
-    [
-        (("invoice", "Another bill."), (), "whose records would share a table"),
-        (("recipe", None), (), "at /description"),
-        (("recipe", "A recipe."), ("--related", "2"), "--related: expected 0 to 1, got 2"),
-    ],
-)
-@pytest.mark.parametrize("flow", [(), ("--flow",)])
-def test_a_choice_that_cannot_be_made_is_told_before_any_document_is_read(
-    inbox: Path,
-    second: tuple[str, str | None],
-    more: tuple[str, ...],
-    told: str,
-    flow: tuple[str, ...],
-    capsys: CaptureResult,
-) -> None:
-    other = schema(inbox, *second, "dish", file="other")
-    asked = ["--schema", str(inbox / "invoice.json"), "--schema", other, *more, *flow]
-    assert extract(inbox, Path("default"), *asked) == 2
-    assert told in capsys.readouterr().err
-    assert not (inbox / "out").exists()
-
-
 @pytest.mark.usefixtures("prefect_server")
 def test_the_flow_routes_among_a_list_of_schemas(inbox: Path, tiny_model: Path) -> None:
     from cinnabar.flows.extract import extract_folder

@@ -65,6 +65,7 @@ WRONG: list[tuple[str, str]] = [
     ("models = 3", "models: expected tables such as"),
     ("models.x = 3", "models: expected tables such as"),
     ("[models.x]\nkey = 3", 'line 2: [models."x"] key is no setting; expected one of base_url'),
+    ("[models.x]\nconcurrency = 0", '[models."x"] concurrency: expected at least 1, got 0'),
     ("steps = ", "cinnabar.toml: cannot be read: Invalid value (at end of document)"),
 ]
 

@@ -35,23 +35,8 @@ def source(title: str = "bill", description: Any = "A bill for goods.") -> Any:
     return load_schema(schema | ({} if description is None else {"description": description}))
 
 
-def test_several_schemas_without_a_route_are_wrong_use() -> None:
-    with pytest.raises(UsageError, match=r"expected one schema, got 2; --route gives each document one"):
-        routing_of([source(), source("note")], False, None, "default")
-
-
-def test_a_route_of_one_schema_is_wrong_use_and_names_the_option_for_one() -> None:
-    with pytest.raises(UsageError, match=r"^--route: expected several schemas .* got only 'bill'.* --related P"):
-        routing_of([source()], True, None, "default")
-
-
-def test_a_probability_for_several_schemas_without_a_route_is_wrong_use() -> None:
-    with pytest.raises(UsageError, match=r"got 2; --related alone compares documents with one schema; --route gives"):
-        routing_of([source(), source("note")], False, 0.5, "default")
-
-
-def test_without_a_route_and_a_probability_there_is_no_routing() -> None:
-    assert routing_of([source()], False, None, "default") is None
+def test_one_schema_without_a_probability_needs_no_routing() -> None:
+    assert routing_of([source()], None, "default") is None
 
 
 @pytest.mark.parametrize("other", ["bill", "Bill", "bill!"])
@@ -65,7 +50,7 @@ def test_a_schema_without_a_description_is_told_with_its_pointer(description: An
     with pytest.raises(SchemaError, match=r"^note: expected .* at /description"):
         Routing((source(), source("note", description)))
     with pytest.raises(SchemaError, match="/description"):
-        routing_of([load_schema(True)], False, 0.5, "default")
+        routing_of([load_schema(True)], 0.5, "default")
 
 
 @pytest.mark.parametrize("least", [-0.1, 1.5, float("nan")])
