@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from contextlib import redirect_stdout
 from dataclasses import asdict
@@ -183,8 +182,7 @@ def _report(summary: Summary, out: Path) -> None:
     for (detail,) in lost[:NAMED]:
         print(harmless(detail))
     if more := len(lost[NAMED:]):
-        query = f'cinnabar sql "select path, code, detail {of_these}" --out {shlex.quote(str(out))}'
-        print(harmless(f"… and {more} more; all of them: {query}"))
+        print(f"… and {more} more: cinnabar sql \"from outcomes where outcome = 'skipped'\"")
     print(f"{summary.counts} in {summary.seconds:.1f} s")
     if summary.report is not None:
         print(harmless(f"Report: {summary.report}"))

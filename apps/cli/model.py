@@ -112,24 +112,11 @@ def _fetch_by_name(name: str, out: Path | None, revision: str | None, as_json: b
         task = bar.add_task(name, total=RELEASED[name].size)
         folder = fetch_released(name, print_notice, lambda there: bar.update(task, completed=there))
         bar.update(task, completed=RELEASED[name].size)
-    _write_weights(name)
     size = sum(path.stat().st_size for path in folder.iterdir())
     if as_json:
         print(json.dumps({"folder": str(folder), "revision": RELEASED[name].revision, "size": size}))
     else:
         print(f"written: {folder}: {size / 1e9:.2f} GB; use it as --model {name}")
-
-
-def _write_weights(name: str) -> None:
-    """Loads a model, which writes its weights as runs have them, so that the first run starts as quickly as others."""
-    # Cold start: Torch takes a second.
-    from cinnabar.engine.models.language.language_model import load_language_model
-
-    try:
-        load_language_model(name)
-    except ModelError as error:
-        # It is fetched all the same, and another machine may have the memory.
-        print_notice(str(error))
 
 
 def _show(facts: Mapping[str, Any]) -> None:

@@ -56,7 +56,6 @@ def status(
         ("quarantine", sum(content.quarantined.values()), _counts(content.quarantined)),
         ("corrections", content.corrections, f"{content.waiting} to be committed" if content.waiting else ""),
         ("files", content.files, f"{_size(content.bytes)} in {with_noun(content.batches, 'batch', 'batches')}"),
-        ("to be removed", "", f"{_size(content.replaced)} of batches that were merged"),
         ("a run is going", "yes" if content.writing else "no", ""),
         ("snapshot", "" if content.snapshot else "behind", "" if content.snapshot else "the next run renews it"),
     ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
@@ -30,8 +28,7 @@ class Status:
 
     `writing` is true while a run writes. `snapshot` is true if DuckDB's file shows the last commit. `records` counts
     the documents with a present record of each schema, `quarantined` those in quarantine by code. `corrections` counts
-    the corrections in force, `waiting` those of them that wait for the run that holds the folder. `replaced` is the
-    bytes of replaced files that wait for removal.
+    the corrections in force, `waiting` those of them that wait for the run that holds the folder.
     """
 
     folder: str
@@ -45,7 +42,6 @@ class Status:
     batches: int
     files: int
     bytes: int
-    replaced: int
     corrections: int = 0
     waiting: int = 0
 
@@ -91,26 +87,9 @@ def status(out: Path) -> Status:
         batches=len(counting),
         files=len(files),
         bytes=sum(file.bytes for file in files),
-        replaced=max(0, _stored_bytes(out) - sum(file.bytes for file in files)),
         corrections=corrections,
         waiting=len(waiting_files(out)),
     )
-
-
-def _stored_bytes(out: Path) -> int:
-    """Returns the bytes of all Parquet files in this folder; the sizes cost less time than the manifests would."""
-    size = 0
-    for table in manifests.TABLES:
-        waiting = [out / table]
-        while waiting:
-            with contextlib.suppress(FileNotFoundError), os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(Path(entry.path))
-                        continue
-                    with contextlib.suppress(FileNotFoundError):  # the writer removed it
-                        size += entry.stat(follow_symlinks=False).st_size
-    return size
 
 
 def compact(out: Path) -> Compacted:

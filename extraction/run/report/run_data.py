@@ -22,8 +22,6 @@ from cinnabar.extraction.store.snapshot import files_as_table
 _BEFORE, _RUNS = 100_000, 10
 # Documents that are named: for each reason of quarantine, and of the least sure ones. Reasons and fields that are told.
 _EXAMPLES, _UNSURE, _REASONS, MOST_FIELDS = 3, 20, 30, 200
-# The columns that are told for a field, and the media types.
-_HEADS, _KINDS = 3, 20
 # The most characters of a detail.
 _DETAIL = 300
 _VALUE = "value_json IS NOT NULL AND value_json NOT IN ('null', '\"\"')"
@@ -89,8 +87,6 @@ class RunData:
     outcomes: Mapping[str, int]
     skips: Mapping[str, int]
     reasons: Sequence[HeldBack]
-    #: By media type the documents read, in this run and in earlier ones.
-    kinds: Sequence[tuple[str, int, int]]
     fields: Sequence[FieldShare]
     unsure: Sequence[ShownDocument]
     #: This run first, then the earlier ones that it stands beside.
@@ -100,8 +96,6 @@ class RunData:
     empty: int
     #: Written documents with a list of another length than they tell, with what they tell.
     incomplete: Sequence[ShownDocument]
-    #: The columns of tables in which the values of fields stand: field, column, documents; the commonest of each field.
-    columns: Sequence[tuple[str, str, int]]
 
     @property
     def read(self) -> int:
@@ -184,26 +178,13 @@ class _Gathering:
             outcomes=outcomes,
             skips=skips,
             reasons=self._reasons(),
-            kinds=self._kinds(),
             fields=self._fields(),
             unsure=self._unsure(),
             shares=self._shares(),
             stages=stages,
             empty=self._empty(),
             incomplete=self._incomplete(),
-            columns=self._columns(),
         )
-
-    def _columns(self) -> list[tuple[str, str, int]]:
-        rows = self._rows(
-            "SELECT field, regexp_extract(place, '(?:^| › )(column [^›]*)$', 1) AS head, count(DISTINCT document) AS n"
-            " FROM own_values WHERE run_id = ? AND contains(field, '/*/') AND head <> '' GROUP BY 1, 2"
-            " QUALIFY row_number() OVER (PARTITION BY field ORDER BY n DESC, head) <= ? ORDER BY 1, 3 DESC, 2 LIMIT ?",
-            self._run,
-            _HEADS,
-            MOST_FIELDS,
-        )
-        return [(field, head, many) for field, head, many in rows]
 
     def _outcomes(self) -> tuple[dict[str, int], dict[str, int]]:
         outcomes: dict[str, int] = {}
@@ -253,19 +234,6 @@ class _Gathering:
         ):
             examples.setdefault(code, []).append(ShownDocument(path, document, detail))
         return [HeldBack(code, count, tuple(examples.get(code, ()))) for code, count in counts]
-
-    def _kinds(self) -> list[tuple[str, int, int]]:
-        rows = self._rows(
-            "SELECT media_type, count(*) FILTER (run_id = ?), count(*) FILTER (run_id <> ?) FROM"
-            " (SELECT document, run_id FROM outcomes WHERE list_contains(?, run_id) AND outcome <> 'skipped')"
-            " JOIN (SELECT document, media_type FROM documents) USING (document) GROUP BY 1 ORDER BY 2 DESC, 3 DESC, 1"
-            " LIMIT ?",
-            self._run,
-            self._run,
-            self._runs,
-            _KINDS,
-        )
-        return [(kind, now, before) for kind, now, before in rows]
 
     def _fields(self) -> list[FieldShare]:
         """Returns the shares of this run's fields; a document counts for the fields of its version of the schema.

@@ -27,7 +27,7 @@ def test_status_shows_the_results_and_a_running_run(out, workload):
         {"note": 5},
         {"not_pdf": 1},
     )
-    assert (found.writing, found.snapshot, found.batches, found.replaced) == (False, True, 4, 0)
+    assert (found.writing, found.snapshot, found.batches) == (False, True, 4)
     with Store.open(out):
         assert status(out).writing
     assert not is_locked(out) and not is_locked(out / "nowhere")
