@@ -131,13 +131,13 @@ def quietable(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def refine(app: typer.Typer, group: str = "") -> None:
     """Has all commands of an app and of its groups refuse addresses where they take paths, and gives them `--quiet`."""
-    infos = [*app.registered_commands, *([app.registered_callback] if app.registered_callback else [])]
-    for info in infos:
-        if info.callback is not None:
-            info.callback = _check_paths(info.callback)
     for info in app.registered_commands:
-        if f"{group} {info.name}".strip() not in SHOWING and info.callback is not None:
-            info.callback = quietable(info.callback)
+        if info.callback is not None:
+            checked = _check_paths(info.callback)
+            info.callback = checked if f"{group} {info.name}".strip() in SHOWING else quietable(checked)
+    above = app.registered_callback
+    if above is not None and above.callback is not None:
+        above.callback = _check_paths(above.callback)
     for inner in app.registered_groups:
         if inner.typer_instance is not None:
             refine(inner.typer_instance, f"{group} {inner.name}".strip())
