@@ -94,6 +94,8 @@ class _Blocks:
             return "The record, with calibrated confidence"
         if not step.step:
             return "Step 0: nothing is read yet; the smallest record that the schema allows"
+        if not step.confidence:
+            return f"Step {step.step}"
         counts = [f"{len(step.committed)} committed"]
         if step.doubted:
             counts.append(f"{len(step.doubted)} opened again")

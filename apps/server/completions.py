@@ -89,7 +89,6 @@ class Completions:
             effort=self._effort,
             max_tokens=body.max_tokens,
             stop=_stop(body.stop),
-            **_sampling_members(body),
             states=bool(body.stream),
             gap=gap_between(body.prompt, body.suffix),
         )
@@ -106,9 +105,7 @@ class Completions:
         except RequestRefused as refused:
             raise of_failure(refused.event) from None
         most = body.max_completion_tokens or body.max_tokens
-        chat_request = ChatRequest(
-            _identity("edit"), effort=self._effort, max_tokens=most, **_sampling_members(body), gap=gap
-        )
+        chat_request = ChatRequest(_identity("edit"), effort=self._effort, max_tokens=most, gap=gap)
         return await self._answer(chat_request, request, body)
 
     def check_model(self, name: str) -> None:
@@ -157,7 +154,6 @@ class Completions:
             body.max_completion_tokens or body.max_tokens,
             _stop(body.stop),
             states=bool(body.diffusing) or (bool(body.stream) and schema is None),
-            **_sampling_members(body),
             extract=reads,
             guesses=body.on_missing == "guess",
         )
@@ -294,12 +290,6 @@ async def _settled_pieces(events: AsyncGenerator[State | Done, None]) -> AsyncGe
         elif event.settled > sent:
             yield replace(event, text=event.text[sent : event.settled])
             sent = event.settled
-
-
-def _sampling_members(body: ChatBody | FimBody | EditBody) -> dict[str, Any]:
-    """Returns the members of a request that tell how tokens are drawn."""
-    top_p = 1.0 if body.top_p is None else body.top_p
-    return {"temperature": body.temperature or 0.0, "top_p": top_p, "seed": body.seed}
 
 
 def _stop(stop: str | list[str] | None) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ from bench.kernels_check import COMPARISONS, compared
 from bench.recording import commit
 from bench.reporting import machine_line, table
 from cinnabar.engine.diffusion.contexts import PagedContext
-from cinnabar.engine.diffusion.denoiser import Denoiser
+from cinnabar.engine.diffusion.denoiser import Denoiser, Listed
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.settings import DecodingSettings as Effort
 from cinnabar.engine.models.language.cache import PAGE, PagedCache
@@ -130,7 +130,7 @@ def constraint_share(decoder: Decoder, tokenizer: Spelled, graph: RecordGraph, r
 
     begun: list[tuple[float, float]] = []
 
-    def edit(_: int, __: object) -> None:
+    def watch(_: int, __: object) -> None:
         begun.append((time.perf_counter(), spent[0]))
         if len(begun) > WARM + TIMED:
             raise Stop
@@ -138,7 +138,7 @@ def constraint_share(decoder: Decoder, tokenizer: Spelled, graph: RecordGraph, r
     context.passes, decoder.logits = clocked(passes), clocked(logits)  # type: ignore[method-assign]
     try:
         with suppress(Stop):
-            denoiser.decode(tasks, edit=edit)
+            list(denoiser.serve(Listed(tasks), watch))
     finally:
         del decoder.logits
     if len(begun) < WARM + 2:

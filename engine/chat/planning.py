@@ -13,7 +13,6 @@ the beginning of the first message.
 from __future__ import annotations
 
 import json
-import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -24,7 +23,6 @@ from typing import Any
 from cinnabar.engine.chat.answer_kinds import AnswerKind, Call, CallOr, FencedText, FreeText, InfillText, RecordText
 from cinnabar.engine.chat.meeting import NOWHERE, meeting_of
 from cinnabar.engine.chat.requests import ChatRequest, Gap, Message, RequestRefused, Tool
-from cinnabar.engine.diffusion.class_scores import Sampling
 from cinnabar.engine.diffusion.graph_cache import GRAPHS, cached_graph_of
 from cinnabar.engine.diffusion.prompt import outline
 from cinnabar.engine.diffusion.record_graph import RecordGraph, ended_by
@@ -86,7 +84,7 @@ class RequestPlanner:
                 "max_tokens",
             )
         most = min(room, self._usual(request, kind, least) if limit is None else limit)
-        task = Task(prompt, graph, most, kind.accepts, kind.minimal, settings, kind.ends, _sampling_of(request))
+        task = Task(prompt, graph, most, kind.accepts, kind.minimal, settings, kind.ends)
         if isinstance(kind, FreeText | FencedText):
             task = replace(task, judge=None)
         return RequestPlan(kind, task)
@@ -188,14 +186,6 @@ def _region(gap: Gap) -> FencedText:
     # A region may have several blocks.
     behind = replace(meeting_of(*gap.around), next=None, open=None) if gap.cursor else NOWHERE
     return FencedText(gap.fence.encode(), gap.cursor.encode(), behind)
-
-
-def _sampling_of(request: ChatRequest) -> Sampling | None:
-    """Returns how the tokens of a request are drawn, None for the likeliest ones."""
-    if not request.temperature or not request.top_p:
-        return None
-    seed = secrets.randbits(64) if request.seed is None else request.seed
-    return Sampling(request.temperature, request.top_p, seed)
 
 
 def _callable(request: ChatRequest) -> tuple[Tool, ...]:

@@ -110,11 +110,10 @@ class ChatRequest:
     `identity` names it in logs and failures. `schema`: the answer is a record of it, as canonical JSON text on one
     line; `any_json`: the answer is any JSON object. tool_choice: `auto`, `none`, `required`, or the name of one of
     `tools`. max_tokens: the most tokens of the answer, None for all that the window has room for. stop: texts before
-    which the answer ends. temperature: above 0 a model that writes draws its tokens, of the likeliest that together
-    have the probability `top_p`; the same `seed` gives the same answer, None another one each time. states: whether
-    `State` events are wanted. gap: the part of a text that is asked for; there are no messages then. extract: what the
-    user says first is a document to take the record of `schema` from, rather than a question. guesses: whether a value
-    that the schema demands and the document lacks is guessed; else the answer is a refusal.
+    which the answer ends. states: whether `State` events are wanted. gap: the part of a text that is asked for; there
+    are no messages then. extract: what the user says first is a document to take the record of `schema` from, rather
+    than a question. guesses: whether a value that the schema demands and the document lacks is guessed; else the answer
+    is a refusal.
     """
 
     identity: str
@@ -126,9 +125,6 @@ class ChatRequest:
     effort: Effort = EFFORTS["medium"]
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
-    temperature: float = 0.0
-    top_p: float = 1.0
-    seed: int | None = None
     states: bool = False
     gap: Gap | None = None
     extract: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,22 +19,18 @@ from cinnabar.engine.step import GRAIN
 #: Told of a sequence whose scores mean nothing.
 NOT_FINITE = Undecoded(NO_NUMBERS, "expected finite scores, got NaN or infinity")
 
-NONE: Mapping[int, ClassScores | DeviceScores] = {}
-
 
 @dataclass(frozen=True, slots=True)
 class AskedPass:
     """What is asked of one pass: the looks at checked and at open blocks, by sequence, and who waits for their answer.
 
-    lookaheads: those of `checks`, then of `opens`. many: the sequences. checked, undrawn: as for `Commitment.ask`.
+    lookaheads: those of `checks`, then of `opens`. many: the sequences.
     """
 
     many: int
     checks: Mapping[int, LookaheadQuery]
     opens: Mapping[int, LookaheadQuery]
     lookaheads: Callable[[], list[Lookahead]]
-    checked: Sequence[Ints]
-    undrawn: Mapping[int, ClassScores | DeviceScores]
 
 
 class Commitment:
@@ -56,13 +52,11 @@ class Commitment:
         checked: Sequence[Ints],
         scored: Sequence[Ints],
         scores: Sequence[ClassScores | DeviceScores],
-        undrawn: Mapping[int, ClassScores | DeviceScores] = NONE,
     ) -> AskedPass:
         """Asks for what `commit` decides by; nothing of the sequences may change until then.
 
         checked, scored: for each sequence the positions of its checked and of its open block that have `scores`, in
-        this order. undrawn: of the sequences whose tokens are drawn, by number, the scores without noise: a drawn token
-        is as certain as the model is about its position.
+        this order.
         """
         checks, opens = dict[int, LookaheadQuery](), dict[int, LookaheadQuery]()
         for row, (sequence, one) in enumerate(zip(sequences, scores, strict=True)):
@@ -76,7 +70,7 @@ class Commitment:
                 begin = block.front if block.front <= int(at[0]) else block.first
                 opens[row] = LookaheadQuery(sequence, block, begin, block.stop, at, one.at(slice(many, None)))
         wanted = self._tables.lookaheads([*checks.values(), *opens.values()])
-        return AskedPass(len(sequences), checks, opens, wanted, checked, undrawn)
+        return AskedPass(len(sequences), checks, opens, wanted)
 
     def commit(self, asked: AskedPass) -> list[Undecoded | Block | None]:
         """Commits the certain tokens of the open blocks, or the first open one of each, and masks doubted ones.
@@ -104,30 +98,9 @@ class Commitment:
         # The tokens beside doubted ones are weighed without these.
         anew = [row for row, doubted in again.items() if len(doubted)]
         ahead.update(zip(anew, self._tables.lookaheads([opens[row] for row in anew])(), strict=True))
-        undrawn = {row: asked.undrawn[row] for row in again if row in asked.undrawn}
-        self._calm(opens, ahead, undrawn, asked.checked)
         for row, doubted in again.items():
             results[row] = self._commit(opens[row], ahead[row], doubted)
         return results
-
-    def _calm(
-        self,
-        opens: Mapping[int, LookaheadQuery],
-        ahead: dict[int, Lookahead],
-        undrawn: Mapping[int, ClassScores | DeviceScores],
-        checked: Sequence[Ints],
-    ) -> None:
-        """Lowers the posteriors of drawn tokens to those of the likeliest tokens at their positions.
-
-        With noise a token may look certain at a position where the model has no idea.
-        """
-        looks = {
-            row: replace(opens[row], scores=scores.at(slice(len(checked[row]), None)))
-            for row, scores in undrawn.items()
-        }
-        for row, lookahead in zip(looks, self._tables.lookaheads([*looks.values()])(), strict=True):
-            posterior = np.minimum(ahead[row].posterior, lookahead.posterior)
-            ahead[row] = replace(ahead[row], posterior=posterior)
 
     def _mask_doubtful(self, look: LookaheadQuery, lookahead: Lookahead) -> Ints:
         """Masks the doubted tokens of an open block and returns their positions."""

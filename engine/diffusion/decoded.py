@@ -56,18 +56,17 @@ class DecodingRun:
     """One task while it is decoded: its sequence, and its last state.
 
     `index` is the task's place, `failed` the reason for which it cannot be decoded, `repairs` how often it went back,
-    `joined` whether it is in the batch, `cached` as in `Decoded`. Without `constrained` no state is completed or
-    judged.
+    `joined` whether it is in the batch, `cached` as in `Decoded`.
     """
 
-    def __init__(self, index: int, sequence: OpenSequence, texts: TokenTexts, constrained: bool) -> None:
+    def __init__(self, index: int, sequence: OpenSequence, texts: TokenTexts) -> None:
         self.index, self.sequence = index, sequence
         self.failed: Undecoded | None = None
         self.repairs = self.cached = 0
         self.joined = False
         self._deadline = deadline()
-        self._texts, self._constrained = texts, constrained
-        self._judge = sequence.task.judge if constrained else None
+        self._texts = texts
+        self._judge = sequence.task.judge
 
     @contextmanager
     def catch_errors(self) -> Iterator[None]:
@@ -191,8 +190,7 @@ class DecodingRun:
         return self._judge is None or self._judge(text)
 
     def _record(self, tokens: Ints) -> bytes:
-        text = self._texts.text(tokens.tolist())
-        return whole_record(self.sequence.task.graph, text) if self._constrained else text
+        return whole_record(self.sequence.task.graph, self._texts.text(tokens.tolist()))
 
     def _accepted_tokens(self, tokens: Ints) -> int:
         """Returns how many of the tokens begin a record that the judge accepts, at most all but one; -1 for none."""

@@ -16,7 +16,6 @@ import numpy as np
 import torch
 
 from cinnabar.engine.diffusion.arrays import Ints
-from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores
 from cinnabar.engine.diffusion.commitment import AskedPass, Commitment, grade
 from cinnabar.engine.diffusion.contexts import Context, PagedContext
 from cinnabar.engine.diffusion.decoded import Decoded, DecodingRun, Undecoded
@@ -42,8 +41,6 @@ GIVEN_UP = Undecoded("given_up", "")
 Observer = Callable[[int, list[bytes]], None]
 #: Gets the number of the step and the tasks that took part in it.
 Watch = Callable[[int, Sequence[DecodingRun]], None]
-#: May change the sequences after a step, such as to put wrong tokens in (`OpenSequence.replace`).
-Edit = Callable[[int, Sequence[OpenSequence]], None]
 
 
 class Arrivals(Protocol):
@@ -86,18 +83,13 @@ class _Pass:
 
 
 class Denoiser:
-    """Decodes tasks with one model.
-
-    Without `constrained` the same loop runs without graphs and judges, to compare with: up to the end token or the
-    budget, and the text need not be a record. pages, page: see `PagedContext`.
-    """
+    """Decodes tasks with one model; pages, page: see `PagedContext`."""
 
     def __init__(
         self,
         decoder: Decoder,
         tokenizer: TokenSpelling,
         settings: DecodingSettings | str = "medium",
-        constrained: bool = True,
         pages: int | None = None,
         page: int | None = None,
     ) -> None:
@@ -105,7 +97,6 @@ class Denoiser:
         if traits.mask is None and traits.noise == "mask":
             raise ModelError(f"{traits.family}: expected a mask token, config.json names none")
         self.decoder, self.tokenizer, self.settings = decoder, tokenizer, settings_of(settings)
-        self.constrained = constrained
         #: Tasks that are decoded together, at most.
         self.rows = ROWS
         self.end = tokenizer.end
@@ -116,15 +107,13 @@ class Denoiser:
             self._context = NoiseContext(decoder, self.end)
         else:
             self._context = PagedContext(decoder, pages, page)
-        self._tables = GraphTables(decoder, self.settings.local, constrained)
+        self._tables = GraphTables(decoder, self.settings.local)
         self._commitment = Commitment(self._tables, self.end)
 
     @torch.inference_mode()
-    def decode(
-        self, tasks: Sequence[Task], observer: Observer | None = None, edit: Edit | None = None
-    ) -> list[Decoded | Undecoded]:
+    def decode(self, tasks: Sequence[Task], observer: Observer | None = None) -> list[Decoded | Undecoded]:
         """Returns exactly one result for each task, in their order."""
-        found = dict(self.stream(tasks, observer, edit))
+        found = dict(self.stream(tasks, observer))
         return [found[index] for index in range(len(tasks))]
 
     @torch.inference_mode()
@@ -132,7 +121,6 @@ class Denoiser:
         self,
         tasks: Sequence[Task],
         observer: Observer | None = None,
-        edit: Edit | None = None,
         room: int | None = None,
     ) -> Iterator[tuple[int, Decoded | Undecoded]]:
         """Yields the number of each task with its result, as soon as there is one.
@@ -151,14 +139,13 @@ class Denoiser:
 
         if observer is not None:
             observer(0, [*states])
-        yield from self.serve(Listed(tasks), None if observer is None else watch, edit, room)
+        yield from self.serve(Listed(tasks), None if observer is None else watch, room)
 
     @torch.inference_mode()
     def serve(
         self,
         arrivals: Arrivals,
         watch: Watch | None = None,
-        edit: Edit | None = None,
         room: int | None = None,
     ) -> Iterator[tuple[int, Decoded | Undecoded]]:
         """Yields the number of each arriving task with its result, as `stream` does, until no more tasks arrive."""
@@ -196,10 +183,6 @@ class Denoiser:
                 if not self._finish(passes.popleft()):
                     continue
                 steps += 1
-                if edit is not None:
-                    edit(steps, [run.sequence for run in runs])
-                    for run in runs:
-                        run.sequence.rewind()
                 if watch is not None:
                     watch(steps, runs)
         finally:
@@ -223,7 +206,7 @@ class Denoiser:
                 if refused is not None:
                     yield index, refused
                     continue
-                ready = DecodingRun(index, self._open(task), self.texts, self.constrained)
+                ready = DecodingRun(index, self._open(task), self.texts)
             if not self._goes_on(ready):
                 yield ready.index, ready.outcome()
                 ready = None
@@ -238,7 +221,7 @@ class Denoiser:
 
     def _refuse(self, task: Task) -> Undecoded | None:
         """Returns why a task cannot be decoded at all."""
-        least = int(task.graph.distance[0]) if self.constrained else 1
+        least = int(task.graph.distance[0])
         if 0 <= least <= task.budget and task.prompt:
             detail = self._context.refusal(len(task.prompt) + task.budget + self.block)
             return None if detail is None else Undecoded("too_long", detail)
@@ -249,7 +232,7 @@ class Denoiser:
         # Blocks are counted from the prompt's end where the prompt was not read in blocks.
         apart = self.decoder.traits.visibility == "token_causal"
         origin, settings = len(task.prompt) if apart else 0, task.settings or self.settings
-        return OpenSequence(task, self.block, origin, self.end, self.constrained, settings)
+        return OpenSequence(task, self.block, origin, self.end, settings)
 
     def _goes_on(self, run: DecodingRun) -> bool:
         """Writes forced text and closes full blocks; returns whether the run needs another pass."""
@@ -277,7 +260,7 @@ class Denoiser:
         while sequence.block is not None:
             block = sequence.block
             sequence.advance()
-            if self.constrained and not sequence.over:
+            if not sequence.over:
                 self._force(sequence, block)
             if not sequence.over and block.front < block.stop:
                 return
@@ -330,11 +313,7 @@ class Denoiser:
             return _Pass(runs, rows, None)
         sequences = [runs[row].sequence for row in rows]
         scores = self._tables.scores(sequences, hidden, [wanted[row] for row in rows])
-        drawing = [k for k, sequence in enumerate(sequences) if sequence.task.sampling is not None]
-        sober = self._undrawn(sequences, drawing, hidden, [wanted[row] for row in rows])
-        asked = self._commitment.ask(
-            sequences, [checked[row] for row in rows], [scored[row] for row in rows], scores, sober
-        )
+        asked = self._commitment.ask(sequences, [checked[row] for row in rows], [scored[row] for row in rows], scores)
         return _Pass(runs, rows, asked)
 
     def _finish(self, one: _Pass) -> bool:
@@ -349,18 +328,6 @@ class Denoiser:
             elif result is not None:
                 self._context.rewind(run.sequence, result.begin)
         return True
-
-    def _undrawn(
-        self, sequences: Sequence[OpenSequence], drawing: Sequence[int], hidden: torch.Tensor, wanted: Sequence[Ints]
-    ) -> dict[int, ClassScores | DeviceScores]:
-        """Returns the scores without noise of the sequences whose tokens are drawn, by their number."""
-        if not drawing:
-            return {}
-        cuts = np.cumsum([0, *map(len, wanted)]).tolist()
-        part = torch.cat([hidden[cuts[k] : cuts[k + 1]] for k in drawing])
-        own = [sequences[k] for k in drawing]
-        scores = self._tables.scores(own, part, [wanted[k] for k in drawing], drawn=False)
-        return dict(zip(drawing, scores, strict=True))
 
     def _positions_to_score(self, sequence: OpenSequence) -> Ints:
         """Returns the positions of the open block to score: the open ones, and committed ones that may be doubted."""

@@ -1,27 +1,16 @@
-"""The engine over a language model: it writes records under a form's exact constraint, several requests at a time.
-
-Tells how a language model fills a form: the values whose tokens a pass committed, and those that it masked again.
-
-A value is committed when all of its tokens are. Tokens of the witness and of a smallest rest are not.
-"""
+"""The engine over a language model: it writes records under a form's exact constraint, several requests at a time."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
-import numpy as np
-
-from cinnabar.engine.diffusion.answer import AnswerText, places_of, read_written, without_made_up_values, written_by
-from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
+from cinnabar.engine.diffusion.answer import AnswerText, read_written, without_made_up_values, written_by
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
-from cinnabar.engine.diffusion.denoiser import Denoiser, Edit
-from cinnabar.engine.diffusion.forced import TokenTexts
+from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.graph_cache import cached_graph
 from cinnabar.engine.diffusion.planning import Plan, Planner
-from cinnabar.engine.diffusion.sequences import OpenSequence, Task
+from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import beside_answer, settings_for
 from cinnabar.engine.diffusion.thresholds import LEAST_PASSAGE
 from cinnabar.engine.engine import FormState, Observer, Watcher, failure_of, notify, run_stream
@@ -122,7 +111,7 @@ class DiffusionEngine:
         """
         with time_stage(self.timings, "prepare"):
             plans = self._planner.plans(requests)
-        shown = None if observer is None and watcher is None else _Shown(plans, observer, watcher, self._decoder.texts)
+        shown = None if observer is None and watcher is None else _Shown(plans, observer, watcher)
         costs = [0 if isinstance(plan, Failed) or plan.task is None else plan.task.tokens for plan in plans]
         return run_stream(requests, costs, self.token_budget, lambda at, room: self._fill_plans(plans, at, room, shown))
 
@@ -141,9 +130,7 @@ class DiffusionEngine:
                 asked[number] = plan, replace(plan.task, settings=self._settings)
         numbers = [*asked]
         tasks = [task for _, task in asked.values()]
-        observer, look = (None, None) if shown is None else shown.of(numbers, tasks)
-        watched = {} if look is None else {"edit": look}
-        stream = self._decoder.stream(tasks, observer, room=room, **watched)
+        stream = self._decoder.stream(tasks, None if shown is None else shown.of(numbers), room=room)
         while True:
             with time_stage(self.timings, "decode"):
                 following = next(stream, None)
@@ -180,43 +167,30 @@ class DiffusionEngine:
 
 
 class _Shown:
-    """Hands the records of all requests to an observer and their values to a watcher.
+    """Hands the records of all requests to an observer, and the states of those that changed to a watcher.
 
     The records are whole, with their frozen values, as canonical texts.
     """
 
-    def __init__(
-        self,
-        plans: Sequence[Plan | Failed],
-        observer: Observer | None,
-        watcher: Watcher | None,
-        texts: TokenTexts,
-    ) -> None:
-        self._plans, self._observer, self._watcher, self._texts = plans, observer, watcher, texts
+    def __init__(self, plans: Sequence[Plan | Failed], observer: Observer | None, watcher: Watcher | None) -> None:
+        self._plans, self._observer, self._watcher = plans, observer, watcher
         self._last = ["" if isinstance(plan, Failed) else self._record(plan, None) for plan in plans]
 
-    def of(
-        self, numbers: Sequence[int], tasks: Sequence[Task]
-    ) -> tuple[Callable[[int, list[bytes]], None], Edit | None]:
-        """Returns what a stream of these tasks calls after each step: with their states, and before, their sequences.
+    def of(self, numbers: Sequence[int]) -> Callable[[int, list[bytes]], None]:
+        """Returns what a stream of the tasks of the plans with these numbers calls with their states after each step.
 
-        `numbers` are those of the tasks' plans. The first raises RunError if the engine's observer or watcher fails.
+        It raises RunError if the engine's observer or watcher fails.
         """
-        requests = [plan.request for number in numbers if isinstance(plan := self._plans[number], Plan)]
-        watch = None
-        if self._watcher is not None:
-            watch = TokenWatch(tasks, [request.id for request in requests], self._texts, self._watcher)
 
         def show(step: int, states: Sequence[bytes]) -> None:
-            for at, (number, state) in enumerate(zip(numbers, states, strict=True)):
-                plan = self._plans[number]
+            for number, state in zip(numbers, states, strict=True):
+                plan, before = self._plans[number], self._last[number]
                 assert isinstance(plan, Plan)
-                self._last[number] = self._record(plan, state) or self._last[number]
-                if watch is not None and step:
-                    watch.look(step, at, state, self._last[number])
-                elif watch is not None:
-                    known = [pointer for pointer, text in plan.request.known.items() if text is not None]
-                    watch.begin(at, self._last[number], known)
+                self._last[number] = self._record(plan, state) or before
+                if self._watcher is not None and (not step or self._last[number] != before):
+                    frozen = tuple(at for at, text in plan.request.known.items() if text is not None and not step)
+                    sure = dict.fromkeys(frozen, 1.0)
+                    notify(self._watcher, FormState(plan.request.id, step, self._last[number], frozen, (), sure))
             if self._observer is None:
                 return
             try:
@@ -224,7 +198,7 @@ class _Shown:
             except Exception as error:
                 raise RunError(f"the observer failed at step {step}: {error}") from error
 
-        return show, None if watch is None else watch.note
+        return show
 
     def _record(self, plan: Plan, state: bytes | None) -> str:
         """Returns the record of this state; none for a state that is no record."""
@@ -235,89 +209,3 @@ class _Shown:
             return fit(plan.request.form, record).text
         except (NotAccepted, ValueError):
             return ""
-
-
-# The least posterior that counts in a product.
-_LEAST = 1e-12
-
-
-@dataclass(slots=True)
-class _LastState:
-    """The last state of an answer: its tokens, -1 where open, their posteriors, and the tokens of each value."""
-
-    tokens: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    posterior: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
-    values: Mapping[str, Ints] = field(default_factory=dict)
-    committed: frozenset[str] = frozenset()
-
-
-class TokenWatch:
-    """Compares the answers to some tasks with their last states."""
-
-    def __init__(self, tasks: Sequence[Task], ids: Sequence[str], texts: TokenTexts, watcher: Watcher) -> None:
-        self._tasks, self._ids, self._texts, self._watcher = tasks, ids, texts, watcher
-        self._seen = [_LastState() for _ in tasks]
-        self._open: dict[int, OpenSequence] = {}
-
-    def note(self, _step: int, sequences: Iterable[OpenSequence]) -> None:
-        """Takes the sequences that a pass worked on; `Denoiser.stream` calls it before it shows the states."""
-        self._open = {id(sequence.task): sequence for sequence in sequences}
-
-    def begin(self, number: int, record: str, known: Iterable[str]) -> None:
-        """Tells the state of a task before the first pass; `known` are the pointers of its frozen values."""
-        frozen = tuple(known)
-        notify(self._watcher, FormState(self._ids[number], 0, record, frozen, (), dict.fromkeys(frozen, 1.0)))
-
-    def look(self, step: int, number: int, state: bytes, record: str) -> None:
-        """Tells the state of a task if the pass worked on it: its record, and the text of that as the model has it."""
-        sequence = self._open.get(id(self._tasks[number]))
-        if sequence is None:
-            return
-        part = slice(sequence.begin, sequence.limit)
-        tokens, posterior = sequence.tokens[part].copy(), sequence.posterior[part].copy()
-        shown = np.where(tokens < 0, sequence.witness[part], tokens)
-        chosen, seen = sequence.chosen[part], self._seen[number]
-        again = _masked_again(seen, tokens, posterior)
-        doubted = tuple(pointer for pointer, at in seen.values.items() if again[at].any())
-        values = self._values(state, shown, sequence.end)
-        committed = frozenset(p for p, at in values.items() if len(at) and (tokens[at] >= 0).all())
-        fresh = tuple(p for p in values if p in committed and (p not in seen.committed or p in doubted))
-        confidence = {pointer: _sureness(posterior[at], chosen[at], tokens[at]) for pointer, at in values.items()}
-        self._seen[number] = _LastState(tokens, posterior, values, committed)
-        notify(self._watcher, FormState(self._ids[number], step, record, fresh, doubted, confidence))
-
-    def _values(self, state: bytes, shown: Ints, end: int) -> dict[str, Ints]:
-        """Returns the places of the tokens of each scalar; none for one that lies behind the tokens."""
-        stop = np.flatnonzero((shown < 0) | (shown == end))
-        tokens = shown[: stop[0]] if len(stop) else shown
-        texts = [self._texts.text([token]) for token in tokens.tolist()]
-        ends = np.array([*accumulate(map(len, texts))], np.int64)
-        if not state.startswith(b"".join(texts)):
-            # The judge refused these tokens, and the state is an earlier one.
-            return {}
-        places: dict[str, Ints] = {}
-        for pointer, (first, last) in places_of(state).values.items():
-            if state[first : first + 1] in (b"{", b"["):
-                continue
-            # A number goes on until the token behind it says that it ends.
-            number = state[first : first + 1] not in (b'"', b"t", b"f", b"n")
-            begin, stop_at = np.searchsorted(ends, [first, last - 1 + number], side="right")
-            whole = len(ends) > 0 and last <= ends[-1]
-            places[pointer] = np.arange(begin, min(stop_at + 1, len(ends))) if whole else np.zeros(0, np.int64)
-        return places
-
-
-def _masked_again(seen: _LastState, tokens: Ints, posterior: Floats) -> Bools:
-    """[T] bool, committed tokens that were masked since, also if they were committed once more meanwhile."""
-    if not len(seen.tokens):
-        return np.zeros(len(tokens), np.bool_)
-    again: Bools = (seen.tokens >= 0) & ((tokens != seen.tokens) | (posterior != seen.posterior))
-    return again
-
-
-def _sureness(posterior: Floats, chosen: Bools, tokens: Ints) -> float:
-    """Returns the product of the posteriors of tokens that the model chose, or would choose now; 0 without a token."""
-    if not len(tokens):
-        return 0.0
-    asked = posterior[chosen | (tokens < 0)].tolist()
-    return round(math.exp(math.fsum(math.log(max(one, _LEAST)) for one in asked)), 4)

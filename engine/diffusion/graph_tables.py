@@ -11,9 +11,9 @@ import torch
 
 from cinnabar.engine.backend import backend_of
 from cinnabar.engine.diffusion.arrays import Ints
-from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores, Draws, Reduced, Sampling, TokenClasses
+from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores, Reduced, TokenClasses
 from cinnabar.engine.diffusion.forced import ForcedText
-from cinnabar.engine.diffusion.lookahead import KEPT, Constraint, GreedyConstraint, Lookahead, ScanSpan, Unconstrained
+from cinnabar.engine.diffusion.lookahead import KEPT, Constraint, GreedyConstraint, Lookahead, ScanSpan
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
 from cinnabar.engine.models.language.decoder import Decoder
@@ -47,7 +47,7 @@ class LookaheadQuery:
 class _WantedPositions:
     """The wanted positions of the sequences of one graph.
 
-    hidden: [N, D], held: [N]; bans, draws: as for `TokenClasses`.
+    hidden: [N, D], held: [N]; bans: as for `TokenClasses`.
     """
 
     classes: TokenClasses
@@ -55,21 +55,18 @@ class _WantedPositions:
     hidden: torch.Tensor
     held: Ints
     bans: list[tuple[int, int]]
-    draws: Draws
 
 
 class GraphTables:
     """Keeps what a graph is used by, for the graphs of the present tasks and some before them.
 
-    local: as in `Settings`. Without `constrained` there are no graphs, and each position has its own best token.
+    local: as in `Settings`.
     """
 
-    def __init__(self, decoder: Decoder, local: float, constrained: bool) -> None:
-        traits = decoder.traits
+    def __init__(self, decoder: Decoder, local: float) -> None:
         self._decoder, self._local = decoder, local
         self._backend = backend_of(decoder.device)
         self._device = decoder.device if self._backend == "triton" else None
-        self._free = None if constrained else Unconstrained(traits.vocabulary, traits.mask)
         self._graphs: dict[RecordGraph, tuple[Constraint | GreedyConstraint, ForcedText]] = {}
 
     def keep(self, present: Iterable[RecordGraph]) -> None:
@@ -87,14 +84,13 @@ class GraphTables:
         return self._tools(graph)[1]
 
     def scores(
-        self, sequences: Sequence[OpenSequence], hidden: torch.Tensor, wanted: Sequence[Ints], drawn: bool = True
+        self, sequences: Sequence[OpenSequence], hidden: torch.Tensor, wanted: Sequence[Ints]
     ) -> Sequence[ClassScores | DeviceScores]:
         """Returns the scores of each sequence's wanted positions; those of one graph are computed together.
 
-        hidden: [P, D], the states of all wanted positions, in the order of the sequences. Without `drawn` nothing is
-        drawn, whatever the sequences ask for.
+        hidden: [P, D], the states of all wanted positions, in the order of the sequences.
         """
-        groups = list(self._groups(sequences, hidden, wanted, drawn))
+        groups = list(self._groups(sequences, hidden, wanted))
         reduced = self._reduce(groups) if self._backend == "triton" else None
         by_row: dict[int, ClassScores | DeviceScores] = {}
         cells = places = 0
@@ -102,40 +98,35 @@ class GraphTables:
             begin, many = 0, group.classes.classes
             scores: ClassScores | DeviceScores
             if reduced is None:
-                scores = group.classes.scores(self._decoder, group.hidden, group.held, group.bans, group.draws)
+                scores = group.classes.scores(self._decoder, group.hidden, group.held, group.bans)
             else:
                 at = np.arange(len(group.held))
                 scores = DeviceScores(reduced, cells + at * many, places + at)
                 cells, places = cells + len(at) * many, places + len(at)
-                # A single class is not worth a scan.
-                scores = scores if self._free is None else scores.on_host(many)
             for row in group.rows:
                 by_row[row] = scores.at(slice(begin, begin + len(wanted[row])))
                 begin += len(wanted[row])
         return [by_row[row] for row in range(len(sequences))]
 
     def _groups(
-        self, sequences: Sequence[OpenSequence], hidden: torch.Tensor, wanted: Sequence[Ints], drawn: bool
+        self, sequences: Sequence[OpenSequence], hidden: torch.Tensor, wanted: Sequence[Ints]
     ) -> Iterator[_WantedPositions]:
         held = [sequence.tokens[at] for sequence, at in zip(sequences, wanted, strict=True)]
         cuts = np.cumsum([0, *map(len, wanted)]).tolist()
-        graphs: dict[RecordGraph | None, list[int]] = {}
+        graphs: dict[RecordGraph, list[int]] = {}
         for row, sequence in enumerate(sequences):
-            graphs.setdefault(sequence.task.graph if self._free is None else None, []).append(row)
+            graphs.setdefault(sequence.task.graph, []).append(row)
         for graph, rows in graphs.items():
             part = hidden
             if len(graphs) > 1:
                 part = torch.cat([hidden[cuts[row] : cuts[row + 1]] for row in rows])
-            bans, draws, begin = list[tuple[int, int]](), dict[int, tuple[Sampling, int]](), 0
+            bans, begin = list[tuple[int, int]](), 0
             for row in rows:
-                sampling = sequences[row].task.sampling
-                if drawn and sampling is not None:
-                    draws |= {begin + k: (sampling, at) for k, at in enumerate(wanted[row].tolist())}
                 for at, token in sequences[row].bans:
                     bans += [(begin + int(place), token) for place in np.flatnonzero(wanted[row] == at)]
                 begin += len(held[row])
-            classes, tokens = self._constraint(graph).classes, np.concatenate([held[row] for row in rows])
-            yield _WantedPositions(classes, rows, part, tokens, bans, draws)
+            classes, tokens = self._tools(graph)[0].classes, np.concatenate([held[row] for row in rows])
+            yield _WantedPositions(classes, rows, part, tokens, bans)
 
     def _reduce(self, groups: Sequence[_WantedPositions]) -> Reduced:
         """Computes the scores of all groups on the device, one group after the other in the same tensors."""
@@ -153,7 +144,7 @@ class GraphTables:
         for group, size in zip(groups, sizes, strict=True):
             cells, places = slice(cell, cell + size), slice(place, place + len(group.held))
             part = Reduced(out.total[cells], out.best[cells], out.token[cells], out.own[places], out.finite[places])
-            group.classes.reduce(self._decoder, group.hidden, held[places], group.bans, part, group.draws)
+            group.classes.reduce(self._decoder, group.hidden, held[places], group.bans, part)
             cell, place = cells.stop, places.stop
         return out
 
@@ -162,8 +153,8 @@ class GraphTables:
 
         A GPU scans them together, and may be given the next pass meanwhile.
         """
-        asked = [(self._constraint(look.sequence.task.graph if self._free is None else None), look) for look in looks]
-        if not asked or self._backend == "plain" or self._free is not None:
+        asked = [(self._tools(look.sequence.task.graph)[0], look) for look in looks]
+        if not asked or self._backend == "plain":
             found = [constraint.lookahead(look.span, cast(ClassScores, look.scores)) for constraint, look in asked]
             return lambda: found
         # Cold start: Triton takes 0.2 s, and a CPU runs without it.
@@ -183,12 +174,6 @@ class GraphTables:
             ]
 
         return wait
-
-    def _constraint(self, graph: RecordGraph | None) -> Constraint | GreedyConstraint | Unconstrained:
-        if graph is not None:
-            return self._tools(graph)[0]
-        assert self._free is not None
-        return self._free
 
     def _tools(self, graph: RecordGraph) -> tuple[Constraint | GreedyConstraint, ForcedText]:
         if graph not in self._graphs:

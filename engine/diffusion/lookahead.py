@@ -174,28 +174,6 @@ class Constraint:
         return _Part(tables, cut.classes, cut.distance, state, local, size, on_device)
 
 
-class Unconstrained:
-    """No constraint at all, to compare with: the best token of each position by itself."""
-
-    def __init__(self, vocabulary: int, mask: int | None) -> None:
-        kind = np.zeros(vocabulary, np.int64)
-        if mask is not None:
-            kind[mask] = -1
-        self.classes = TokenClasses(kind, 1)
-
-    def lookahead(self, span: ScanSpan, scores: ClassScores) -> Lookahead:
-        """Returns each position's best token and its probability."""
-        witness, posterior = span.tokens.copy(), np.ones(len(span.tokens), np.float32)
-        runner_up, at = np.zeros(len(span.tokens), np.float32), span.scored
-        opened = span.tokens[at] < 0
-        witness[at[opened]] = scores.token[opened, 0]
-        own = np.where(opened, scores.best[:, 0], scores.own)
-        posterior[at] = np.minimum(np.exp(own - scores.total[:, 0]), 1.0)
-        runner_up[at] = np.minimum(np.exp(scores.best[:, 0] - scores.total[:, 0]), 1.0)
-        choices = np.where(span.tokens < 0, len(self.classes.order), 1)
-        return Lookahead(0.0, True, bool(scores.finite.all()), witness, posterior, runner_up, choices)
-
-
 class GreedyConstraint:
     """The constraint of the graph of a free text."""
 

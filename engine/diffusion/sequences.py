@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
-from cinnabar.engine.diffusion.class_scores import Sampling
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.settings import SETTINGS, DecodingSettings
 from cinnabar.engine.diffusion.thresholds import ANSWER_DIVISOR
@@ -23,7 +22,6 @@ class Task:
     not know; None if the graph knows all. minimal: the text of a smallest valid record. settings: those of the task,
     None for the denoiser's; `local` is always the denoiser's. ends: whether the answer ends
     with this beginning of it, as at a text before which it shall stop; it is no whole record then.
-    sampling: how its tokens are drawn, None for the likeliest ones.
     """
 
     prompt: Sequence[int]
@@ -33,7 +31,6 @@ class Task:
     minimal: bytes
     settings: DecodingSettings | None = None
     ends: Callable[[bytes], bool] | None = None
-    sampling: Sampling | None = None
 
     @property
     def tokens(self) -> int:
@@ -86,10 +83,9 @@ class OpenSequence:
         size: int,
         origin: int,
         end: int,
-        constrained: bool,
         settings: DecodingSettings = SETTINGS["medium"],
     ) -> None:
-        self.task, self.size, self.end, self.constrained = task, size, end, constrained
+        self.task, self.size, self.end = task, size, end
         self.settings = settings
         self.begin = len(task.prompt)
         self.limit = self.begin + task.budget
@@ -112,19 +108,13 @@ class OpenSequence:
         self._blocks.append(made)
         return made
 
-    def rewind(self) -> None:
-        """Sets the open block's front back, so that `advance` reads its committed tokens anew."""
-        if self.block is not None:
-            self.block.rewind()
-
     def advance(self) -> None:
         """Moves the open block's front over its committed tokens."""
         block = self.block
         assert block is not None
         graph = self.task.graph
         while block.front < block.stop and (token := int(self.tokens[block.front])) >= 0:
-            if self.constrained:
-                block.ahead = graph.run([token], block.ahead)
+            block.ahead = graph.run([token], block.ahead)
             block.front += 1
             if token == self.end:
                 break
@@ -156,23 +146,6 @@ class OpenSequence:
     def commit(self, at: Ints, tokens: Ints, posterior: Floats, chosen: bool) -> None:
         """Commits tokens at these positions."""
         self.tokens[at], self.posterior[at], self.chosen[at] = tokens, posterior, chosen
-
-    def alternatives(self, at: int) -> Ints:
-        """Returns the other tokens that a record could have at a committed position, all else equal.
-
-        They are those of its class: these lead from every state to the same one.
-        """
-        kinds = self.task.graph.token_class
-        same = np.flatnonzero(kinds == kinds[self.tokens[at]])
-        others: Ints = same[same != self.tokens[at]]
-        return others
-
-    def replace(self, at: int, token: int) -> None:
-        """Puts another token in the place of a committed one; `alternatives` tells which ones a record allows.
-
-        Its posterior is taken as 0, for no pass has told it.
-        """
-        self.tokens[at], self.posterior[at] = token, 0.0
 
     def reopen(self, block: Block, at: Ints) -> None:
         """Masks positions of a block again and drops all that follows the block."""

@@ -8,6 +8,9 @@ import numpy as np
 import torch
 from tests.support.tiny_models import MASK, VOCABULARY
 
+from cinnabar.engine.diffusion.decoded import Decoded, DecodingRun, Undecoded
+from cinnabar.engine.diffusion.denoiser import Denoiser, Listed
+from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.models.language.attention import Attend, PagedAttention
 from cinnabar.engine.models.language.cache import NOWHERE
 from cinnabar.engine.models.language.decoder import Decoder
@@ -95,3 +98,26 @@ class ScriptedGemma(DiffusionGemma):
 def scripted(traits: Traits, script: Script) -> Decoder:
     """Returns a decoder of these traits that says what the script says."""
     return ScriptedGemma(traits, script) if traits.noise == "uniform" else ScriptedDecoder(traits, script)
+
+
+def edited(
+    denoiser: Denoiser, tasks: Sequence[Task], edit: Callable[[int, Sequence[OpenSequence]], None]
+) -> list[Decoded | Undecoded]:
+    """Decodes tasks whose sequences are changed after each step, as by wrong tokens that are put in."""
+
+    def watch(step: int, runs: Sequence[DecodingRun]) -> None:
+        edit(step, [run.sequence for run in runs])
+        for run in runs:
+            if run.sequence.block is not None:
+                run.sequence.block.rewind()
+
+    found = dict(denoiser.serve(Listed(tasks), watch))
+    return [found[at] for at in range(len(tasks))]
+
+
+def put_other(sequence: OpenSequence, at: int, number: int) -> int:
+    """Puts another token of its class, which a record may have there too, in the place of a committed one."""
+    kinds = sequence.task.graph.token_class
+    others = [one for one in np.flatnonzero(kinds == kinds[sequence.tokens[at]]) if one != sequence.tokens[at]]
+    sequence.tokens[at], sequence.posterior[at] = others[number], 0.0
+    return int(others[number])

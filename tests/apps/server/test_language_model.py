@@ -168,19 +168,9 @@ def test_the_official_client_fills_in_the_middle(marked: ServerProcess) -> None:
         assert refused.value.param == "prompt" and refused.value.code == "context_length_exceeded"
 
 
-@pytest.mark.parametrize("how", [{}, {"response_format": FORMAT}, {"tools": [TOOL], "tool_choice": "required"}])
-def test_answers_are_drawn_from_a_seed_at_a_temperature(tiny: ServerProcess, how: dict[str, Any]) -> None:
-    def said(**more: Any) -> str:
-        message = choice(ask(tiny, **how, **more))["message"]
-        text = message["tool_calls"][0]["function"]["arguments"] if message.get("tool_calls") else message["content"]
-        assert not how or compile_schema(NOTE).accepts(text)
-        return str(text)
-
-    plain = said()
-    assert plain == said(temperature=0, seed=1) == said(top_p=0.5) == said(temperature=1, top_p=0, seed=9)
-    drawn = [said(temperature=1, seed=seed) for seed in range(6)]
-    assert len(set(drawn)) > 3 and drawn == [said(temperature=1, seed=seed) for seed in range(6)]
-    assert len({said(temperature=1) for _ in range(6)}) > 1
+def test_the_answer_is_the_likeliest_one_at_any_temperature(tiny: ServerProcess) -> None:
+    plain, *others = (choice(ask(tiny, **how)) for how in ({}, {"temperature": 1}, {"temperature": 2, "top_p": 0.9}))
+    assert others == [plain] * 2
 
 
 def test_what_the_model_cannot_do_is_told(tiny: ServerProcess) -> None:

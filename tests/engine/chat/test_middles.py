@@ -158,11 +158,6 @@ def test_states_settle_piece_by_piece_and_end_with_the_answer(chat: LanguageChat
     assert settled == event.text
 
 
-def test_the_same_seed_draws_the_same_middle(chat: LanguageChat) -> None:
-    drawn = [done(chat, middle(temperature=1.0, seed=seed)).text for seed in (1, 2, 3, 1)]
-    assert drawn[0] == drawn[3] and len({*drawn}) > 1
-
-
 def test_texts_longer_than_the_window_are_refused_with_their_parameter(chat: LanguageChat) -> None:
     event = failed(chat, middle("x = 1\n" * 400))
     assert (event.code, event.param) == ("context_length_exceeded", "prompt") and event.message.startswith("prompt: ")

@@ -1,7 +1,7 @@
 """Decodes the same tasks with numpy and with Triton's kernels, which must give the same records.
 
 Run it as `python -m tests.engine.diffusion.compare_engine KIND`, with TRITON_INTERPRET=1 on a CPU. KIND: a key of
-`KINDS`, or `unconstrained`.
+`KINDS`, or `broken`.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ class Broken(Decoder):
         return made
 
 
-def decoded(traits: Traits, kernels: str, constrained: bool, broken: bool) -> Sequence[Decoded | Undecoded]:
+def decoded(traits: Traits, kernels: str, broken: bool) -> Sequence[Decoded | Undecoded]:
     """The results of all tasks with these kernels."""
     os.environ[KERNELS_VARIABLE] = kernels
     model = decoder(traits, 3)
     if broken:
         model.__class__ = Broken
-    return Denoiser(model, TOKENIZER, "medium", constrained).decode(tasks())
+    return Denoiser(model, TOKENIZER, "medium").decode(tasks())
 
 
 def main(kind: str) -> None:
-    constrained, broken = kind != "unconstrained", kind == "broken"
+    broken = kind == "broken"
     traits = replace(KINDS.get(kind, KINDS["block"]), **({} if kind == "causal" else {"block": 4}))
-    pairs = zip(*(decoded(traits, kernels, constrained, broken) for kernels in ("plain", "triton")), strict=True)
+    pairs = zip(*(decoded(traits, kernels, broken) for kernels in ("plain", "triton")), strict=True)
     for plain, fast in pairs:
         if isinstance(plain, Undecoded) or isinstance(fast, Undecoded):
             assert plain == fast and broken, (plain, fast)

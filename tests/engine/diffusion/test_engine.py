@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -224,25 +225,16 @@ def test_a_document_whose_scores_are_no_numbers_harms_none_that_shares_its_begin
     ]
 
 
-@pytest.mark.parametrize("effort", ["instant", "low", "medium"])
-def test_a_watched_fill_tells_valid_states_and_what_was_committed(effort: str, tmp_path: Path) -> None:
+def test_a_watched_fill_tells_the_valid_states_of_each_request(tmp_path: Path) -> None:
     folder = write_checkpoint(tmp_path, traits=FAMILY_TRAITS["sdar-moe"], window=4096, block=8, revises=True)
     model = load_language_model(folder, "cpu", "float32")
     requests = [asked("a", day='"2026-03-14"'), asked("b", TEXT * 2)]
     states: list[FormState] = []
-    results = [whole(result) for result in DiffusionEngine(model, effort).fill(requests, watcher=states.append)]
-    assert [r.record for r in results] == [whole(r).record for r in DiffusionEngine(model, effort).fill(requests)]
+    results = [whole(result) for result in DiffusionEngine(model).fill(requests, watcher=states.append)]
+    assert [r.record for r in results] == [whole(r).record for r in DiffusionEngine(model).fill(requests)]
     for result in results:
         own = [state for state in states if state.id == result.id]
         assert [state.step for state in own] == sorted({state.step for state in own}) and own[0].step == 0
-        for state in own:
-            assert FORM.judge is not None and FORM.judge.accepts(json.loads(state.record))
-            assert all(0 <= sure <= 1 for sure in state.confidence.values())
-        now: set[str] = set()
-        for state in own:
-            assert not {*state.committed} & (now - {*state.doubted})
-            now = (now - {*state.doubted}) | {*state.committed}
-        assert "/number" in now
-    assert states[0].committed == ("/day",)
-    # Only this effort masks tokens again, and only in a model that was trained on wrong ones.
-    assert any(state.doubted for state in states) == (effort == "medium")
+        assert len(own) > 1 and all(one.record != other.record for one, other in pairwise(own))
+        assert FORM.judge is not None and all(FORM.judge.accepts(json.loads(state.record)) for state in own)
+    assert [state.committed for state in states if state.committed] == [("/day",)]

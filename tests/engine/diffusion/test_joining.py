@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.diffusion.test_denoiser import INVOICE, RECORD, certain, form_of, task
 from tests.support.effort import examples, some
-from tests.support.scripted_decoder import ScriptedDecoder, favour
+from tests.support.scripted_decoder import ScriptedDecoder, edited, favour, put_other
 from tests.support.tiny_models import BLOCK, CACHED, END, FEW_KINDS, KINDS, REVISING, TOKENIZER, VOCABULARY, decoder
 
 from cinnabar.engine.diffusion import denoiser as denoiser_module
@@ -133,9 +133,9 @@ def test_a_wrong_token_that_is_put_in_is_mended_beside_others() -> None:
         places = np.flatnonzero((sequences[0].tokens == letter) & sequences[0].chosen).tolist()
         if not put and places:
             put.append(places[0])
-            sequences[0].replace(places[0], int(sequences[0].alternatives(places[0])[3]))
+            put_other(sequences[0], places[0], 3)
 
-    found = Denoiser(model, TOKENIZER, pages=40, page=PAGE).decode([one, one, one], edit=edit)
+    found = edited(Denoiser(model, TOKENIZER, pages=40, page=PAGE), [one, one, one], edit)
     assert put and isinstance(found[0], Decoded)
     assert (found[0].text.decode(), found[0].reopened) == (RECORD, 1)
     for result in found[1:]:
@@ -288,7 +288,7 @@ def test_a_request_that_takes_too_long_leaves_and_the_others_go_on(monkeypatch: 
 
     slow, quick = task(form_of(INVOICE), "name"), task(SHORT, "one")
     with limit_batches(4.0):
-        found = Denoiser(decoder(BLOCK, 5), TOKENIZER).decode([slow, quick], edit=tick)
+        found = edited(Denoiser(decoder(BLOCK, 5), TOKENIZER), [slow, quick], tick)
     assert found[0] == Undecoded("too_slow", "") and isinstance(found[1], Decoded)
 
 

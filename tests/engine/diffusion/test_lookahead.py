@@ -13,7 +13,7 @@ from tests.support.tiny_models import BLOCK
 
 from cinnabar.engine.diffusion import lookahead as module
 from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses
-from cinnabar.engine.diffusion.lookahead import Constraint, ScanSpan, Unconstrained
+from cinnabar.engine.diffusion.lookahead import Constraint, ScanSpan
 from cinnabar.engine.diffusion.record_graph import graph_of
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.language.decoder import Decoder
@@ -112,19 +112,6 @@ def test_tokens_that_no_record_has_leave_no_text() -> None:
     span = ScanSpan(0, tokens, np.array([1]), 0)
     nothing = scored(np.zeros((1, END + 1), np.float32), np.array([-1]))
     assert not Constraint(GRAPH, 1.0).lookahead(span, nothing).complete
-
-
-def test_without_a_constraint_each_position_has_its_own_best_token() -> None:
-    free = Unconstrained(END + 1, TEXTS.index(b"cab"))
-    logits = np.zeros((3, END + 1), np.float32)
-    logits[0, 3], logits[1, TEXTS.index(b"cab")], logits[2, 1] = 5.0, 9.0, 2.0
-    tokens = np.array([-1, -1, 4])
-    scores = free.classes.scores(Said(BLOCK), torch.from_numpy(logits), tokens)
-    found = free.lookahead(ScanSpan(0, tokens, np.arange(3), 0), scores)
-    # The mask token is never written, and a committed token stays.
-    assert found.witness.tolist() == [3, 0, 4]
-    assert found.posterior[0] == pytest.approx(math.exp(5) / (math.exp(5) + 7), abs=1e-4)
-    assert found.posterior[2] == pytest.approx(1 / (math.exp(2) + 7), abs=1e-4)
 
 
 def test_the_tables_of_a_whole_graph_are_made_only_if_a_part_is_most_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
