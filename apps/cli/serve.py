@@ -66,10 +66,6 @@ _Results = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="A results folder: its corrected documents are examples, its model is used."),
 ]
-_KeepDocuments = Annotated[
-    bool,
-    typer.Option("--keep-documents", help="A language model keeps what it read of a document for other schemas."),
-]
 _AddressAsJson = Annotated[
     bool, typer.Option("--json", help="One JSON object with the address on standard output at the start.")
 ]
@@ -94,7 +90,6 @@ def serve_model(
     ] = 256,
     timeout: Annotated[float, typer.Option(metavar="S", help="Seconds that a request may take.")] = 600.0,
     max_body: Annotated[int, typer.Option(metavar="MB", help="Megabytes of a request.")] = 64,
-    keep_documents: _KeepDocuments = False,
     as_json: _AddressAsJson = False,
     **run_options: Any,
 ) -> int:
@@ -124,7 +119,6 @@ def serve_model(
         max_clients,
         timeout,
         max_body << 20,
-        keep_documents=keep_documents,
     )
     plan = plan_of(schema or (), out, **run_options)
     schemas = [load_schema(one) for one in plan.schemas]

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from cinnabar.apps.server.completions import Completions
 from cinnabar.apps.server.documents import FileReading
 from cinnabar.apps.server.errors import ApiError, internal_error, json_response
-from cinnabar.apps.server.gate import MEDIA_TYPE, Gate, Metrics
+from cinnabar.apps.server.gate import Gate
 from cinnabar.apps.server.schema_cache import SchemaCache
 from cinnabar.apps.server.settings import ServerSettings
 from cinnabar.apps.server.two_tiers import TwoTiers
@@ -82,18 +82,16 @@ def assemble(
     """
     if isinstance(model, RemoteSource):
         raise UsageError(f"--model {model.served.model}: expected a model on this machine, got one behind a server")
-    metrics = Metrics()
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
-    gate = Gate(app, settings, metrics)
-    chat, engine = _models(model, name, options, settings, metrics, examples, escalation)
-    metrics.watch_queue(lambda: chat.queue_length)
+    gate = Gate(app, settings)
+    chat, engine = _models(model, name, options, settings, examples, escalation)
     pool = ParserPool(options.workers, max_tokens=options.max_tokens, settings=parser_settings(options))
-    cache = SchemaCache(settings.compile_seconds, metrics)
+    cache = SchemaCache(settings.compile_seconds)
     cache.warm()
-    completions = Completions(chat, name, options.effort, cache, gate, metrics, examples)
+    completions = Completions(chat, name, options.effort, cache, gate, examples)
     named = {one: load_schema(one) for one in LIBRARY} | {one.name: one for one in schemas}
-    documents = FileReading(engine, pool, completions, cache, gate, metrics, options, named)
-    Api(chat, completions, documents, metrics, gate, lambda: engine.alive).add_to(app)
+    documents = FileReading(engine, pool, completions, cache, gate, options, named)
+    Api(chat, completions, documents, gate, lambda: engine.alive).add_to(app)
 
     def close() -> None:
         chat.close()
@@ -111,7 +109,6 @@ def _models(
     name: str,
     options: RunOptions,
     settings: ServerSettings,
-    metrics: Metrics,
     examples: Examples | None,
     escalation: Escalation | None,
 ) -> tuple[ChatModel, SharedEngine | TwoTiers]:
@@ -119,13 +116,13 @@ def _models(
     if isinstance(source, ModelSource):
         reader = source.load()
         engine: SharedEngine | TwoTiers
-        engine = lower = SharedEngine(lambda effort: Engine(reader, effort), options.max_seconds, metrics.count_batch)
+        engine = lower = SharedEngine(lambda effort: Engine(reader, effort), options.max_seconds)
         # The first record took twice as long as the next ones.
         lower.submit(Request("first", _FIRST.form, text_passage("Total: 5")), EFFORTS[options.effort]).result()
         if escalation is not None:
             assert isinstance(escalation.source, LanguageSource), "--model auto takes a fetched language model"
             seconds = escalation.seconds or options.max_seconds
-            upper = _language_engine(escalation.source, False, seconds, settings, metrics, examples)
+            upper = _language_engine(escalation.source, False, seconds, examples)
             engine = TwoTiers(lower, upper, escalation, text_document)
         return DocumentChat(engine, name, reader.context_tokens, text_passage, settings.max_clients), engine
     if not isinstance(source, LanguageSource):
@@ -133,18 +130,13 @@ def _models(
     # Cold start: a server with the reader needs none of this.
     from cinnabar.engine.chat.language_chat import LanguageChat
 
-    shared = _language_engine(source, True, options.max_seconds, settings, metrics, examples)
+    shared = _language_engine(source, True, options.max_seconds, examples)
     chat = LanguageChat(source.load(fields=False), shared, name, text_passage, settings.max_clients)
     return chat, shared
 
 
 def _language_engine(
-    source: LanguageSource,
-    chats: bool,
-    seconds: float | None,
-    settings: ServerSettings,
-    metrics: Metrics,
-    examples: Examples | None,
+    source: LanguageSource, chats: bool, seconds: float | None, examples: Examples | None
 ) -> SharedEngine:
     """Returns the shared engine of a language model; with `chats` it decodes tasks, too."""
     # Cold start: a server with the reader needs none of this.
@@ -152,8 +144,7 @@ def _language_engine(
 
     calibration = load_calibration(Path(source.folder), checkpoint_fingerprint(source.folder))
     plain = source.load(fields=False) if chats else None
-    first = settings.keep_documents
-    return shared_language_engine(source.load(), plain, seconds, metrics.count_batch, calibration, examples, first)
+    return shared_language_engine(source.load(), plain, seconds, calibration, examples)
 
 
 def text_passage(text: str) -> Passage:
@@ -183,7 +174,6 @@ class Api:
     model: ChatModel
     completions: Completions
     documents: FileReading
-    metrics: Metrics
     gate: Gate
     working: Callable[[], bool] = lambda: True
     started: int = field(default_factory=lambda: int(time.time()))
@@ -200,7 +190,6 @@ class Api:
             ("POST", "/v1/fim/completions", self.completions.fim),
             ("POST", "/v1/edit/completions", self.completions.edit),
             ("POST", "/v1/extract", self.documents.extract),
-            ("GET", "/metrics", self._metrics),
             ("GET", "/health", self._health),
             ("GET", "/health/live", self._live),
             ("GET", "/health/ready", self._health),
@@ -226,9 +215,6 @@ class Api:
             "reasoning_efforts": [*EFFORTS],
         }
 
-    async def _metrics(self, _: HttpRequest) -> Response:
-        return Response(self.metrics.text(), media_type=MEDIA_TYPE)
-
     async def _live(self, _: HttpRequest) -> Response:
         return json_response({"status": "live"})
 
@@ -237,7 +223,7 @@ class Api:
             return json_response({"status": "shutting down"}, 503)
         if not self.working():
             return json_response({"status": "the model's thread ended"}, 503)
-        return json_response({"status": "ready"})
+        return json_response({"status": "ready", "in_flight": self.gate.in_flight})
 
 
 async def _api_error(_: HttpRequest, error: Exception) -> Response:

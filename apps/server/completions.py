@@ -14,7 +14,7 @@ from fastapi.responses import StreamingResponse
 
 from cinnabar.apps.server.bodies import check_parameters, read_json
 from cinnabar.apps.server.errors import ApiError, invalid, json_response, of_failure
-from cinnabar.apps.server.gate import Gate, Metrics
+from cinnabar.apps.server.gate import Gate
 from cinnabar.apps.server.parameters import (
     ChatBody,
     ChosenTool,
@@ -68,11 +68,10 @@ class Completions:
         effort: str,
         schemas: SchemaCache,
         gate: Gate,
-        metrics: Metrics,
         examples: Examples | None = None,
     ) -> None:
         self._model, self.name, self._effort = model, name, EFFORTS[effort]
-        self._schemas, self._gate, self._metrics = schemas, gate, metrics
+        self._schemas, self._gate = schemas, gate
         self._examples = {} if examples is None else examples.by_form
 
     async def chat(self, request: Request) -> Response:
@@ -177,14 +176,10 @@ class Completions:
             kind = "text_completion" if fills else "chat.completion.chunk"
             return await self._stream(chat_request, request, body, kind, _text_of if fills else _delta)
         done = await RequestEvents(self._model, chat_request, request).done()
-        self._count(done.usage)
         content, kind = (_text_of(done, True), "text_completion") if fills else (_message(done), "chat.completion")
         choices = [_choice(content, done.finish_reason)]
         answer = {**self._head(chat_request, kind), "choices": choices, "usage": usage_of(done.usage)}
         return json_response(answer | values_member(done))
-
-    def _count(self, usage: Usage) -> None:
-        self._metrics.count_tokens(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
 
     def _head(self, chat_request: ChatRequest, kind: str) -> dict[str, Any]:
         return {"id": chat_request.identity, "object": kind, "created": int(time.time()), "model": self.name}
@@ -205,7 +200,6 @@ class Completions:
                 while event is not None:
                     yield _line({**head, "choices": [_choice(content(event, event is first), None)]})
                     if isinstance(event, Done):
-                        self._count(event.usage)
                         last = {**head, "choices": [_choice(content(None, False), event.finish_reason)]}
                         yield _line(last | values_member(event))
                         if usage:

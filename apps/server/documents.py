@@ -22,7 +22,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from cinnabar.apps.server.bodies import check_parameters, parse_object, read_bytes, read_json
 from cinnabar.apps.server.completions import Completions
 from cinnabar.apps.server.errors import ApiError, invalid, json_response, of_schema
-from cinnabar.apps.server.gate import Gate, Metrics
+from cinnabar.apps.server.gate import Gate
 from cinnabar.apps.server.parameters import ExtractBody
 from cinnabar.apps.server.request_events import first_of, wait_for_disconnect
 from cinnabar.apps.server.schema_cache import Prepared, SchemaCache
@@ -53,12 +53,11 @@ class FileReading:
         completions: Completions,
         schemas: SchemaCache,
         gate: Gate,
-        metrics: Metrics,
         limits: RunOptions,
         named: Mapping[str, SchemaSource],
     ) -> None:
         self._engine, self._pool, self._completions, self._schemas = engine, pool, completions, schemas
-        self._gate, self._metrics, self._limits, self._named = gate, metrics, limits, named
+        self._gate, self._limits, self._named = gate, limits, named
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="documents")
 
     async def extract(self, request: Request) -> Response:
@@ -130,8 +129,6 @@ class FileReading:
                     one.give_up()
                 # What they end with is no error of ours.
                 await asyncio.gather(*work, return_exceptions=True)
-        for outcome in outcomes:
-            self._metrics.documents.labels(outcome.code or "written").inc()
         return [_result(name, outcome) for (name, _), outcome in zip(files, outcomes, strict=True)]
 
     def close(self) -> None:

@@ -1,7 +1,4 @@
-"""The gate of the server: who may ask, how many at a time, what is logged; every answer has the request's id.
-
-What the server counts, as text for Prometheus.
-"""
+"""The gate of the server: who may ask, how many at a time, what is logged; every answer has the request's id."""
 
 from __future__ import annotations
 
@@ -11,12 +8,9 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Callable
 from typing import Any
 
 import orjson
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -28,17 +22,16 @@ log = logging.getLogger("cinnabar.server")
 _IDENTITY = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 #: Paths that anybody may ask for, also while the server ends.
 _HEALTH = ("/health", "/health/live", "/health/ready")
-_METRICS = "/metrics"
 
 
 class Gate:
-    """The outermost application: it lets requests in, and counts and logs them.
+    """The outermost application: it lets requests in, and logs them.
 
     `draining`: the server ends, so that new requests are refused. `in_flight` counts the others.
     """
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings, metrics: Metrics) -> None:
-        self._app, self._settings, self._metrics = app, settings, metrics
+    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
+        self._app, self._settings = app, settings
         self.draining = False
         self.in_flight = 0
         self.bodies = 0
@@ -69,11 +62,10 @@ class Gate:
         counted = False
         try:
             self._check(scope["path"], headers)
-            if scope["path"] not in (*_HEALTH, _METRICS):
+            if scope["path"] not in _HEALTH:
                 self._admit()
                 counted = True
                 self.in_flight += 1
-                self._metrics.in_flight.inc()
             await self._app(scope, receive, answer)
         except asyncio.CancelledError:
             if not self.draining:
@@ -93,9 +85,8 @@ class Gate:
         finally:
             if counted:
                 self.in_flight -= 1
-                self._metrics.in_flight.dec()
             self.bodies -= scope["state"].get("body", 0)
-            self._count(scope, status, time.monotonic() - begun, identity)
+            self._log(scope, status, time.monotonic() - begun, identity)
 
     def _check(self, path: str, headers: Headers) -> None:
         """Raises ApiError if the request has two lengths, names another host, comes from its page, or lacks the key."""
@@ -145,60 +136,11 @@ class Gate:
         self.bodies += size
         state["body"] = state.get("body", 0) + size
 
-    def _count(self, scope: Scope, status: int, seconds: float, identity: str) -> None:
+    def _log(self, scope: Scope, status: int, seconds: float, identity: str) -> None:
         route = getattr(scope.get("route"), "path", "unknown")
         method = scope["method"] if scope["method"] in ("GET", "POST", "HEAD", "OPTIONS") else "other"
-        self._metrics.requests.labels(route, str(status or 499)).inc()
-        self._metrics.seconds.labels(route).observe(seconds)
         log.info("%s %s %s %d %.3f s", identity, method, route, status or 499, seconds)
 
 
 def _shutting_down() -> ApiError:
     return ApiError(503, "shutting_down", "the server is shutting down", headers={"retry-after": "5"})
-
-
-#: The media type of `Metrics.text`.
-MEDIA_TYPE = CONTENT_TYPE_PLAIN_0_0_4
-_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
-_COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-
-
-class Metrics:
-    """The counters of one server; any thread may count. No label holds anything that a client wrote."""
-
-    def __init__(self) -> None:
-        self._registry = own = CollectorRegistry()
-        self.requests = Counter("cinnabar_requests", "Requests that ended.", ["route", "status"], registry=own)
-        self.seconds = Histogram(
-            "cinnabar_request_seconds", "Seconds of a request.", ["route"], buckets=_SECONDS, registry=own
-        )
-        self.in_flight = Gauge("cinnabar_requests_in_flight", "Requests that are worked on or wait.", registry=own)
-        self.waiting = Gauge("cinnabar_queue_requests", "Requests that wait for a batch of the model.", registry=own)
-        self.tokens = Counter("cinnabar_tokens", "Tokens of prompts and answers.", ["kind"], registry=own)
-        self.batch_requests = Histogram(
-            "cinnabar_batch_requests", "Requests of a batch.", buckets=_COUNTS, registry=own
-        )
-        self.batch_seconds = Histogram(
-            "cinnabar_batch_seconds", "Seconds of a batch.", buckets=_SECONDS, registry=own
-        )
-        self.documents = Counter("cinnabar_documents", "Files by the outcome of reading.", ["outcome"], registry=own)
-        self.schemas = Counter("cinnabar_schemas", "Schemas by where they came from.", ["source"], registry=own)
-
-    def count_batch(self, requests: int, _tokens: int, seconds: float) -> None:
-        """Counts a batch of the model."""
-        self.batch_requests.observe(requests)
-        self.batch_seconds.observe(seconds)
-
-    def count_tokens(self, prompt: int, completion: int, cached: int) -> None:
-        """Counts the tokens of an answered request."""
-        self.tokens.labels("prompt").inc(prompt)
-        self.tokens.labels("completion").inc(completion)
-        self.tokens.labels("cached").inc(cached)
-
-    def watch_queue(self, length: Callable[[], int]) -> None:
-        """Has the gauge of the queue ask for its length."""
-        self.waiting.set_function(lambda: float(length()))
-
-    def text(self) -> bytes:
-        """Returns all that was counted."""
-        return generate_latest(self._registry)

@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any
 
 from cinnabar.apps.server.errors import ApiError, of_schema
-from cinnabar.apps.server.gate import Metrics
 from cinnabar.engine.python_process import python_command
 from cinnabar.errors import CinnabarError, SchemaError
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
@@ -67,8 +66,8 @@ class Prepared:
 class SchemaCache:
     """Compiles the schemas of clients, each at most once at a time; `seconds` is how long a client waits for one."""
 
-    def __init__(self, seconds: float, metrics: Metrics) -> None:
-        self._seconds, self._metrics = seconds, metrics
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
         self._processes = WorkerPool[WorkerProcess](_PROCESSES, "schemas")
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="schemas")
         self._lock = threading.Lock()
@@ -100,7 +99,6 @@ class SchemaCache:
     async def _kept_or_new(self, key: str, make: Callable[[], Prepared], param: str) -> Prepared:
         with self._lock:
             pending = self._kept.get(key)
-            self._metrics.schemas.labels("compiled" if pending is None else "kept").inc()
             if pending is None:
                 pending = self._kept[key] = self._threads.submit(make)
                 if len(self._kept) > _KEPT:

@@ -31,8 +31,7 @@ class ServerSettings:
     hosts: names in the `Host` of a request beside those of this machine. key: what clients show as bearer, None if
     nobody needs one. max_clients: requests that are worked on or wait. timeout: seconds for a request. max_body: bytes
     of a request. max_bodies: bytes of all requests at a time. grace: seconds for what is in flight at the end.
-    compile_seconds: for a schema. keep_documents: whether a language model keeps what it read of a document for other
-    schemas.
+    compile_seconds: for a schema.
     """
 
     host: str = "127.0.0.1"
@@ -45,7 +44,6 @@ class ServerSettings:
     max_bodies: int = 1 << 30
     grace: float = 60.0
     compile_seconds: float = 20.0
-    keep_documents: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:

@@ -30,11 +30,6 @@ class TwoTiers:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="two tiers")
 
     @property
-    def queue_length(self) -> int:
-        """The number of requests that wait for a batch of either model."""
-        return self.lower.queue_length + self.upper.queue_length
-
-    @property
     def alive(self) -> bool:
         """Whether the threads that fill are at work."""
         return self.lower.alive and self.upper.alive

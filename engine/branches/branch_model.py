@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -46,9 +46,9 @@ from cinnabar.schemas.form.form import ArrayNode, Form, Slot
 from cinnabar.schemas.pointers import lies_within
 
 _T = TypeVar("_T")
-#: The forms whose lines are kept, the forms of which keys are kept, and the tokens of documents of which they are: of
-#: what all prompts about them begin with. 1,000 tokens take 24 MB with 0.5B weights, and 57 MB with 1.5B.
-FORMS_KEPT, KEYS_KEPT, TOKENS_KEPT = 64, 2, 16_384
+#: The forms whose lines are kept, and those of which keys are kept: of what all prompts about them begin with. 1,000
+#: tokens take 24 MB with 0.5B weights, and 57 MB with 1.5B.
+FORMS_KEPT, KEYS_KEPT = 64, 2
 #: The log share of what is impossible.
 _NOTHING = float("-inf")
 #: A form, the number of a slot, and the first character of its row.
@@ -93,15 +93,10 @@ class _Prompt:
 
 
 class BranchModel:
-    """Fills slots with a language model (`has_branches`), a branch for each.
+    """Fills slots with a language model (`has_branches`), a branch for each."""
 
-    document_first: whether a document stands before the fields, and is kept for other forms.
-    """
-
-    def __init__(
-        self, model: LanguageModel, calibration: Calibrator | None = None, document_first: bool = False
-    ) -> None:
-        self.model, self.calibration, self._document_first = model, calibration, document_first
+    def __init__(self, model: LanguageModel, calibration: Calibrator | None = None) -> None:
+        self.model, self.calibration = model, calibration
         self.fingerprint = model.fingerprint
         self.device = model.decoder.device
         self.context_tokens = model.traits.window // 2
@@ -364,7 +359,7 @@ class BranchModel:
         if forks is None:
             prompt = self._render(form.title, self._prompt(form).lines, memory.passage.text)
             end = self._border(len(prompt))
-            keys = self._keys(form, memory.passage.text, prompt[:end])
+            keys = self._keys(form, prompt[:end])
             forks = memory.forks[form.fingerprint] = Forks(self.model.decoder, keys, prompt[end:])
         return forks
 
@@ -376,15 +371,13 @@ class BranchModel:
         traits = self.model.traits
         return tokens if traits.block == 1 else (tokens - int(traits.shift)) // traits.block * traits.block
 
-    def _keys(self, form: Form, text: str, tokens: list[int]) -> DocumentKeys:
+    def _keys(self, form: Form, tokens: list[int]) -> DocumentKeys:
         """Returns the keys of a prompt's tokens; those of its first part are kept, if others may begin alike."""
-        lines, first = self._prompt(form).lines, self._document_first
-        key = text if first else form.fingerprint
-        begun, before = self._begun.get(key, (None, None))
+        lines = self._prompt(form).lines
+        begun, before = self._begun.get(form.fingerprint, (None, None))
         if begun is None:
             # What two prompts have in common, of which only the first part is the same.
-            parts = ((form.title, lines, one) if not first else (one, one, text) for one in ("A", "0 B"))
-            others = [self._render(*part) for part in parts]
+            others = [self._render(form.title, lines, one) for one in ("A", "0 B")]
             same = next(at for at, pair in enumerate(zip(*others, strict=False)) if len({*pair}) > 1)
             begun = others[0][: same // self.model.traits.block * self.model.traits.block]
         many = len(begun)
@@ -392,10 +385,7 @@ class BranchModel:
             return read_document(self.model.decoder, tokens)
         if before is None:
             before = read_document(self.model.decoder, begun)
-        if first:
-            _keep(self._begun, key, (begun, before), TOKENS_KEPT, lambda one: one[1].length)
-        else:
-            _keep(self._begun, key, (begun, before), KEYS_KEPT)
+        _keep(self._begun, form.fingerprint, (begun, before), KEYS_KEPT)
         return read_document(self.model.decoder, tokens[many:], before)
 
     def _prompt(self, form: Form) -> _Prompt:
@@ -421,7 +411,7 @@ class BranchModel:
         return made
 
     def _render(self, title: str, lines: str, text: str) -> list[int]:
-        return self.model.chat.render(messages(title, lines, text, self._document_first))
+        return self.model.chat.render(messages(title, lines, text))
 
 
 def _said(answer: BranchAnswer, memory: BranchMemory) -> str:
@@ -435,13 +425,11 @@ def _said(answer: BranchAnswer, memory: BranchMemory) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _keep(
-    kept: OrderedDict[str, _T], key: str, made: _T, most: int, size: Callable[[_T], int] = lambda _: 1
-) -> None:
-    """Keeps this, and drops what was kept first while all together have a size of more than `most`."""
+def _keep(kept: OrderedDict[str, _T], key: str, made: _T, most: int) -> None:
+    """Keeps this, and drops what was kept first of more than `most`."""
     kept[key] = made
     kept.move_to_end(key)
-    while sum(map(size, kept.values())) > most:
+    while len(kept) > most:
         kept.popitem(last=False)
 
 

@@ -33,16 +33,15 @@ def language_engine(
     calibration: Calibration | None = None,
     examples: Examples | None = None,
     denoiser: Denoiser | None = None,
-    document_first: bool = False,
 ) -> Engine | DiffusionEngine:
     """Returns the engine that fills forms with a language model.
 
     Examples are shown as whole records, so with them any model writes whole records too, with this denoiser or one of
-    its own. document_first: see `BranchModel`.
+    its own.
     """
     if examples is not None or not has_branches(model):
         return DiffusionEngine(
             model, effort, steps=steps, calibration=calibration, examples=examples, denoiser=denoiser
         )
     budget = TOKENS if model.decoder.device.type == "cpu" else TOKENS_OF_ACCELERATOR
-    return Engine(BranchModel(model, calibration, document_first), effort, budget, steps=steps, part="language")
+    return Engine(BranchModel(model, calibration), effort, budget, steps=steps, part="language")

@@ -62,9 +62,6 @@ _log = logging.getLogger(__name__)
 class Answering(Protocol):
     """The engine of one model, or of two, which fills requests one by one."""
 
-    @property
-    def queue_length(self) -> int: ...
-
     def submit(self, request: Request, effort: Effort, watch: Watch | None = None) -> Future[Result]: ...
 
     def filler(self, effort: Effort) -> SharedFiller: ...
@@ -154,11 +151,6 @@ class DocumentChat:
         self._answering, self._passage_of, self._most = engine, passage_of, most
         self._threads = ThreadPoolExecutor(_PLANNERS, thread_name_prefix="chat plan")
         self._open = set[OpenRequest]()
-
-    @property
-    def queue_length(self) -> int:
-        """The number of requests that wait for a batch, also those of others that share the engine."""
-        return sum(one.work is None for one in [*self._open]) + self._answering.queue_length
 
     def submit(self, request: ChatRequest, deliver: Deliver) -> Cancel:
         """Takes a request in, has it planned in another thread, and returns what cancels it."""

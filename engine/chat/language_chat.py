@@ -14,7 +14,7 @@ from cinnabar.engine.branches.engine import has_branches, language_engine
 from cinnabar.engine.chat.document_chat import OPEN, DocumentChat, OpenRequest, Planned
 from cinnabar.engine.chat.planning import RequestPlan, RequestPlanner
 from cinnabar.engine.chat.requests import Ability, ChatRequest, Done, FinishReason, ToolCall, Usage
-from cinnabar.engine.chat.shared_engine import Awaited, BatchWatch, SharedEngine
+from cinnabar.engine.chat.shared_engine import Awaited, SharedEngine
 from cinnabar.engine.diffusion.decoded import Decoded, DecodingRun, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.sequences import Task
@@ -98,10 +98,8 @@ def shared_language_engine(
     model: LanguageModel,
     chats: LanguageModel | None,
     seconds: float | None = None,
-    on_batch: BatchWatch | None = None,
     calibration: Calibration | None = None,
     examples: Examples | None = None,
-    document_first: bool = False,
 ) -> SharedEngine:
     """Returns the shared engine of a language model.
 
@@ -114,9 +112,8 @@ def shared_language_engine(
     # One cache for all that is read with the same weights.
     own = denoiser if branched or model is chats else Denoiser(model.decoder, model.tokenizer)
     return SharedEngine(
-        lambda effort: language_engine(model, effort, None, calibration, examples, own, document_first),
+        lambda effort: language_engine(model, effort, None, calibration, examples, own),
         seconds,
-        on_batch,
         not branched,
         None if denoiser is None else TaskStream(denoiser, branched or own is not denoiser, seconds),
     )

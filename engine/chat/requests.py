@@ -213,11 +213,6 @@ class ChatModel(Protocol):
     @property
     def abilities(self) -> frozenset[Ability]: ...
 
-    @property
-    def queue_length(self) -> int:
-        """The number of requests that wait for a batch."""
-        ...
-
     def submit(self, request: ChatRequest, deliver: Deliver) -> Cancel:
         """Takes a request in and returns at once; all that happens to it is told through `deliver`.
 

@@ -37,8 +37,6 @@ _FORMS = 24
 
 #: Receives the record of a request after each step: the number of steps, and the record's text.
 Watch = Callable[[int, str], None]
-#: Receives the requests, the tokens and the seconds of each batch.
-BatchWatch = Callable[[int, int, float], None]
 
 
 @dataclass(eq=False, kw_only=True)
@@ -90,20 +88,18 @@ class SharedEngine:
     """Engines of one model, one for each effort, and the thread that does what waits for them.
 
     engine_of: makes the engine of an effort. max_seconds: of work on a batch, then on each of its requests alone; None
-    sets no limit. on_batch: hears of each batch. shares: whether requests gain by sharing a batch; else each is one of
-    its own, so that others wait less. tasks: decodes those of `decode`. The results are those of an engine that is
-    asked one request at a time.
+    sets no limit. shares: whether requests gain by sharing a batch; else each is one of its own, so that others wait
+    less. tasks: decodes those of `decode`. The results are those of an engine that is asked one request at a time.
     """
 
     def __init__(
         self,
         engine_of: Callable[[Effort], Observed],
         max_seconds: float | None = None,
-        on_batch: BatchWatch | None = None,
         shares: bool = True,
         tasks: Tasks | None = None,
     ) -> None:
-        self._engine_of, self._max_seconds, self._on_batch = engine_of, max_seconds, on_batch
+        self._engine_of, self._max_seconds = engine_of, max_seconds
         self._shares, self._tasks = shares, tasks
         self._engines: dict[Effort, Observed] = {}
         self._queue: deque[AwaitedRecord] = deque()
@@ -117,11 +113,6 @@ class SharedEngine:
         self._thread.start()
         self._preparing = threading.Thread(target=self._prepare, name="shared engine, forms", daemon=True)
         self._preparing.start()
-
-    @property
-    def queue_length(self) -> int:
-        """The number of requests and tasks that wait for the model."""
-        return len(self._queue) + len(self._unprepared) + len(self._undecoded)
 
     @property
     def alive(self) -> bool:
@@ -294,8 +285,6 @@ class SharedEngine:
         return batch
 
     def _fill(self, batch: Sequence[AwaitedRecord]) -> None:
-        begun = time.monotonic()
-
         def observe(step: int, records: list[str]) -> None:
             # Of a batch that was halved after a failure nobody knows which requests the records belong to.
             if len(records) == len(batch):
@@ -312,8 +301,6 @@ class SharedEngine:
             results = [_failure_of(one, error) for one in batch]
         for one, result in zip(batch, results, strict=True):
             one.settle(result)
-        if self._on_batch is not None:
-            self._on_batch(len(batch), sum(one.cost for one in batch), time.monotonic() - begun)
 
 
 def _failure_of(one: AwaitedRecord, error: Exception) -> Failed:

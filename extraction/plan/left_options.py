@@ -76,6 +76,7 @@ LEFT_OPTIONS: Mapping[str, LeftOption] = {
     "split": LeftOption(False, "a backfill reads the parts that `extract --split` found"),
     "retry_quarantined": LeftOption(False, "`cinnabar quarantine retry` reads them again"),
     "drop_corrections": LeftOption(False, "`cinnabar extract` has it; a schedule drops nothing"),
+    "keep_documents": LeftOption(False, "the fields stand before the document, which fills more of them"),
     "route": LeftOption(False, "with several --schema each document gets the one that fits"),
     "related": LeftOption(None, "`cinnabar extract` has it, and a query over `outcomes` counts where documents went"),
     "constant": LeftOption(False, "--beside-constant prints the F1 of the best answer that ignores the document"),

@@ -27,7 +27,7 @@ EXTRAS = {
     "flows": Extra("cinnabar flows, cinnabar extract --flow", {"prefect": "prefect", "sqlalchemy": "sqlalchemy"}),
     "server": Extra(
         "cinnabar serve",
-        {"mcp": "mcp", "prometheus_client": "prometheus-client", "python_multipart": "python-multipart"},
+        {"mcp": "mcp", "python_multipart": "python-multipart"},
     ),
     "learn": Extra("cinnabar improve, train and eval", {"scipy": "scipy"}),
     "models": Extra(

@@ -18,13 +18,12 @@ from cinnabar.engine.branches import branch_model, decoding
 from cinnabar.engine.branches.branch_model import BranchAnswer, BranchModel
 from cinnabar.engine.branches.constraint import Grounded
 from cinnabar.engine.branches.engine import language_engine
-from cinnabar.engine.branches.forks import DocumentKeys, Forks, read_branches, read_document
+from cinnabar.engine.branches.forks import Forks, read_branches, read_document
 from cinnabar.engine.branches.grounds import item_region
 from cinnabar.engine.branches.prompt import begun_record
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import WHOLE, Row
 from cinnabar.engine.models.language import checkpoint
-from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Filled, Request, Result, text_passage
 from cinnabar.engine.work_time import told_to
@@ -174,26 +173,6 @@ def test_drafts_and_other_documents_change_no_value(model: LanguageModel) -> Non
         for some in (0, 7, 40):
             (again,), _ = filled(some, shown)
             assert again == first
-
-
-def test_a_document_that_stands_first_is_read_once_for_all_schemas(
-    model: LanguageModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[int] = []
-
-    def reading(decoder: Decoder, tokens: list[int], before: DocumentKeys | None = None) -> DocumentKeys:
-        read.append(len(tokens))
-        return read_document(decoder, tokens, before)
-
-    monkeypatch.setattr(branch_model, "read_document", reading)
-    monkeypatch.setattr(branch_model, "SURE_VALUE", 1.1)
-    other = {"title": "bill", "type": "object", "properties": {"due": {"type": ["string", "null"]}}}
-    engine, alone = (Engine(BranchModel(model, document_first=True)) for _ in range(2))
-    engine.fill([request()])
-    (whole, fields), read[:] = read, []
-    (kept,) = engine.fill([request(schema=other)])
-    assert len(read) == 1 and read[0] < fields < whole
-    assert alone.fill([request(schema=other)]) == [kept]
 
 
 def test_what_is_sure_is_told_and_the_fields_in_doubt_are_asked_once_more(

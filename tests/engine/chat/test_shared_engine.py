@@ -76,6 +76,11 @@ def begin(shared: SharedEngine, scripted: Scripted) -> Future[Result]:
     return found
 
 
+def queued(shared: SharedEngine) -> int:
+    """How many requests and tasks wait for the model."""
+    return len(shared._queue) + len(shared._unprepared) + len(shared._undecoded)
+
+
 def record(found: Future[Result]) -> str:
     result = found.result(timeout=10)
     assert isinstance(result, Filled)
@@ -86,7 +91,7 @@ def test_what_waits_during_a_batch_shares_the_next_one(shared: SharedEngine, scr
     first = begin(shared, scripted)
     waiting = {name: shared.submit(request(name), MEDIUM) for name in "abc"}
     other = shared.submit(request("other"), HIGH)
-    assert shared.queue_length == 4
+    assert queued(shared) == 4
     scripted.go.release(3)
     assert record(first) == '"first"' and {name: record(one) for name, one in waiting.items()} == {
         name: f'"{name}"' for name in "abc"
@@ -179,7 +184,7 @@ def test_a_large_form_is_prepared_once_while_others_are_filled() -> None:
     large = [shared.submit(replace(request(name), form=LARGE), MEDIUM) for name in ("a", "b")]
     assert engine.preparing.acquire(timeout=10)
     engine.go.release(4)
-    assert record(shared.submit(request("small"), MEDIUM)) == '"small"' and shared.queue_length == 2
+    assert record(shared.submit(request("small"), MEDIUM)) == '"small"' and queued(shared) == 2
     engine.ready.release()
     assert [record(one) for one in large] == ['"a"', '"b"'] and len(engine.prepared) == 1
     assert record(shared.submit(replace(request("c"), form=LARGE), MEDIUM)) == '"c"' and len(engine.prepared) == 1
@@ -193,7 +198,7 @@ def test_the_preparing_of_a_form_that_nobody_waits_for_is_left() -> None:
     found = shared.submit(replace(request("a"), form=LARGE), MEDIUM)
     assert engine.preparing.acquire(timeout=10)
     shared.give_up(found)
-    assert engine.left.wait(5) and engine.prepared == [] and shared.queue_length == 0
+    assert engine.left.wait(5) and engine.prepared == [] and queued(shared) == 0
     engine.go.release()
     assert record(shared.submit(request("small"), MEDIUM)) == '"small"'
     shared.close()
@@ -231,7 +236,7 @@ def test_giving_up_a_filler_ends_what_all_of_its_threads_wait_for(shared: Shared
     filler = shared.filler(MEDIUM)
     with ThreadPoolExecutor(3) as pool:
         asked = [pool.submit(filler.fill, [request(name)]) for name in "abc"]
-        while shared.queue_length < len(asked):
+        while queued(shared) < len(asked):
             time.sleep(0.01)
         filler.give_up()
         for name, one in zip("abc", asked, strict=True):
@@ -285,7 +290,7 @@ def test_tasks_join_each_other_but_not_before_an_older_request(scripted: Scripte
     shared, passes = beside(False, scripted)
     found = [shared.decode(Awaited(identity="two")), shared.submit(request("a"), MEDIUM)]
     found.append(shared.decode(Awaited(identity="three")))
-    assert shared.queue_length == 3
+    assert queued(shared) == 3
     passes.go.release(3)
     scripted.go.release()
     assert [one.result(timeout=10) for one in found[::2]] == ["decoded"] * 2 and record(found[1]) == '"a"'
@@ -327,6 +332,6 @@ def test_a_task_that_waits_can_be_given_up_and_is_ended_by_closing(scripted: Scr
     given_up, left = shared.decode(Awaited(identity="two")), shared.decode(Awaited(identity="three"))
     shared.give_up(given_up)
     shared.close()
-    assert [one.result(timeout=10).code for one in (given_up, left)] == [GIVEN_UP, CLOSED] and shared.queue_length == 0
+    assert [one.result(timeout=10).code for one in (given_up, left)] == [GIVEN_UP, CLOSED] and queued(shared) == 0
     passes.go.release()
     assert shared.wait_for_end(5) and shared.decode(Awaited(identity="late")).result().code == CLOSED

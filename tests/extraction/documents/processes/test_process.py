@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from tests.support.worker_modules import importable
 
-from cinnabar.apps.server.gate import Metrics
 from cinnabar.apps.server.schema_cache import SchemaCache
 from cinnabar.engine.models.language.rendering import render_template
 from cinnabar.extraction.documents.archives.archive_process import Unpacker
@@ -69,7 +68,7 @@ def render(folder: Path) -> None:
 
 
 def compile_one(_: Path) -> None:
-    schemas = SchemaCache(30, Metrics())
+    schemas = SchemaCache(30)
     schemas.warm()
     schemas.close()
 
