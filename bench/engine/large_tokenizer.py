@@ -46,11 +46,6 @@ class Spelled:
         return self.vocabulary.end
 
     @property
-    def fingerprint(self) -> str:
-        """What a graph on disk is named by."""
-        return f"bench {self.vocabulary.size}"
-
-    @property
     def mask(self) -> int:
         """The mask token."""
         return self.vocabulary.size

@@ -23,7 +23,7 @@ from typing import Any
 from cinnabar.engine.chat.answer_kinds import AnswerKind, Call, CallOr, FencedText, FreeText, InfillText, RecordText
 from cinnabar.engine.chat.meeting import NOWHERE, meeting_of
 from cinnabar.engine.chat.requests import ChatRequest, Gap, Message, RequestRefused, Tool
-from cinnabar.engine.diffusion.graph_cache import GRAPHS, cached_graph_of
+from cinnabar.engine.diffusion.graph_cache import GRAPHS, graph_of_language
 from cinnabar.engine.diffusion.prompt import outline
 from cinnabar.engine.diffusion.record_graph import RecordGraph, ended_by
 from cinnabar.engine.diffusion.sequences import Task
@@ -158,7 +158,7 @@ class RequestPlanner:
                 self._graphs.move_to_end(kind.key)
                 return graph
         try:
-            made = cached_graph_of(kind.key, kind.language, self._model.tokenizer)
+            made = graph_of_language(kind.language(), self._model.tokenizer)
         except TooLarge as error:
             raise RequestRefused("invalid_schema", f"the schema is too large to be enforced: {error}", param) from error
         made = replace(made, free=kind.free)

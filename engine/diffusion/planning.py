@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from cinnabar.engine.diffusion.graph_cache import GRAPHS, cached_graph, fresh_graph
+from cinnabar.engine.diffusion.graph_cache import GRAPHS, cached_graph
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import answer_budget
@@ -209,7 +209,7 @@ class Planner:
     def _task(self, request: Request, remaining: Remaining, shown: Sequence[Example]) -> Task:
         form, tokenizer = remaining.form, self._model.tokenizer
         assert form is not None
-        graph = (cached_graph if form is request.form else fresh_graph)(form, tokenizer)
+        graph = cached_graph(form, tokenizer)
         examples = _example_texts(request.form, form, shown)
         prompt = self._model.chat.render(messages(form, request.known, request.passage.text, examples))
         window, least = self._model.traits.window, int(graph.distance[0])

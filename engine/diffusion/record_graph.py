@@ -47,8 +47,7 @@ class RecordGraph:
         no edge leads there.
     tokens: [T] int64, the allowed tokens by class. token_class: [V] int64, -1 for a token that is never allowed.
         The end token's class is `end_class`; other tokens may be of it, too (`ended_by`).
-    left_to_judge: the bounds that the automaton leaves out, each as a pointer and words. free: its texts are free, so
-        that their tokens are chosen one by one (lookahead.py).
+    free: its texts are free, so that their tokens are chosen one by one (lookahead.py).
     """
 
     automaton: Automaton
@@ -60,7 +59,6 @@ class RecordGraph:
     token_class: Ints
     classes: int
     end_class: int
-    left_to_judge: tuple[str, ...] = ()
     free: bool = False
 
     @property

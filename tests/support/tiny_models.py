@@ -30,7 +30,7 @@ VOCABULARY = Vocabulary([*TEXTS, None, None], END)
 class TinyTokenizer:
     """Takes the longest piece at each place."""
 
-    vocabulary, end, fingerprint = VOCABULARY, END, "tiny"
+    vocabulary, end = VOCABULARY, END
 
     def encode(self, text: str) -> list[int]:
         """The tokens of a text."""

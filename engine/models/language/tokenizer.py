@@ -8,7 +8,6 @@ The special tokens by which code models fill in the middle of a text, found in t
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -165,10 +164,6 @@ class Tokenizer:
             )
         self._texts: list[bytes | None] = [spelled.get(token) for token in range(size)]
         self.vocabulary = Vocabulary(self._texts, self.end)
-        own = path.name == "tokenizer.json"
-        digest = hashlib.sha256(path.read_bytes() if own else json.dumps(file.content).encode())
-        digest.update(json.dumps([size, self.end, mask]).encode())
-        self.fingerprint = digest.hexdigest()[:16]
         self._alone = {text[0]: token for token, text in spelled.items() if len(text) == 1}
 
     def encode(self, text: str) -> list[int]:

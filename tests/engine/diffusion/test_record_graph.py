@@ -1,4 +1,4 @@
-"""The record's graph: tokens lead where their bytes lead, parts hold what a block reaches, and disks may be broken."""
+"""The record's graph: tokens lead where their bytes lead, parts hold what a block reaches."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from tests.support.cases import each
 from tests.support.effort import examples
 from tests.support.random_schemas import forms
+from tests.support.tiny_models import TOKENIZER
 
 from cinnabar.engine.diffusion import record_graph as module
+from cinnabar.engine.diffusion.graph_cache import cached_graph
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.lifting import Vocabulary
-from cinnabar.errors import NotAccepted
+from cinnabar.errors import NotAccepted, TooLarge
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.operations import literals
 from cinnabar.schemas.automata.strings import parse
@@ -201,3 +203,11 @@ def test_the_smallest_record_is_in_the_graph() -> None:
     form = form_of(SCHEMA)
     text = one_line(form.instance).encode()
     assert graph().run(tokens_of(text, random.Random(0))) == graph().done
+
+
+def test_a_graph_is_kept_and_a_form_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    form = form_of(SCHEMA)
+    assert cached_graph(form, TOKENIZER) is cached_graph(form, TOKENIZER)
+    monkeypatch.setattr("cinnabar.schemas.automata.automaton.MAX_STATES", 20)
+    with pytest.raises(TooLarge, match="the largest are"):
+        cached_graph(form_of({**SCHEMA, "title": "refused in this test"}), TOKENIZER)

@@ -120,14 +120,6 @@ def test_the_vocabulary_has_the_bytes_of_every_plain_token(both: dict[str, Token
     assert both["bytes"].mask == 303
 
 
-def test_the_fingerprint_follows_file_end_and_mask(folder: Path, both: dict[str, Tokenizer]) -> None:
-    file = TokenizerFile(folder / "bytes")
-    same = Tokenizer(file, 352, "<|im_end|>", 303)
-    assert same.fingerprint == both["bytes"].fingerprint
-    others = [Tokenizer(file, 352, "<|endoftext|>", 303), Tokenizer(file, 352, "<|im_end|>", 301)]
-    assert len({same.fingerprint, *(one.fingerprint for one in others)}) == 3
-
-
 def test_the_mask_token_comes_from_either_file(tmp_path: Path) -> None:
     write_texts(tmp_path)
     file = TokenizerFile(tmp_path)
