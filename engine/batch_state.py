@@ -18,19 +18,6 @@ from cinnabar.schemas.automata.strings import parse, scalar_text
 from cinnabar.schemas.pointers import escape
 
 
-@dataclass(slots=True)
-class Reopenings:
-    """Counts the re-opened values, and how many of them then got another one."""
-
-    values: int = 0
-    changed: int = 0
-
-    def add(self, other: Reopenings) -> None:
-        """Adds the counts of another batch."""
-        self.values += other.values
-        self.changed += other.changed
-
-
 @dataclass(frozen=True, slots=True)
 class KeptRecord:
     """A record that its schema allows, with its leaves and rows as in `Filled`.
@@ -52,8 +39,7 @@ class BatchState:
     excusable, known, closed: [S] bool: may stay without a value; frozen from the start; committed as a whole.
     reopened_times: [S] int64, how often each was re-opened.
     values: the current value of each slot. likeliest: the likeliest text that a step proposed for it, and its posterior
-    then. before: the text that each had when it was re-opened last, None if it never was.
-    kept: for each request of the batch the last record that its schema allows.
+    then. kept: for each request of the batch the last record that its schema allows.
     """
 
     def __init__(
@@ -72,7 +58,6 @@ class BatchState:
         self.rows = [layout.rows for layout in self.layouts]
         self.steps = [0] * len(requests)
         self.reopened = [0] * len(requests)
-        self.reopenings = Reopenings()
         self.results: list[Filled | None] = [None] * len(requests)
 
         instances = [
@@ -97,7 +82,6 @@ class BatchState:
         ]
         self.likeliest: list[tuple[bytes, float] | None] = [None] * len(instances)
         self.kept = [self._first(batch) for batch in range(len(requests))]
-        self.before: list[bytes | None] = [None] * len(instances)
         self.request = self._tensor([instance.request for instance in instances], torch.long)
         self.excusable = self._tensor(excusable, torch.bool)
         self.known = self._tensor([text is not None for text in known], torch.bool)
@@ -120,12 +104,10 @@ class BatchState:
     def reopen(self, slots: torch.Tensor) -> None:
         """Re-opens these committed slots ([S] bool)."""
         for slot in slots.nonzero().squeeze(1).tolist():
-            self.before[slot] = self.canvas.values[slot]
             self.canvas.values[slot] = None
             self.canvas.left_out[slot] = False
             self.canvas.spans[slot] = ()
             self.reopened[self.active[self.canvas.instances[slot].request]] += 1
-            self.reopenings.values += 1
         self.closed &= ~slots
         self.reopened_times += slots
 
@@ -178,9 +160,6 @@ class BatchState:
         batch, kept = self.active[r], self.kept[self.active[r]]
         if self.requests[batch].known and not kept.filled:
             raise EngineFailure("known", "found no record with these known values that the schema allows")
-        for at, instance in enumerate(self.canvas.instances):
-            if instance.request == r and self.before[at] is not None:
-                self.reopenings.changed += self.canvas.values[at] != self.before[at]
         self.results[batch] = Filled(
             id=self.requests[batch].id,
             record=kept.record,
@@ -209,7 +188,6 @@ class BatchState:
         )
         self.values = [self.values[at] for at in kept]
         self.likeliest = [self.likeliest[at] for at in kept]
-        self.before = [self.before[at] for at in kept]
         self.request = self._tensor([instance.request for instance in self.canvas.instances], torch.long)
         for name in ("excusable", "known", "closed", "reopened_times"):
             setattr(self, name, getattr(self, name)[index])

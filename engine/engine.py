@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import torch
 
-from cinnabar.engine.batch_state import BatchState, Reopenings
+from cinnabar.engine.batch_state import BatchState
 from cinnabar.engine.choices import drop_unsupported_choices
 from cinnabar.engine.model import Helped, Model, Row
 from cinnabar.engine.request import Failed, Passage, RefusedRow, Request, Result
@@ -38,10 +38,9 @@ _TOKENS, _TOKENS_OF_ACCELERATOR = 8_192, 16_384
 class Engine:
     """Fills forms with a model and enforces the schema in every denoising step.
 
-    token_budget: tokens of one batch, passages and slots together; without it the device decides. steps, threshold:
-    replace those of `effort`. part: the part of the code that the model is of (engine/version.py). `timings` has the
-    seconds spent so far in each stage, `reopenings` the counts of re-opened values.
-    Raises UsageError for an unknown effort or a budget below one token.
+    token_budget: tokens of one batch, passages and slots together; without it the device decides. steps: replaces that
+    of `effort`. part: the part of the code that the model is of (engine/version.py). `timings` has the seconds spent so
+    far in each stage. Raises UsageError for an unknown effort or a budget below one token.
     """
 
     def __init__(
@@ -51,7 +50,6 @@ class Engine:
         token_budget: int | None = None,
         *,
         steps: int | None = None,
-        threshold: float | None = None,
         part: str = "reader",
     ) -> None:
         if token_budget is None:
@@ -59,10 +57,9 @@ class Engine:
         if token_budget < 1:
             raise UsageError(f"token budget: expected at least 1, got {token_budget}")
         self.model = model
-        self.effort = effort_of(effort, steps, threshold)
+        self.effort = effort_of(effort, steps)
         self.token_budget, self._part = token_budget, part
         self.timings = dict.fromkeys(("encode", "rows", "score", "commit"), 0.0)
-        self.reopenings = Reopenings()
 
     @property
     def fingerprint(self) -> str:
@@ -133,7 +130,6 @@ class Engine:
                     watch.look(state, step)
                 state.finish()
             _show(state, step, observer)
-        self.reopenings.add(state.reopenings)
         filled = [
             replace(
                 result,

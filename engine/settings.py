@@ -57,12 +57,6 @@ class Effort:
     def __post_init__(self) -> None:
         if not 1 <= self.steps <= 64:
             raise UsageError(f"effort {self.name}: expected 1 to 64 steps, got {self.steps}")
-        for field in ("threshold", "reopen", "margin", "present", "answer", "option", "unstated"):
-            value = getattr(self, field)
-            if not 0.0 <= value <= 1.0:
-                raise UsageError(f"effort {self.name}: expected {field} from 0 to 1, got {value}")
-        if self.reopenings < 0:
-            raise UsageError(f"effort {self.name}: expected reopenings of 0 or more, got {self.reopenings}")
 
 
 EFFORTS = {
@@ -76,20 +70,13 @@ EFFORTS = {
 }
 
 
-def effort_of(effort: Effort | str, steps: int | None = None, threshold: float | None = None) -> Effort:
-    """Returns the effort of this name, with `steps` and `threshold` replaced if given.
-
-    Raises UsageError for an unknown name.
-    """
+def effort_of(effort: Effort | str, steps: int | None = None) -> Effort:
+    """Returns the effort of this name, with `steps` replaced if given. Raises UsageError for an unknown name."""
     if isinstance(effort, str):
         if effort not in EFFORTS:
             raise UsageError(f"effort: expected one of {', '.join(EFFORTS)}, got {effort!r}")
         effort = EFFORTS[effort]
-    if steps is not None:
-        effort = replace(effort, steps=steps)
-    if threshold is not None:
-        effort = replace(effort, threshold=threshold)
-    return effort
+    return effort if steps is None else replace(effort, steps=steps)
 
 
 Precision = Literal["int8", "float32", "bfloat16"]

@@ -29,23 +29,6 @@ _SECONDS = 60.0
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
-#: What Pydantic's errors expect, with members of their context; those of our own types have it as their message.
-_EXPECTED = {
-    "string_type": "a text",
-    "string_pattern_mismatch": "a text of the pattern {pattern}",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "bool_type": "true or false",
-    "none_required": "null",
-    "list_type": "a list",
-    "dict_type": "an object",
-    "model_type": "an object",
-    "greater_than_equal": "{ge:g} or more",
-    "less_than_equal": "{le:g} or less",
-    "too_short": "{min_length} or more entries",
-    "too_long": "{max_length} or fewer entries",
-}
 #: Values of Python as JSON writes them.
 _NAMES = {"None": "null", "True": "true", "False": "false"}
 
@@ -163,21 +146,8 @@ def _error_of(wrong: ErrorDetails) -> ApiError:
         return invalid(message, param, "unknown_parameter")
     if wrong["type"] == "missing":
         return invalid(f"{param}: expected a value, got none", param, "missing_parameter")
-    value, length = wrong["input"], wrong["type"] in ("too_short", "too_long")
-    got = str(len(value)) if length else _shown(value)
-    return invalid(f"{param or 'the request'}: expected {_describe_expected(wrong)}, got {got}", param or None)
-
-
-def _describe_expected(wrong: ErrorDetails) -> str:
-    """Returns what a value should be, in the words of all our messages rather than Pydantic's."""
-    context = wrong.get("ctx", {})
-    if wrong["type"] == "literal_error":
-        literals = str(context["expected"])
-        return _NAMES.get(literals, literals)
-    if wrong["type"] == "too_long" and not context["max_length"]:
-        return "no entries"
-    form = _EXPECTED.get(wrong["type"])
-    return wrong["msg"] if form is None else form.format(**context)
+    wanted = wrong["msg"].partition(" should ")[2] or f"be {wrong['msg']}"
+    return invalid(f"{param or 'the request'}: should {wanted}, got {_shown(wrong['input'])}", param or None)
 
 
 def _shown(value: Any) -> str:

@@ -139,7 +139,7 @@ class Grounded:
             return []
         (begin, at), *_ = state
         stop = min(self._stop, begin + LONGEST_COPY) if self._given is None else max(self._given[begin])
-        return self._tokens.longest_tokens(self._stretches.written[at : min(stop, at + DRAFT_BYTES)], many)
+        return self._tokens.spell(self._stretches.written[at : min(stop, at + DRAFT_BYTES)], many)
 
     def _moves_from(self, state: tuple[Pair, ...]) -> tuple[Ints, list[tuple[Pair, ...]], list[tuple[Pair, ...]]]:
         """Returns the tokens that go on, then those that end; the states of the former, and the final ones."""
@@ -191,7 +191,7 @@ class WrittenText:
             at = self._source.find(text[-size:])
             if at >= 0:
                 line, _, _ = self._source[at + size : at + size + DRAFT_BYTES].partition(b"\n")
-                return self._tokens.longest_tokens(line, many)
+                return self._tokens.spell(line, many)
         return []
 
     def move(self, state: object, shares: Floats) -> Move | None:

@@ -206,7 +206,7 @@ class BranchDecoder:
 
     def _fill(self, forks: Forks, branch: Branch) -> Steps:
         """Reads the rest of a branch's head and writes its answer."""
-        draft = self._tokens.longest_tokens(branch.tried, self._room)
+        draft = self._tokens.spell(branch.tried, self._room)
         opening = [*branch.head[branch.fork.length :], self._quote, *draft]
         null, first = yield from self._open(forks, branch.fork, opening, len(draft))
         branch.null = round(float(null[self._tokens.null].sum()), 4)

@@ -126,16 +126,3 @@ class ValueTokens(TokenTexts):
 
     def _of(self, wanted: Callable[[bytes], bool]) -> Ints:
         return np.array([token for token, text in self.texts.items() if wanted(text)], np.int64)
-
-    def longest_tokens(self, text: bytes, many: int) -> list[int]:
-        """Returns tokens of a text's beginning, so many at most: the longest that fits, again and again."""
-        spelled = list[int]()
-        at = 0
-        while at < len(text) and len(spelled) < many:
-            sizes = range(min(self.longest, len(text) - at), 0, -1)
-            size = next((size for size in sizes if text[at : at + size] in self.token), 0)
-            if not size:
-                break
-            spelled.append(self.token[text[at : at + size]])
-            at += size
-        return spelled

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from cinnabar.engine.settings import EFFORTS, Effort
 from cinnabar.errors import UsageError
@@ -74,11 +74,6 @@ class Tool:
     name: str
     description: str
     parameters: CompiledSchema | None
-
-    @property
-    def given(self) -> dict[str, Any] | bool:
-        """The JSON Schema of the arguments as the client gave it."""
-        return {} if self.parameters is None else self.parameters.schema
 
     @property
     def takes_an_object(self) -> bool:

@@ -23,7 +23,7 @@ from cinnabar.engine.diffusion.forced import TokenSpelling, TokenTexts
 from cinnabar.engine.diffusion.graph_tables import GraphTables
 from cinnabar.engine.diffusion.noise_context import NoiseContext
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence, Task
-from cinnabar.engine.diffusion.settings import DecodingSettings, settings_of
+from cinnabar.engine.diffusion.settings import SETTINGS, DecodingSettings
 from cinnabar.engine.diffusion.thresholds import REPAIRS, SURE_TOKEN
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
@@ -89,14 +89,14 @@ class Denoiser:
         self,
         decoder: Decoder,
         tokenizer: TokenSpelling,
-        settings: DecodingSettings | str = "medium",
+        settings: DecodingSettings = SETTINGS["medium"],
         pages: int | None = None,
         page: int | None = None,
     ) -> None:
         traits = decoder.traits
         if traits.mask is None and traits.noise == "mask":
             raise ModelError(f"{traits.family}: expected a mask token, config.json names none")
-        self.decoder, self.tokenizer, self.settings = decoder, tokenizer, settings_of(settings)
+        self.decoder, self.tokenizer, self.settings = decoder, tokenizer, settings
         #: Tasks that are decoded together, at most.
         self.rows = ROWS
         self.end = tokenizer.end

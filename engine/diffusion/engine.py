@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from cinnabar.engine.diffusion.answer import AnswerText, read_written, without_made_up_values, written_by
+from cinnabar.engine.diffusion.answer import read_written, without_made_up_values, written_by
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.graph_cache import cached_graph
@@ -20,7 +20,6 @@ from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.request import Failed, Passage, Request, Result
 from cinnabar.engine.settings import Effort, effort_of
 from cinnabar.engine.version import engine_fingerprint
-from cinnabar.engine.work_time import time_stage
 from cinnabar.errors import NotAccepted, RunError, UsageError
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import fit
@@ -33,34 +32,24 @@ TOKENS, TOKENS_OF_ACCELERATOR = 8_192, 32_768
 class DiffusionEngine:
     """Fills forms with a language model and enforces the schema in every denoising step.
 
-    Requests join the batch when there is room, and leave it when they are done. token_budget: tokens of the requests in
-    the batch, prompts and answers together; without it the device decides. steps: the most passes of a block, instead
-    of those of `effort`. examples: labelled documents that stand in the prompts. denoiser: of the model, which others
-    may use too, in the same thread; without it the engine has its own. `timings` has the seconds spent so far in each
-    stage; `counts` the records so far, their passes, their tokens, how many of these the model chose, and how many of
-    the prompts' tokens were not computed, since an earlier request had read them (`cached`). Raises UsageError for an
-    unknown effort or a budget below one token.
+    Requests join the batch when there is room, and leave it when they are done. steps: the most passes of a block,
+    instead of those of `effort`. examples: labelled documents that stand in the prompts. denoiser: of the model, which
+    others may use too, in the same thread; without it the engine has its own. Raises UsageError for an unknown effort.
     """
 
     def __init__(
         self,
         model: LanguageModel,
         effort: Effort | str = "medium",
-        token_budget: int | None = None,
         *,
         steps: int | None = None,
         calibration: Calibration | None = None,
         examples: Examples | None = None,
         denoiser: Denoiser | None = None,
     ) -> None:
-        if token_budget is None:
-            token_budget = TOKENS if model.decoder.device.type == "cpu" else TOKENS_OF_ACCELERATOR
-        if token_budget < 1:
-            raise UsageError(f"token budget: expected at least 1, got {token_budget}")
-        self.model, self.token_budget, self.calibration = model, token_budget, calibration
+        self._room = TOKENS if model.decoder.device.type == "cpu" else TOKENS_OF_ACCELERATOR
+        self.model, self.calibration = model, calibration
         self.examples, self.effort = examples, effort_of(effort, steps)
-        self.timings = dict.fromkeys(("prepare", "decode", "read"), 0.0)
-        self.counts = dict.fromkeys(("records", "passes", "tokens", "chosen", "cached"), 0)
         settings = settings_for(model.traits, self.effort.name, steps)
         self._decoder, self._settings = denoiser or Denoiser(model.decoder, model.tokenizer), settings
         self._planner = Planner(model, examples)
@@ -109,11 +98,10 @@ class DiffusionEngine:
 
         Raises RunError if the observer or the watcher fails. A failure within a request becomes its `Failed`.
         """
-        with time_stage(self.timings, "prepare"):
-            plans = self._planner.plans(requests)
+        plans = self._planner.plans(requests)
         shown = None if observer is None and watcher is None else _Shown(plans, observer, watcher)
         costs = [0 if isinstance(plan, Failed) or plan.task is None else plan.task.tokens for plan in plans]
-        return run_stream(requests, costs, self.token_budget, lambda at, room: self._fill_plans(plans, at, room, shown))
+        return run_stream(requests, costs, self._room, lambda at, room: self._fill_plans(plans, at, room, shown))
 
     def _fill_plans(
         self, plans: Sequence[Plan | Failed], at: Sequence[int], room: int, shown: _Shown | None
@@ -131,39 +119,21 @@ class DiffusionEngine:
         numbers = [*asked]
         tasks = [task for _, task in asked.values()]
         stream = self._decoder.stream(tasks, None if shown is None else shown.of(numbers), room=room)
-        while True:
-            with time_stage(self.timings, "decode"):
-                following = next(stream, None)
-            if following is None:
-                return
-            index, decoded = following
-            with time_stage(self.timings, "read"):
-                result = self._read(asked[numbers[index]][0], decoded)
-            yield numbers[index], result
+        for index, decoded in stream:
+            yield numbers[index], self._read(asked[numbers[index]][0], decoded)
 
     def _read(self, plan: Plan, decoded: Decoded | Undecoded | None) -> Result:
         request = plan.request
         if isinstance(decoded, Undecoded):
             return Failed(request.id, decoded.code, decoded.detail)
         try:
-            written = None if decoded is None else self._written(decoded)
+            written = None if decoded is None else written_by(decoded, self.model.tokenizer)
             filled = read_written(request, plan.remaining, written)
             if self.calibration is not None:
                 filled = self.calibration.calibrate(request.form, request.passage, filled)
             return without_made_up_values(request.form, filled)
         except Exception as error:  # the batch's other records need no second decoding
             return failure_of(request.id, error)
-
-    def _written(self, decoded: Decoded) -> AnswerText:
-        for name, more in (
-            ("records", 1),
-            ("passes", decoded.passes),
-            ("tokens", len(decoded.tokens)),
-            ("chosen", sum(decoded.chosen)),
-            ("cached", decoded.cached),
-        ):
-            self.counts[name] += more
-        return written_by(decoded, self.model.tokenizer)
 
 
 class _Shown:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from cinnabar.engine.diffusion.thresholds import ANSWER_DIVISOR, MOST_PASSES, PLACE_TOKENS, TOKEN_COPIES
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.settings import EFFORTS
-from cinnabar.errors import UsageError
 from cinnabar.schemas.form.form import Form, walk
 
 
@@ -40,15 +39,6 @@ class DecodingSettings:
     #: a record with 1, and 5 in 90 with 0, for strings had no end.
     local: float = 1.0
 
-    def __post_init__(self) -> None:
-        for field in ("threshold", "doubt", "margin", "local"):
-            if not 0.0 <= getattr(self, field) <= 1.0:
-                raise UsageError(f"effort {self.name}: expected {field} from 0 to 1, got {getattr(self, field)}")
-        if self.passes < 1:
-            raise UsageError(f"effort {self.name}: expected passes of 1 or more, got {self.passes}")
-        if self.rounds < 0:
-            raise UsageError(f"effort {self.name}: expected rounds of 0 or more, got {self.rounds}")
-
 
 SETTINGS = {
     settings.name: settings
@@ -62,27 +52,15 @@ SETTINGS = {
 assert SETTINGS.keys() == EFFORTS.keys()
 
 
-def settings_of(
-    effort: DecodingSettings | str, passes: int | None = None, threshold: float | None = None
-) -> DecodingSettings:
-    """Returns the settings of the effort of this name, with `passes` and `threshold` replaced if given.
-
-    Raises UsageError for an unknown name.
-    """
-    if isinstance(effort, str):
-        if effort not in SETTINGS:
-            raise UsageError(f"effort: expected one of {', '.join(SETTINGS)}, got {effort!r}")
-        effort = SETTINGS[effort]
-    if passes is not None:
-        effort = replace(effort, passes=passes)
-    if threshold is not None:
-        effort = replace(effort, threshold=threshold)
-    return effort
-
-
 def settings_for(traits: Traits, effort: str, passes: int | None = None) -> DecodingSettings:
-    """Returns the settings of this effort for a model; medium has the threshold of its authors, if they tell one."""
-    return settings_of(effort, passes, traits.threshold if effort == "medium" else None)
+    """Returns the settings of this effort for a model, with its own `passes` if given.
+
+    Medium has the threshold of the model's authors, if they tell one.
+    """
+    settings = SETTINGS[effort]
+    if effort == "medium" and traits.threshold is not None:
+        settings = replace(settings, threshold=traits.threshold)
+    return settings if passes is None else replace(settings, passes=passes)
 
 
 def beside_answer(tokens: int) -> int:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from tests.support.random_model import request
 
-from cinnabar.engine.batch_state import BatchState, Reopenings
+from cinnabar.engine.batch_state import BatchState
 from cinnabar.engine.model import Row
 from cinnabar.engine.writing import WrittenValue
 from cinnabar.errors import EngineFailure
@@ -65,8 +65,6 @@ def test_a_value_that_is_opened_again_is_noted() -> None:
     assert state.canvas.values == [None, None] and not bool(state.closed.any())
     assert state.canvas.spans == [(), ()] and state.canvas.left_out == [False, False]
     assert state.reopened_times.tolist() == [1, 0] and state.reopened == [1]
-    assert state.before == [b'"xy"', None]
-    assert state.reopenings == Reopenings(values=1)
 
 
 def test_finished_requests_leave_and_the_others_stay_unchanged() -> None:
@@ -76,7 +74,6 @@ def test_finished_requests_leave_and_the_others_stay_unchanged() -> None:
         state.settle(slot)
         state.closed[slot] = True
     state.reopened_times[5] = 2
-    state.before[4] = b'"q"'
     state.steps = [1, 2, 3]
     state.judge()
     state.finish()
@@ -89,21 +86,10 @@ def test_finished_requests_leave_and_the_others_stay_unchanged() -> None:
     )
     assert [instance.request for instance in state.canvas.instances] == [0, 0, 1, 1]
     assert len(state.forms) == len(state.rows) == 2
-    assert state.before == [None, None, b'"q"', None] and state.reopened_times.tolist() == [0, 0, 0, 2]
+    assert state.reopened_times.tolist() == [0, 0, 0, 2]
     assert state.closed.tolist() == [False] * 4 and state.excusable.tolist() == [False, True] * 2
     state.finish()
     assert state.active == [0, 2], "nothing more is done"
-
-
-def test_reopenings_that_changed_the_value_are_counted() -> None:
-    state = state_of(schema_of(["a", "b", "c"], a=TEXT, b=TEXT, c=TEXT))
-    state.before = [b'"old"', b'"new"', None]
-    for slot in range(3):
-        state.values[slot] = WrittenValue(b'"new"', False, 0.9)
-        state.settle(slot)
-    state.closed[:] = True
-    state.finish()
-    assert state.reopenings == Reopenings(changed=1) and not state.active
 
 
 def test_only_records_that_the_schema_allows_are_kept() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.support.cases import each
 from tests.support.random_model import RandomModel, request
@@ -10,6 +12,7 @@ from tests.support.steps_of_a_fill import EFFORTS, independent
 
 from cinnabar.engine.engine import Engine, FormState
 from cinnabar.engine.request import Filled
+from cinnabar.engine.settings import effort_of
 from cinnabar.errors import RunError
 from cinnabar.schemas import compile_schema
 
@@ -25,9 +28,10 @@ def test_each_state_is_valid_and_the_last_one_is_the_result(seed: int) -> None:
     compiled = forms(seed)
     requests = [request(c.form, str(at)) for at, c in enumerate(compiled)]
     found: list[FormState] = []
-    engine = Engine(RandomModel(seed), EFFORTS[seed % 4], threshold=0.6)
+    effort = replace(effort_of(EFFORTS[seed % 4]), threshold=0.6)
+    engine = Engine(RandomModel(seed), effort)
     results = engine.fill(requests, watcher=found.append)
-    assert results == Engine(RandomModel(seed), EFFORTS[seed % 4], threshold=0.6).fill(requests)
+    assert results == Engine(RandomModel(seed), effort).fill(requests)
     for at, (c, result) in enumerate(zip(compiled, results, strict=True)):
         assert isinstance(result, Filled)
         own = [state for state in found if state.id == str(at)]
@@ -42,7 +46,7 @@ def test_each_state_is_valid_and_the_last_one_is_the_result(seed: int) -> None:
 def test_a_doubted_value_was_committed_before_and_every_value_is_in_the_end() -> None:
     doubted = 0
     for seed in range(40):
-        engine = Engine(RandomModel(seed), "high", threshold=0.6)
+        engine = Engine(RandomModel(seed), replace(effort_of("high"), threshold=0.6))
         states: list[FormState] = []
         # No rows: without them a pointer stands for one slot all the time.
         form = compile_schema(SCHEMA).form

@@ -6,18 +6,13 @@ import ast
 import os
 import re
 import subprocess
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.support.import_graph import modules
 
-from cinnabar.apps.review.improving import Improving
-from cinnabar.engine.models.language import released
-from cinnabar.engine.models.releases import RELEASED
 from cinnabar.engine.python_process import SAFE_PATH, python_command
-from cinnabar.errors import UsageError
 
 #: What starts a process, by the module that has it. `os.fork` is not among them: a forked process imports nothing new.
 STARTS = {
@@ -119,23 +114,3 @@ def test_a_module_of_the_working_folder_is_run_by_python_alone(planted: Path) ->
     # Else the test would show nothing.
     assert subprocess.run([command[0], "-c", "import email"], check=False).returncode == 7
     assert planted.read_text() == "email"
-
-
-def test_fetching_a_part_of_a_model_runs_no_pip_of_the_working_folder(
-    planted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    name, release = next((name, one) for name, one in RELEASED.items() if one.package)
-    with pytest.raises(UsageError, match="No matching distribution"):
-        released._fetch_part(name, release, 1, tmp_path / "part")
-    assert not planted.exists()
-
-
-def test_improving_from_the_page_runs_no_module_of_the_working_folder(planted: Path, tmp_path: Path) -> None:
-    improving = Improving(tmp_path / "tables")
-    improving.start("receipt", None)
-    for thread in threading.enumerate():
-        if thread.name == "improve":
-            thread.join(60)
-    assert improving.status()["state"] == "failed"
-    assert not planted.exists()

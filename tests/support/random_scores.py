@@ -15,6 +15,7 @@ from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.graph_cache import cached_graph
 from cinnabar.engine.diffusion.sequences import Task
+from cinnabar.engine.diffusion.settings import SETTINGS
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.schemas import CompiledSchema
 from cinnabar.schemas.form.record_language import one_line
@@ -77,7 +78,7 @@ def records_at_random(
     shown: list[list[bytes]] = []
     tasks = [task_of(c, f"Document {'x' * at}") for at, c in enumerate(compiled)]
     kind = DRAWN[seed % len(DRAWN)]
-    denoiser = Denoiser(decoder_of(kind, random_script(seed)), TOKENIZER, effort)
+    denoiser = Denoiser(decoder_of(kind, random_script(seed)), TOKENIZER, SETTINGS[effort])
     found = denoiser.decode(tasks, lambda _, now: shown.append([*now]))
     ends = [[result.text] if isinstance(result, Decoded) else [] for result in found]
     return [

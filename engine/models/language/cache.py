@@ -162,10 +162,6 @@ class PagedCache:
             read.append(whole.view(rows, many * self.size, *held.shape[1:]).transpose(1, 2))
         return read[0], read[1]
 
-    def bytes(self) -> int:
-        """The bytes of memory that keys and values take now."""
-        return self._held.numel() * self._held.element_size()
-
     def _zeros(self, pages: int) -> torch.Tensor:
         layers, two, heads, width = self._shape
         with torch.inference_mode(False):

@@ -18,7 +18,7 @@ from torch import nn
 
 from cinnabar.engine.models.int8_matmul import project
 from cinnabar.engine.models.language.attention import Attend, self_attention
-from cinnabar.engine.models.language.expert_routing import RoutingRule, choose_experts, place_pairs, sum_weighted
+from cinnabar.engine.models.language.expert_routing import choose_experts, place_pairs, sum_weighted
 from cinnabar.engine.models.language.traits import ExpertTraits, Traits
 
 
@@ -261,13 +261,6 @@ def _sharper(factor: float, weight: float) -> float:
     return 1.0 if factor <= 1 else 0.1 * weight * math.log(factor) + 1.0
 
 
-def routing_of(traits: ExpertTraits) -> RoutingRule:
-    """Returns how a model of these traits chooses experts."""
-    return RoutingRule(
-        traits.count, traits.chosen, traits.softmax, traits.groups, traits.chosen_groups, traits.normed, traits.scale
-    )
-
-
 class FeedForward(nn.Module):
     """The gated feed-forward net, by default with SiLU (SwiGLU)."""
 
@@ -305,7 +298,7 @@ class ExpertRouter(nn.Module):
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """x: [N, D]; returns (experts [N, K] int64, their weights [N, K] float32)."""
         bias = None if self.expert_bias is None else self.expert_bias.float()
-        return choose_experts(F.linear(x.float(), self.weight.float()), bias, routing_of(self.traits))
+        return choose_experts(F.linear(x.float(), self.weight.float()), bias, self.traits)
 
 
 class ExpertMatrices(nn.Module):

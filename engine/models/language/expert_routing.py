@@ -10,23 +10,7 @@ from dataclasses import dataclass
 
 import torch
 
-
-@dataclass(frozen=True, slots=True)
-class RoutingRule:
-    """How experts are chosen: how many of how many, by shares of all or each by itself, and what becomes of weights.
-
-    softmax: shares of all; else a sigmoid of each. groups: experts are in so many groups, of which the best
-    `chosen_groups` count, each as good as its two best experts. normed: whether the weights of a token's experts are
-    made shares of each other. scale: of all weights.
-    """
-
-    count: int
-    chosen: int
-    softmax: bool
-    groups: int
-    chosen_groups: int
-    normed: bool
-    scale: float
+from cinnabar.engine.models.language.traits import ExpertTraits
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +27,24 @@ class Placed:
 
 
 def choose_experts(
-    scores: torch.Tensor, bias: torch.Tensor | None, routing: RoutingRule
+    scores: torch.Tensor, bias: torch.Tensor | None, traits: ExpertTraits
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns (experts [N, K] int64, weights [N, K] float32) of router scores [N, E] float32.
 
     bias: [E] float32, which decides the choice and not the weight (DeepSeek-V3, arXiv 2412.19437).
     """
-    shares = scores.softmax(-1) if routing.softmax else scores.sigmoid()
+    shares = scores.softmax(-1) if traits.softmax else scores.sigmoid()
     choice = shares if bias is None else shares + bias
-    if routing.groups > 1:
-        grouped = choice.view(len(scores), routing.groups, -1)
-        best = grouped.topk(2, -1).values.sum(-1).topk(routing.chosen_groups, -1).indices
+    if traits.groups > 1:
+        grouped = choice.view(len(scores), traits.groups, -1)
+        best = grouped.topk(2, -1).values.sum(-1).topk(traits.chosen_groups, -1).indices
         opened = torch.zeros_like(grouped[..., 0], dtype=torch.bool).scatter_(1, best, True)
         choice = grouped.masked_fill(~opened.unsqueeze(-1), -torch.inf).flatten(1)
-    experts = choice.topk(routing.chosen, -1).indices
+    experts = choice.topk(traits.chosen, -1).indices
     weights = shares.gather(1, experts)
-    if routing.chosen > 1 and routing.normed:
+    if traits.chosen > 1 and traits.normed:
         weights = weights / (weights.sum(-1, keepdim=True) + 1e-20)
-    return experts, weights * routing.scale
+    return experts, weights * traits.scale
 
 
 def place_pairs(experts: torch.Tensor, count: int) -> Placed:

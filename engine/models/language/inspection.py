@@ -20,8 +20,6 @@ from cinnabar.engine.models.language.memory import (
     free_memory,
     longest_within,
     position_bytes,
-    request_bytes,
-    requests_within,
 )
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.settings import Precision
@@ -30,8 +28,6 @@ from cinnabar.errors import ModelError
 _T = TypeVar("_T")
 #: The keys by which config.json tells the length of a block.
 _BLOCK_KEYS = ("block_size", "block_length", "bd_size", "canvas_length")
-#: The longest request that the memory is told for, in tokens.
-LONGEST_REQUEST = 131_072
 _LICENCE = re.compile(r"(licen[cs]e|copying)(\W.*)?", re.IGNORECASE)
 
 
@@ -110,16 +106,12 @@ def _stated_facts(path: Path, traits: Traits) -> dict[str, Any]:
 
 
 def _memory(traits: Traits, precision: Precision, weights: int, free: int | None) -> dict[str, Any]:
-    """Returns what the weights and one request take, and how much of it fits beside the weights."""
-    longest = min(LONGEST_REQUEST, traits.window)
+    """Returns what the weights and the cache take, and the longest request that fits beside the weights."""
     left = None if free is None else free - weights
     return {
         "weights GB": round(weights / 1e9, 3),
         "cache MB per 1,000 tokens": round(position_bytes(traits, precision) / 1e3, 3),
         "free GB": None if free is None else round(free / 1e9, 3),
-        "longest request, tokens": longest,
-        "longest request, GB": round(request_bytes(traits, precision, longest) / 1e9, 3),
-        "such requests that fit": None if left is None else requests_within(traits, precision, left, longest),
         "longest that fits, tokens": None if left is None else longest_within(traits, precision, left),
     }
 

@@ -70,11 +70,6 @@ def pass_bytes(traits: Traits, precision: Precision, positions: int) -> int:
     return mask + states + spread + logits
 
 
-def request_bytes(traits: Traits, precision: Precision, positions: int) -> int:
-    """Returns the bytes of one request of so many positions: what is kept of them, and one pass."""
-    return position_bytes(traits, precision) * positions + pass_bytes(traits, precision, positions)
-
-
 def cache_budget(free: int) -> int:
     """Returns the bytes that keys and values may take of so many that are free beside the weights."""
     return int(max(free, 0) * MEMORY_SHARE)

@@ -6,7 +6,6 @@ import json
 import signal
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -96,26 +95,6 @@ def test_pieces_of_a_streamed_text_join_to_the_whole_answer(tiny: ServerProcess)
     assert states[-2] == whole and states[-1] is None and len(states) > 3
 
 
-def test_answers_and_states_under_a_schema_are_records_of_it(tiny: ServerProcess) -> None:
-    judge = compile_schema(NOTE)
-    for effort in ("instant", "high"):
-        whole = choice(ask(tiny, response_format=FORMAT, reasoning_effort=effort, max_tokens=200))["message"]["content"]
-        assert judge.accepts(whole)
-    told = lines(ask(tiny, response_format=FORMAT, stream=True, diffusing=True))
-    states = [one["choices"][0]["delta"]["content"] for one in told[:-1]]
-    assert len(states) > 1 and all(map(judge.accepts, states))
-
-
-def test_clients_share_the_batch_and_get_what_each_gets_alone(tiny: ServerProcess) -> None:
-    def content(number: int) -> str:
-        message = {"role": "user", "content": f"Number A-{number}"}
-        return str(choice(ask(tiny, messages=[message], response_format=FORMAT))["message"]["content"])
-
-    alone = [*map(content, range(6))]
-    with ThreadPoolExecutor(6) as clients:
-        assert [*clients.map(content, range(6))] == alone
-
-
 def test_a_demanded_tool_is_called_with_arguments_of_its_schema(tiny: ServerProcess) -> None:
     found = choice(ask(tiny, tools=[TOOL], tool_choice="required"))
     assert found["finish_reason"] == "tool_calls"
@@ -152,17 +131,6 @@ def test_the_official_client_fills_in_the_middle(marked: ServerProcess) -> None:
         assert [piece.choices[0].finish_reason for piece in pieces if piece.choices[0].finish_reason] == [
             one.finish_reason
         ]
-        told = [*client.completions.create(**asked, max_tokens=9, stream=True, stream_options={"include_usage": True})]
-        assert told[-1].usage is not None and told[-1].usage.prompt_tokens == whole.usage.prompt_tokens
-        stop = one.text[len(one.text) // 2 :][:2]
-        cut = client.completions.create(**asked, max_tokens=20, stop=[stop]).choices[0]
-        assert cut.text == one.text[: one.text.index(stop)] and cut.finish_reason == "stop"
-        # A hole within a line ends with it, one that begins a line does not.
-        within, begins = (
-            client.completions.create(model="marked", prompt=one, suffix=other, max_tokens=400).choices[0].text
-            for one, other in (("x = ", " + 1\ny = 2\n"), ("y = 2\n", "x = "))
-        )
-        assert "\n" not in within and "\n" in begins
         with pytest.raises(openai.BadRequestError, match="prompt: ") as refused:
             client.completions.create(**asked | {"prompt": "x = 1\n" * 2000})
         assert refused.value.param == "prompt" and refused.value.code == "context_length_exceeded"

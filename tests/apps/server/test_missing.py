@@ -11,12 +11,10 @@ import httpx
 import openai
 import pytest
 from pydantic import BaseModel
-from tests.support.effort import first
 from tests.support.server_process import NAME, ServerProcess, running
 from tests.support.tiny_checkpoint import write_checkpoint
 
 import cinnabar
-from cinnabar.apps.cli.main import run
 
 
 def demanding(**properties: Any) -> dict[str, Any]:
@@ -31,22 +29,19 @@ def formatted(schema: Any) -> dict[str, Any]:
 NUMBER, TEXT = {"type": "number"}, {"type": "string"}
 DATE = {"type": "string", "format": "date"}
 STRICT = demanding(iban=TEXT, amount=NUMBER, due=DATE)
-#: A demanded value of each kind, with the pointers that are missing where a text says nothing.
+#: A demanded value of each kind, with the places within it that are missing where a text says nothing.
 KINDS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
-    "policy number": (TEXT | {"title": "Policy number"}, ("/value",)),
-    "number": (NUMBER, ("/value",)),
-    "integer": ({"type": "integer", "minimum": 1}, ("/value",)),
-    "date": (DATE, ("/value",)),
-    "time": ({"type": "string", "format": "time"}, ("/value",)),
-    "pattern": ({"type": "string", "pattern": "^[A-Z]{2}[0-9]{8}$"}, ("/value",)),
-    "codes": ({"enum": ["EUR", "USD", "GBP"]}, ("/value",)),
-    "number or text": ({"anyOf": [NUMBER, TEXT], "title": "Policy number"}, ("/value",)),
-    "object": (demanding(city=TEXT, area=NUMBER), ("/value/city", "/value/area")),
-    "list": ({"type": "array", "items": NUMBER, "minItems": 1}, ("/value/0",)),
-    "rows": (
-        {"type": "array", "items": demanding(name=TEXT, price=NUMBER), "minItems": 1},
-        ("/value/0/name", "/value/0/price"),
-    ),
+    "policy": (TEXT | {"title": "Policy number"}, ("",)),
+    "number": (NUMBER, ("",)),
+    "integer": ({"type": "integer", "minimum": 1}, ("",)),
+    "date": (DATE, ("",)),
+    "time": ({"type": "string", "format": "time"}, ("",)),
+    "pattern": ({"type": "string", "pattern": "^[A-Z]{2}[0-9]{8}$"}, ("",)),
+    "codes": ({"enum": ["EUR", "USD", "GBP"]}, ("",)),
+    "either": ({"anyOf": [NUMBER, TEXT], "title": "Policy number"}, ("",)),
+    "object": (demanding(city=TEXT, area=NUMBER), ("/city", "/area")),
+    "list": ({"type": "array", "items": NUMBER, "minItems": 1}, ("/0",)),
+    "rows": ({"type": "array", "items": demanding(name=TEXT, price=NUMBER), "minItems": 1}, ("/0/name", "/0/price")),
 }
 SILENT = ("hello", "Dear Anna, lunch was lovely, see you soon!", "The weather stays fine, the roads are dry.")
 
@@ -132,48 +127,16 @@ def test_a_client_of_responses_is_told_the_routes_in_its_place(served: ServerPro
         client.responses.parse(model=NAME, input="hello", text_format=Payment)
 
 
-@pytest.mark.parametrize("name", first(2, KINDS))
-@pytest.mark.parametrize("text", first(1, SILENT))
-def test_the_server_makes_up_no_kind_of_value(served: ServerProcess, name: str, text: str) -> None:
-    schema, pointers = KINDS[name]
-    answer = served.chat(text, response_format=formatted(demanding(value=schema)))
-    assert chosen(answer)["message"]["content"] is None
-    assert answer.json()["cinnabar"]["missing"] == [*pointers]
-
-
-def every_kind() -> tuple[dict[str, Any], list[str]]:
-    names = [name.replace(" ", "_") for name in KINDS]
-    properties = {name: schema for name, (schema, _) in zip(names, KINDS.values(), strict=True)}
-    found = [f"/{name}{at[len('/value'):]}" for name, (_, own) in zip(names, KINDS.values(), strict=True) for at in own]
-    return demanding(**properties), found
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "texts").mkdir()
+def test_python_makes_up_no_kind_of_value(tmp_path: Path) -> None:
     for number, text in enumerate(SILENT):
-        (tmp_path / "texts" / f"{number}.txt").write_text(text)
-    return tmp_path
-
-
-def test_python_makes_up_nothing(folder: Path) -> None:
-    schema, pointers = every_kind()
-    with cinnabar.extract(folder / "texts", schema, workers=1) as table:
+        (tmp_path / f"{number}.txt").write_text(text)
+    pointers = {f"/{name}{place}" for name, (_, places) in KINDS.items() for place in places}
+    schema = demanding(**{name: schema for name, (schema, _) in KINDS.items()})
+    with cinnabar.extract(tmp_path, schema, workers=1) as table:
         assert not table.records and len(table.failures) == len(SILENT)
         for failure in table.failures:
             assert (failure.outcome, failure.code) == ("quarantined", "missing")
-            assert {*failure.pointers} == {*pointers}
-
-
-def test_the_command_makes_up_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    schema, pointers = every_kind()
-    (folder / "schema.json").write_text(json.dumps(schema | {"title": "kinds"}))
-    named = ["--schema", str(folder / "schema.json"), "--out", str(folder / "out")]
-    run(["extract", str(folder / "texts"), *named])
-    capsys.readouterr()
-    table = cinnabar.read(folder / "out", folder / "schema.json")
-    assert not table.records and len(table.failures) == len(SILENT)
-    assert all(failure.code == "missing" and {*failure.pointers} == {*pointers} for failure in table.failures)
+            assert {*failure.pointers} == pointers
 
 
 def tool_retry(error: str) -> list[dict[str, Any]]:

@@ -6,7 +6,6 @@ import json
 import queue
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -79,38 +78,6 @@ def plain(event: Done | FailedRequest) -> Done | FailedRequest:
         return event
     calls = tuple(replace(call, identity="") for call in event.tool_calls)
     return replace(event, tool_calls=calls, usage=replace(event.usage, cached_tokens=0))
-
-
-def mixed(count: int) -> list[ChatRequest]:
-    """Requests of all sorts, efforts and lengths; some of them are refused."""
-    sorts, efforts = list(SORTS.values()), list(EFFORTS.values())
-    found = []
-    for at in range(count):
-        settings = {"effort": efforts[at % 4], "states": at % 3 == 0} | sorts[at % len(sorts)]
-        found.append(wanted(f"r{at}", "name " * (7 * at % 40), **settings))
-    return [*found, wanted("short", schema=NOTE, max_tokens=3), wanted("long", "x" * 9000)]
-
-
-@pytest.mark.slow
-def test_32_clients_get_what_each_gets_alone(model: LanguageModel) -> None:
-    requests = mixed(32)
-    with serving(model) as chat:
-        alone = [asked(chat, request) for request in requests]
-    together = dict[str, tuple[list[State], Done | FailedRequest]]()
-    with serving(model) as chat:
-        begin = threading.Barrier(len(requests))
-
-        def client(request: ChatRequest) -> None:
-            begin.wait(30)
-            together[request.identity] = asked(chat, request)
-
-        with ThreadPoolExecutor(len(requests)) as clients:
-            list(clients.map(client, requests))
-    for request, (states, event) in zip(requests, alone, strict=True):
-        own_states, own_event = together[request.identity]
-        assert plain(own_event) == plain(event)
-        assert own_states == states
-    assert sum(isinstance(event, Done) for _, event in alone) == 36
 
 
 @each("sort", SORTS)

@@ -54,7 +54,7 @@ def decoded(traits: Traits, kernels: str, broken: bool) -> Sequence[Decoded | Un
     model = decoder(traits, 3)
     if broken:
         model.__class__ = Broken
-    return Denoiser(model, TOKENIZER, "medium").decode(tasks())
+    return Denoiser(model, TOKENIZER).decode(tasks())
 
 
 def main(kind: str) -> None:

@@ -75,27 +75,6 @@ def test_every_request_gets_a_valid_record_in_its_order(model: LanguageModel, ef
         assert result.steps > 0 and all(0 <= leaf.confidence <= 1 for leaf in result.leaves.values())
 
 
-def test_a_record_does_not_depend_on_its_batch(model: LanguageModel) -> None:
-    requests = [asked("a"), asked("b", "pears\n" * 9), asked("c", number='"X"')]
-    engine = DiffusionEngine(model, "low")
-    together = [whole(result) for result in engine.fill(requests)]
-    for own, result in zip(requests, together, strict=True):
-        (alone,) = DiffusionEngine(model, "low", token_budget=1).fill([own])
-        assert whole(alone).record == result.record
-        for pointer, leaf in whole(alone).leaves.items():
-            assert abs(leaf.confidence - result.leaves[pointer].confidence) < 0.001
-
-
-def test_tokens_of_prompts_that_were_found_in_the_cache_are_counted(model: LanguageModel) -> None:
-    engine = DiffusionEngine(model, "instant")
-    engine.fill([asked("a")])
-    assert engine.counts["cached"] == 0
-    engine.fill([asked("a")])
-    shared = engine.counts["cached"]
-    assert shared > 0 and shared % 64 == 0
-    assert Planner(model).prompt_tokens(FORM) // 64 * 64 <= shared
-
-
 def test_every_state_that_is_shown_is_a_whole_valid_record_with_the_frozen_values(model: LanguageModel) -> None:
     shown: list[list[str]] = []
     requests = [asked("a", day='"2026-03-14"', lines__0__what='"apples"'), asked("b")]
@@ -200,29 +179,6 @@ def test_the_fingerprint_is_the_one_known_before_the_model_is_loaded(model: Lang
     assert DiffusionEngine(model, "low", steps=2).fingerprint == engine_fingerprint(
         model.fingerprint, effort_of("low", 2), "language"
     )
-
-
-def test_a_batch_needs_a_budget(model: LanguageModel) -> None:
-    with pytest.raises(UsageError, match="token budget: expected at least 1, got 0"):
-        DiffusionEngine(model, token_budget=0)
-
-
-@pytest.mark.parametrize("effort", ["low", "high"])
-def test_a_document_whose_scores_are_no_numbers_harms_none_that_shares_its_beginning(
-    effort: str, tmp_path: Path
-) -> None:
-    model = load_language_model(write_checkpoint(tmp_path / "model", window=4096, block=8), "cpu", "float32")
-    model.decoder.model.embed_tokens.weight[model.tokenizer.encode("~")[0]] = float("nan")
-    form = form_of({"type": "object", "properties": {"kind": {"enum": ["a", "b"]}}, "required": ["kind"]})
-    texts = ("No. ~", "No. 1", "No. 2", "No. 345")
-    requests = [asked(text, text, form) for text in texts]
-    expected = [DiffusionEngine(model, effort).fill([one])[0] for one in requests]
-    found = DiffusionEngine(model, effort).fill(requests)
-    codes = [one.code if isinstance(one, Failed) else None for one in expected]
-    assert codes[0] == "model" and None in codes
-    assert [one.code if isinstance(one, Failed) else one.record for one in found] == [
-        one.code if isinstance(one, Failed) else one.record for one in expected
-    ]
 
 
 def test_a_watched_fill_tells_the_valid_states_of_each_request(tmp_path: Path) -> None:

@@ -8,22 +8,21 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.diffusion.test_denoiser import INVOICE, RECORD, certain, form_of, task
 from tests.support.effort import examples, some
-from tests.support.scripted_decoder import ScriptedDecoder, edited, favour, put_other
-from tests.support.tiny_models import BLOCK, CACHED, END, FEW_KINDS, KINDS, REVISING, TOKENIZER, VOCABULARY, decoder
+from tests.support.scripted_decoder import ScriptedDecoder, edited, favour
+from tests.support.tiny_models import BLOCK, CACHED, END, FEW_KINDS, KINDS, TOKENIZER, VOCABULARY, decoder
 
 from cinnabar.engine.diffusion import denoiser as denoiser_module
 from cinnabar.engine.diffusion.contexts import PagedContext
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
-from cinnabar.engine.diffusion.sequences import OpenSequence, Task
-from cinnabar.engine.diffusion.settings import settings_of
+from cinnabar.engine.diffusion.sequences import Task
+from cinnabar.engine.diffusion.settings import SETTINGS
 from cinnabar.engine.models.language import memory
 from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.settings import EFFORTS
@@ -48,7 +47,7 @@ def broken(one: Task, call: int) -> Task:
 @cache
 def tried(kind: str, which: int, length: int, fails: bool) -> Decoded | Undecoded:
     """The result of a task alone."""
-    (found,) = Denoiser(decoder(KINDS[kind], 5), TOKENIZER, "medium").decode([made(which, length, fails)])
+    (found,) = Denoiser(decoder(KINDS[kind], 5), TOKENIZER).decode([made(which, length, fails)])
     return found
 
 
@@ -76,7 +75,7 @@ TASKS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.sampled_fro
 def test_a_request_gives_what_it_gives_alone(
     kind: str, asked: list[tuple[int, int, bool]], pages: int | None, room: int | None, prefill: int
 ) -> None:
-    denoiser = Denoiser(decoder(KINDS[kind], 5), TOKENIZER, "medium", pages=pages, page=PAGE)
+    denoiser = Denoiser(decoder(KINDS[kind], 5), TOKENIZER, pages=pages, page=PAGE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memory, "PREFILL", prefill)
         for order in (asked, asked[::-1]):
@@ -91,8 +90,8 @@ def test_a_request_gives_what_it_gives_alone(
 
 @pytest.mark.parametrize("kind", some(("block",), CACHED))
 def test_tasks_with_efforts_of_their_own_share_a_batch(kind: str) -> None:
-    asked = [replace(made(at % 3, 5, False), settings=settings_of(name)) for at, name in enumerate([*EFFORTS] * 2)]
-    found = Denoiser(decoder(KINDS[kind], 5), TOKENIZER, "medium").decode(asked)
+    asked = [replace(made(at % 3, 5, False), settings=SETTINGS[name]) for at, name in enumerate([*EFFORTS] * 2)]
+    found = Denoiser(decoder(KINDS[kind], 5), TOKENIZER).decode(asked)
     for one, result in zip(asked, found, strict=True):
         assert one.settings is not None
         (alone,) = Denoiser(decoder(KINDS[kind], 5), TOKENIZER, one.settings).decode([replace(one, settings=None)])
@@ -104,7 +103,7 @@ def test_tasks_with_efforts_of_their_own_share_a_batch(kind: str) -> None:
 @pytest.mark.parametrize("kind", some(("revising",), CACHED))
 def test_passes_of_fixed_shapes_give_the_same_records(kind: str) -> None:
     asked = [(at % 3, 7 * at % 19, False) for at in range(7)]
-    denoiser = Denoiser(decoder(KINDS[kind], 5), TOKENIZER, "medium", page=PAGE)
+    denoiser = Denoiser(decoder(KINDS[kind], 5), TOKENIZER, page=PAGE)
     context = denoiser._context
     assert isinstance(context, PagedContext)
     context.passes = Passes(denoiser.decoder, context.cache, tiled=True, attend=paged_attention)
@@ -113,7 +112,7 @@ def test_passes_of_fixed_shapes_give_the_same_records(kind: str) -> None:
 
 
 def test_a_stream_that_nobody_listens_to_any_more_leaves_no_pages_behind() -> None:
-    denoiser = Denoiser(decoder(KINDS["block"], 5), TOKENIZER, "medium", pages=40, page=PAGE)
+    denoiser = Denoiser(decoder(KINDS["block"], 5), TOKENIZER, pages=40, page=PAGE)
     context = denoiser._context
     assert isinstance(context, PagedContext)
     stream = denoiser.stream([made(0, 3, False)] * 3)
@@ -121,25 +120,6 @@ def test_a_stream_that_nobody_listens_to_any_more_leaves_no_pages_behind() -> No
     stream.close()
     assert not context._rows
     assert context.cache.pool.room == context.cache.pool.pages
-
-
-def test_a_wrong_token_that_is_put_in_is_mended_beside_others() -> None:
-    one, letter = task(form_of(INVOICE)), TOKENIZER.encode("A")[0]
-    model = certain(RECORD, len(one.prompt), REVISING)
-    (alone,) = Denoiser(model, TOKENIZER).decode([one])
-    put: list[int] = []
-
-    def edit(_: int, sequences: Sequence[OpenSequence]) -> None:
-        places = np.flatnonzero((sequences[0].tokens == letter) & sequences[0].chosen).tolist()
-        if not put and places:
-            put.append(places[0])
-            put_other(sequences[0], places[0], 3)
-
-    found = edited(Denoiser(model, TOKENIZER, pages=40, page=PAGE), [one, one, one], edit)
-    assert put and isinstance(found[0], Decoded)
-    assert (found[0].text.decode(), found[0].reopened) == (RECORD, 1)
-    for result in found[1:]:
-        same(result, alone)
 
 
 class Seen:
@@ -227,13 +207,6 @@ def test_the_youngest_gives_its_pages_to_the_oldest_and_reads_its_text_again() -
     assert again and all(piece.row is not seen.read[0][0].row for piece in again)
 
 
-def test_an_error_of_one_request_is_its_own_result() -> None:
-    good = task(form_of(INVOICE), "good")
-    found = Denoiser(decoder(BLOCK, 5), TOKENIZER).decode([good, broken(good, 7), good])
-    assert isinstance(found[0], Decoded) and isinstance(found[2], Decoded)
-    assert found[1] == Undecoded("engine_error", "ValueError: judge 7")
-
-
 def test_keys_that_are_no_numbers_never_reach_another_request() -> None:
     model = decoder(BLOCK, 5)
     bad = TOKENIZER.encode("\x01")[0]
@@ -268,15 +241,6 @@ def test_after_an_error_within_a_pass_nothing_of_it_is_kept() -> None:
     (again,) = denoiser.decode([one])
     same(again, alone)
     assert isinstance(again, Decoded) and again.cached == 0
-
-
-def test_a_stream_that_is_left_gives_its_pages_back() -> None:
-    denoiser = Denoiser(decoder(BLOCK, 5), TOKENIZER, page=PAGE)
-    stream = denoiser.stream([task(SHORT, "one"), task(form_of(INVOICE), "two")])
-    next(stream)
-    stream.close()  # type: ignore[attr-defined]
-    context = denoiser._context
-    assert isinstance(context, PagedContext) and context.cache.pool.room == context.cache.pool.pages
 
 
 def test_a_request_that_takes_too_long_leaves_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,16 +56,6 @@ def graph(schema: Any = SCHEMA) -> RecordGraph:
     return graph_of(record_language(form_of(schema)), VOCABULARY)
 
 
-def tokens_of(text: bytes, draw: random.Random) -> list[int]:
-    """The text cut into tokens at random, and the end token."""
-    found = []
-    while text:
-        fits = [token for token, own in enumerate(TEXTS) if own is not None and text.startswith(own)]
-        found.append(draw.choice(fits))
-        text = text[len(TEXTS[found[-1]] or b"") :]
-    return [*found, END]
-
-
 def members(found: RecordGraph) -> dict[int, list[int]]:
     by_class: dict[int, list[int]] = {}
     for token in found.tokens.tolist():
@@ -105,25 +95,6 @@ def test_every_text_that_a_walk_spells_is_a_record_of_the_form(seed: int) -> Non
             except ValueError as problem:
                 left = left_to_judge(form) or any(len(node.rest) > 1 for node in form.objects)
                 assert left if isinstance(problem, NotAccepted) else "different names" in str(problem)
-
-
-@examples(100)
-@given(st.randoms(use_true_random=False), st.lists(st.integers(0, END), max_size=8))
-def test_tokens_lead_where_their_bytes_lead(draw: random.Random, tail: list[int]) -> None:
-    found, lines = graph(), [{"name": "x", "total": 20}, {"name": ""}]
-    record = {"name": "nüll", "date": "2024-02-29", "lines": lines}
-    tokens = tokens_of(json.dumps(record, ensure_ascii=False).encode(), draw)
-    assert found.run(tokens) == found.done
-    state, text, ended = 0, b"", False
-    for token in [*tokens[: draw.randrange(len(tokens))], *tail]:
-        state, text = found.run([token], state), text + (TEXTS[token] or b"")
-        ended = token == END
-        if ended or state in (-1, found.done):
-            break
-        assert state == found.automaton.run(text)
-    assert (state == found.done) == (ended and found.automaton.accepts(text))
-    if state == -1 and not ended:
-        assert found.automaton.run(text) == -1
 
 
 def test_tokens_cross_the_borders_of_values() -> None:
@@ -202,7 +173,7 @@ def test_the_parts_of_the_last_states_are_kept(monkeypatch: pytest.MonkeyPatch) 
 def test_the_smallest_record_is_in_the_graph() -> None:
     form = form_of(SCHEMA)
     text = one_line(form.instance).encode()
-    assert graph().run(tokens_of(text, random.Random(0))) == graph().done
+    assert graph().run([*text, END]) == graph().done
 
 
 def test_a_graph_is_kept_and_a_form_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.graph_cache import cached_graph
 from cinnabar.engine.diffusion.lookahead import Constraint, ScanSpan
+from cinnabar.engine.diffusion.settings import SETTINGS
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.errors import TooLarge
 from cinnabar.schemas import CompiledSchema, compile_schema
@@ -112,7 +113,7 @@ def test_scores_that_are_sure_of_a_record_give_its_text(effort: str) -> None:
             tokens = TOKENIZER.encode(made.text.decode())
             task = task_of(c, "Document", len(tokens) + 20)
             sure = decoder_of("block", sure_script(made.text, len(task.prompt)))
-            (found,) = Denoiser(sure, TOKENIZER, effort).decode([task])
+            (found,) = Denoiser(sure, TOKENIZER, SETTINGS[effort]).decode([task])
             assert isinstance(found, Decoded) and found.text == made.text
             tried += 1
     assert tried > 10
@@ -126,14 +127,14 @@ def test_scores_that_are_sure_of_refused_records_give_allowed_ones(chunk: int) -
     for seed in range(8 * chunk, 8 * chunk + 8):
         compiled = [c for c in (*with_graphs(seed), compile_schema(LEFT)) if c.form.judge is not None]
         loose = [replace(task_of(c, "Document"), judge=None) for c in compiled]
-        wrong = Denoiser(decoder_of("block", random_script(seed)), TOKENIZER, "low").decode(loose)
+        wrong = Denoiser(decoder_of("block", random_script(seed)), TOKENIZER, SETTINGS["low"]).decode(loose)
         for c, made in zip(compiled, wrong, strict=True):
             assert isinstance(made, Decoded)
             if c.accepts(made.text.decode()):
                 continue
             task = task_of(c, "Document")
             sure = ScriptedDecoder(BLOCK, sure_script(made.text, len(task.prompt)))
-            (found,) = Denoiser(sure, TOKENIZER, "medium").decode([task])
+            (found,) = Denoiser(sure, TOKENIZER).decode([task])
             assert isinstance(found, Decoded)
             assert found.text != made.text and c.accepts(found.text.decode())
             tried += 1
@@ -151,7 +152,7 @@ def test_scores_that_are_sure_of_values_beyond_their_bounds_give_allowed_ones() 
     task = task_of(c, "Document")
     for effort in EFFORTS:
         model = decoder_of("block", sure_script(wrong.encode(), len(task.prompt)))
-        (found,) = Denoiser(model, TOKENIZER, effort).decode([task])
+        (found,) = Denoiser(model, TOKENIZER, SETTINGS[effort]).decode([task])
         assert isinstance(found, Decoded) and c.accepts(found.text.decode())
         assert json.loads(found.text) != json.loads(wrong) and found.log_mass < -5
 
