@@ -223,14 +223,10 @@ class OverEngine:
         """Returns the characters [start, end) that the model reads as one window, for chunking."""
         return self._engine.windows(passage)
 
-
-class OverPromptedEngine(OverEngine):
-    """The same over an engine whose prompt tells the form in words."""
-
     def context_beside(self, form: Form) -> int:
-        """Returns the most tokens of a passage beside this form and its answer. Raises UsageError if none is left."""
-        assert isinstance(self._engine, Prompted)
-        return self._engine.context_beside(form)
+        """Returns the most tokens of a passage beside this form. Raises UsageError if none is left."""
+        engine = self._engine
+        return engine.context_beside(form) if isinstance(engine, Prompted) else engine.context_tokens
 
 
 @runtime_checkable

@@ -33,7 +33,7 @@ from cinnabar.engine.chat.requests import (
     Usage,
 )
 from cinnabar.engine.chat.shared_engine import CLOSED, SharedFiller, Watch
-from cinnabar.engine.request import Filled, Passage, Prompted, Request, Result
+from cinnabar.engine.request import Filled, Passage, Request, Result
 from cinnabar.engine.settings import Effort
 from cinnabar.engine.work_time import GIVEN_UP, TOO_SLOW
 from cinnabar.errors import CinnabarError
@@ -177,9 +177,7 @@ class DocumentChat:
         """Returns what is done for a request. Raises RequestRefused if the model cannot answer it."""
         request, asked = opened.request, asked_of(opened.request)
         filler = self._answering.filler(request.effort)
-        most = filler.context_tokens
-        if isinstance(filler, Prompted):
-            most = filler.context_beside(asked.schema.form)
+        most = filler.context_beside(asked.schema.form)
         # Told before the rest of a vast text is read.
         passage = self._passage_of(asked.document[: _CHARACTERS * most + 1])
         vast = max(len(passage.word_start), len(passage.text) // _CHARACTERS) > most

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from cinnabar.engine.engine import Observer, cost_of
-from cinnabar.engine.request import Failed, Filler, OverEngine, OverPromptedEngine, Preparing, Prompted, Request, Result
+from cinnabar.engine.request import Failed, Filler, OverEngine, Preparing, Request, Result
 from cinnabar.engine.settings import Effort
 from cinnabar.engine.work_time import GIVEN_UP, limit_batches, start_clock, until
 from cinnabar.errors import EngineFailure, TooLarge
@@ -155,8 +155,7 @@ class SharedEngine:
 
     def filler(self, effort: Effort) -> SharedFiller:
         """Returns a filler whose requests share the batches."""
-        prompted = isinstance(self.engine(effort), Prompted)
-        return (PromptedSharedFiller if prompted else SharedFiller)(self, effort)
+        return SharedFiller(self, effort)
 
     def engine(self, effort: Effort) -> Observed:
         """Returns the engine of this effort."""
@@ -343,7 +342,3 @@ class SharedFiller(OverEngine):
             asked = self._asked
         for one in asked:
             self._shared.give_up(one)
-
-
-class PromptedSharedFiller(SharedFiller, OverPromptedEngine):
-    """A filler of an engine whose prompt tells the form in words."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cinnabar.engine.request import OverEngine, OverPromptedEngine
+from cinnabar.engine.request import OverEngine
 from cinnabar.errors import CinnabarError, UsageError
 from cinnabar.extraction.documents.content.inputs import Content
 from cinnabar.extraction.documents.inputs import Input
@@ -85,10 +85,6 @@ class _Followed(OverEngine):
         )
 
 
-class _FollowedPrompted(_Followed, OverPromptedEngine):
-    """The same for an engine whose prompt tells the form in words."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Stored:
     """A document in the folder: its paths, the schema, and the arguments of the run that read it."""
@@ -150,12 +146,8 @@ def watch(
     if read.found.digest != stored.digest:
         raise UsageError(_explain_change(stored.paths[0]))
     job = Assignment(stored.source, source, options).with_examples().job()
-    engine: _Followed
-    if isinstance(job.engine, DiffusionEngine):
-        engine = _FollowedPrompted(job.engine, tell)
-    else:
-        assert isinstance(job.engine, Engine)
-        engine = _Followed(job.engine, tell)
+    assert isinstance(job.engine, (Engine, DiffusionEngine))
+    engine = _Followed(job.engine, tell)
     (outcome,) = run_batch([read], replace(job, engine=engine)).outcomes
     record = outcome.record
     if record is not None and not job.validator.check(record.text):
