@@ -31,14 +31,14 @@ DATE = {"type": "string", "format": "date"}
 STRICT = demanding(iban=TEXT, amount=NUMBER, due=DATE)
 #: A demanded value of each kind, with the places within it that are missing where a text says nothing.
 KINDS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
-    "policy": (TEXT | {"title": "Policy number"}, ("",)),
+    "policy_number": (TEXT | {"title": "Policy number"}, ("",)),
     "number": (NUMBER, ("",)),
     "integer": ({"type": "integer", "minimum": 1}, ("",)),
     "date": (DATE, ("",)),
     "time": ({"type": "string", "format": "time"}, ("",)),
     "pattern": ({"type": "string", "pattern": "^[A-Z]{2}[0-9]{8}$"}, ("",)),
     "codes": ({"enum": ["EUR", "USD", "GBP"]}, ("",)),
-    "either": ({"anyOf": [NUMBER, TEXT], "title": "Policy number"}, ("",)),
+    "number_or_text": ({"anyOf": [NUMBER, TEXT], "title": "Policy number"}, ("",)),
     "object": (demanding(city=TEXT, area=NUMBER), ("/city", "/area")),
     "list": ({"type": "array", "items": NUMBER, "minItems": 1}, ("/0",)),
     "rows": ({"type": "array", "items": demanding(name=TEXT, price=NUMBER), "minItems": 1}, ("/0/name", "/0/price")),
