@@ -32,8 +32,6 @@ class ModelRow(BaseModel):
     window: int | None = Field(default=None, ge=1)
     prices: str | None = None
     concurrency: int | None = Field(default=None, ge=1)
-    requests_per_minute: int | None = Field(default=None, ge=1)
-    tokens_per_minute: int | None = Field(default=None, ge=1)
     timeout: float | None = Field(default=None, gt=0)
 
 

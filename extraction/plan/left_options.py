@@ -27,6 +27,9 @@ _RUN_BROUGHT = "other programs take the Parquet files of the results, or DuckDB'
 _SHARE_WRONG = "a query over the corrections tells the share of wrong values, and --min-confidence holds records back"
 _MOUNTED = "a mount (rclone) brings such files into a folder (docs/recipes.md)"
 _OUTSIDE = "PEFT or TRL train a language model, and --model takes its folder"
+_PACED = (
+    "a server that is asked too often says so, and is asked again later; `concurrency` in the row of the model bounds"
+)
 _ROW_OF_MODEL = 'a row [models."NAME"] in cinnabar.toml of the folder sets it (docs/mercury.md)'
 
 _POLICIES = {
@@ -54,10 +57,8 @@ LEFT_OPTIONS: Mapping[str, LeftOption] = {
     "diffusion": LeftOption(False, _OUTSIDE),
     "rank": LeftOption(None, _OUTSIDE),
     "rate": LeftOption(None, _OUTSIDE),
-    **dict.fromkeys(
-        ("base_url", "prices", "concurrency", "timeout", "requests_per_minute", "tokens_per_minute"),
-        LeftOption(None, _ROW_OF_MODEL),
-    ),
+    **dict.fromkeys(("base_url", "prices", "concurrency", "timeout"), LeftOption(None, _ROW_OF_MODEL)),
+    **dict.fromkeys(("requests_per_minute", "tokens_per_minute"), LeftOption(None, _PACED)),
     "remote": LeftOption(None, "`budget` is a parameter, and cinnabar.toml of the folder sets the rest"),
     "server": LeftOption(None, "`budget=` is a keyword, and cinnabar.toml of the folder sets the rest"),
     **{name: LeftOption(None, f"--on {said} does it") for name, said in _POLICIES.items()},

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 from cinnabar.engine.few_shot import Examples, shown_with
 from cinnabar.engine.models.remote.exchange import ServerAnswer, Transient, client_of, exchange, scrub
 from cinnabar.engine.models.remote.ledger import Budget, Ledger
-from cinnabar.engine.models.remote.pace import Pace
 from cinnabar.engine.models.remote.prompting import (
     answer_room,
     body_of,
-    bytes_of,
     few_shot_of,
     highest_cost,
     messages_of,
@@ -56,7 +54,6 @@ class RemoteFiller:
         self._served, self._settings, self._effort = served, settings, effort_of(effort).name
         self._key = key
         self.examples, self._few_shot = examples, few_shot_of(examples, served)
-        self._pace = Pace(settings.requests_per_minute, settings.tokens_per_minute)
         self.ledger = Ledger(served.prices)
         self._budget = Budget(self.ledger, settings.budget)
         self._slots = asyncio.Semaphore(settings.concurrency)
@@ -188,7 +185,6 @@ class RemoteFiller:
         """Sends the body once, within all limits, and enters the outcome in the ledger."""
         most = highest_cost(self._served, body)
         async with self._slots, self._budget.reserve(most):
-            await self._pace.turn(bytes_of(body) // 3 + 1)
             try:
                 answer = await self._exchange(client, body)
             except Transient as failure:

@@ -72,9 +72,8 @@ class RemoteSettings:
     Raises UsageError if one is out of range.
 
     base_url: its address. window: the tokens that the model reads and writes. prices: of its tokens. concurrency:
-    requests under way at a time. requests_per_minute, tokens_per_minute: bounds in any 60 s. timeout: seconds for one
-    whole answer. context: the most tokens of a document in one request. budget: the most dollars of a run; None for no
-    bound.
+    requests under way at a time. timeout: seconds for one whole answer. context: the most tokens of a document in one
+    request. budget: the most dollars of a run; None for no bound.
     attempts: how often one request is sent before the service counts as unavailable. asks: how often a document is
     asked about, each time with the problems of the last answer. first_wait, longest_wait: seconds of back-off.
     patience: the most seconds that a Retry-After may ask for.
@@ -86,8 +85,6 @@ class RemoteSettings:
     prices: Prices | None = None
     budget: Decimal | None = None
     concurrency: int = 16
-    requests_per_minute: int | None = None
-    tokens_per_minute: int | None = None
     timeout: float = 120.0
     attempts: int = 8
     asks: int = 3
@@ -96,9 +93,9 @@ class RemoteSettings:
     patience: float = 300.0
 
     def __post_init__(self) -> None:
-        for name in ("concurrency", "requests_per_minute", "tokens_per_minute", "attempts", "asks"):
+        for name in ("concurrency", "attempts", "asks"):
             value = getattr(self, name)
-            if value is not None and value < 1:
+            if value < 1:
                 raise UsageError(f"{name} of a model behind a server: expected at least 1, got {value}")
         if self.budget is not None and not (self.budget.is_finite() and self.budget >= 0):
             raise UsageError(f"--budget: expected dollars, 0 or more, got {self.budget}")

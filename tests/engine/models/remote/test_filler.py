@@ -21,7 +21,6 @@ from cinnabar.apps.cli.extract import spent
 from cinnabar.engine.models.remote.exchange import retry_after, scrub
 from cinnabar.engine.models.remote.filler import RemoteFiller
 from cinnabar.engine.models.remote.ledger import Budget, Ledger, Prices, Tokens
-from cinnabar.engine.models.remote.pace import Pace
 from cinnabar.engine.models.remote.serving import RemoteSettings, Served, find_served
 from cinnabar.engine.models.remote.thresholds import OUTAGE_REQUESTS
 from cinnabar.engine.request import Failed, Filled, Request, Result
@@ -317,22 +316,10 @@ def test_requests_in_flight_count_towards_the_budget() -> None:
     assert asyncio.run(spend()) == ["a begins", "a ends", "b begins", "b ends"]
 
 
-def test_limits_on_concurrent_requests_and_on_requests_a_minute_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.engine.models.remote.pace.WINDOW", 0.5)
+def test_no_more_requests_are_under_way_than_the_settings_allow() -> None:
     with mercury.running(mercury.Server(pause=0.01)) as server:
-        begin = time.monotonic()
-        filler(server, concurrency=3, requests_per_minute=5).fill(requests(15))
-    assert server.most_under_way <= 3 and time.monotonic() - begin > 1.0
-
-
-def test_tokens_of_any_window_stay_within_the_limit() -> None:
-    pace = Pace(None, 100)
-    now = time.monotonic()
-    pace._sent.extend([(now - 50, 40), (now - 10, 40)])
-    assert pace._wait(20) <= 0
-    assert 5 < pace._wait(50) < 11
-    assert 45 < pace._wait(90) < 51
-    assert 45 < pace._wait(500) < 51  # a request larger than a minute's tokens goes alone
+        filler(server, concurrency=3).fill(requests(15))
+    assert server.most_under_way <= 3
 
 
 @pytest.mark.parametrize(
@@ -363,15 +350,11 @@ def test_costs_are_exact() -> None:
         Prices.parse("1,2")
 
 
-def test_the_key_is_in_no_log_and_no_error(
-    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_key_is_in_no_log_and_no_error(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
     caplog.set_level(logging.DEBUG)
     caplog.set_level(logging.DEBUG, logger="openai")
     seen: list[str] = []
-    with mercury.running(
-        mercury.Server(fault=mercury.drawn(0.5, 3, ("500", "429 bare", "cut within")))
-    ) as server:
+    with mercury.running(mercury.Server(fault=mercury.drawn(0.5, 3, ("500", "429 bare", "cut within")))) as server:
         asked = filler(server, attempts=3)
         seen += [repr(asked), str(asked.usage()), str(asked.fill(requests(6)))]
         refused = filler(server, key=mercury.KEY + "x")
