@@ -12,15 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from cinnabar.errors import UsageError
 from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode
 from cinnabar.schemas.form.record_language import one_line
-
-_Doubles = npt.NDArray[np.float64]
 
 #: The most examples of a prompt.
 SHOWN = 4
@@ -28,10 +23,8 @@ SHOWN = 4
 SHARE, EXAMPLE_TOKENS = 4, 4096
 #: Tokens of the marks around an example's document and record.
 MARKS = 24
-#: Characters of a text that are compared, and the places of its vector, a power of two.
-_COMPARED, _PLACES = 6000, 1 << 13
-#: Likeness is compared in multiples of 1 / _GRAIN, so that the order of a sum decides nothing.
-_GRAIN = 1 << 20
+#: Characters of a text that are compared.
+_COMPARED = 6000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,46 +66,18 @@ def shown_with(model: str, examples: HasFingerprint | None) -> str:
     return model if examples is None else f"{model} nearest examples {examples.fingerprint}"
 
 
-class _ExampleChoice:
-    """Chooses among the examples of one form."""
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """An example, its tokens in a prompt, its text as it is compared, and the trigrams of that."""
 
-    def __init__(self, examples: Sequence[Example], tokens: Sequence[int], room: int) -> None:
-        """tokens: of each example in a prompt; room: for all of one prompt."""
-        kept = [at for at, many in enumerate(tokens) if many <= room]
-        self._examples = [examples[at] for at in kept]
-        self._tokens, self._room = [tokens[at] for at in kept], room
-        self._plain = [_plain(example.text) for example in self._examples]
-        counts = np.stack([_trigrams(text) for text in self._plain])
-        # The fewer texts have a trigram, the more it tells.
-        self._rarity: _Doubles = np.log((1 + len(counts)) / (1 + (counts > 0).sum(0))) + 1
-        self._vectors = _unit_vectors(counts, self._rarity)
+    example: Example
+    tokens: int
+    plain: str
+    trigrams: frozenset[str]
 
-    def nearest(self, text: str) -> tuple[Example, ...]:
-        """Returns the examples that this text is most like and that do not hold it, in an order of their own.
-
-        So documents with the same ones share the beginning of their prompts.
-        """
-        own = _plain(text)
-        alike = np.round(self._vectors @ _unit_vectors(_trigrams(own), self._rarity) * _GRAIN)
-        ranked = [at for at in np.argsort(-alike, kind="stable").tolist() if not (own and own in self._plain[at])]
-        return self._fitting(ranked)
-
-    def longest(self) -> tuple[Example, ...]:
-        """Returns the examples that take the most tokens and fit together."""
-        return self._fitting(sorted(range(len(self._tokens)), key=lambda at: -self._tokens[at]))
-
-    def most(self) -> int:
-        """Returns the most tokens that the examples of one prompt take."""
-        return min(self._room, sum(sorted(self._tokens)[-SHOWN:]))
-
-    def _fitting(self, ranked: Sequence[int]) -> tuple[Example, ...]:
-        """Returns the first of these examples that fit together; one that is too long is passed over."""
-        fitting, room = list[int](), self._room
-        for at in ranked:
-            if len(fitting) < SHOWN and self._tokens[at] <= room:
-                fitting.append(at)
-                room -= self._tokens[at]
-        return tuple(self._examples[at] for at in sorted(fitting))
+    def likeness(self, trigrams: frozenset[str]) -> float:
+        """Returns the share of the trigrams of both texts that they have in common."""
+        return len(self.trigrams & trigrams) / max(1, len(self.trigrams | trigrams))
 
 
 class FewShot:
@@ -125,24 +90,28 @@ class FewShot:
         self._window, self._count = window, count_tokens
         self.room = 0 if examples is None else min(window // SHARE, EXAMPLE_TOKENS)
         forms = {} if examples is None else examples.by_form
-        self._choices = {form: self._choice(own) for form, own in forms.items() if own}
+        self._candidates = {form: self._candidates_of(own) for form, own in forms.items() if own}
 
     def nearest(self, form: Form, text: str) -> tuple[Example, ...]:
-        """Returns the examples for a document of this form and text."""
-        choice = self._choices.get(form.fingerprint)
-        return () if choice is None else choice.nearest(text)
+        """Returns the examples that a text of this form is most like, of those that fit and do not hold it.
 
-    def longest(self, form: Form) -> tuple[Example, ...]:
-        """Returns the examples of a form that take the most tokens of a prompt."""
-        choice = self._choices.get(form.fingerprint)
-        return () if choice is None else choice.longest()
+        They stand in an order of their own, so documents with the same ones share the beginning of their prompts.
+        """
+        own = _plain(text)
+        others = [one for one in self._candidates.get(form.fingerprint, ()) if not (own and own in one.plain)]
+        trigrams, fitting, room = _trigrams(own), set[int](), self.room
+        for at in sorted(range(len(others)), key=lambda at: -others[at].likeness(trigrams)):
+            if len(fitting) < SHOWN and others[at].tokens <= room:
+                fitting.add(at)
+                room -= others[at].tokens
+        return tuple(others[at].example for at in sorted(fitting))
 
     def most(self, form: Form) -> int:
         """Returns the most tokens that the examples of a prompt for this form take."""
-        choice = self._choices.get(form.fingerprint)
-        return 0 if choice is None else choice.most()
+        tokens = sorted(one.tokens for one in self._candidates.get(form.fingerprint, ()))
+        return min(self.room, sum(tokens[-SHOWN:]))
 
-    def _choice(self, own: Sequence[Example]) -> _ExampleChoice:
+    def _candidates_of(self, own: Sequence[Example]) -> list[_Candidate]:
         tokens = [self._count(one.text) + self._count(one_line(one.record)) + MARKS for one in own]
         if min(tokens) > self.room:
             raise UsageError(
@@ -150,7 +119,9 @@ class FewShot:
                 f" {self.room} of the model's {self._window}; label shorter documents, or use a model with a larger"
                 " window"
             )
-        return _ExampleChoice(own, tokens, self.room)
+        texts = (_plain(one.text) for one in own)
+        pairs = zip(own, tokens, texts, strict=True)
+        return [_Candidate(one, many, text, _trigrams(text)) for one, many, text in pairs if many <= self.room]
 
 
 @lru_cache(maxsize=4096)
@@ -187,18 +158,7 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _trigrams(text: str) -> _Doubles:
-    """Returns how often each trigram of the text's beginning occurs, [_PLACES]; all digits are the same."""
+def _trigrams(text: str) -> frozenset[str]:
+    """Returns the trigrams of the text's beginning; all digits are the same."""
     letters = re.sub(r"\d", "0", text[:_COMPARED])
-    codes = np.array([0, *map(ord, letters), 0, 0], np.int64)
-    mixed = (codes[:-2] * 0x9E3779B1 + codes[1:-1] * 0x85EBCA77 + codes[2:] * 0xC2B2AE3D) & 0xFFFFFFFF
-    counts: _Doubles = np.bincount((mixed ^ mixed >> 15) % _PLACES, minlength=_PLACES).astype(np.float64)
-    return counts
-
-
-def _unit_vectors(counts: _Doubles, rarity: _Doubles) -> _Doubles:
-    """Returns vectors of length 1 of these counts, [..., _PLACES]; their products are likenesses from 0 to 1."""
-    found = np.log1p(counts) * rarity
-    lengths: _Doubles = np.sqrt((found**2).sum(-1, keepdims=True))
-    vectors: _Doubles = found / np.maximum(lengths, 1e-9)
-    return vectors
+    return frozenset(letters[at : at + 3] for at in range(len(letters)))

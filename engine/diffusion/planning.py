@@ -180,11 +180,11 @@ class Planner:
         self._beginning = lru_cache(maxsize=GRAPHS)(self._rendered_beginning)
 
     def prompt_tokens(self, form: Form) -> int:
-        """Returns the tokens of the longest prompt for a form without a document.
+        """Returns the most tokens of a prompt for a form without a document.
 
         Raises ModelError if the chat template refuses examples.
         """
-        shown = len(self._beginning(form, form, self._few_shot.longest(form)))
+        shown = len(self._beginning(form, form, self._few_shot.nearest(form, "")))
         return max(shown, len(self._beginning(form, form, ())) + self._few_shot.most(form))
 
     def plans(self, requests: Sequence[Request]) -> list[Plan | Failed]:

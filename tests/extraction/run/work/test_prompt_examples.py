@@ -110,15 +110,6 @@ def test_a_run_shows_its_model_the_set_and_its_records_have_another_key(
     assert extract([docs], SOURCE, out, source_of(checkpoint), quick(moved)).written == 3
 
 
-def test_a_documents_own_copy_in_the_set_is_not_shown_to_it(checkpoint: Path, tmp_path: Path) -> None:
-    own = labelled(tmp_path / "set")
-    engine = found(quick(own), source_of(checkpoint)).shown_to(source_of(checkpoint)).filler("instant", None)
-    assert isinstance(engine, DiffusionEngine)
-    form = compile_schema(SOURCE.schema).form
-    shown = engine._planner._few_shot.nearest(form, "name=M1 total=1")
-    assert [one.record for one in shown] == ['{"name":"M0","total":0}', '{"name":"M2","total":2}']
-
-
 @pytest.mark.parametrize("alone", [True, False])
 def test_engines_elsewhere_get_the_same_examples(checkpoint: Path, tmp_path: Path, alone: bool) -> None:
     own = labelled(tmp_path / "set")
@@ -131,19 +122,6 @@ def test_engines_elsewhere_get_the_same_examples(checkpoint: Path, tmp_path: Pat
     job = sent.job()
     assert assignment.examples is not None and job.engine.examples == assignment.examples.examples
     assert alone or job.tier.filler.examples is not None
-
-
-@pytest.mark.slow
-def test_engine_processes_write_the_same_records(checkpoint: Path, docs: Path, tmp_path: Path) -> None:
-    own = labelled(tmp_path / "set")
-    options = quick(own)
-    extract([docs], SOURCE, tmp_path / "one", source_of(checkpoint), options)
-    several = options.model_copy(update={"engines": "2", "batch": 2})
-    extract([docs], SOURCE, tmp_path / "two", source_of(checkpoint), several)
-    one, two = (
-        query(tmp_path / out, "select path, record_json from records order by path").rows for out in ("one", "two")
-    )
-    assert [text for _, text in one] == [text for _, text in two] and len(one) == 3
 
 
 def test_a_backfill_shows_the_new_places_of_the_examples(checkpoint: Path, docs: Path, tmp_path: Path) -> None:
