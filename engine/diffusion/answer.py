@@ -25,10 +25,9 @@ from cinnabar.engine.choices import drop_unsupported_choices
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.planning import Remaining
 from cinnabar.engine.models.language.tokenizer import Tokenizer
-from cinnabar.engine.replies.alignment import Aligner
+from cinnabar.engine.replies.alignment import ABSENT, Aligner
 from cinnabar.engine.replies.reading import Taken
 from cinnabar.engine.replies.record import Answered, find_unstated, record_of
-from cinnabar.engine.replies.thresholds import ABSENT
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.engine.writing import WrittenValue
 from cinnabar.errors import EngineFailure

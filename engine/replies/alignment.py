@@ -1,11 +1,8 @@
 """Finds the evidence for a server's values: their spans in the text.
 
-The aligner looks for a value as it stands (ignoring case, white space and punctuation), then among the readings of
-the text's dates, numbers and codes, then as the most similar stretch. Among several places it takes the one nearest to
-the other values of its row, or, outside of rows, the one with the name of its field before it.
-
-The aligner also gives a confidence, because the API gives none. It is not calibrated: it only separates values that
-stand in the text from values that do not.
+A value is sought as it stands, then among the readings of the text's dates, numbers and codes, then as the likest
+stretch. Of several places the one nearest to the other values of its row counts, or, outside of rows, the one behind
+the name of its field. The confidence is not calibrated: it separates values that stand in the text from others.
 """
 
 from __future__ import annotations
@@ -23,22 +20,21 @@ from cinnabar.engine.readings.align import find_value
 from cinnabar.engine.readings.locale import Locale, document_locale
 from cinnabar.engine.readings.readings import readings, surroundings
 from cinnabar.engine.readings.scan import scan
-from cinnabar.engine.replies.thresholds import (
-    CHOSEN,
-    COMPARED_PLACES,
-    LEAST_LETTERS,
-    LEAST_LIKENESS,
-    LIKE,
-    LINE_DISTANCE,
-    LONGEST_SEARCHED,
-    NAMED_AROUND,
-    NEAR_PLACES,
-    NOWHERE,
-    READ,
-    STANDS,
-)
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.form import Slot
+
+# A changed one changes values: raise the part `replies` (engine/version.py).
+#: Confidence of a value that stands in the text, of one among its readings, of one that is similar to a stretch (times
+#: the similarity), of an option without words of its own, of a value that stands nowhere; and of an absent value.
+STANDS, READ, LIKE, CHOSEN, NOWHERE, ABSENT = 0.9, 0.85, 0.75, 0.6, 0.3, 0.7
+#: The least similarity (0 to 1) of a stretch to a value, and the least length of such a value in characters.
+LEAST_LIKENESS, LEAST_LETTERS = 0.88, 5
+#: Places of one value that are compared; characters before a place that may name its field.
+COMPARED_PLACES, NAMED_AROUND = 60, 80
+#: Places on either side of a row's anchor that are compared; characters that a line break adds to a distance.
+NEAR_PLACES, LINE_DISTANCE = 4, 200
+#: Texts longer than this, in characters, are not searched for similar stretches.
+LONGEST_SEARCHED = 400_000
 
 Span = tuple[int, int]
 _Key = TypeVar("_Key", Decimal, str)

@@ -10,10 +10,9 @@ from cinnabar.engine.layout import Layout, State, lay_out
 from cinnabar.engine.model import Row
 from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.repair import repair_record
-from cinnabar.engine.replies.alignment import AlignedValue, Aligner
+from cinnabar.engine.replies.alignment import ABSENT, AlignedValue, Aligner
 from cinnabar.engine.replies.provider_schema import ROOT, Wire
 from cinnabar.engine.replies.reading import AnswerReader, Taken, shorten_answer
-from cinnabar.engine.replies.thresholds import ABSENT, WRITTEN_LENGTH
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.engine.writing import Writer, WrittenValue, known_value
 from cinnabar.schemas.automata.strings import parse
@@ -21,6 +20,8 @@ from cinnabar.schemas.form.form import Form, ObjectNode, Slot, json_length
 from cinnabar.schemas.judging.judge import Violation
 from cinnabar.schemas.pointers import lies_within
 
+#: Characters that a text may have in any case; a longer one than its document is stated nowhere in that.
+WRITTEN_LENGTH = 1000
 #: An answer within one code fence: models that no schema constrains write JSON so.
 _FENCED = re.compile(r"```(?:\w*\s)?(.*)```", re.DOTALL)
 

@@ -1,7 +1,4 @@
-"""Collates training windows into the tensors of a batch: sheet, board and targets.
-
-Rewords questions, so that the model reads names and descriptions and memorises neither.
-"""
+"""Collates training windows into the tensors of a batch: sheet, board and targets, with questions reworded."""
 
 from __future__ import annotations
 

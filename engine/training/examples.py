@@ -1,7 +1,4 @@
-"""Turns labelled documents into training windows: pieces, and slots with their targets.
-
-What a training canvas asks and shows: drawn slots, their options, and visible values.
-"""
+"""Turns labelled documents into training windows, and draws what a canvas asks and shows: slots, options, values."""
 
 from __future__ import annotations
 

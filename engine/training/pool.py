@@ -1,7 +1,4 @@
-"""The pool of training: labelled passages by source, and the draw of a batch's windows from them.
-
-Finds the place of a long passage that says most about each choice; training decides the choice there.
-"""
+"""The pool of training: labelled passages by source, the draw of windows, and the places that say most of choices."""
 
 from __future__ import annotations
 

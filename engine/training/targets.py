@@ -1,7 +1,4 @@
-"""The target of one slot: the spans of its value, its option, or the value that stands for absence.
-
-Finds a known text that is wrapped within a column, as a target for the pointers.
-"""
+"""The target of one slot: the spans of its value, wrapped ones too, its option, or what stands for absence."""
 
 from __future__ import annotations
 

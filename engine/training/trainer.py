@@ -1,5 +1,4 @@
-"""The training loop of the default model: resumable, on the CPU or one GPU, with its progress in a CSV file.
-"""
+"""The training loop of the default model: resumable, on the CPU or one GPU, with its progress in a CSV file."""
 
 from __future__ import annotations
 

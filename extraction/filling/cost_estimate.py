@@ -13,7 +13,6 @@ from cinnabar.engine.models.remote.ledger import Tokens
 from cinnabar.engine.models.remote.prompting import (
     expected_tokens,
     few_shot_of,
-    highest_request_cost,
     passage_room,
     tokens_of,
 )
@@ -89,12 +88,11 @@ def estimate_cost(
     room = passage_room(served.context, few_shot)
     limit = min(context or room, room)
     requests = [request for document in documents for request in _requests(document, form, limit)]
-    inputs, outputs = expected_tokens(requests, few_shot)
+    inputs, outputs, dearest = expected_tokens(served, requests, few_shot)
     scale = Decimal(len(items)) / max(1, len(tried))
     tokens = Tokens(int(inputs * scale), 0, int(outputs * scale))
-    cost = None if served.prices is None else served.prices.cost(tokens)
-    most = None if served.prices is None else highest_request_cost(served, requests, few_shot)
-    return CostEstimate(len(items), len(tried), tokens.input, tokens.output, cost, most, at_most)
+    known = (None, None) if served.prices is None else (served.prices.cost(tokens), dearest)
+    return CostEstimate(len(items), len(tried), tokens.input, tokens.output, *known, at_most)
 
 
 def _requests(document: Document, form: Form, limit: int) -> list[Request]:

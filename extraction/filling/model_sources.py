@@ -51,14 +51,6 @@ AUTO, READER = "auto", "reader"
 MODEL_FOLDER = "model_folder"
 
 
-@dataclass(frozen=True, slots=True)
-class RunPlace:
-    """The output folder and the id of a run."""
-
-    out: Path
-    run_id: str
-
-
 class Source(Protocol):
     """Makes a filler; `fingerprint` names the model before it is loaded."""
 
@@ -77,8 +69,8 @@ class Source(Protocol):
         """Returns a warning to show before a run, None if there is none."""
         ...
 
-    def filler(self, effort: str, steps: int | None, place: RunPlace | None = None) -> Filler:
-        """Returns the filler for a run at this place."""
+    def filler(self, effort: str, steps: int | None) -> Filler:
+        """Returns the filler for a run."""
         ...
 
 
@@ -110,7 +102,7 @@ class ModelSource:
     least_batch: int = 1
     notice: str | None = None
 
-    def filler(self, effort: str, steps: int | None, _place: RunPlace | None = None) -> Engine:
+    def filler(self, effort: str, steps: int | None) -> Engine:
         """Returns an engine with the model."""
         # Cold start: it imports torch.
         from cinnabar.engine.engine import Engine
@@ -193,8 +185,8 @@ class LanguageSource:
             raise UsageError(f"context {context}: expected at most {room}; {memory}")
         return None
 
-    def filler(self, effort: str, steps: int | None, _place: RunPlace | None = None) -> DiffusionEngine | Engine:
-        """Returns an engine with the model, which keeps nothing in the run's output."""
+    def filler(self, effort: str, steps: int | None) -> DiffusionEngine | Engine:
+        """Returns an engine with the model."""
         # Cold start: it imports torch.
         from cinnabar.engine.branches.engine import language_engine
         from cinnabar.engine.models.reader.calibration import load_calibration
@@ -224,8 +216,8 @@ class RemoteSource:
         """Returns several times the number of concurrent requests, so that all of them are in use."""
         return 4 * self.settings.concurrency
 
-    def filler(self, effort: str, _steps: int | None, _place: RunPlace | None = None) -> RemoteFiller:
-        """Returns a filler that asks the server, which keeps nothing in the run's output."""
+    def filler(self, effort: str, _steps: int | None) -> RemoteFiller:
+        """Returns a filler that asks the server."""
         # Cold start: it imports torch.
         from cinnabar.engine.models.remote.filler import RemoteFiller
 

@@ -1,7 +1,4 @@
-"""The models of a run's plan: the one that reads, and a stronger one, with `auto` a release behind the reader.
-
-The fields of which one of two models is right where they differ, beside a model that `improve` kept.
-"""
+"""The models of a run's plan: the one that reads, and a stronger one, with `auto` a release behind the reader."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Turns a document, or a stretch of one, into passages for the engine.
-
-The columns of a document's tables, as the place of the values that were read from their cells.
-"""
+"""Turns a document, or a stretch of one, into passages for the engine, and names the columns of its tables."""
 
 from __future__ import annotations
 

@@ -1,11 +1,8 @@
 """Escalates unsure values of a filled form to a stronger model.
 
-Sure values are frozen in the stronger model's request and written as the cheap model had them. Of two calibrated models
-the surer one has the last word on the others. In a list whose rows are
-all sure, and which is surely complete, the values are frozen one by one. Any other list is asked as a whole, and so are
-alternatives and open properties with anything in doubt. An empty list is asked again with other values of its document,
-and on its own only if the cheap model can tell how sure its emptiness is. A list that is too long for a model that
-writes each row stays as it is.
+Sure values are frozen in its request and written as the cheap model had them; of two calibrated models the surer one
+has the last word on the others. A surely complete list of sure rows is frozen value by value. Any other list is asked
+as a whole, and so are alternatives and open properties with anything in doubt. A list too long for the model stays.
 """
 
 from __future__ import annotations

@@ -52,7 +52,6 @@ from cinnabar.extraction.learning.evaluation import (
 )
 from cinnabar.extraction.learning.labelled_passages import Labelled, labelled_passages
 from cinnabar.extraction.learning.scoring import Figures
-from cinnabar.extraction.learning.thresholds import FEWEST_CORRECTED, LEAST_STEPS
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS
 from cinnabar.extraction.run.work.assignment import FIGURES, candidate, models_of
 from cinnabar.extraction.run.work.labelled_sets import mark_of
@@ -60,6 +59,10 @@ from cinnabar.extraction.store.files import write_bytes
 from cinnabar.extraction.store.spelling import began_with
 from cinnabar.schemas import compile_schema
 
+#: The fewest corrected documents that training starts with.
+FEWEST_CORRECTED = 10
+#: The fewest steps that a training is planned with, however slow the machine is; the clock may cut it short.
+LEAST_STEPS = 30
 #: The numbers of folds, the best first: the first is taken that leaves time for all steps.
 FOLDS = (4, 3, 2)
 #: The minutes for everything by the clock, by default.

@@ -1,9 +1,4 @@
-"""Pairs the items of extracted lists with those of true lists, and the leaves of extracted records with true ones.
-
-Short lists have the assignment with the most equal leaves. Long ones have identical items paired first, and then those
-that share rare values, in time that grows with their length.
-
-Decides if an extracted value is right, and if a text shows it.
+"""Pairs the items of extracted lists with those of true lists, and tells which leaves are right and shown by a text.
 
 A number equals a number in any spelling (integers exactly, others within a relative 1e-6), a boolean itself, and a date
 or date-time in ISO form the same date. Any other text may differ only in case, blanks, punctuation and compatibility
@@ -26,8 +21,16 @@ from typing import Any
 
 import numpy as np
 
-from cinnabar.extraction.learning.thresholds import CANDIDATE_ITEMS, MAX_ASSIGNMENT, NEAREST_ITEMS, NUMBER_TOLERANCE
 from cinnabar.schemas.pointers import escape
+
+#: Longer lists are paired by shared values, because the assignment takes time cubic in their length.
+MAX_ASSIGNMENT = 300
+#: Items with the same value that an item of a long list is compared with: the nearest on each side.
+NEAREST_ITEMS = 20
+#: Items, of those that share the rarest values with it, whose leaves are all compared with its own.
+CANDIDATE_ITEMS = 8
+#: Numbers that are not integers may differ by this share.
+NUMBER_TOLERANCE = 1e-6
 
 Path = tuple[str, ...]
 #: The index of a true item and that of its partner; None if there is none.

@@ -1,45 +1,9 @@
-"""Scores extracted records against the known truth of documents: the counts and the figures.
+"""Scores extracted records against the known truth of documents: the counts, and the figures of docs/evaluation.md.
 
-The scalars of a record are its leaves. List items are first paired with those of the truth
-(`extraction/learning/pairing.py`); an item without a partner counts alone with its leaves. Null and false are no
-values.
-
-hit               the prediction has a value, and it is right
-false positive    the prediction has a value, and it is wrong
-false negative    the truth has a value, and the prediction does not have it
-
-`precision`, `recall` and their harmonic mean `f1` count leaves, not documents: over everything, for `scalars` (outside
-of lists), for `lists`, and for each field (`/lines/*/total`). The other figures count the leaves whose list items all
-have partners:
-
-invented          share of leaves with a null truth that got a value (without booleans)
-evidence          share of hits whose evidence shows the value (without booleans)
-evidence_ratio    the number of these hits against the hits whose value the document shows anywhere
-evidence_length   length of the evidence against that of its value, in the median
-rated             share of leaves with a confidence
-ece               difference of confidence and share of right leaves, in ten bins of equal width
-coverage95        share of leaves, the most confident first, that can be accepted with at least 95% right
-hours_saved       hours that a person need not look at the values of 1,000 such documents: leaves that can be accepted
-                  with 95% right, at SECONDS each
-
-The same of values and of nulls apart, because they are calibrated apart and a person trusts them differently:
-
-value_ece, null_ece      the calibration error
-value_auc, null_auc      probability that a right one has a higher confidence than a wrong one
-value_risk, null_risk    share of wrong ones among the most confident 10%, 20%, … 100% (in `--json`)
-
-Of the lists with a confidence of being complete (all items, no others), `rated_lists`:
-
-complete          share of complete lists
-list_auc          probability that a complete list has a higher confidence than one that is not
-list_ece          difference of confidence and share of complete lists, in ten bins
-
-Of the items of lists of objects as wholes, for people who work with rows:
-
-rows              number of true rows
-rows_found        share of them with a partner that has at least half of their leaves right, without those that are null
-rows_exact        share of them with a partner whose leaves are all equal, with none added
-lists_whole       share of lists with all rows exact and none added; only lists with a row on either side count
+The scalars of a record are its leaves. List items are first paired with those of the truth (`pairing.py`); an item
+without a partner counts alone with its leaves. Null and false are no values: a hit is a right value, a false positive a
+wrong one, a false negative a true value that the prediction does not have. Shares other than precision, recall and
+`f1` count the leaves whose list items all have partners.
 """
 
 from __future__ import annotations

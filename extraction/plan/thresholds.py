@@ -1,7 +1,7 @@
 """The thresholds that a run and the people behind it meet: when a model is asked again, what is doubtful, what is told.
 
-Those by which a record is merged and judged are in `filling/records/thresholds.py`, those of the routes in
-`filling/routing/thresholds.py`, limits of parsers in `documents/content/limits.py`.
+Those by which a record is merged and judged are in `filling/records/thresholds.py`, limits of parsers in
+`documents/content/limits.py`.
 """
 
 from __future__ import annotations

@@ -8,11 +8,11 @@ from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from cinnabar.engine.work_time import told_to
 from cinnabar.extraction.documents.inputs import Input
-from cinnabar.extraction.filling.model_sources import RunPlace
 from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.run.batches import Batches
 from cinnabar.extraction.run.cluster.supervisor import Supervisor
@@ -161,9 +161,9 @@ class BatchedRun:
         return not self._commits.opening.names
 
     @property
-    def place(self) -> RunPlace:
-        """Returns the output folder and the id of the run."""
-        return self._commits.place
+    def out(self) -> Path:
+        """Returns the output folder."""
+        return self._commits.opening.store.out
 
     @property
     def engines(self) -> int:
@@ -193,7 +193,7 @@ class BatchedRun:
     def finish(self) -> Summary:
         """Ends the run after all batches. Raises RunError if an input has no outcome."""
         self._ending()
-        commits, out = self._commits, self.place.out
+        commits, out = self._commits, self.out
         commits.settle(self.batches.duplicates())
         usage, run = self._models.usage(), commits.begin()
         ended = run.finish(usage)
@@ -237,7 +237,7 @@ def run_in_engines(run: BatchedRun, engines: int) -> Generator[tuple[int, Batch]
     """Fills batches in so many engine processes, and yields them in their order."""
     under_way: deque[tuple[int, list[OpenedInput | None], Future[Batch]]] = deque()
     number = 0
-    with EnginePool(engines, run.assignment, run.place) as pool:
+    with EnginePool(engines, run.assignment) as pool:
         while number < len(run.batches) or under_way:
             while number < len(run.batches) and len(under_way) < _AHEAD * engines:
                 attempts = partial(run.attempt, number)
@@ -254,5 +254,5 @@ def run_on_ray(run: BatchedRun, cluster: Cluster) -> Generator[tuple[int, Batch]
 
     Raises RunError if a batch fails on every attempt, UsageError if the machines do not fit.
     """
-    with Supervisor(cluster, run.assignment, run.attempts, run.place) as supervisor:
+    with Supervisor(cluster, run.assignment, run.attempts, run.out) as supervisor:
         yield from supervisor.fill(run.batches, run.known)

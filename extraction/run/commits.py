@@ -12,7 +12,7 @@ from cinnabar.engine.work_time import time_stage
 from cinnabar.extraction.corrections.carrying import check_corrections_kept
 from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
-from cinnabar.extraction.filling.model_sources import RunPlace, named_folder
+from cinnabar.extraction.filling.model_sources import named_folder
 from cinnabar.extraction.filling.packets.boundaries import SEVERAL
 from cinnabar.extraction.filling.progress import ProgressListener
 from cinnabar.extraction.run.run_group import RunGroup
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 # How many outcomes of skipped inputs are committed together.
 _SKIPS = 5000
-# The run id of documents that are filled before their run begins, to estimate a backfill.
-_ESTIMATE = "estimate"
 
 
 def open_output(assignment: Assignment, out: Path, stack: ExitStack) -> Store:
@@ -84,11 +82,6 @@ class Commits:
     routing_ms: float = 0.0
     seconds: dict[str, float] = field(default_factory=dict)
     _run: Run | RunGroup | None = None
-
-    @property
-    def place(self) -> RunPlace:
-        """Returns the output folder and the id of the run."""
-        return RunPlace(self.opening.store.out, _ESTIMATE if self._run is None else self._run.id)
 
     def begin(self) -> Run | RunGroup:
         """Returns the run in the store; the first call begins it and settles what needs no model."""

@@ -42,7 +42,7 @@ class LoadedModels:
         if self._job is None:
             for note in self.assignment.memory_notes():
                 self._commits.progress.note(note)
-            self._job = self.assignment.job(self._commits.place)
+            self._job = self.assignment.job()
         return self._job
 
     def usage(self) -> Mapping[str, Any] | None:

@@ -21,7 +21,6 @@ from cinnabar.engine.models.remote.prompting import (
     tokens_of,
 )
 from cinnabar.engine.models.remote.serving import MODELS, RemoteSettings, Served
-from cinnabar.engine.models.remote.thresholds import FAILED_CONNECTIONS, OUTAGE_REQUESTS, REFUSED_REQUESTS
 from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
@@ -32,6 +31,12 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from tenacity import RetryCallState
 
+#: The run ends after so many unanswered requests in a row, each with all its attempts used.
+OUTAGE_REQUESTS = 20
+#: The run ends after so many failed connections to an address that never answered: some seconds with the waits.
+FAILED_CONNECTIONS = 3
+#: The run ends after so many refused requests if nothing was answered before: the fault is not in the documents.
+REFUSED_REQUESTS = 5
 #: The two names of the limit of an answer's tokens; some servers know only one of them.
 OLDER, NEWER = "max_tokens", "max_completion_tokens"
 

@@ -14,19 +14,20 @@ from typing import Any
 from cinnabar.engine.few_shot import Examples, FewShot
 from cinnabar.engine.models.remote.ledger import Tokens
 from cinnabar.engine.models.remote.serving import Served
-from cinnabar.engine.models.remote.thresholds import (
-    ASSUMED_ITEMS,
-    LISTED_FAULTS,
-    LISTS_DIVISOR,
-    SCALARS_DIVISOR,
-    TASK_DIVISOR,
-    TOKEN_BYTES,
-    VALUE_TOKENS,
-)
 from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.request import Request
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.form import Form
+
+# A changed one changes values: raise the part `remote` (engine/version.py).
+#: The most problems of an answer that a message lists.
+LISTED_FAULTS = 20
+#: Bytes of a token, rather too few: English has about 4.5, tables, German and numbers about 3.
+TOKEN_BYTES = 3
+#: Divisors of the context: for an answer, for an answer without lists, and for the task and the schema.
+LISTS_DIVISOR, SCALARS_DIVISOR, TASK_DIVISOR = 4, 16, 8
+#: Tokens of a value in an answer, with its name, and the assumed items of a list.
+VALUE_TOKENS, ASSUMED_ITEMS = 14, 8
 
 _TASK = """You fill in a form from a document. Answer with one JSON object that meets the given JSON schema.
 - Take every value from the document. Where the document does not say it, answer null; never guess.
@@ -124,37 +125,21 @@ def answer_room(form: Form, context: int) -> int:
     return most if form.arrays else min(most, max(context // SCALARS_DIVISOR, LONG * len(form.slots)))
 
 
-def bytes_of(body: dict[str, Any]) -> int:
-    """Returns the bytes of a request's body."""
-    return len(json.dumps(body, ensure_ascii=False).encode())
-
-
 def highest_cost(served: Served, body: dict[str, Any]) -> Decimal:
     """Returns the most dollars that a request can cost: a token has a byte or more, and nothing is cached."""
-    tokens = Tokens(bytes_of(body), 0, body["max_tokens"])
+    tokens = Tokens(len(json.dumps(body, ensure_ascii=False).encode()), 0, body["max_tokens"])
     return Decimal(0) if served.prices is None else served.prices.cost(tokens)
 
 
-def highest_request_cost(served: Served, requests: Sequence[Request], few_shot: FewShot) -> Decimal:
-    """Returns the most dollars that one of these requests can cost."""
-    costs = [Decimal(0)]
+def expected_tokens(served: Served, requests: Sequence[Request], few_shot: FewShot) -> tuple[int, int, Decimal]:
+    """Estimates the input and output tokens of these requests, asked once each, and the most dollars of one of them."""
+    inputs, outputs, dearest = 0, 0, Decimal(0)
     for request in requests:
         wire = Wire(request.form, request.known, request.counted)
         if wire.schema is not None:
-            room = answer_room(request.form, served.context)
-            costs.append(
-                highest_cost(served, body_of(served, "medium", wire, messages_of(request, wire, few_shot), room))
-            )
-    return max(costs)
-
-
-def expected_tokens(requests: Sequence[Request], few_shot: FewShot) -> tuple[int, int]:
-    """Estimates the input and output tokens of these requests, asked once each."""
-    inputs = outputs = 0
-    for request in requests:
-        wire = Wire(request.form, request.known, request.counted)
-        if wire.schema is not None:
-            asked = json.dumps([messages_of(request, wire, few_shot), wire.schema], ensure_ascii=False)
-            inputs += tokens_of(asked)
+            messages = messages_of(request, wire, few_shot)
+            body = body_of(served, "medium", wire, messages, answer_room(request.form, served.context))
+            dearest = max(dearest, highest_cost(served, body))
+            inputs += tokens_of(json.dumps([messages, wire.schema], ensure_ascii=False))
             outputs += sum(VALUE_TOKENS * (ASSUMED_ITEMS if "*" in slot.path else 1) for slot in request.form.slots)
-    return inputs, outputs
+    return inputs, outputs, dearest

@@ -12,11 +12,12 @@ from decimal import Decimal
 from urllib.parse import urlsplit
 
 from cinnabar.engine.models.remote.ledger import Prices
-from cinnabar.engine.models.remote.thresholds import UNKNOWN_CONTEXT
 from cinnabar.errors import UsageError
 from cinnabar.extras import check_extra
 
 _OTHER = "openai:"
+#: The assumed context of a model with an unknown one, in tokens.
+UNKNOWN_CONTEXT = 32_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,7 @@
 """The checks of a schema, `x-cinnabar-checks`: DuckDB expressions that hold for a right record.
 
-Numbers are compared as decimals: 0.1 + 0.2 is 0.3, in columns that hold floats too.
-
-Expressions come from anywhere. A locked DuckDB in memory computes them, for a few seconds, and `expressions` lets only
-functions through that neither repeat nor generate.
+Numbers are compared as decimals: 0.1 + 0.2 is 0.3. Expressions come from anywhere: a locked DuckDB in memory computes
+them, for a few seconds, and `expressions` lets only functions through that neither repeat nor generate.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ import duckdb
 import pyarrow as pa
 
 from cinnabar.extraction.filling.checks.expressions import NoCheck, named_in
-from cinnabar.extraction.filling.checks.thresholds import LONGEST_EXPRESSION, QUERY_SECONDS
 from cinnabar.extraction.store.queries import locked_connection, time_limit
 from cinnabar.extraction.store.snapshot import Setting
 from cinnabar.extraction.store.tables import RecordColumns
@@ -34,6 +31,10 @@ from cinnabar.schemas.refusals import Refusal, refused
 KEYWORD = "x-cinnabar-checks"
 #: Before the name of a check in the flag of a record that fails it.
 FLAG = "check_failed:"
+#: Seconds that a query may take. Two checks on 16 invoices take 2 ms.
+QUERY_SECONDS = 5.0
+#: The most characters of an expression.
+LONGEST_EXPRESSION = 4000
 # Decimal places of a column of floats in an expression: a product of three such numbers is still exact.
 _PLACES = 9
 _MOST = 100

@@ -10,8 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from cinnabar.extraction.filling.checks.thresholds import DEEPEST_LAMBDAS
 from cinnabar.schemas.pointers import escape
+
+#: Lambdas within one another: a schema with lists in lists in lists.
+DEEPEST_LAMBDAS = 3
 
 # The functions and operators of DuckDB that a check may use.
 #

@@ -1,11 +1,4 @@
-"""Whether the lists of a record are whole: what its document says of their length, as a sentence for each list.
-
-Values whose words leave a doubt: they mean two values, or print a minus that the value lacks.
-
-Decides what becomes of a record that says nothing of its document: every value in it is null.
-
-Constants of a schema: nobody reads them from a document, so nobody needs to look at them.
-"""
+"""What of a record is doubtful: lists of another length than told, ambiguous words, dropped signs, and emptiness."""
 
 from __future__ import annotations
 

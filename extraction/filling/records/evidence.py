@@ -1,7 +1,4 @@
-"""Turns spans of the text into evidence: the words on their pages.
-
-The confidence of values whose words OCR read.
-"""
+"""Turns spans of the text into evidence: the words on their pages, and how surely OCR read them."""
 
 from __future__ import annotations
 

@@ -1,21 +1,10 @@
-"""Merges the records of a document's chunks into one record.
+"""Merges the records of a document's chunks, or of two readings of it, into one record.
 
-A value that a chunk found counts more than its absence elsewhere: its absence from one chunk says nothing about the
-others, and each chunk has weighed its own finding against absence. Of several values the one with the best odds against
-absence wins, the rule by which the default model joins the windows of one passage: a chunk that surely holds the value
-and wavers between two readings knows more than one that hardly holds it and has one reading. An absence is as sure as
-the chunk that doubts it most. A yes in one chunk is a yes, as the model decides a boolean where the document says most
-of it; a no is like an absence.
-
-The rows of an array are those of the chunks, in the order of their anchors. Where two chunks overlap, a row that both
-found is one row with merged values. A row that only one of them found counts if its anchor lies on that chunk's side of
-the middle, because the chunk saw more of its surroundings. A list is complete if each chunk's part of it is, so the
-confidences of the parts are multiplied.
-
-A chunk that is a copy of exact data, as the pages of an electronic invoice are, only gives the values and the lists
-that all other chunks lack.
-
-The surer of two readings of a document, place by place: values one by one, lists and alternatives as a whole.
+Of several values of chunks the one with the best odds against absence wins: a chunk that surely holds the value and
+wavers between two readings knows more than one that hardly holds it and has one. An absence is as sure as the chunk
+that doubts it most; a yes in one chunk is a yes. Where two chunks overlap, a row that both found is one row; a row of
+one of them counts if its anchor lies on that chunk's side of the middle, which saw more of its surroundings. A list is
+complete if each chunk's part of it is. A copy of exact data gives only what all other chunks lack.
 """
 
 from __future__ import annotations

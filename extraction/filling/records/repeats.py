@@ -1,19 +1,10 @@
-"""Unites rows about the same thing.
+"""Unites rows about the same thing, which a document names more than once; each mention may look like an item.
 
-A document names a thing more than once: a list above and the sentence about it, the mail that bounced and the report on
-it. Each mention may look like the start of an item, and the model then reads partly the same words around it. Without
-this, rows found twice cost bounce_email .14 of the F1 of its lists and broker_statements .04 (training/log.md).
-
-Two rows are one if half of the values of the row with fewer were read at the same places as the other's. A place that
-more than two rows share belongs to their group, like a date above a table, and does not count. Rows of words without
-numbers are also one if all their common values are equal, at any place and in any writing: to name a thing twice makes
-no second one, while two lines of a bill may well be equal.
-
-In a short list two consecutive rows are one if each has values that the other lacks and their common values are equal:
-a settlement may name the shares in its heading and the sum in its foot. Longer lists are tables, in which a row may
-leave out values of the next one (broker_statements .579 to .585, 81 other sets unchanged).
-
-Takes a record apart into leaves and rows, by the slots and arrays of its form.
+Without this, rows found twice cost bounce_email .14 of the F1 of its lists and broker_statements .04 (training/log.md).
+Two rows are one if half of the values of the row with fewer were read at the same places; a place that more rows share
+is that of their group. Rows of words are also one if all their common values are equal: two lines of a bill may well
+be. In a short list two neighbours are one if each has values that the other lacks and the common ones are equal, as of
+a heading and a foot; in tables not (broker_statements .579 to .585, 81 other sets unchanged).
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
-"""Validates records with an independent JSON Schema validator, then with the Pydantic class if there is one.
+"""Validates records with jsonschema-rs, independent of our own judge, then with the Pydantic class if there is one.
 
-jsonschema-rs checks the text itself, with exact numbers and asserted `format`, under the draft of the schema's
-`$schema` (2020-12 by default). Our own schema code takes no part, except for the parser of patterns
-(`extraction/filling/records/validation.py`).
-
-Translates the patterns and `nullable` of a schema for jsonschema-rs.
-
-jsonschema-rs runs patterns in a regular expression engine of Rust. Most patterns mean the same there. Any other is
-rewritten without ambiguous parts: classes become plain ranges of code points, and `\\b` becomes lookarounds.
-`cinnabar.schemas.regex.patterns` matches the patterns that the engine refuses even then.
+It checks the text itself, with exact numbers and asserted `format`, under the schema's draft. Patterns that its engine
+would read otherwise are rewritten, classes as ranges of code points and `\\b` as lookarounds;
+`cinnabar.schemas.regex.patterns` matches those that it refuses even then.
 """
 
 from __future__ import annotations

@@ -13,10 +13,11 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from cinnabar.errors import ModelError
-from cinnabar.extraction.filling.routing.thresholds import FEWEST_EXAMPLES, MOST_EXAMPLES
 
 Vectors = npt.NDArray[np.float32]
 
+#: The fewest documents of a schema that count as examples, and the most that are kept.
+FEWEST_EXAMPLES, MOST_EXAMPLES = 3, 200
 #: The file of a model's folder: by the fingerprint of a schema, the vectors of its documents, [N, 384] float16.
 EXAMPLES_FILE = "kinds.safetensors"
 

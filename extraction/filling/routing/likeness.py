@@ -2,8 +2,6 @@
 
 A document is of no schema's kind if common kinds that differ from all of the schemas fit it better: a letter resembles
 "a message to an insurer" more than "a recipe", but "a private letter" most.
-
-The texts by which a schema says which kind of document it is for.
 """
 
 from __future__ import annotations
@@ -23,20 +21,25 @@ import numpy.typing as npt
 
 from cinnabar.engine.version import values_version
 from cinnabar.errors import SchemaError
-from cinnabar.extraction.filling.routing.thresholds import (
-    COMPARED_FIELDS,
-    DIFFERENT_KIND,
-    LEAST_DEVIATION,
-    LIKEST_EXAMPLES,
-    PRINTED_NAME,
-    SHORT_TEXT,
-)
 from cinnabar.schemas import SchemaSource, compile_schema
 
 Floats = npt.NDArray[np.float32]
 
 _HERE = Path(__file__).parent
 _KINDS, VECTORS, FITTED = _HERE / "common_kinds.toml", _HERE / "common_kinds.safetensors", _HERE / "fit.json"
+# A changed one changes routes: raise the part `routing` (engine/version.py).
+#: A name counts as printed from this likeness on.
+PRINTED_NAME = 0.6
+#: A common kind differs from a schema's kind below this cosine of their headings.
+DIFFERENT_KIND = 0.4
+#: A text of this many words or more is not short.
+SHORT_TEXT = 25
+#: So many of the likest examples count.
+LIKEST_EXAMPLES = 3
+#: Added to the deviation of a feature among the common kinds, by which the feature is divided.
+LEAST_DEVIATION = 0.01
+#: The most fields of a schema that are compared, in the order of the form.
+COMPARED_FIELDS = 24
 #: The features of a document and a kind, each 0 to 1. `labels`: how alike the names of fields are to words that the
 #: document prints, on average; `printed`: the share of names that it prints; `title`, `words`: the same for the
 #: title and for the words of title and description (in the beginning of the document); `heading`, `outline`: the cosine

@@ -1,9 +1,4 @@
-"""The schemas that a run chooses from for each document, checked before any document is read.
-
-The jobs of a run with several schemas, and the choice of one for each document.
-
-The choice for one document: a schema or none, and how probable each is.
-"""
+"""The schemas that a run chooses from for each document, their jobs, and the choice for one document."""
 
 from __future__ import annotations
 
@@ -12,10 +7,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from cinnabar.errors import DocumentError, UsageError
-from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.packets.part import KIND
 from cinnabar.extraction.filling.routing.examples import LabelledVectors, load_examples
@@ -28,6 +22,7 @@ from cinnabar.schemas import SchemaSource
 
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.pipeline import Job, OpenedInput
+    from cinnabar.extraction.filling.routing.router import Router
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +90,6 @@ def check_names(sources: Sequence[SchemaSource]) -> None:
         seen[table] = source
 
 
-class Chooser(Protocol):
-    """A chooser of a schema for each document of a run, such as `Router`."""
-
-    def route(self, document: Document) -> Route:
-        """Returns the schema that the document goes to, if any, with the probabilities."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Route:
     """The schema that a document goes to, None for no schema; `probabilities` by the names of the schemas.
@@ -133,7 +120,7 @@ class Route:
 class RoutedJobs:
     """A job for each schema by its name. `done` has the digests of the documents that a schema needs no model for."""
 
-    router: Chooser
+    router: Router
     jobs: Mapping[str, Job]
     done: Mapping[str, frozenset[str]]
 

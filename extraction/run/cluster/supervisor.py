@@ -9,13 +9,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.errors import NoEngine, RunError, UsageError
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
-from cinnabar.extraction.filling.model_sources import RunPlace
 from cinnabar.extraction.run.cluster.connection import Cluster, Heartbeat
 from cinnabar.extraction.run.cluster.workers import (
     Filling,
@@ -130,7 +130,7 @@ class _WorkerHandle:
 class Supervisor:
     """Fills batches on the machines of a cluster, a bounded number at a time.
 
-    `attempts` counts those of the batches. In the run's output, `place`, this process keeps the pages that OCR
+    `attempts` counts those of the batches. In the run's output, `out`, this process keeps the pages that OCR
     read on all machines. A context manager: its exit ends the processes.
     They start with the first batch.
     """
@@ -140,10 +140,10 @@ class Supervisor:
         cluster: Cluster,
         assignment: Assignment,
         attempts: BatchAttempts,
-        place: RunPlace | None = None,
+        out: Path | None = None,
     ) -> None:
-        self._ray, self._assignment, self._attempts, self._place = cluster.ray, assignment, attempts, place
-        self._pages = None if place is None else PageStore(place.out / PAGES)
+        self._ray, self._assignment, self._attempts = cluster.ray, assignment, attempts
+        self._pages = None if out is None else PageStore(out / PAGES)
         self._pulse = Heartbeat(cluster)
         self._workers: list[_WorkerHandle] = []
         self._pending: dict[Any, tuple[_WorkerHandle, _Work | None]] = {}
@@ -229,9 +229,7 @@ class Supervisor:
         else:
             share = {"num_gpus": slot.gpus, "num_cpus": 0} if slot.gpus else {"num_cpus": slot.threads}
             actor = ray.remote(Filling).options(**share, **options).remote(slot.threads)
-            here = slot.machine == ray.get_runtime_context().get_node_id()
-            place = self._place if here else None
-            started = actor.start.remote(self._packed, self._assignment.shared_name, place)
+            started = actor.start.remote(self._packed, self._assignment.shared_name)
         worker = _WorkerHandle(kind, slot, actor)
         self._workers.append(worker)
         self._pending[started] = worker, None

@@ -32,7 +32,6 @@ from cinnabar.extraction.run.work.batch_filling import fill_batch
 
 if TYPE_CHECKING:
     from cinnabar.engine.model import Model
-    from cinnabar.extraction.filling.model_sources import RunPlace
     from cinnabar.extraction.filling.pipeline import Batch, Job
     from cinnabar.extraction.run.work.assignment import Assignment
     from cinnabar.extraction.run.work.refilling import Known
@@ -168,11 +167,8 @@ class Filling:
         self._threads = threads
         self._job: Job | None = None
 
-    def start(self, packed: bytes, agreed: str, place: RunPlace | None = None) -> None:
-        """Loads the model. Raises UsageError or ModelError if this machine would read or route documents differently.
-
-        `place` is the run's output, for the engines on its own machine.
-        """
+    def start(self, packed: bytes, agreed: str) -> None:
+        """Loads the model. Raises UsageError or ModelError if this machine would read documents differently."""
         # Cold start: Torch takes a second. The engine must set variables before (engine/__init__.py).
         import cinnabar.engine  # noqa: F401, I001
         import torch
@@ -186,7 +182,7 @@ class Filling:
                 f"{socket.gethostname()}: expected the version of Cinnabar that began the run, got one that"
                 f" {does} differently; install the same version on all machines"
             )
-        self._job = assignment.job(place)
+        self._job = assignment.job()
         for part in assignment.parts:
             _ = part.compiled_schema.form
 

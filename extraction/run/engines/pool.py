@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from cinnabar.engine.python_process import python_command
 from cinnabar.errors import NoEngine, RunError, UsageError
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess
-from cinnabar.extraction.filling.model_sources import ModelByName, ModelSource, RemoteSource, RunPlace
+from cinnabar.extraction.filling.model_sources import ModelByName, ModelSource, RemoteSource
 from cinnabar.extraction.run.engines.worker import LENGTH, frame
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.retries import WHOLE_ATTEMPTS, join_alone, lose_document
@@ -59,12 +59,12 @@ class _Engine(WorkerProcess):
 class EnginePool:
     """Fills batches in `count` processes, which start with the first batches; one that dies is replaced.
 
-    `place` is the run's output. A context manager: its exit ends the processes.
+    A context manager: its exit ends the processes.
     """
 
-    def __init__(self, count: int, assignment: Assignment, place: RunPlace) -> None:
+    def __init__(self, count: int, assignment: Assignment) -> None:
         self._pool = WorkerPool[_Engine](count, "engine")
-        self._first = frame((list(sys.path), pickle.dumps(assignment), assignment.shared_name, place))
+        self._first = frame((list(sys.path), pickle.dumps(assignment), assignment.shared_name))
         # A class of the user is the user's own program and may ask the environment; a JSON Schema asks nothing.
         classes = any(part.source.model is not None for part in assignment.parts)
         self._more = {name: value for name, value in os.environ.items() if classes and name not in _SECRETS}

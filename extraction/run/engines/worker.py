@@ -29,7 +29,7 @@ def frame(value: Any) -> bytes:
 
 def fill_requests(pipes: ParentPipes) -> None:
     """Answers until the parent closes its pipe. An answer is a batch, or the error that ended it."""
-    path, packed, agreed, place = _request(pipes)
+    path, packed, agreed = _request(pipes)
     # Modules of a user's schema may lie in folders that only the parent knows.
     sys.path[:] = path
     pipes.send(MAGIC)
@@ -41,7 +41,7 @@ def fill_requests(pipes: ParentPipes) -> None:
                 from cinnabar.extraction.run.cluster.workers import Filling
 
                 begun = Filling(threads=1)
-                begun.start(packed, agreed, place)
+                begun.start(packed, agreed)
                 engine = begun  # one that could not load its model loads it with the next batch
             answer = frame(engine.fill(*asked))
         except Exception as error:

@@ -22,7 +22,6 @@ from cinnabar.extraction.filling.model_sources import (
     READER,
     LanguageSource,
     RemoteSource,
-    RunPlace,
     Source,
     filler_part,
 )
@@ -157,8 +156,8 @@ class Assignment:
         notes = [one.memory_note(self.options.context) for one in self.sources if isinstance(one, LanguageSource)]
         return [note for note in notes if note is not None]
 
-    def job(self, place: RunPlace | None = None) -> Job:
-        """Returns the job with its model loaded, which may keep answers under `place`.
+    def job(self) -> Job:
+        """Returns the job with its model loaded.
 
         Of two calibrated models the stronger one is loaded at the first doubt. Raises UsageError if a model has no room
         for the schema.
@@ -167,10 +166,10 @@ class Assignment:
         from cinnabar.extraction.filling.pipeline import Job
 
         options, tier = self.options, None
-        engine = self._shown(self.model).filler(options.effort, options.steps, place)
+        engine = self._shown(self.model).filler(options.effort, options.steps)
         if self.escalation is not None:
             upper = self._shown(self.escalation.source)
-            tier = self.escalation.tier(lambda: upper.filler(options.effort, None, place))
+            tier = self.escalation.tier(lambda: upper.filler(options.effort, None))
         for filler in [engine, *([tier.filler] if tier and not tier.prefer_confident else [])]:
             if isinstance(filler, Prompted):
                 for part in self.parts:

@@ -16,6 +16,7 @@ from tests.support.remote_forms import NOTE, answer_of, form_of, request
 
 from cinnabar.engine.few_shot import Example, Examples, FewShot
 from cinnabar.engine.models.remote.prompting import (
+    VALUE_TOKENS,
     answer_room,
     body_of,
     messages_of,
@@ -23,7 +24,6 @@ from cinnabar.engine.models.remote.prompting import (
     without_prompt_marks,
 )
 from cinnabar.engine.models.remote.serving import MODELS
-from cinnabar.engine.models.remote.thresholds import VALUE_TOKENS
 from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
 from cinnabar.engine.request import Filled

@@ -18,7 +18,7 @@ from cinnabar.engine.models.language.rendering import render_template
 from cinnabar.extraction.documents.archives.archive_process import Unpacker
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.processes.process import WorkerProcess
-from cinnabar.extraction.filling.model_sources import RunPlace, model_source
+from cinnabar.extraction.filling.model_sources import model_source
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.engines.pool import EnginePool
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -73,9 +73,9 @@ def compile_one(_: Path) -> None:
     schemas.close()
 
 
-def fill(folder: Path) -> None:
+def fill(_: Path) -> None:
     assignment = Assignment(load_schema({"title": "a"}), model_source("default", "cpu"), RunOptions())
-    with EnginePool(1, assignment, RunPlace(folder, "run")) as pool:
+    with EnginePool(1, assignment) as pool:
         assert pool.submit([], None, lambda work: work()).result().outcomes == []
 
 
@@ -121,10 +121,10 @@ def test_the_program_of_an_ocr_process_gets_no_secret(
 
 
 def test_an_engine_of_a_users_class_keeps_the_run_s_variables_but_the_passwords_of_documents(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in SECRETS:
         monkeypatch.setenv(name, "secret")
     of_class = Assignment(load_schema("invoice"), model_source("default", "cpu"), RunOptions())
-    kept = set(EnginePool(1, of_class, RunPlace(tmp_path, "run"))._more)
+    kept = set(EnginePool(1, of_class)._more)
     assert "DATABASE_URL" in kept and not kept & {"CINNABAR_IMAP_PASSWORD", "CINNABAR_PASSWORDS"}
