@@ -40,12 +40,10 @@ _SHOWN = (
     "lists",
     "invented",
     "evidence",
-    "evidence_ratio",
     "coverage95",
-    "hours_saved",
 )
 #: The figures of confidences, of values and of nulls.
-_OF_CONFIDENCE = ("ece", "value_ece", "value_auc", "null_ece", "null_auc", "value_risk50", "null_risk50")
+_OF_CONFIDENCE = ("ece", "value_ece", "value_auc", "null_ece", "null_auc")
 #: The figures of rows, of sets with lists of objects.
 _OF_ROWS = ("rows", "rows_found", "rows_exact", "lists_whole")
 
@@ -224,8 +222,7 @@ def _check_writable(path: Path, several: bool) -> None:
 
 def _write(path: Path, found: Mapping[str, Mapping[str, dict[str, Any]]]) -> None:
     for set_name, lines in found.items():
-        kept = ({name: part for name, part in line.items() if name != "text"} for line in lines.values())
-        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in kept)
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines.values())
         (path / f"{set_name}.jsonl" if len(found) > 1 else path).write_text(text, encoding="utf-8")
 
 
@@ -242,11 +239,5 @@ def print_figures(summary: dict[str, Any], constant: Mapping[str, float]) -> Non
         rows = [[name, *map(figures.get, _OF_ROWS)] for name, figures in with_rows.items()]
         standard_output().print(table(("set", *_OF_ROWS), rows))
     if any(figures.get("ece") is not None for figures in each.values()):
-        rows = [[name, *map((figures | _halves(figures)).get, _OF_CONFIDENCE)] for name, figures in each.items()]
+        rows = [[name, *map(figures.get, _OF_CONFIDENCE)] for name, figures in each.items()]
         standard_output().print(table(("set", *_OF_CONFIDENCE), rows))
-
-
-def _halves(figures: Mapping[str, Any]) -> dict[str, float]:
-    """Returns the share of wrong values, and of wrong nulls, among the more confident half of them."""
-    known = {kind: figures.get(f"{kind}_risk") for kind in ("value", "null")}
-    return {f"{kind}_risk50": risks[4] for kind, risks in known.items() if risks}

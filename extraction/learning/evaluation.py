@@ -116,8 +116,6 @@ def summarise(results: Mapping[str, Figures]) -> Figures:
         known = [figures[name] for figures in results.values() if _has(figures, name)]
         if name in ("support", "documents", "answered", "rated_lists", "rows"):
             summary[name] = sum(known)
-        elif name.endswith("_risk"):
-            summary[name] = [round(sum(tenth) / len(known), 4) for tenth in zip(*known, strict=True)]
         else:
             summary[name] = round(sum(known) / len(known), 4) if known else None
     if len(results) == 1:
@@ -199,13 +197,8 @@ def predict(
 
 def answers(reads: Sequence[OpenedInput], job: Job) -> dict[str, dict[str, Any]]:
     """Returns the predictions for parsed documents, by file name."""
-    outcomes = (
-        outcome
-        for start in range(0, len(reads), BATCH)
-        for outcome in run_batch(reads[start : start + BATCH], job).outcomes
-    )
-    texts = {read.path: read.found.text for read in reads if not isinstance(read.found, Exception)}
-    return {outcome.path: prediction_of(outcome) | {"text": texts.get(outcome.path)} for outcome in outcomes}
+    batches = (reads[start : start + BATCH] for start in range(0, len(reads), BATCH))
+    return {outcome.path: prediction_of(outcome) for batch in batches for outcome in run_batch(batch, job).outcomes}
 
 
 def prediction_of(outcome: Outcome) -> dict[str, Any]:
@@ -237,13 +230,8 @@ def read_until(reads: Sequence[OpenedInput], job: Job, end: float) -> dict[str, 
     found: dict[str, dict[str, Any]] = {}
     for read in reads:
         if time.monotonic() < end:
-            found |= without_texts(answers([read], job))
+            found |= answers([read], job)
     return found
-
-
-def without_texts(answered: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Returns predictions as they may be written to disk, where no text of a document lies."""
-    return {file: {**one, "text": None} for file, one in answered.items()}
 
 
 def tier_choice(

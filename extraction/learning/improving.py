@@ -48,7 +48,6 @@ from cinnabar.extraction.learning.evaluation import (
     read_until,
     score_set,
     tier_choice,
-    without_texts,
 )
 from cinnabar.extraction.learning.labelled_passages import Labelled, labelled_passages
 from cinnabar.extraction.learning.scoring import Figures
@@ -317,7 +316,7 @@ class _Improving:
         calibration = load_calibration(base, weights_fingerprint(base))
         reader = ExtractiveReader(network, wordpieces, "measured", self.device, calibration, precision=self.precision)
         job = Job(self.compiled, Engine(reader), self.validator, "guess")
-        return without_texts(answers([self.corrected.reads[file] for file in files], job))
+        return answers([self.corrected.reads[file] for file in files], job)
 
     def _by_language_model(self, read: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         """Returns what the folder's language model reads of what the reader doubts, within half of the time."""

@@ -215,9 +215,6 @@ def list_pairs(
                 yield from list_pairs(truth[i], predicted[j], also, (*field, "*"), f"{pointer}/{j}")
 
 
-# Longer texts (in characters) are too large for the cache of thousands.
-_LONG = 4096
-
 _NUMBER = re.compile(r"\s*[-+]?\d+(\.\d+)?([eE][-+]?\d{1,3})?\s*")
 _DATE = re.compile(
     r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})"
@@ -239,11 +236,6 @@ def fold(text: str) -> str:
     marked = _DECIMAL_MARK.sub(_MARK, unicodedata.normalize("NFKC", text).casefold())
     kept = (c for c in marked if c.isalnum() or c in "%\0" or unicodedata.category(c) == "Sc")
     return "".join(kept).replace(_MARK, ".")
-
-
-@lru_cache(maxsize=2)
-def _fold_document(text: str) -> str:
-    return fold.__wrapped__(text)
 
 
 def as_number(value: Any) -> float | int | None:
@@ -309,7 +301,7 @@ def evidence_holds(value: Any, text: str) -> bool:
             or f"{day[0]:%d%m%Y}" in joined
         )
     folded = fold(value)
-    return bool(folded) and folded in (fold(text) if len(text) <= _LONG else _fold_document(text))
+    return bool(folded) and folded in fold(text)
 
 
 def _prints(value: float, printed: str) -> bool:

@@ -27,13 +27,11 @@ from cinnabar.extraction.learning.pairing import (
 from cinnabar.extraction.plan.thresholds import COVERAGE_PRECISION
 
 #: An extracted document: {"record": record or None, "confidence": {pointer: …}, "lists": {pointer: …}, "evidence":
-#: {pointer: text}, "text": the document's own}; all but the first may be missing.
+#: {pointer: text}}; all but the first may be missing.
 Prediction = Mapping[str, Any]
 Figures = dict[str, Any]
 
 CALIBRATION_BINS = 10
-#: The seconds that a person takes to look at one value beside its document; an assumption, stated with the figure.
-SECONDS = 5.0
 
 
 @dataclass(slots=True)
@@ -121,12 +119,10 @@ class Scoring:
     nulls: int = 0
     invented: int = 0
     held: list[bool] = field(default_factory=list)
-    readable: list[bool] = field(default_factory=list)
     lengths: list[float] = field(default_factory=list)
     rated: list[tuple[float, bool]] = field(default_factory=list)
     values: list[tuple[float, bool]] = field(default_factory=list)
     absences: list[tuple[float, bool]] = field(default_factory=list)
-    documents: int = 0
     lists: list[tuple[float, bool]] = field(default_factory=list)
     rows: RowScoring = field(default_factory=RowScoring)
 
@@ -137,7 +133,6 @@ class Scoring:
     def add(self, leaves: Iterable[LeafPair], prediction: Prediction) -> None:
         """Counts the leaves of one document."""
         leaves = list(leaves)
-        self.documents += 1
         self.rows.add(leaves)
         evidence, confidence = prediction.get("evidence"), prediction.get("confidence") or {}
         for leaf in leaves:
@@ -154,8 +149,6 @@ class Scoring:
                 text = evidence.get(leaf.pointer) or ""
                 self.held.append(bool(text) and evidence_holds(value, text))
                 self.lengths.append(len(text) / max(1, len(str(value))))
-                if (whole := prediction.get("text")) is not None:
-                    self.readable.append(evidence_holds(value, whole))
             if confidence.get(leaf.pointer) is not None:
                 told = confidence[leaf.pointer], right
                 self.rated.append(told)
@@ -171,19 +164,15 @@ class Scoring:
         if self.held:
             figures["evidence"] = round(sum(self.held) / len(self.held), 4)
             figures["evidence_length"] = round(sorted(self.lengths)[len(self.lengths) // 2], 2)
-        if any(self.readable):
-            figures["evidence_ratio"] = round(sum(self.held) / sum(self.readable), 4)
         if self.rated:
             figures["ece"] = round(calibration_error(self.rated), 4)
             figures["rated"] = round(len(self.rated) / self.paired, 4)
             figures["coverage95"] = round(coverage(self.rated) / self.paired, 4)
-            figures["hours_saved"] = round(coverage(self.rated) * SECONDS / 3.6 / self.documents, 1)
         for name, told in (("value", self.values), ("null", self.absences)):
             if told:
                 auc = area_under_curve(told)
                 figures[f"{name}_ece"] = round(calibration_error(told), 4)
                 figures[f"{name}_auc"] = None if auc is None else round(auc, 4)
-                figures[f"{name}_risk"] = [round(risk, 4) for risk in risks(told)]
         if self.lists:
             figures |= list_figures(self.lists)
         figures |= self.rows.figures()
@@ -236,16 +225,6 @@ def calibration_error(rated: Sequence[tuple[float, bool]]) -> float:
     for confidence, right in rated:
         gaps[min(CALIBRATION_BINS - 1, int(confidence * CALIBRATION_BINS))] += confidence - right
     return sum(map(abs, gaps.values())) / len(rated)
-
-
-def risks(rated: Sequence[tuple[float, bool]]) -> list[float]:
-    """Returns the share of wrong ones among the most confident 10%, 20%, … 100%: risk against coverage.
-
-    El-Yaniv and Wiener 2010, "On the foundations of noise-free selective classification".
-    """
-    wrong = np.cumsum([not right for _, right in sorted(rated, key=lambda leaf: -leaf[0])])
-    taken = [max(1, round(len(rated) * tenth / 10)) for tenth in range(1, 11)]
-    return [float(wrong[count - 1] / count) for count in taken]
 
 
 def coverage(rated: Sequence[tuple[float, bool]]) -> int:

@@ -82,10 +82,6 @@ def test_the_confidence_of_nulls_is_measured_apart_from_that_of_values() -> None
     figures = score(truths, predictions)
     assert figures["value_ece"] == pytest.approx(0.25) and figures["null_ece"] == pytest.approx(0.6)
     assert figures["value_auc"] == 1.0 and figures["null_auc"] == 0.0
-    assert figures["value_risk"][4] == 0.0 and figures["value_risk"][-1] == 0.5
-    assert figures["null_risk"][4] == 1.0 and figures["null_risk"][-1] == 0.5
-    # One of four leaves can be accepted: five seconds of each document's one leaf.
-    assert figures["hours_saved"] == pytest.approx(1000 * 0.25 * 5 / 3600, abs=0.05)
 
 
 def test_a_hit_without_evidence_counts_as_without():
@@ -93,15 +89,6 @@ def test_a_hit_without_evidence_counts_as_without():
     prediction = {"record": {"x": "one", "y": "two"}, "evidence": {"/x": "... one ..."}}
     figures = score(truths, {"a": prediction})
     assert (figures["evidence"], figures["evidence_length"]) == (0.5, round(11 / 3, 2))
-
-
-def test_evidence_is_measured_against_the_whole_documents_text():
-    truths = [line("a", {"x": "one", "y": "two", "z": "three", "n": 4})]
-    record = {"x": "one", "y": "two", "z": "three", "n": 4}
-    evidence = {"/x": "One", "/y": "both"}
-    document = {"record": record, "evidence": evidence, "text": "ONE, two and 4.00"}
-    figures = score(truths, {"a": document})
-    assert (figures["evidence"], figures["evidence_ratio"]) == (0.25, round(1 / 3, 4))
 
 
 def test_the_best_constant_keeps_only_values_that_raise_f1():
@@ -314,28 +301,6 @@ def test_the_figures_are_those_of_the_reference(reference, name):
     for seed in range(2):
         predictions = predictions_for(found.truths, random.Random(seed))
         assert_alike(score_set(found, predictions), reference.score(found.truths, predictions, **found.options))
-
-
-@pytest.mark.shared
-def test_other_right_values_and_zeros_count_as_in_the_reference(reference):
-    for folder in sorted((SHARED / "data").glob("*/truth.jsonl")):
-        text = folder.read_text(encoding="utf-8")
-        if "also_accepted" in text or (folder.parent / "score.json").exists():
-            found = load_set(folder.parent).select(limit=4)
-            predictions = predictions_for(found.truths, random.Random(7))
-            for truth in found.truths:
-                for field, values in (truth.get("also_accepted") or {}).items():
-                    record = predictions.get(truth["file"], {}).get("record")
-                    if record and not isinstance(record.get(field), list):
-                        record[field] = values[0]
-            assert_alike(score_set(found, predictions), reference.score(found.truths, predictions, **found.options))
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize("name", ["seminar_email", "talk_videos", "shop_invoices"])
-def test_the_best_constant_is_that_of_the_reference(reference, name):
-    found = load_set(SHARED / "data" / name).select(limit=12)
-    assert_alike(best_constant_of(found), reference.best_constant(list(found.truths), **found.options))
 
 
 def test_the_area_under_the_curve_counts_ordered_pairs_and_halves_of_equal_ones() -> None:

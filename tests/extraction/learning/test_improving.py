@@ -170,7 +170,7 @@ def test_what_the_folders_language_model_reads_decides_and_is_kept_with_the_cand
     found = improve(documents, out, steps=1)
     ((labelled, after, language),) = read
     assert (labelled, len(after), [*language]) == (documents.labelled, 10, [first])
-    assert language[first]["record"]["kind"] in KINDS and language[first]["text"] is None
+    assert language[first]["record"]["kind"] in KINDS
     assert found.preferred == {"/kind": True}
     assert kept_preferences(str(keep_model(out, "post")), NAME) == {"/kind": True}
 
