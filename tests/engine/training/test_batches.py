@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import random
 
-import pytest
 import torch
 from tests.support.cases import each
 from tests.support.tiny_network import BILL, bill, bills, labelled, wordpieces
 
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES
 from cinnabar.engine.models.weights import NO_VALUE
-from cinnabar.engine.training.batches import GOLD, TrainingBatch, collate
+from cinnabar.engine.training.batches import TrainingBatch, collate
 from cinnabar.engine.training.examples import IGNORE, draw_window
 
 PASSAGES = [*bills(5), *bills(2, longest=40), labelled("", BILL, bill(0)[1])]
@@ -24,21 +23,6 @@ def batches(count: int) -> list[TrainingBatch]:
 
 
 BATCHES = batches(25)
-
-
-@pytest.mark.parametrize("batch", BATCHES[:5])
-def test_the_shapes_of_a_batch_agree(batch: TrainingBatch) -> None:
-    n, t = batch.sheet.ids.shape
-    s = batch.board.question.shape[1]
-    targets, board = batch.targets, batch.board
-    of_slots = (board.mask, board.kind, board.state, board.anchor, board.until, targets.absent)
-    for tensor in of_slots:
-        assert tensor.shape == (n, s)
-    assert targets.spans.shape == (n, s, GOLD, 2)
-    assert (targets.starts.shape, targets.ends.shape) == ((n, s, t), (n, t))
-    assert targets.rows.shape == (len(targets.rows_at), t)
-    assert targets.choice_options.shape == targets.choice_printed.shape
-    assert len(targets.choice_options) == len(targets.choice_at) == len(targets.choice)
 
 
 @each("batch", BATCHES)

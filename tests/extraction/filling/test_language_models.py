@@ -115,30 +115,6 @@ def test_every_document_has_a_valid_record_or_a_reason_and_a_second_run_does_not
     assert other.written + other.quarantined + other.skipped == 6 and "missing" in other.reasons
 
 
-def test_unsure_fields_go_to_the_language_model_and_sure_ones_stay(
-    checkpoint: Path, docs: Path, tmp_path: Path
-) -> None:
-    escalation = Escalation(source_of(checkpoint), 0.8)
-    done = extract([docs], SOURCE, tmp_path / "out", ModelSource("unsure", unsure), QUICK, escalation=escalation)
-    assert done.usage is not None
-    assert (done.usage["escalated_documents"], done.usage["escalated_fields"]) == (2, 4)
-    assert done.usage["model"] == checkpoint.name
-    found = records(tmp_path / "out")
-    assert [found[f"{number}.txt"] for number in (0, 2)] == [{"name": f"N{n}", "total": n} for n in (0, 2)]
-
-
-def test_a_backfill_asks_the_language_model_for_new_fields_alone(checkpoint: Path, docs: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    extract([docs], SOURCE, out, ModelSource("reading", ReadingModel), QUICK)
-    done = backfill(LATER, out, source_of(checkpoint), options=QUICK)
-    assert done is not None and (done.written, done.quarantined) == (4, 0) and done.steps > 0
-    found = records(out, f"schema_fingerprint = '{LATER.fingerprint}'")
-    for number in range(4):
-        record = found[f"{number}.txt"]
-        assert (record["name"], record["total"]) == (f"N{number}", number) and record["kind"] in ("a", "b", None)
-    assert backfill(LATER, out, source_of(checkpoint), options=QUICK) is None
-
-
 def test_a_backfill_fills_a_new_column_of_rows_that_stay(checkpoint: Path, tmp_path: Path) -> None:
     def lines(**columns: Any) -> SchemaSource:
         item = {"type": "object", "properties": columns, "required": [*columns]}

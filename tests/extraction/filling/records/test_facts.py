@@ -40,7 +40,6 @@ from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.cluster.workers import Parsing, shipments_of
 from cinnabar.extraction.run.extract import extract
-from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas import compile_schema, load_schema
@@ -410,21 +409,6 @@ def test_a_run_stores_facts_in_parquet_and_duckdb_and_a_second_one_does_nothing(
     assert verify(out).problems == []
 
 
-def test_a_folder_of_an_older_version_goes_on_and_has_the_columns(
-    docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "out"
-    old = pa.schema([f for f in tables.DOCUMENTS if not f.name.startswith(("mail_", "file_", "pdf_", "document_"))])
-    with monkeypatch.context() as before:
-        before.setattr(tables, "DOCUMENTS", old)
-        assert run(docs, SCHEMA, out).written == 2
-    assert query(out, "select mail_subject from documents").rows == [(None,), (None,)]
-    (docs / "c.eml").write_bytes(mail("name=Cy\n", Subject="New"))
-    assert run(docs, SCHEMA, out).written == 1
-    found = query(out, "select mail_subject from documents order by mail_subject").rows
-    assert [subject for (subject,) in found if subject] == ["New"] and len(found) == 3
-
-
 def test_a_backfill_binds_a_new_field_and_keeps_stored_facts(docs: Path, tmp_path: Path) -> None:
     out, model = tmp_path / "out", Asked()
     old = of(name=TEXT, sender=SCHEMA["properties"]["sender"], size=bound("file.size", type="integer"), rows=ROWS)
@@ -456,15 +440,6 @@ def remote(server: mercury.Server) -> RemoteSource:
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
-
-
-def test_a_server_is_not_asked_for_facts(docs: Path, tmp_path: Path, server: mercury.Server) -> None:
-    summary = extract([docs], load_schema(SCHEMA), tmp_path / "out", remote(server), RunOptions(workers=1))
-    assert summary.written == 2
-    for body in server.bodies:
-        assert set(body["response_format"]["json_schema"]["schema"]["properties"]) == {"name", "rows"}
-    rows = query(tmp_path / "out", "select sender, \"to\"[1], mail.subject from note order by mail.subject").rows
-    assert rows == [("ada@example.org", "carl@example.org", "Bye"), ("ada@example.org", "bob@example.org", "Hello")]
 
 
 class DoubtsLists(Asked):
