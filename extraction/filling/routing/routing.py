@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.errors import DocumentError, UsageError
+from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.packets.part import KIND
 from cinnabar.extraction.filling.routing.examples import LabelledVectors, load_examples
@@ -22,7 +23,6 @@ from cinnabar.schemas import SchemaSource
 
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.pipeline import Job, OpenedInput
-    from cinnabar.extraction.filling.routing.router import Router
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Route:
 class RoutedJobs:
     """A job for each schema by its name. `done` has the digests of the documents that a schema needs no model for."""
 
-    router: Router
+    choose: Callable[[Document], Route]
     jobs: Mapping[str, Job]
     done: Mapping[str, frozenset[str]]
 
@@ -135,7 +135,7 @@ class RoutedJobs:
             return Outcome(read.path, "quarantined", document.code, problem_message(document), digest=read.digest)
         try:
             if (said := document.facts.get(KIND)) is None:
-                route = self.router.route(document)
+                route = self.choose(document)
             else:
                 named = str(said.value)
                 route = Route(named if named in self.jobs else None, {name: float(name == named) for name in self.jobs})

@@ -198,7 +198,7 @@ class Assignment:
             part.source.name: replace(job, compiled=part.compiled_schema, validator=part.validator, checks=part.checks)
             for part in self.parts
         }
-        return replace(job, routing=RoutedJobs(Router(self.routing), jobs, self.routing.done))
+        return replace(job, routing=RoutedJobs(Router(self.routing).route, jobs, self.routing.done))
 
 
 _MODELS, _CANDIDATE, _CURRENT, _BEFORE = "models", "candidate", "current", "before"
