@@ -8,14 +8,9 @@ from decimal import ROUND_UP, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from cinnabar.engine.few_shot import Examples
+from cinnabar.engine.few_shot import Examples, FewShot
 from cinnabar.engine.models.remote.ledger import Tokens
-from cinnabar.engine.models.remote.prompting import (
-    expected_tokens,
-    few_shot_of,
-    passage_room,
-    tokens_of,
-)
+from cinnabar.engine.models.remote.prompting import expected_tokens, passage_room, tokens_of
 from cinnabar.engine.models.remote.serving import Served
 from cinnabar.engine.request import Request
 from cinnabar.extraction.documents.chunking import chunks, on_pages, overlap_of
@@ -84,7 +79,7 @@ def estimate_cost(
     tried = sample(items)
     parsed = [on_pages(read, form.pages) for _, read in pool.parse_many(tried)]
     documents = [read for read in parsed if isinstance(read, Document)]
-    few_shot = few_shot_of(examples, served)
+    few_shot = FewShot(examples, served.context, tokens_of)
     room = passage_room(served.context, few_shot)
     limit = min(context or room, room)
     requests = [request for document in documents for request in _requests(document, form, limit)]

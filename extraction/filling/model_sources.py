@@ -25,7 +25,6 @@ from cinnabar.engine.models.remote.serving import (
     RemoteSettings,
     Served,
     api_key,
-    check_installed,
     find_served,
     is_plain,
     is_remote,
@@ -325,7 +324,7 @@ def local_fingerprint(name: str | Path) -> str:
 
 
 def _remote(name: str, settings: RemoteSettings) -> RemoteSource:
-    check_installed(name)
+    check_extra("mercury", f"--model {name}")
     server = find_served(name, settings)
     if settings.budget != 0:
         api_key(server)

@@ -33,7 +33,6 @@ from cinnabar.extraction.filling.records.facts import NO_FACTS, REFUSED, FactVal
 from cinnabar.extraction.filling.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.filling.records.marks import with_marks
 from cinnabar.extraction.filling.records.merging import merge
-from cinnabar.extraction.filling.records.thresholds import AMBIGUOUS_CONFIDENCE, COLUMN_ROWS
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.filling.tiers import ALONE, Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnListIncomplete, OnMissing
@@ -43,6 +42,11 @@ from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.form.form import Form
 
+# A changed one changes values: raise the part `merging` (engine/version.py).
+#: The fewest rows of a record whose values name the columns of tables that they stand in.
+COLUMN_ROWS = 4
+#: The most confidence of an amount that means two numbers: the likelier reading is right in about half of them.
+AMBIGUOUS_CONFIDENCE = 0.5
 #: The stages of a batch.
 STAGES = ("fill", "judge")
 

@@ -1,6 +1,6 @@
 """The thresholds that a run and the people behind it meet: when a model is asked again, what is doubtful, what is told.
 
-Those by which a record is merged and judged are in `filling/records/thresholds.py`, limits of parsers in
+Those by which a record is merged and judged stand beside their users, limits of parsers in
 `documents/content/limits.py`.
 """
 

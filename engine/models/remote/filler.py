@@ -7,13 +7,12 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cinnabar.engine.few_shot import Examples, shown_with
+from cinnabar.engine.few_shot import Examples, FewShot, shown_with
 from cinnabar.engine.models.remote.exchange import ServerAnswer, Transient, client_of, exchange, scrub
 from cinnabar.engine.models.remote.ledger import Budget, Ledger
 from cinnabar.engine.models.remote.prompting import (
     answer_room,
     body_of,
-    few_shot_of,
     highest_cost,
     messages_of,
     passage_room,
@@ -58,7 +57,7 @@ class RemoteFiller:
     ) -> None:
         self._served, self._settings, self._effort = served, settings, effort_of(effort).name
         self._key = key
-        self.examples, self._few_shot = examples, few_shot_of(examples, served)
+        self.examples, self._few_shot = examples, FewShot(examples, served.context, tokens_of)
         self.ledger = Ledger(served.prices)
         self._budget = Budget(self.ledger, settings.budget)
         self._slots = asyncio.Semaphore(settings.concurrency)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from cinnabar.engine.few_shot import Examples, FewShot
+from cinnabar.engine.few_shot import FewShot
 from cinnabar.engine.models.remote.ledger import Tokens
 from cinnabar.engine.models.remote.serving import Served
 from cinnabar.engine.replies.provider_schema import Wire
@@ -107,11 +107,6 @@ LONG = 4 * VALUE_TOKENS
 def tokens_of(text: str) -> int:
     """Estimates the tokens of a text, rather too many."""
     return -(-len(text.encode()) // TOKEN_BYTES)
-
-
-def few_shot_of(examples: Examples | None, served: Served) -> FewShot:
-    """Returns the choice of examples for a server's prompts. Raises UsageError if no example of a form fits."""
-    return FewShot(examples, served.context, tokens_of)
 
 
 def passage_room(context: int, few_shot: FewShot) -> int:

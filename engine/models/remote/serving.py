@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 from cinnabar.engine.models.remote.ledger import Prices
 from cinnabar.errors import UsageError
-from cinnabar.extras import check_extra
 
 _OTHER = "openai:"
 #: The assumed context of a model with an unknown one, in tokens.
@@ -148,11 +147,6 @@ def is_plain(url: str) -> bool:
     """Returns whether documents and the key would travel to another machine unencrypted."""
     parts = urlsplit(url)
     return parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
-
-
-def check_installed(name: str) -> None:
-    """Raises UsageError if the packages for models behind a server are not installed."""
-    check_extra("mercury", f"--model {name}")
 
 
 def api_key(served: Served) -> str:

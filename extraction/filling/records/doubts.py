@@ -14,7 +14,6 @@ from cinnabar.engine.request import Filled, Leaf
 from cinnabar.engine.tables.list_length import ListLength, length_of, printed_around
 from cinnabar.extraction.documents.content.document import Document, Evidence, Span
 from cinnabar.extraction.filling.records.evidence import page_of
-from cinnabar.extraction.filling.records.thresholds import GAP_ROWS, NAMED_GAPS
 from cinnabar.extraction.plan.run_options import OnEmpty, OnListIncomplete
 from cinnabar.extraction.store.records import (
     AMBIGUOUS_DATE,
@@ -28,6 +27,10 @@ from cinnabar.extraction.store.records import (
 from cinnabar.schemas.form.fitting import RecordLeaf, walk_lists, walk_record
 from cinnabar.schemas.form.form import Form
 from cinnabar.wording import with_noun
+
+# A changed one changes values: raise the part `merging` (engine/version.py).
+#: The fewest rows of a list of which anything is told, and the most gaps and numbers that a sentence names.
+GAP_ROWS, NAMED_GAPS = 4, 8
 
 
 def notes_of(document: Document, filled: Filled, form: Form) -> dict[str, ListLengthNote]:

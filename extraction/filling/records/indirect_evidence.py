@@ -16,15 +16,15 @@ from collections.abc import Iterator, Mapping
 from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
 from cinnabar.engine.models.reader.thresholds import NAME_NEAR, NAME_STEM
 from cinnabar.engine.request import Leaf
-from cinnabar.extraction.filling.records.thresholds import (
-    FARTHEST,
-    LONGEST_SEARCHED,
-    NOTE_LETTERS,
-    OPTION_LETTERS,
-    WORDS_CLOSE,
-)
 from cinnabar.schemas.form.form import Form
 
+# A changed one changes values: raise the part `merging` (engine/version.py).
+#: The most characters between words that belong together, and the most characters of a document that are searched.
+WORDS_CLOSE, FARTHEST = 80, 400_000
+#: A value with more letters than this is not searched as a whole.
+LONGEST_SEARCHED = 120
+#: The fewest letters of a meaningful word in an option's name, and in a description.
+OPTION_LETTERS, NOTE_LETTERS = 4, 5
 _Spans = tuple[tuple[int, int], ...]
 _WORD = re.compile(r"[^\W_]+")
 _BETWEEN = r"[\W_]*"

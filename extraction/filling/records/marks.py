@@ -21,23 +21,24 @@ from cinnabar.engine.readings.marks import Interval, MarkRead, marks_in, words_o
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.records.facts import put_value
-from cinnabar.extraction.filling.records.thresholds import (
-    ANSWERED_FIELDS,
-    ANSWERED_SHARE,
-    BOX_CONFIDENCE,
-    DOUBTFUL_BOX_CONFIDENCE,
-    DOUBTFUL_BOXES_CONFIDENCE,
-    FAINT_LABEL_LIKENESS,
-    FAMILY_LETTERS,
-    FAMILY_SHARE,
-    LABEL_LIKENESS,
-    LABEL_NEARER,
-)
 from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within
 
+# A changed one changes values: raise the part `merging` (engine/version.py).
+#: The confidence of a value from a box, and of a null from one in doubt: their shares of right ones in `bench.marks`.
+BOX_CONFIDENCE, DOUBTFUL_BOX_CONFIDENCE = 0.98, 0.8
+#: That of a list with a box in doubt, or with a ticked box that is none of its options.
+DOUBTFUL_BOXES_CONFIDENCE = 0.4
+#: The least likeness of a field and a label, and how much nearer they are than others.
+LABEL_LIKENESS, LABEL_NEARER = 0.5, 0.04
+#: A faint likeness counts if it is twice that of all others.
+FAINT_LABEL_LIKENESS = 0.3
+#: In a form boxes answer so many boolean fields at least, and this share of them.
+ANSWERED_FIELDS, ANSWERED_SHARE = 2, 0.5
+#: Words are of one family if they begin alike, by so many letters and this share of the shorter one.
+FAMILY_LETTERS, FAMILY_SHARE = 4, 0.66
 _MOST_TEXT, _MAX_OPTIONS = 2_000_000, 30
 # Where a name in one piece has its next word.
 _INNER = re.compile(r"_|(?<=[^\W\d_A-Z])(?=[A-Z])")

@@ -17,11 +17,17 @@ from dataclasses import dataclass, field
 from cinnabar.engine.models.reader.calibration import NONE
 from cinnabar.engine.readings.align import fold
 from cinnabar.engine.request import Filled, Leaf
-from cinnabar.extraction.filling.records.thresholds import COMPLETED_ROWS, OWN_PLACE_ROWS, SAME_PLACES
 from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.form.fitting import RecordRow, walk_lists, walk_record
 from cinnabar.schemas.form.form import Form
 
+# A changed one changes values: raise the part `merging` (engine/version.py).
+#: Least share of values that were read at the same places, for two rows to be one.
+SAME_PLACES = 0.5
+#: A place that more rows than this share belongs to a group of rows.
+OWN_PLACE_ROWS = 2
+#: A list of more rows than this is a table: its rows need not complete each other.
+COMPLETED_ROWS = 4
 # A row is compared with at most so many rows of the same text, so that a list of thousands takes linear time.
 _COMPARED = 32
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from tests.support.cases import each
 
 from cinnabar.engine.request import Leaf, Origin
-from cinnabar.extraction.filling.records.indirect_evidence import row_region, words_behind
-from cinnabar.extraction.filling.records.thresholds import FARTHEST
+from cinnabar.extraction.filling.records.indirect_evidence import FARTHEST, row_region, words_behind
 from cinnabar.schemas import compile_schema
 
 FORM = compile_schema(
