@@ -86,8 +86,8 @@ def estimate_cost(
     inputs, outputs, dearest = expected_tokens(served, requests, few_shot)
     scale = Decimal(len(items)) / max(1, len(tried))
     tokens = Tokens(int(inputs * scale), 0, int(outputs * scale))
-    known = (None, None) if served.prices is None else (served.prices.cost(tokens), dearest)
-    return CostEstimate(len(items), len(tried), tokens.input, tokens.output, *known, at_most)
+    cost, most = (None, None) if served.prices is None else (served.prices.cost(tokens), dearest)
+    return CostEstimate(len(items), len(tried), tokens.input, tokens.output, cost, most, at_most)
 
 
 def _requests(document: Document, form: Form, limit: int) -> list[Request]:
