@@ -6,8 +6,7 @@ import csv
 import math
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -129,7 +128,7 @@ def train(
     def save() -> None:
         save_checkpoint(checkpoint, network, optimizer, clock.spent, clock.step)
 
-    with saved_when_interrupted(save):
+    try:
         while (now := clock.elapsed()) < clock.length:
             factor = rate_at(now / clock.length, config)
             for group in optimizer.param_groups:
@@ -147,6 +146,9 @@ def train(
             if time.monotonic() - saved > config.save_every:
                 save()
                 saved = time.monotonic()
+    except KeyboardInterrupt:
+        save()
+        raise
     save()
 
 
@@ -201,16 +203,6 @@ def _learn(
     return parts
 
 
-@contextmanager
-def saved_when_interrupted(save: Callable[[], None]) -> Iterator[None]:
-    """Saves if the block is interrupted from the keyboard."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        save()
-        raise
-
-
 def save_checkpoint(
     path: Path,
     network: Network,
@@ -225,11 +217,6 @@ def save_checkpoint(
         "spent": spent,
         "step": step,
     }
-    write_state(path, state)
-
-
-def write_state(path: Path, state: dict[str, Any]) -> None:
-    """Writes the state of a training run atomically."""
     temporary = path.with_suffix(".tmp")
     torch.save(state, temporary)
     temporary.replace(path)
