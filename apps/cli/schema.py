@@ -16,7 +16,6 @@ from cinnabar.apps.cli.options import AsJson
 from cinnabar.engine.choices import ways_of_choices
 from cinnabar.extraction.filling.checks.checks import KEYWORD, Checks
 from cinnabar.extraction.filling.records.validation import Validator
-from cinnabar.extraction.filling.routing.likeness import kind_of
 from cinnabar.extraction.maintenance.diagnosis.misspelt_keywords import misspelt_keywords
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
@@ -91,7 +90,10 @@ def check_schema(
       cinnabar schema check invoice
       cinnabar schema check delivery.json --json
     """
-    report = report_of(schema)
+    source = load_schema(schema)
+    compiled = compile_schema(source.schema)
+    Validator(source)
+    report = report_of_schema(source, compiled)
     if as_json:
         print(json.dumps(report.as_json, ensure_ascii=False))
         return
@@ -142,14 +144,6 @@ class SchemaReport:
         ]
 
 
-def report_of(schema: str) -> SchemaReport:
-    """Returns the report of a schema. Raises UsageError if it cannot be enforced, or no record meets it."""
-    source = load_schema(schema)
-    compiled = compile_schema(source.schema)
-    Validator(source)
-    return report_of_schema(source, compiled)
-
-
 def report_of_schema(source: SchemaSource, compiled: CompiledSchema) -> SchemaReport:
     """Returns the report of a schema that can be enforced."""
     checks = Checks(source, compiled)
@@ -171,8 +165,6 @@ def _places(
     source: SchemaSource, compiled: CompiledSchema, checks: Checks, misspelt: Pairs
 ) -> list[tuple[str, str, str]]:
     rows = [(row.pointer, row.values, row.enforced) for row in describe(compiled, source)]
-    if isinstance(source.schema, dict) and source.schema.get("description"):
-        rows.insert(2, ("", "several schemas and --related compare", kind_of(source).heading))
     rows += [(pointer, "warning", text) for pointer, text in misspelt]
     rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.pointers)}") for one in checks.each]
     return rows

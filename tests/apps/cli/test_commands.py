@@ -1,18 +1,17 @@
-"""What holds for every command: examples in its help, `--json`, `--quiet`, exit status, completion, no colour."""
+"""What holds for every command: examples in its help, `--json`, `--quiet`, exit status, completion."""
 
 from __future__ import annotations
 
 import io
 import json
 import os
-import pty
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -252,37 +251,3 @@ def test_a_shell_completes_commands_and_options(tmp_path: Path) -> None:
         words = {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" ")), "_CINNABAR_COMPLETE": "complete_bash"}
         told, errors = said_to_shell(words, tmp_path)
         assert wanted <= {*told.split()} and not errors
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_of_a_shell_is_printed_and_is_one(shell: str) -> None:
-    told, errors = said_to_shell({"_CINNABAR_COMPLETE": f"source_{shell}"}, Path.cwd())
-    assert f"complete_{shell}" in told, errors
-    if shutil.which(shell):
-        subprocess.run([shell, "-n"], input=told, text=True, check=True)
-
-
-def on_a_terminal(words: list[str], **env: str) -> str:
-    """Runs a command with a terminal as its output, and returns what that shows."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "cinnabar.apps.cli.main", *words],
-        stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=ENV | {"TERM": "xterm-256color"} | env,
-    )  # fmt: skip
-    os.close(theirs)
-    shown = b""
-    with suppress(OSError):  # its end
-        while part := os.read(ours, 1 << 16):
-            shown += part
-    process.wait()
-    os.close(ours)
-    return shown.decode()
-
-
-@pytest.mark.slow
-def test_no_color_is_honoured(done: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(done.parent)
-    words = shlex.split(USES["extract"].format(model=tiny_model))
-    coloured = re.compile(r"\x1b\[[0-9;]*(?:3[0-9]|4[0-9]|9[0-7])m")
-    assert coloured.search(on_a_terminal(words))
-    assert not coloured.search(on_a_terminal(words, NO_COLOR="1"))

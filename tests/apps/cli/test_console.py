@@ -125,3 +125,8 @@ def test_a_narrow_terminal_folds_texts_and_no_numbers() -> None:
     shown = written.getvalue()
     assert "confidence" in shown and "0.8854" in shown and "copied" in shown
     assert max(map(len, shown.splitlines())) <= 44
+
+
+def test_no_color_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert console.standard_output().no_color
