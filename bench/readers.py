@@ -1,7 +1,7 @@
 """Measures twenty processes that query a folder once a second, while another commits to it every second.
 
 Each reader opens the snapshot as an analyst does, asks, and closes. It must see whole batches, never fewer than before,
-and be at most 5 seconds behind the commits. Half-way the folder is compacted during the queries.
+and be at most 5 seconds behind the commits. Half-way another run begins.
 
     python -m bench readers
     python -m bench readers --readers 4 --seconds 10
@@ -56,10 +56,9 @@ def written(number: int, part: int, now: float) -> Outcome:
 def write(out: Path, seconds: float) -> dict[str, Any]:
     """Commits a batch every second until there is a file `stop`; returns the time of each commit.
 
-    After half of the time the folder is compacted, and a new run begins.
+    After half of the time a new run begins.
     """
     from cinnabar.extraction.run.stored_run import Run
-    from cinnabar.extraction.store.housekeeping import compact
     from cinnabar.extraction.store.store import Store
     from cinnabar.schemas import compile_schema, load_schema
 
@@ -78,7 +77,6 @@ def write(out: Path, seconds: float) -> dict[str, Any]:
                 commits.append(time.time())
                 time.sleep(max(0.0, began + 1 - time.time()))
             run.finish()
-        compact(out)
     return {"commits": commits}
 
 

@@ -14,7 +14,6 @@ from cinnabar.apps.cli.options import AsJson, OutOption, setting
 from cinnabar.apps.cli.results import warn_of_unread
 from cinnabar.extraction.maintenance.verification import verify as check
 from cinnabar.extraction.run.report.reports import write_report
-from cinnabar.extraction.store.housekeeping import compact as merge
 from cinnabar.extraction.store.housekeeping import status as look
 from cinnabar.extraction.store.reading import connect
 from cinnabar.wording import harmless, with_noun
@@ -87,26 +86,6 @@ def report(
     print(harmless(str(written)))
 
 
-@status_app.command()
-def compact(out: OutOption, as_json: AsJson = False) -> None:
-    """Merge small files into large ones. Readers may continue: the old files stay for a day.
-
-    \b
-    Examples:
-      cinnabar status compact --out tables
-    """
-    warn_of_unread(out)
-    merged = merge(out)
-    if as_json:
-        print(json.dumps(asdict(merged)))
-        return
-    if (merged.batches_before, merged.files_before) == (merged.batches, merged.files):
-        print(f"nothing to merge: {with_noun(merged.batches, 'batch', 'batches')}, {with_noun(merged.files, 'file')}")
-        return
-    print(f"before: {_sizes_in_words(merged.batches_before, merged.files_before, merged.bytes_before)}")
-    print(f"now: {_sizes_in_words(merged.batches, merged.files, merged.bytes)}; the old files go after a day")
-
-
 def verify(
     out: OutOption,
     clean: Annotated[bool, typer.Option("--clean", help="Remove the files that dead runs left behind.")] = False,
@@ -150,10 +129,6 @@ def _last_run(out: Path) -> str:
 
 def _counts(counts: dict[str, Any]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items())
-
-
-def _sizes_in_words(batches: int, files: int, size: int) -> str:
-    return f"{with_noun(batches, 'batch', 'batches')}, {with_noun(files, 'file')}, {_size(size)}"
 
 
 def _size(count: int) -> str:

@@ -23,7 +23,6 @@ from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.broken_files import FileProblem, content_problem, set_aside, within
 from cinnabar.extraction.store.files import is_locked
-from cinnabar.extraction.store.held_snapshots import hold_files
 from cinnabar.extraction.store.manifest import BrokenManifest, Manifest, StoredFile
 from cinnabar.extraction.store.names import sql_literal
 from cinnabar.extraction.store.queries import locked_connection
@@ -90,11 +89,6 @@ def check(out: Path) -> Verified:
     """Returns the problems of this folder; it changes nothing and needs no lock."""
     readable, problems = _manifests(out)
     live = manifests.live(readable)
-    with hold_files(out, max((entry.number for entry in live), default=0)):
-        return _check(out, live, problems)
-
-
-def _check(out: Path, live: list[Manifest], problems: list[FileProblem]) -> Verified:
     sound: list[Manifest] = []
     for entry in live:
         wrong = [p for file in entry.files if (p := _check_file(out, entry, file)) is not None]

@@ -98,6 +98,7 @@ LEFT_COMMANDS: Mapping[str, str] = {
     "status events": _RUN_TOLD,
     "status runs": '`cinnabar sql "from runs order by run_id desc"` lists them',
     "status checks": '`cinnabar sql "select check_name, holds, count(*) from checks group by all"` counts them',
+    "status compact": "runs merge small files themselves, whenever there are 64",
     "flows alert": _RUN_TOLD,
 }
 

@@ -21,8 +21,8 @@ Invariants:
   After a crash there are whole batches or none. Readers ignore files that no manifest names; the next writer
   removes them.
 - Numbers N only go up. Compaction merges many small batches into one, by a manifest that names those it replaces
-  (`extraction/store/compaction.py`); replaced files stay for readers of an older snapshot, for a
-  day at most (`extraction/store/held_snapshots.py`).
+  (`extraction/store/compaction.py`); replaced files stay for a day, for readers of an older
+  snapshot.
 - A manifest moves to `manifest/replaced/` after the merge that replaces it is committed, so that readers take as many
   manifests as there are batches that count. Where it lies does not decide whether it counts: what `replaces` names is
   replaced, and the next writer sorts a folder that a crash, or an earlier version, left unsorted.

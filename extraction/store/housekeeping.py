@@ -1,25 +1,16 @@
-"""Reports the contents of an output folder, and merges its small batches."""
+"""Reports the contents of an output folder."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cinnabar.errors import UsageError
 from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store.compaction import merge_batches
-from cinnabar.extraction.store.files import failures, is_locked, waiting_files
-from cinnabar.extraction.store.manifest import Manifest
+from cinnabar.extraction.store.files import is_locked, waiting_files
 from cinnabar.extraction.store.model_runs import MODEL_RUN
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.snapshot import published_number
-from cinnabar.extraction.store.store import Store
-
-#: A batch whose files have this many bytes together is large and is not rewritten.
-LARGE = 128 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +35,6 @@ class Status:
     bytes: int
     corrections: int = 0
     waiting: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Compacted:
-    """The committed batches, files and bytes before and after a merge."""
-
-    batches_before: int
-    batches: int
-    files_before: int
-    files: int
-    bytes_before: int
-    bytes: int
 
 
 def status(out: Path) -> Status:
@@ -90,32 +69,3 @@ def status(out: Path) -> Status:
         corrections=corrections,
         waiting=len(waiting_files(out)),
     )
-
-
-def compact(out: Path) -> Compacted:
-    """Merges the small batches of each schema into one; their files stay for a day for readers.
-
-    Raises UsageError if the folder holds no results or a run is writing. Raises RunError if a file has changed since
-    its commit or the disk fails; the folder then stays as it was.
-    """
-    if not manifests.read_live(out):
-        raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
-    with Store.open(out) as store:
-        before = store.commits()
-        groups: dict[tuple[str, str], list[Manifest]] = defaultdict(list)
-        for entry in before:
-            if sum(file.bytes for file in entry.files) < LARGE:
-                groups[entry.schema_name, entry.schema_fingerprint].append(entry)
-        with failures(f"{out}: could not merge batches"):
-            for group in groups.values():
-                if len(group) > 1:
-                    store.replace(partial(merge_batches, store.out, group))
-        store.publish()
-        after = store.commits()
-    return Compacted(len(before), len(after), *_size(before, after))
-
-
-def _size(before: list[Manifest], after: list[Manifest]) -> tuple[int, int, int, int]:
-    files = [[file for entry in entries for file in entry.files] for entries in (before, after)]
-    old, new = (sum(file.bytes for file in some) for some in files)
-    return len(files[0]), len(files[1]), old, new

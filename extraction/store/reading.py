@@ -22,7 +22,6 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.inputs import own_path
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
-from cinnabar.extraction.store.held_snapshots import hold_files
 from cinnabar.extraction.store.left_over import LEFT_VIEWS
 from cinnabar.extraction.store.names import check_local, resolve_name
 from cinnabar.extraction.store.queries import locked_connection, single_query, time_limit
@@ -98,9 +97,8 @@ def connect(
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
     out = out.absolute()
     manifests.check_files(out, committed, digest=False)
-    newest = max(entry.number for entry in committed)
     files = [str(out / file.path) for entry in committed for file in entry.files]
-    with hold_files(out, newest), locked_connection(files, memory=memory, zone=zone) as connection:
+    with locked_connection(files, memory=memory, zone=zone) as connection:
         names: list[str] = []
         try:
             names = define_views(connection, out, committed, names_asked(sql) if sql else views)

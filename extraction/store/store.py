@@ -8,7 +8,6 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -27,24 +26,19 @@ from cinnabar.extraction.plan.outcomes import OTHER_KIND, UNREADABLE
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.compaction import batches_to_merge, merge_batches
 from cinnabar.extraction.store.files import FolderLock, explain_broken_file, failures, make_folder, write_whole
-from cinnabar.extraction.store.held_snapshots import HeldSnapshots
 from cinnabar.extraction.store.manifest import Manifest, StoredFile
 from cinnabar.extraction.store.names import check_local
 from cinnabar.extraction.store.path_safety import check_links, is_own
 from cinnabar.extraction.store.records import EMPTY_RECORD
 from cinnabar.extraction.store.schema_versions import stored_columns
-from cinnabar.extraction.store.snapshot import DATABASE, publish, published_number
+from cinnabar.extraction.store.snapshot import publish, published_number
 from cinnabar.extraction.store.tables import TABLE_COLUMNS, RecordColumns
 from cinnabar.schemas.columns.arrow import arrow_schema, united_columns
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource
 
-#: How long the files of a replaced batch stay at most, for readers that hold an older snapshot: a day.
+#: How long the files of a replaced batch stay for readers of an older snapshot; the next opening removes them then.
 KEEP_REPLACED = timedelta(days=1)
-#: How long they stay at least, for readers that hold no lock, such as programs that read the files of the manifests.
-KEEP_UNHELD = timedelta(minutes=10)
-# Seconds between two looks at what a run has replaced.
-_LOOK = 30.0
 
 #: The code of documents whose model behind a server could not be reached, which says nothing about the documents.
 UNAVAILABLE = "unavailable"
@@ -66,16 +60,6 @@ def done_key(digest: str, code: str | None, path: str) -> str | tuple[str, str]:
 def is_done(done: Collection[str | tuple[str, str]], digest: str, path: str | None) -> bool:
     """Returns True if a document, under this path if there is one, is among the finished ones."""
     return digest in done or (path is not None and (digest, format_named(path)) in done)
-
-
-@dataclass(frozen=True, slots=True)
-class _Replaced:
-    """A batch that another one replaced, at this monotonic time; `early` if before the store was opened."""
-
-    entry: Manifest
-    by: Manifest
-    at: float
-    early: bool
 
 
 def time_of(run_id: str) -> datetime:
@@ -107,9 +91,6 @@ class Store:
         self._failed = ""
         self._published = time.monotonic()
         self._later: threading.Timer | None = None
-        self._replaced: dict[int, _Replaced] = {}
-        self._looked = time.monotonic()
-        self._held: HeldSnapshots | None = None
         self._shown: int | None = None
         check_links(self.out, everything=True)
         try:
@@ -123,7 +104,7 @@ class Store:
             with failures(f"{out}: could not be opened"):
                 self._recover()
         except BaseException:
-            self._release()
+            self._lock.release()
             raise
 
     def _recover(self) -> None:
@@ -136,21 +117,11 @@ class Store:
         manifests.sort_out(self.out, commits)
         self._manifests = {entry.number: entry for entry in manifests.live(commits)}
         self._next = max((entry.number for entry in commits), default=0) + 1
-        self._held = HeldSnapshots(self.out)
-        # A snapshot without a number was made elsewhere or is broken; it may name all commits until now.
-        self._shown = shown = published_number(self.out)
-        self._held.note_published(self.out / DATABASE, self._next - 1 if shown is None else shown)
-        if self._trusting and self._manifests and shown != max(self._manifests):
-            self._publish()
-        by_number = {entry.number: entry for entry in commits}
+        self._shown = published_number(self.out)
+        if self._trusting:
+            self.publish_if_stale()
         for entry in manifests.find_replaced(commits, before=manifests.now() - KEEP_REPLACED):
             manifests.remove(self.out, entry)
-            del by_number[entry.number]
-        for by in by_number.values():
-            age = (manifests.now() - by.created).total_seconds()
-            for number in by.replaces:
-                if number in by_number:
-                    self._replaced[number] = _Replaced(by_number[number], by, time.monotonic() - age, early=True)
 
     def __enter__(self) -> Self:
         return self
@@ -168,13 +139,7 @@ class Store:
                 if self._trusting:
                     self.publish_if_stale()
         finally:
-            self._release()
-
-    def _release(self) -> None:
-        if self._held is not None:
-            self._held.close()
-            self._held = None
-        self._lock.release()
+            self._lock.release()
 
     def commits(self) -> list[Manifest]:
         """Returns the commits that count, in order."""
@@ -376,8 +341,7 @@ class Store:
             raise
         self._manifests[entry.number] = entry
         for number in entry.replaces:
-            if (replaced := self._manifests.pop(number, None)) is not None:
-                self._replaced[number] = _Replaced(replaced, entry, time.monotonic(), early=False)
+            self._manifests.pop(number, None)
         manifests.put_away(self.out, entry.replaces)
 
     def replace(self, make: Callable[[int], Manifest]) -> None:
@@ -390,33 +354,6 @@ class Store:
         with self.mutex, failures(f"{self.out}: could not remove replaced batches"):
             for entry in manifests.find_replaced(manifests.read_all(self.out)):
                 manifests.remove(self.out, entry)
-            self._replaced = {}
-
-    def remove_unheld(self) -> None:
-        """Removes replaced batches that no reader can need any more.
-
-        A snapshot of the commits up to a number needs a batch from its own number on, up to that of the batch that
-        replaced it. Snapshots that were published before the store was opened are not known, so batches that were
-        replaced before that stay for their whole time. A batch stays as long as one that it replaced, which would count
-        again without it.
-        """
-        assert self._held is not None
-        with self.mutex, failures(f"{self.out}: could not remove replaced batches"):
-            now = time.monotonic()
-            numbers = self._held.numbers()
-            self._held.release()
-            for number, one in sorted(self._replaced.items()):
-                age, stop = timedelta(seconds=now - one.at), one.by.number
-                if age < (KEEP_REPLACED if one.early else KEEP_UNHELD):
-                    continue
-                if any(older in self._replaced for older in one.entry.replaces):
-                    continue
-                wanted = any(number <= held < stop for held in numbers) or self._held.holds_any(number, stop)
-                if age < KEEP_REPLACED and wanted:
-                    continue
-                manifests.remove(self.out, one.entry)
-                del self._replaced[number]
-            self._looked = now
 
     def publish_within(self, seconds: float) -> None:
         """Publishes all commits within so many seconds, and no more often than that.
@@ -453,8 +390,6 @@ class Store:
             self._stop_waiting()
             self._publish()
             self._published = time.monotonic()
-            if self._published - self._looked >= _LOOK:
-                self.remove_unheld()
 
     def publish_if_stale(self) -> None:
         """Swaps in a new snapshot if the last one lacks commits or was made at another path."""
@@ -466,5 +401,3 @@ class Store:
     def _publish(self) -> None:
         publish(self.out, self.commits())
         self._shown = max(self._manifests, default=None)
-        if self._held is not None and self._manifests:
-            self._held.note_published(self.out / DATABASE, max(self._manifests))

@@ -154,7 +154,6 @@ USES = {
     "status report": "status report --out out",
     "correct": "correct 0.txt --schema note --list --out out",
     "status": "status --out out",
-    "status compact": "status compact --out out",
     "verify": "verify --out out",
     "forget": "forget 0.txt --out out --yes",
     "quarantine list": "quarantine list --out out",

@@ -68,7 +68,7 @@ def test_a_file_that_cannot_be_read_is_named_and_stops_no_correction(
 ) -> None:
     (out / "waiting").mkdir()
     (out / "waiting" / "20260101T000000000000Z-00000000.json").write_text("{")
-    for command in (["correct", "a.txt", "--accept", "/"], ["status", "compact"], ["status"]):
+    for command in (["correct", "a.txt", "--accept", "/"], ["status"]):
         assert run([*command, "--out", str(out)]) == 0
         assert "20260101T000000000000Z-00000000.json: expected a waiting correction" in capsys.readouterr().err
     assert run(["verify", "--out", str(out)]) == 1

@@ -26,7 +26,6 @@ COMMANDS = (
     ("improve", "bill", "--discard"),
     ("correct", "a.txt", "--set", '/number="Z"'),
     ("correct", "a.txt", "--undo", "all"),
-    ("status", "compact"),
     ("verify",),
     ("verify", "--clean"),
     ("forget", "b.txt", "--yes"),

@@ -43,7 +43,6 @@ def test_other_names_with_colons_are_paths(path: str) -> None:
         "status report --out here --to {}",
         "status --out {}",
         "verify --out {}",
-        "status compact --out {}",
         "forget x --out {} --yes",
         "correct x --out {}",
         "improve invoice --out {}",

@@ -32,7 +32,7 @@ def test_broken_files_are_named_with_status_1(done: Path, capsys: CaptureResult)
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["status", "--json", "compact"], "expected --out and --json after `compact`"),
+        (["status", "--json", "report"], "expected --out and --json after `report`"),
         (["verify"], "no results"),
         (["quarantine", "release"], "--code or --all"),
         (["export", "note"], "csv, json, jsonl, parquet, xlsx"),

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.support.corrected_folder import LATER, SCHEMA, commit_waiting_of, digest_of, outcome_of, run, value_of
 from tests.support.effort import first
+from tests.support.store_fixtures import compact
 
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections, journal, units
@@ -18,7 +19,6 @@ from cinnabar.extraction.documents.content.document import Span
 from cinnabar.extraction.maintenance.forgetting import forget
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store.housekeeping import compact
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store
 

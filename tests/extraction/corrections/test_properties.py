@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from tests.support.corrected_folder import DOCUMENTS, SCHEMA, commit_waiting_of, digest_of, run, value_of
+from tests.support.store_fixtures import compact
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.maintenance.verification import verify
-from cinnabar.extraction.store.housekeeping import compact
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas import load_schema

@@ -7,13 +7,13 @@ import json
 import orjson
 import pytest
 from tests.support.corrected_folder import commit_waiting_of, digest_of, outcome_of, run
+from tests.support.store_fixtures import compact
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
 from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.maintenance.forgetting import forget
 from cinnabar.extraction.maintenance.verification import verify
-from cinnabar.extraction.store.housekeeping import compact
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store
 

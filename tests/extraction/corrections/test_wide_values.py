@@ -14,11 +14,11 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from tests.support.corrected_folder import commit_waiting_of, digest_of, outcome_of, run
 from tests.support.effort import QUICK
+from tests.support.store_fixtures import compact
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.maintenance.verification import verify
-from cinnabar.extraction.store.housekeeping import compact
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.automata.strings import parse

@@ -9,6 +9,7 @@ import os
 import duckdb
 import pyarrow.parquet as pq
 import pytest
+from tests.support.store_fixtures import compact
 
 from cinnabar.errors import InUse, UsageError
 from cinnabar.extraction.maintenance.forgetting import FORGOTTEN, forget
@@ -16,7 +17,6 @@ from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.store import compaction
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.broken_files import FileProblem, set_aside
-from cinnabar.extraction.store.housekeeping import compact
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import Store

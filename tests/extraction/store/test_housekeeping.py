@@ -1,15 +1,15 @@
-"""Housekeeping: the state of a folder, and compaction beside readers."""
+"""Housekeeping: the state of a folder, and merged batches beside readers."""
 
 from __future__ import annotations
 
 import duckdb
 import pytest
+from tests.support.store_fixtures import compact
 
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.maintenance.verification import verify
-from cinnabar.extraction.store import housekeeping
 from cinnabar.extraction.store.files import is_locked
-from cinnabar.extraction.store.housekeeping import compact, status
+from cinnabar.extraction.store.housekeeping import status
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store
 
@@ -48,20 +48,12 @@ def test_compaction_changes_no_row_and_breaks_no_reader(out, workload):
     workload.work(out)
     before = [query(out, sql).rows for sql in EVERYTHING]
     with duckdb.connect(str(out / "cinnabar.duckdb"), read_only=True) as reader:
-        found = compact(out)
+        compact(out)
         assert reader.execute("SELECT count(*) FROM note").fetchone() == (5,)
-    assert (found.batches_before, found.batches, found.files) == (4, 1, 5)
+    assert (status(out).batches, status(out).files) == (1, 5)
     assert [query(out, sql).rows for sql in EVERYTHING] == before
-    assert compact(out).batches == 1
     assert verify(out).problems == []
     assert workload.work(out).skipped == 6
-
-
-def test_large_batches_are_not_written_again(out, workload, monkeypatch):
-    workload.work(out)
-    monkeypatch.setattr(housekeeping, "LARGE", 1)
-    found = compact(out)
-    assert found.batches == found.batches_before == 4
 
 
 def test_a_file_that_has_changed_is_not_merged_under_a_new_checksum(out, workload):
@@ -75,9 +67,8 @@ def test_a_file_that_has_changed_is_not_merged_under_a_new_checksum(out, workloa
 
 
 def test_commands_on_an_empty_folder_say_that_it_has_no_results(tmp_path):
-    for command in (status, compact):
-        with pytest.raises(UsageError, match="no results"):
-            command(tmp_path)
+    with pytest.raises(UsageError, match="no results"):
+        status(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -7,12 +7,12 @@ import copy
 import duckdb
 import pytest
 from tests.support.corrected_folder import DOCUMENTS, LATER, SCHEMA, digest_of, outcome_of, run, value_of
+from tests.support.store_fixtures import compact
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import with_checks
 from cinnabar.extraction.store import snapshot
-from cinnabar.extraction.store.housekeeping import compact
 from cinnabar.extraction.store.reading import query, show
 from cinnabar.extraction.store.snapshot import DATABASE
 from cinnabar.extraction.store.store import Store
