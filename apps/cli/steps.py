@@ -29,10 +29,17 @@ def show_steps(
     document: str, out: Path, schema: str | None, model: str | None, as_json: bool
 ) -> None:
     """Fills a stored document again, and prints each step as soon as it is taken."""
-    printer = _Lines() if as_json else _Blocks()
+    lines, blocks = sys.stdout, _Blocks()
+
+    def show(step: WatchedStep) -> None:
+        if as_json:
+            print(json.dumps(asdict(step), ensure_ascii=False), file=lines, flush=True)
+        else:
+            blocks.show(step)
+
     # Standard output is for the steps alone.
     with redirect_stdout(sys.stderr):
-        outcome = watch(out, document, schema, printer.show, model=model, device=folder_settings().device)
+        outcome = watch(out, document, schema, show, model=model, device=folder_settings().device)
     if as_json:
         return
     console = standard_output()
@@ -45,17 +52,6 @@ def show_steps(
         markup=False,
         style="dim",
     )
-
-
-class _Lines:
-    """Prints steps as JSON lines."""
-
-    def __init__(self) -> None:
-        self._file = sys.stdout
-
-    def show(self, step: WatchedStep) -> None:
-        """Prints a step."""
-        print(json.dumps(asdict(step), ensure_ascii=False), file=self._file, flush=True)
 
 
 class _Blocks:
@@ -82,24 +78,15 @@ class _Blocks:
         ]
         shown = marked if len(marked) <= _LINES or step.final else changed
         self._before = dict(lines)
-        self._console.print(Text(self._headline(step), style="bold"))
+        doubted = f", {len(step.doubted)} opened again" if step.doubted else ""
+        counts = f": {len(step.committed)} committed{doubted}" if step.confidence else ""
+        told = "The record, with calibrated confidence" if step.final else f"Step {step.step}{counts}"
+        self._console.print(Text(told, style="bold"))
         for pointer, line, mark in shown:
             self._console.print(_line(mark, line, step.confidence.get(pointer)))
         if len(shown) < len(marked):
             self._console.print(Text(f"    … {with_noun(len(marked) - len(shown), 'line')} as before", style="dim"))
         self._console.print()
-
-    def _headline(self, step: WatchedStep) -> str:
-        if step.final:
-            return "The record, with calibrated confidence"
-        if not step.step:
-            return "Step 0: nothing is read yet; the smallest record that the schema allows"
-        if not step.confidence:
-            return f"Step {step.step}"
-        counts = [f"{len(step.committed)} committed"]
-        if step.doubted:
-            counts.append(f"{len(step.doubted)} opened again")
-        return f"Step {step.step}: {', '.join(counts)}"
 
     def _mark(self, pointer: str, step: WatchedStep) -> str:
         # Lists and objects without a value are no values themselves.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.request import OverEngine
-from cinnabar.errors import CinnabarError, UsageError
-from cinnabar.extraction.documents.content.inputs import Content
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
@@ -127,11 +126,13 @@ def watch(
 ) -> Outcome:
     """Tells each step as soon as it is taken, and returns the outcome that a run would store. Raises as `steps_of`."""
     stored = _find_stored(out, document, schema_name)
-    source = _model_of(out, stored, model, device)
+    source = _model_of(stored, model, device)
     options = options_of(stored.arguments)
     settings = parser_settings(options)
     with DocumentLookup(out) as lookup:
-        content = _content(stored, lookup)
+        content = lookup.find([_plain(path) for path in stored.paths], stored.digest, stored.size)
+        if content is None:
+            raise UsageError(f"{stored.paths[0]}: the file is gone, or holds other bytes than those that were read")
         # `Input` carries the name of the file in the run.
         batch = [[Input(stored.paths[0], content, stored.digest)]]
         with BatchReader(batch, 1, options.max_tokens, settings, PageStore(out / PAGES)) as reader:
@@ -144,7 +145,7 @@ def watch(
     if isinstance(read.found, Exception):
         raise UsageError(f"{stored.paths[0]}: no step to show, the file cannot be read: {read.found}")
     if read.found.digest != stored.digest:
-        raise UsageError(_explain_change(stored.paths[0]))
+        raise UsageError(f"{stored.paths[0]}: the file holds other bytes than those that were read")
     job = Assignment(stored.source, source, options).with_examples().job()
     assert isinstance(job.engine, (Engine, DiffusionEngine))
     engine = _Followed(job.engine, tell)
@@ -188,57 +189,18 @@ def _find_stored(out: Path, document: str, schema_name: str | None) -> _Stored:
     raise UsageError(f"{own[0].path}: no step to show, no model has filled it")
 
 
-def _content(stored: _Stored, lookup: DocumentLookup) -> Path | Content:
-    content = lookup.find([_plain(path) for path in stored.paths], stored.digest, stored.size)
-    if content is not None:
-        return content
-    path = stored.paths[0]
-    if any(lookup.file_at(_plain(one)) for one in stored.paths):
-        raise UsageError(_explain_change(path))
-    raise UsageError(
-        f"{path}: the file is gone, so its steps cannot be shown; put it back there (`cinnabar show` without --steps"
-        " shows its record)"
-    )
-
-
 def _plain(path: str) -> str:
     # A backfill names an older content by path and digest if the path was read again since.
     return path.rpartition("@")[0] if len(path.rpartition("@")[2]) == 16 and "@" in path else path
 
 
-def _explain_change(path: str) -> str:
-    return (
-        f"{path}: the file holds other bytes than those that were read, so its steps cannot be shown; run extract"
-        " again, or put the old file back"
-    )
-
-
-def _model_of(out: Path, stored: _Stored, named: str | None, device: str) -> ModelSource | LanguageSource:
+def _model_of(stored: _Stored, named: str | None, device: str) -> ModelSource | LanguageSource:
     """Returns the model of the run, or the named one. Raises UsageError if it is elsewhere or behind a server."""
-    if named is not None:
-        source = model_source(named, device)
-        if not isinstance(source, (ModelSource, LanguageSource)):
-            raise UsageError(f"--model {named}: a model behind a server shows no steps; name one of this machine")
+    wanted = stored.arguments["model"]
+    source = model_source(named or stored.arguments.get(MODEL_FOLDER) or "default", device)
+    if isinstance(source, (ModelSource, LanguageSource)) and (named or source.fingerprint == wanted):
         return source
-    wanted = str(stored.arguments["model"])
-    for name in _candidates(out, stored):
-        try:
-            source = model_source(name, device)
-        except CinnabarError:
-            continue
-        if source.fingerprint == wanted and isinstance(source, (ModelSource, LanguageSource)):
-            return source
     raise UsageError(
-        f"{stored.paths[0]}: the model {wanted}, which filled it, is not on this machine in this form (its folder"
-        " moved, it was trained again, or it answers behind a server); --model NAME shows the steps of another one,"
-        " such as `--model default`"
+        f"{stored.paths[0]}: the model {named or wanted} is not on this machine in the form that filled it, or answers"
+        " behind a server, which shows no steps; --model NAME shows the steps of another one, such as `--model default`"
     )
-
-
-def _candidates(out: Path, stored: _Stored) -> Iterable[str]:
-    """Yields the places where the model of a run may lie."""
-    yield "default"
-    if isinstance(folder := stored.arguments.get(MODEL_FOLDER), str):
-        yield folder
-    models: Collection[Path] = sorted((out / "models").glob("*/*")) if (out / "models").is_dir() else ()
-    yield from (str(one) for one in models if one.is_dir())
