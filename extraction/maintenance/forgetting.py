@@ -34,15 +34,13 @@ from cinnabar.extraction.documents.ocr.page_store import PAGES
 from cinnabar.extraction.documents.stores.store import FILE as STORES
 from cinnabar.extraction.run.report.reports import naming_reports, remove_reports, write_anew
 from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.broken_files import ASIDE, within
 from cinnabar.extraction.store.files import explain_broken_file, failures, files_aside, write_whole
 from cinnabar.extraction.store.left_over import left_over, remove_left_over
 from cinnabar.extraction.store.manifest import Manifest, StoredFile
 from cinnabar.extraction.store.packets import PACKETS, packets_of, stored_packet
 from cinnabar.extraction.store.path_safety import check_links, is_own
-from cinnabar.extraction.store.reading import connect
-from cinnabar.extraction.store.spelling import Spelling
+from cinnabar.extraction.store.reading import connect, named, spellings
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.cache_files import cache_folder
 
@@ -50,7 +48,6 @@ from cinnabar.schemas.cache_files import cache_folder
 FORGOTTEN = "(forgotten)"
 # The states of interrupted trainings (extraction/learning/improving.py), which hold records.
 _TRAININGS = "models/*/training"
-_DIGEST = re.compile(r"[0-9a-f]{4,64}")
 # The number of a mail in an mbox, or the pages of a part of a packet, behind the path of the file.
 _NUMBER = re.compile(f"#{FRAGMENT}")
 # The place of a mail within a Maildir.
@@ -128,42 +125,29 @@ def find_documents(out: Path, document: str) -> DocumentNames:
 
     Raises UsageError if no document or several documents match.
     """
-    path = os.path.normpath(document)
-    spellings = [tables.printable(text) for text in (document, path, Spelling.of(out)(document))]
-    path = tables.printable(path)
-    prefix = document.casefold() if _DIGEST.fullmatch(document.casefold()) else None
     with connect(out, views=("outcomes",)) as connection:
 
         def texts(sql: str, value: Any) -> tuple[str, ...]:
             rows = connection.execute(f"SELECT DISTINCT {sql} ORDER BY 1", [value]).fetchall()
             return tuple(row[0] for row in rows if row[0])
 
-        def digests_at(paths: Sequence[str]) -> tuple[str, ...]:
-            return texts("document FROM outcomes WHERE list_contains(?, path)", list(paths))
-
-        if paths := texts("path FROM outcomes WHERE list_contains(?, path)", spellings):
-            paths = tuple(dict.fromkeys((*paths, *_within(texts, spellings))))
-            digests = digests_at(paths)
-        elif prefix and (digests := texts("document FROM outcomes WHERE starts_with(document, ?)", prefix)):
-            if len(digests) > 1:
-                raise _ambiguous(document, digests)
-        elif paths := _within(texts, spellings):
-            digests = digests_at(paths)
-        elif paths := texts("path FROM outcomes WHERE ends_with(path, '/' || ?)", path.lstrip("/")):
-            digests = digests_at(paths)
-            if len(paths) > 1 and len(digests) != 1:
-                raise _ambiguous(document, paths)
-        elif holders := _holders_ending(texts, path.lstrip("/")):
-            if len(holders) > 1:
-                raise _ambiguous(document, holders)
-            paths = _within(texts, holders)
-            digests = digests_at(paths)
-        elif (own := own_path(document)) != document:
-            return find_documents(out, own)
-        else:
+        spelled = spellings(out, document)
+        paths, digests, several = [*_within(texts, spelled)], list[str](), list[str]()
+        if not paths:
+            paths, digests = named(connection, out, document)
+            holders = () if paths or digests else _holders_ending(texts, spelled[1].lstrip("/"))
+            several = paths or digests or [*holders]
+            paths = paths or [*_within(texts, holders)]
+        if not paths and not digests:
+            if (own := own_path(document)) != document:
+                return find_documents(out, own)
             raise UsageError(f"{document}: no document of this path or digest in {out}; `outcomes` lists all documents")
-        others = texts("path FROM outcomes WHERE list_contains(?, document)", list(digests))
-    return DocumentNames(digests, tuple(sorted({*paths, *others})))
+        found = digests or texts("document FROM outcomes WHERE list_contains(?, path)", paths)
+        if len(several) > 1 and (several is not paths or len(found) != 1):
+            some = ", ".join(text[:80] for text in several[:5])
+            raise UsageError(f"{document}: fits {len(several)} documents ({some}); give more of it")
+        others = texts("path FROM outcomes WHERE list_contains(?, document)", [*found])
+    return DocumentNames(tuple(found), tuple(sorted({*paths, *others})))
 
 
 def _within(texts: _Texts, holders: Sequence[str]) -> tuple[str, ...]:
@@ -213,11 +197,6 @@ def _may_hold_files(path: str) -> bool:
     """Returns True if a path with files below it is an archive's rather than a folder's."""
     here = Path(path)
     return here.is_file() or (here.suffix.lower() in ARCHIVE_SUFFIXES and not here.is_dir())
-
-
-def _ambiguous(document: str, fitting: Sequence[str]) -> UsageError:
-    some = ", ".join(text[:80] for text in fitting[:5])
-    return UsageError(f"{document}: fits {len(fitting)} documents ({some}); give more of it")
 
 
 def _found(out: Path, one: DocumentNames, committed: Sequence[Manifest]) -> tuple[Forgotten, list[Manifest]]:

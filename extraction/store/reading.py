@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -182,7 +183,11 @@ def show(out: Path, document: str) -> list[Shown]:
     digest. Raises UsageError if no document or several documents match.
     """
     with connect(out, views=("outcomes", "records", "_fields")) as connection:
-        matches = _find(connection, document, Spelling.of(out)(document))
+        sql = (
+            f"SELECT arg_max(coalesce(document, '{_UNOPENED}' || path), run_id), path FROM outcomes"
+            " WHERE list_contains(?, path) OR list_contains(?, document) GROUP BY path"
+        )
+        matches = dict(connection.execute(sql, named(connection, out, document)).fetchall())
         if not matches:
             raise UsageError(
                 f"{document}: no document of this path or digest in {out}; `outcomes` lists all documents"
@@ -210,31 +215,28 @@ def record_named(out: Path, document: str, schema: str | None) -> tuple[str, str
     return next(one.document for one in shown if one.document), name
 
 
-def _find(connection: duckdb.DuckDBPyConnection, document: str, spelled: str) -> dict[str, str]:
-    """Returns the digests of matching documents, with a path each; only the best kind of match counts.
+def named(connection: duckdb.DuckDBPyConnection, out: Path, document: str) -> tuple[list[str], list[str]]:
+    """Returns the paths that a path in the run, or the end of one, names, else the digests that begin so."""
 
-    `spelled` is its path as the runs spelled it.
-    A file that could not be opened has no digest: its path stands for it.
-    """
-    named = tables.printable(str(Path(document)))
-    prefix = document.casefold() if _DIGEST.fullmatch(document.casefold()) else None
-    for condition, value in (
-        ("path = ?", named),
-        ("path = ?", tables.printable(spelled)),
-        ("starts_with(document, ?)", prefix),
-        ("ends_with(path, '/' || ?)", named.lstrip("/")),
-        # A file may have a name that looks like one of ours.
-        ("path = ?", own_path(tables.printable(spelled))),
-        ("ends_with(path, '/' || ?)", own_path(named.lstrip("/"))),
-    ):
-        if value:
-            sql = (
-                f"SELECT arg_max(coalesce(document, '{_UNOPENED}' || path), run_id), path FROM outcomes"
-                f" WHERE {condition} GROUP BY path"
-            )
-            if rows := connection.execute(sql, [value]).fetchall():
-                return dict(rows)
-    return {}
+    def texts(column: str, condition: str, value: Any) -> list[str]:
+        sql = f"SELECT DISTINCT {column} FROM outcomes WHERE {condition} ORDER BY 1"
+        return [row[0] for row in connection.execute(sql, [value]).fetchall()]
+
+    spelled = spellings(out, document)
+    if paths := texts("path", "list_contains(?, path)", spelled):
+        return paths, []
+    prefix = document.casefold()
+    if _DIGEST.fullmatch(prefix) and (digests := texts("document", "starts_with(document, ?)", prefix)):
+        return [], digests
+    paths = texts("path", "ends_with(path, '/' || ?)", spelled[1].lstrip("/"))
+    # A file may have a name that looks like one of ours.
+    own = own_path(document)
+    return (paths, []) if paths or own == document else named(connection, out, own)
+
+
+def spellings(out: Path, document: str) -> list[str]:
+    """Returns a path as it is, without needless parts, and as the runs spelled it, as the tables have them."""
+    return [tables.printable(one) for one in (document, os.path.normpath(document), Spelling.of(out)(document))]
 
 
 def _shown(connection: duckdb.DuckDBPyConnection, digest: str) -> list[Shown]:
