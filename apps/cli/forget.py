@@ -67,8 +67,6 @@ def _print_forgotten(verb: str, forgotten: Forgotten) -> None:
     _print_safely(", ".join(forgotten.digests) or "no digest: the file could not be opened")
     rows = ", ".join(f"{table} {count}" for table, count in forgotten.rows.items() if count)
     _print_safely(f"{verb}: rows of {rows}; {with_noun(forgotten.batches, 'batch', 'batches')} written anew")
-    if forgotten.pages:
-        _print_safely(f"{verb}: {with_noun(forgotten.pages, 'page')} that OCR read")
     if forgotten.left_over:
         _print_safely(f"{verb}: {about_left_over(forgotten.left_over)}")
     if forgotten.reports:

@@ -73,20 +73,16 @@ class DocumentNames:
 class Forgotten:
     """The things that were removed, or would be.
 
-    `rows` counts the rows by table, where `data` are the records; `quarantined` of its `outcomes` put the document into
-    quarantine, and in `runs` only paths were blanked. `batches` is the number of batches that were written anew.
-    `aside` are the broken batches and corrections in `aside/` that held the document or could not be read. `pages`
-    counts the pages that OCR read of the document. `left_over` are the names of what earlier versions kept of all
-    documents.
+    `rows` counts the rows by table, where `data` are the records; in `runs` only paths were blanked. `batches` is the
+    number of batches that were written anew. `aside` are the broken batches and corrections in `aside/` that held the
+    document or could not be read. `left_over` are the names of what earlier versions kept of all documents.
     """
 
     digests: tuple[str, ...]
     paths: tuple[str, ...]
     rows: dict[str, int] = field(default_factory=dict)
-    quarantined: int = 0
     batches: int = 0
     aside: tuple[str, ...] = ()
-    pages: int = 0
     left_over: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
 
@@ -201,23 +197,19 @@ def _may_hold_files(path: str) -> bool:
 
 def _found(out: Path, one: DocumentNames, committed: Sequence[Manifest]) -> tuple[Forgotten, list[Manifest]]:
     """Returns what is stored of the document, and the commits with rows of it."""
-    rows: Counter[str] = Counter()
-    quarantined, concerned = 0, list[Manifest]()
+    rows, concerned = Counter[str](), list[Manifest]()
     for entry in committed:
-        counts = [(file.table, *_rows_of(out, file, one)) for file in entry.files]
-        if any(count for _, count, _ in counts):
+        counts = [(file.table, _rows_of(out, file, one)) for file in entry.files]
+        if any(count for _, count in counts):
             concerned.append(entry)
-        for table, count, held in counts:
+        for table, count in counts:
             rows[table] += count
-            quarantined += held
     forgotten = Forgotten(
         digests=one.digests,
         paths=one.paths,
         rows={table: rows[table] for table in manifests.TABLES},
-        quarantined=quarantined,
         batches=len(concerned),
         aside=tuple(_aside(out, one)),
-        pages=sum(1 for digest in _read_from(out, one) for _ in (out / PAGES / digest).glob("*.json")),
         left_over=left_over(out),
         reports=tuple(naming_reports(out, one.paths, one.digests)),
     )
@@ -241,16 +233,12 @@ def _of(rows: pa.Table | pa.RecordBatch, one: DocumentNames | Forgotten) -> Any:
     return mine
 
 
-def _rows_of(out: Path, file: StoredFile, one: DocumentNames) -> tuple[int, int]:
-    """Returns the numbers of this file's rows of the document, and of those that put it into quarantine."""
+def _rows_of(out: Path, file: StoredFile, one: DocumentNames) -> int:
+    """Returns the number of this file's rows of the document."""
     columns = {"runs": ["arguments"], "outcomes": ["document", "path", "outcome"]}.get(file.table, ["document"])
-    count = held = 0
     with explain_broken_file(out / file.path):
-        for batch in pq.ParquetFile(out / file.path).iter_batches(columns=columns):
-            mine = batch.filter(_of(batch, one))
-            count += len(mine)
-            held += mine.column("outcome").to_pylist().count("quarantined") if file.table == "outcomes" else 0
-    return count, held
+        batches = pq.ParquetFile(out / file.path).iter_batches(columns=columns)
+        return sum(batch.filter(_of(batch, one)).num_rows for batch in batches)
 
 
 def _copy_without(out: Path, entry: Manifest, one: Forgotten, number: int) -> Manifest:
