@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import FileResponse, Response
@@ -24,7 +24,7 @@ from cinnabar.errors import CinnabarError, InUse, Overtaken, UsageError
 from cinnabar.extraction.corrections import Refused
 from cinnabar.extraction.maintenance.packets import amend, packet_around
 from cinnabar.extraction.review.listing import MOST_LISTED, ListGone, ListSelection
-from cinnabar.extraction.review.review import AskedChange, Review
+from cinnabar.extraction.review.review import AskedChange, Count, Name, Review, Spans
 from cinnabar.extraction.store.packets import Packet, PacketStatement
 
 #: The files of the page, by their path in the address; no other file is served.
@@ -34,11 +34,6 @@ _TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css
 
 #: The header of answers that no browser keeps.
 NEVER_KEPT = {"cache-control": "no-store"}
-
-# No name has a NUL, a number counts characters of a text, and no place of a list is beyond a billion.
-Name = Annotated[str, StringConstraints(max_length=4000, pattern=r"^[^\x00]*$")]
-Count = Annotated[int, Field(ge=0, le=1 << 31)]
-Spans = Annotated[list[tuple[Count, Count]], Field(max_length=1000)]
 
 
 class AskedDocument(BaseModel):
@@ -62,16 +57,8 @@ class _Picked(AskedDocument):
     spans: Spans
 
 
-class _Change(BaseModel):
-    action: Name
-    pointer: Name
-    seen: Name
-    after: str | None = None
-    spans: Spans = []
-
-
 class _Changed(AskedDocument):
-    changes: Annotated[list[_Change], Field(max_length=1000)]
+    changes: Annotated[list[AskedChange], Field(max_length=1000)]
 
 
 class _Undone(AskedDocument):
@@ -171,7 +158,7 @@ def _serve_list(app: FastAPI, review: Review) -> None:
         document_schema: Name = "",
     ) -> Response:
         chosen = ListSelection(search, schema, status, code, flag, reviewed, doubtful, order)
-        listed = review.sort(chosen)
+        listed = review.listing.sort(chosen)
         place = listed.places.get((document, document_schema), -1)
         return as_json({"list": listed.name, "total": len(listed.pairs), "place": place})
 
@@ -179,14 +166,13 @@ def _serve_list(app: FastAPI, review: Review) -> None:
     def documents(
         name: Annotated[Name, Query(alias="list")], start: Count = 0, count: int = Query(100, ge=1, le=MOST_LISTED)
     ) -> Response:
-        part = review.documents(name, start, count)
-        return as_json({"total": part.total, "start": start, "rows": part.rows, "added": part.added})
+        return as_json(asdict(review.listing.page(name, start, count)) | {"start": start})
 
     @app.get("/api/next")
     def next_document(
         name: Annotated[Name, Query(alias="list")], after: int = Query(ge=-1, le=1 << 31)
     ) -> Response:
-        return as_json(asdict(review.next_place(name, after)))
+        return as_json(asdict(review.listing.next_place(name, after)))
 
 
 def _serve_document(app: FastAPI, review: Review) -> None:
@@ -222,9 +208,8 @@ def _serve_document(app: FastAPI, review: Review) -> None:
 def _serve_changes(app: FastAPI, review: Review) -> None:
     @app.post("/api/correct")
     def correct(request: Request, changed: _Changed) -> Response:
-        changes = [AskedChange(**one.model_dump()) for one in changed.changes]
         who = _person(request, review)
-        return as_json(review.correct(changed.document, changed.schema_name, changes, who))
+        return as_json(review.correct(changed.document, changed.schema_name, changed.changes, who))
 
     @app.post("/api/undo")
     def undo(request: Request, undone: _Undone) -> Response:

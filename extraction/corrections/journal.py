@@ -19,7 +19,7 @@ import orjson
 
 from cinnabar.errors import RunError
 from cinnabar.extraction.corrections.changes import Action, Correction, Undo
-from cinnabar.extraction.corrections.units import evidence_from, evidence_json, units_from, units_json
+from cinnabar.extraction.corrections.units import evidence_from, units_from
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import (
     TEMPORARY,
@@ -33,6 +33,9 @@ from cinnabar.extraction.store.files import (
 )
 from cinnabar.extraction.store.path_safety import check_links, own_name
 from cinnabar.schemas.automata.strings import parse
+
+# What the file of an entry has of a correction, beside its units.
+_WRITTEN = ("identity", "schema_fingerprint", "action", "pointer", "before", "after", "evidence", "who", "made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +101,10 @@ def write(out: Path, entry: WaitingCorrection) -> None:
         "identity": entry.identity,
         "document": entry.document,
         "schema_name": entry.schema_name,
-        "corrections": [_correction_json(one) for one in entry.corrections],
-        "undone": [
-            {"identity": one.identity, "undoes": one.undoes, "who": one.who, "made": one.made.isoformat()}
-            for one in entry.undone
+        "corrections": [
+            {name: getattr(one, name) for name in _WRITTEN} | {"units": [*one.units]} for one in entry.corrections
         ],
+        "undone": entry.undone,
     }
     path = out / WAITING / f"{entry.identity}.json"
     with _name_storing_errors(out):
@@ -203,21 +205,6 @@ def _read(path: Path) -> WaitingCorrection:
             if text is not None:
                 parse(text)
     return entry
-
-
-def _correction_json(one: Correction) -> dict[str, Any]:
-    return {
-        "identity": one.identity,
-        "schema_fingerprint": one.schema_fingerprint,
-        "action": one.action.value,
-        "pointer": one.pointer,
-        "before": one.before,
-        "after": one.after,
-        "evidence": evidence_json(one.evidence),
-        "who": one.who,
-        "made": one.made.isoformat(),
-        "units": units_json(one.units),
-    }
 
 
 def _correction_from(row: dict[str, Any], document: str, name: str) -> Correction:

@@ -35,7 +35,6 @@ from cinnabar.extraction.corrections.units import (
     record_from,
     record_json,
     scalars,
-    units_json,
     value_at,
 )
 from cinnabar.extraction.store.files import explain_broken_file
@@ -195,60 +194,28 @@ class StoredCorrections:
             return self._rows
 
 
+# What a correction and its row have by the same name.
+_ALIKE = ("identity", "document", "schema_name", "schema_fingerprint", "pointer", "before", "after", "who", "made")
+
+
 def _correction(row: dict[str, Any]) -> Correction:
+    same = {name: row[name] for name in _ALIKE}
     return Correction(
-        row["identity"],
-        row["document"],
-        row["schema_name"],
-        row["schema_fingerprint"],
-        Action(row["action"]),
-        row["pointer"],
-        row["before"],
-        row["after"],
-        evidence_in(row),
-        row["who"],
-        row["made"],
-        None,
-        StoredUnits(row["units"] or "[]"),
+        **same, action=Action(row["action"]), evidence=evidence_in(row), units=StoredUnits(row["units"] or "[]")
     )
 
 
 def row_of(one: Correction, run_id: str) -> dict[str, Any]:
     """Returns the row of a correction."""
-    return {
-        "identity": one.identity,
-        "document": one.document,
-        "schema_name": one.schema_name,
-        "schema_fingerprint": one.schema_fingerprint,
-        "action": one.action.value,
-        "pointer": one.pointer,
-        "before": one.before,
-        "after": one.after,
-        **evidence_columns(one.evidence),
-        "who": one.who,
-        "made": one.made,
-        "undoes": None,
-        "units": orjson.dumps(units_json(one.units)).decode(),
-        "run_id": run_id,
-    }
+    own = {"action": one.action.value, "units": orjson.dumps([*one.units]).decode(), "run_id": run_id}
+    return {name: getattr(one, name) for name in _ALIKE} | evidence_columns(one.evidence) | own
 
 
 def undo_row(one: Undo, of: Correction, run_id: str) -> dict[str, Any]:
     """Returns the row that takes back a correction."""
-    return {
-        "identity": one.identity,
-        "document": of.document,
-        "schema_name": of.schema_name,
-        "schema_fingerprint": of.schema_fingerprint,
-        "action": of.action.value,
-        "pointer": of.pointer,
-        "before": of.after,
-        "after": of.before,
-        "who": one.who,
-        "made": one.made,
-        "undoes": one.undoes,
-        "run_id": run_id,
-    }
+    step = {"identity": one.identity, "undoes": one.undoes, "who": one.who, "made": one.made, "run_id": run_id}
+    turned = {"action": of.action.value, "before": of.after, "after": of.before}
+    return {name: getattr(of, name) for name in _ALIKE} | turned | step
 
 
 def _rows(

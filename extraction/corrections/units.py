@@ -6,8 +6,9 @@ A place is a value outside of lists, or a whole list: one correction within a li
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final, overload
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, Final
 
 import orjson
 
@@ -226,17 +227,9 @@ def _set(holder: Any, step: str, value: Any) -> None:
 
 
 def record_json(record: Record) -> dict[str, Any]:
-    """Returns a record with all that is known of its values as plain JSON values."""
-    return {
-        "text": record.text,
-        "leaves": [_leaf_json(leaf) for leaf in record.leaves],
-        "confidence": record.confidence,
-        "flags": list(record.flags),
-        "rows": dict(record.rows),
-        "checks": dict(record.checks),
-        "lists": dict(record.lists),
-        "lengths": {at: [note.sentence, note.disagrees] for at, note in record.lengths.items()},
-    }
+    """Returns a record with all that is known of its values as orjson writes it."""
+    lengths = {at: [note.sentence, note.disagrees] for at, note in record.lengths.items()}
+    return {one.name: getattr(record, one.name) for one in fields(record)} | {"lengths": lengths}
 
 
 def record_from(values: Mapping[str, Any]) -> Record:
@@ -248,22 +241,8 @@ def record_from(values: Mapping[str, Any]) -> Record:
     return Record(**{**own, "leaves": leaves, "flags": tuple(values["flags"]), "lengths": lengths})
 
 
-def units_json(units: Sequence[CorrectedPlace]) -> list[dict[str, Any]]:
-    """Returns places with their values as plain JSON values."""
-    return [
-        {
-            "pointer": unit.pointer,
-            "text": unit.text,
-            "leaves": [_leaf_json(leaf) for leaf in unit.leaves],
-            "rows": dict(unit.rows),
-            "lists": dict(unit.lists),
-        }
-        for unit in units
-    ]
-
-
 def units_from(rows: Sequence[dict[str, Any]]) -> tuple[CorrectedPlace, ...]:
-    """Returns the places of these JSON values; the inverse of `units_json`."""
+    """Returns the places of these JSON values, as orjson writes them."""
     return tuple(CorrectedPlace(**one | {"leaves": tuple(map(_leaf_from, one["leaves"]))}) for one in rows)
 
 
@@ -276,19 +255,12 @@ class StoredUnits(Sequence[CorrectedPlace]):
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._units: tuple[CorrectedPlace, ...] | None = None
 
-    @property
+    @cached_property
     def _read(self) -> tuple[CorrectedPlace, ...]:
-        if self._units is None:
-            self._units = units_from(orjson.loads(self._text))
-        return self._units
+        return units_from(orjson.loads(self._text))
 
-    @overload
-    def __getitem__(self, index: int) -> CorrectedPlace: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[CorrectedPlace, ...]: ...
-    def __getitem__(self, index: int | slice) -> CorrectedPlace | tuple[CorrectedPlace, ...]:
+    def __getitem__(self, index: Any) -> Any:
         return self._read[index]
 
     def __len__(self) -> int:
@@ -301,37 +273,12 @@ class StoredUnits(Sequence[CorrectedPlace]):
         return hash(self._read)
 
 
-def evidence_json(evidence: Evidence | None) -> dict[str, Any] | None:
-    """Returns evidence as plain JSON values."""
-    if evidence is None:
-        return None
-    return {
-        "spans": [{"start": one.start, "end": one.end} for one in evidence.spans],
-        "text": evidence.text,
-        "boxes": [asdict(one) for one in evidence.boxes],
-        "place": evidence.place,
-    }
-
-
 def evidence_from(values: dict[str, Any] | None) -> Evidence | None:
     """Returns the evidence of these JSON values."""
     if values is None:
         return None
     spans, boxes = (Span(**one) for one in values["spans"]), (Box(**one) for one in values["boxes"])
     return Evidence(tuple(spans), values["text"], tuple(boxes), values["place"])
-
-
-def _leaf_json(leaf: LeafRow) -> dict[str, Any]:
-    return {
-        "pointer": leaf.pointer,
-        "value": leaf.value,
-        "confidence": leaf.confidence,
-        "origin": leaf.origin,
-        "missing": leaf.missing,
-        "evidence": evidence_json(leaf.evidence),
-        "page": leaf.page,
-        "flags": list(leaf.flags),
-    }
 
 
 def _leaf_from(values: dict[str, Any]) -> LeafRow:

@@ -231,30 +231,6 @@ _NAMES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class TextBlock:
-    """An interval [start, end) of a document's text that lies in one part; `part` is its index, -1 for none."""
-
-    part: int
-    start: int
-    end: int
-
-    def as_json(self, document: Document) -> dict[str, Any]:
-        """Returns the block as JSON: its place, its name for people, and the size of its page in points."""
-        part = document.parts[self.part] if self.part >= 0 else None
-        page = part is not None and _is_page(part)
-        return {
-            "part": self.part,
-            "start": self.start,
-            "end": self.end,
-            "kind": part.kind if part else "body",
-            "label": _label(part) if part else "Text",
-            "page": part.page if part else 0,
-            "width": part.width if part and page else 0,
-            "height": part.height if part and page else 0,
-        }
-
-
 def _is_page(part: Part) -> bool:
     return part.kind == "page" and part.width > 0 and part.height > 0
 
@@ -266,14 +242,21 @@ def _label(part: Part) -> str:
     return f"{name}: {part.name}" if part.name else name
 
 
-def blocks_of(document: Document) -> list[TextBlock]:
-    """Returns the blocks of a document in order; together they hold all of its text."""
+def blocks_of(document: Document) -> list[dict[str, Any]]:
+    """Returns the blocks of a document in order, as JSON; together they hold all of its text.
+
+    A block is an interval [start, end) in one part, whose index is -1 for none; a page has its size in points.
+    """
     blocks = []
-    for start, end, part in _innermost(document):
-        if part >= 0 and _is_page(document.parts[part]):
-            blocks.append(TextBlock(part, start, end))
-        else:
-            blocks += [TextBlock(part, a, b) for a, b in _pieces(document.text, start, end)]
+    for start, end, index in _innermost(document):
+        part = document.parts[index] if index >= 0 else None
+        page = part is not None and _is_page(part)
+        for a, b in [(start, end)] if page else _pieces(document.text, start, end):
+            block = {"part": index, "start": a, "end": b, "kind": "body", "label": "Text", "page": 0}
+            if part is not None:
+                block |= {"kind": part.kind, "label": _label(part), "page": part.page}
+            size = (part.width, part.height) if part is not None and page else (0, 0)
+            blocks.append(block | dict(zip(("width", "height"), size, strict=True)))
     return blocks
 
 

@@ -7,10 +7,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, Field, StringConstraints
 
 from cinnabar.errors import Overtaken, RunError, UsageError
 from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed, corrections
@@ -26,14 +28,7 @@ from cinnabar.extraction.review.contents import (
     reads_hidden_text,
 )
 from cinnabar.extraction.review.forms import blank_of, form_of, place_at
-from cinnabar.extraction.review.listing import (
-    Listing,
-    ListPage,
-    ListSelection,
-    NextPlace,
-    ReviewMarks,
-    SortedList,
-)
+from cinnabar.extraction.review.listing import Listing, ReviewMarks
 from cinnabar.extraction.review.picking import column_change, picked_values, rows_in_tables
 from cinnabar.extraction.review.shown_state import held_leaves_json, leaves_json, why_stopped
 from cinnabar.extraction.store.records import Record
@@ -51,8 +46,13 @@ _NO_VALUES = (Action.ACCEPT, Action.AUDIT, *EXCLUDING)
 _DEEPEST = 100
 
 
-@dataclass(frozen=True, slots=True)
-class AskedChange:
+# No name has a NUL, a number counts characters of a text, and no place of a list is beyond a billion.
+Name = Annotated[str, StringConstraints(max_length=4000, pattern=r"^[^\x00]*$")]
+Count = Annotated[int, Field(ge=0, le=1 << 31)]
+Spans = Annotated[list[tuple[Count, Count]], Field(max_length=1000)]
+
+
+class AskedChange(BaseModel):
     """A change as the page asks for it: an action and a pointer as in `Change`.
 
     `seen` is what the page saw there, from the `seen` of a state. `after` is a JSON text in any spelling; an insertion
@@ -60,11 +60,11 @@ class AskedChange:
     words.
     """
 
-    action: str
-    pointer: str
-    seen: str
+    action: Name
+    pointer: Name
+    seen: Name
     after: str | None = None
-    spans: Sequence[tuple[int, int]] = ()
+    spans: Spans = []
 
 
 class Review:
@@ -75,15 +75,14 @@ class Review:
     """
 
     def __init__(self, out: Path, who: str, settings: ParserSettings = DEFAULT, behind: bool = False) -> None:
-        self.out, self.who = out, who
-        self._listing = Listing(out)
+        self.out, self.who, self.listing = out, who, Listing(out)
         self._contents = Contents(out, settings)
         self._corrector = Corrector(out, behind=behind)
         self._forms: dict[str, dict[str, Any]] = {}
         self._states: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._listing.mark(self._stored_marks())
+        self.listing.mark(self._stored_marks())
         self._refreshing = threading.Thread(target=self._refresh, name="review-refresh", daemon=True)
         self._refreshing.start()
 
@@ -103,28 +102,11 @@ class Review:
             self._corrector.commit()
         finally:
             self._contents.close()
-            self._listing.close()
-
-    @property
-    def snapshot(self) -> int:
-        """Returns the number of the newest commit that the list knows."""
-        return self._listing.snapshot
+            self.listing.close()
 
     def overview(self) -> dict[str, Any]:
         """Returns the folder's name, its schemas, codes and flags with numbers of documents, and the snapshot."""
-        return {"folder": str(self.out), "snapshot": self.snapshot, **self._listing.facets()}
-
-    def sort(self, selection: ListSelection) -> SortedList:
-        """Makes a list of documents, whose order then stands."""
-        return self._listing.sort(selection)
-
-    def documents(self, name: str, start: int, count: int) -> ListPage:
-        """Returns a part of a list of documents. Raises ListGone."""
-        return self._listing.page(name, start, count)
-
-    def next_place(self, name: str, after: int) -> NextPlace:
-        """Returns the next place of a list that nobody has reviewed. Raises ListGone."""
-        return self._listing.next_place(name, after)
+        return {"folder": str(self.out), "snapshot": self.listing.snapshot, **self.listing.facets()}
 
     def state(self, document: str, schema: str) -> dict[str, Any]:
         """Returns the record of a document with its form, its evidence and its corrections.
@@ -135,33 +117,33 @@ class Review:
             if (kept := self._states.get((document, schema))) is not None:
                 self._states.move_to_end((document, schema))
                 return kept
-        row = self._listing.row(document, schema)
+        row = self.listing.row(document, schema)
         return self._kept(row, self._known_state(row))
 
     def content(self, document: str, schema: str) -> dict[str, Any]:
         """Returns the blocks of a document's text, or the reason why it cannot be shown."""
-        content = self._contents.document(self._file_of(self._listing.row(document, schema)))
+        content = self._contents.document(self._file_of(self.listing.row(document, schema)))
         if isinstance(content, UnshownDocument):
             return {"missing": content.reason, "blocks": []}
-        return {"missing": "", "blocks": [block.as_json(content) for block in blocks_of(content)]}
+        return {"missing": "", "blocks": blocks_of(content)}
 
     def text(self, document: str, schema: str, start: int, end: int) -> dict[str, Any]:
         """Returns an interval of a document's text with its words. Raises UsageError if it cannot be read."""
-        return block_text(self._document(self._listing.row(document, schema)), start, end)
+        return block_text(self._document(self.listing.row(document, schema)), start, end)
 
     def picture(self, document: str, schema: str, part: int) -> bytes | None:
         """Returns the picture of a page as a JPEG; None if there is none."""
-        return self._contents.picture(self._file_of(self._listing.row(document, schema)), part)
+        return self._contents.picture(self._file_of(self.listing.row(document, schema)), part)
 
     def readings(self, document: str, schema: str, pointer: str, asked: Sequence[tuple[int, int]]) -> list[str]:
         """Returns the values, as JSON texts, that these words may stand for at this place, the likeliest first."""
-        row = self._listing.row(document, schema)
+        row = self.listing.row(document, schema)
         content = self._document(row)
         return picked_values(place_at(self._form(row), pointer), content, _spans_of(content, asked))
 
     def columns(self, document: str, schema: str, pointer: str) -> list[str]:
         """Returns the names of the columns of the tables in which the rows of a list stand."""
-        row = self._listing.row(document, schema)
+        row = self.listing.row(document, schema)
         rows = rows_in_tables(self._document(row), self._record(row), pointer)
         return list(dict.fromkeys(name for own in rows.values() for name in own))
 
@@ -172,7 +154,7 @@ class Review:
         has changed since it was seen, Refused with the places if the record would break its schema, and UsageError for
         a change that is malformed.
         """
-        row = self._listing.row(document, schema)
+        row = self.listing.row(document, schema)
         content = self._document(row) if any(one.spans or one.action == Action.COLUMN for one in asked) else None
         changes = [self._change(row, one, content) for one in asked]
         with self._forgetting_if_overtaken(row):
@@ -182,7 +164,7 @@ class Review:
         self, document: str, schema: str, identities: Sequence[str] | None, seen: str, who: str = ""
     ) -> dict[str, Any]:
         """Takes corrections of a document back, all without `identities`, and returns the new state."""
-        row = self._listing.row(document, schema)
+        row = self.listing.row(document, schema)
         with self._forgetting_if_overtaken(row):
             return self._after(row, self._corrector.undo(document, schema, identities, who or self.who, seen))
 
@@ -211,7 +193,7 @@ class Review:
         return column_change(self._document(row), self._record(row), place_at(self._form(row), asked.pointer), change)
 
     def _after(self, row: Mapping[str, Any], reviewed: Reviewed) -> dict[str, Any]:
-        self._listing.mark({(row["document"], row["schema_name"]): _marks(reviewed.corrections)})
+        self.listing.mark({(row["document"], row["schema_name"]): _marks(reviewed.corrections)})
         return {**self._kept(row, reviewed), "moved": dict(reviewed.moved)}
 
     def _kept(self, row: Mapping[str, Any], reviewed: Reviewed | None) -> dict[str, Any]:
@@ -233,21 +215,22 @@ class Review:
         return reviewed.record
 
     def _state_json(self, row: Mapping[str, Any], reviewed: Reviewed | None) -> dict[str, Any]:
-        record = reviewed.record if reviewed is not None else None
-        made = reviewed.corrections if reviewed is not None else ()
-        held = reviewed is not None and reviewed.outcome == "quarantined"
+        if reviewed is None:
+            said = (row["outcome"], row["code"], row["detail"], row["pointers"])
+            reviewed = Reviewed(row["document"], row["path"], row["schema_name"], None, (), *said)
+        record, made, held = reviewed.record, reviewed.corrections, reviewed.outcome == "quarantined"
         leaves: list[dict[str, Any]] = []
-        if reviewed is not None and record is not None:
+        if record is not None:
             leaves = held_leaves_json(record, reviewed.guesses) if held else leaves_json(record)
         state = {
             "document": row["document"],
             "opened": row["opened"],
             "path": row["path"],
             "schema": row["schema_name"],
-            "outcome": row["outcome"] if reviewed is None else reviewed.outcome,
-            "code": row["code"] if reviewed is None else reviewed.code,
-            "detail": row["detail"] if reviewed is None else reviewed.detail,
-            "pointers": list(row["pointers"] if reviewed is None else reviewed.pointers),
+            "outcome": reviewed.outcome,
+            "code": reviewed.code,
+            "detail": reviewed.detail,
+            "pointers": list(reviewed.pointers),
             "flags": sorted({*row["flags"], *row["document_flags"]}),
             "failed": list(row["failed"]),
             "media_type": row["media_type"],
@@ -256,11 +239,11 @@ class Review:
             "confidence": None if record is None or held else record.confidence,
             "leaves": leaves,
             "form": self._form(row),
-            "corrections": [_correction(one) for one in made],
-            "guesses": [] if reviewed is None else sorted(reviewed.guesses),
-            "seen": {} if reviewed is None else dict(reviewed.seen),
-            "marks": _marks_json(_marks(made)),
-            "first": {} if reviewed is None else dict(reviewed.first),
+            "corrections": [one.as_json | {"undone_by": one.undone_by} for one in made],
+            "guesses": sorted(reviewed.guesses),
+            "seen": dict(reviewed.seen),
+            "marks": asdict(_marks(made)),
+            "first": dict(reviewed.first),
         }
         return state | {"why": why_stopped(state)}
 
@@ -275,8 +258,8 @@ class Review:
         return self._forms[fingerprint]
 
     def _file_of(self, row: Mapping[str, Any]) -> WantedDocument:
-        paths = self._listing.paths(row["document"]) if row["opened"] else [row["path"]]
-        hidden = reads_hidden_text(self._listing.arguments(row))
+        paths = self.listing.paths(row["document"]) if row["opened"] else [row["path"]]
+        hidden = reads_hidden_text(self.listing.arguments(row))
         return WantedDocument(row["document"] if row["opened"] else "", tuple(paths), row["size"] or None, hidden)
 
     def _document(self, row: Mapping[str, Any]) -> Document:
@@ -298,7 +281,7 @@ class Review:
             # Others may have left theirs to a process that was killed, or to one that looked too early.
             self._corrector.commit()
             begun = time.monotonic()
-            if begun >= quiet_until and self._listing.refresh(self._stored_marks):
+            if begun >= quiet_until and self.listing.refresh(self._stored_marks):
                 with self._lock:
                     self._states.clear()
                 # A large folder is not read again all the time while people correct it.
@@ -327,21 +310,3 @@ def _marks(corrections: Sequence[Correction]) -> ReviewMarks:
     other = any(one.action in EXCLUDING for one in inforce)
     whole = any(one.action == Action.ACCEPT and one.pointer == "" for one in inforce)
     return ReviewMarks(reviewed=other or whole, corrected=len(changed), other_kind=other)
-
-
-def _marks_json(marks: ReviewMarks) -> dict[str, Any]:
-    return {"reviewed": marks.reviewed, "corrected": marks.corrected, "other_kind": marks.other_kind}
-
-
-def _correction(one: Correction) -> dict[str, Any]:
-    return {
-        "identity": one.identity,
-        "action": str(one.action),
-        "pointer": one.pointer,
-        "before": one.before,
-        "after": one.after,
-        "who": one.who,
-        "made": one.made.isoformat(),
-        "undone": None if one.undone is None else one.undone.isoformat(),
-        "undone_by": one.undone_by,
-    }

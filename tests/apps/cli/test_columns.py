@@ -65,7 +65,7 @@ def test_the_column_of_a_field_is_told_and_corrected_once_for_all_rows(
         with Review(out, "anna") as review:
             seen = review.state(document, "Stock")["seen"]["/stock"]
             after = json.dumps(["quantity", f'column "{head}"'])
-            review.correct(document, "Stock", [AskedChange("column", "/stock", seen, after)])
+            review.correct(document, "Stock", [AskedChange(action="column", pointer="/stock", seen=seen, after=after)])
         ((text,),) = query(out, "SELECT record_json FROM records WHERE latest").rows
         record = json.loads(text)["stock"]
         assert [row["quantity"] for row in record] == right
@@ -94,7 +94,8 @@ def test_the_review_offers_the_columns_and_refuses_others(asked: list[str]) -> N
 
         def change(field: str, head: str, pointer: str = "/stock") -> None:
             after = json.dumps([field, head])
-            review.correct(document, "Stock", [AskedChange("column", pointer, state["seen"]["/stock"], after)])
+            seen = state["seen"]["/stock"]
+            review.correct(document, "Stock", [AskedChange(action="column", pointer=pointer, seen=seen, after=after)])
 
         wrong = ("quantity", "Max.", "/stock"), ("price", heads[2], "/stock"), ("x", "y", "/none")
         for field, head, pointer in wrong:

@@ -178,9 +178,9 @@ def test_who_is_late_gets_409_with_both_values(client: TestClient) -> None:
 
 
 def test_a_search_holds_up_nobody(review: Review) -> None:
-    with review._listing._lock:
+    with review.listing._lock:
         # Whoever asks holds the lock only to open a cursor.
-        assert review.documents(review.sort(ListSelection(search="txt")).name, 0, 5).total > 3
+        assert review.listing.page(review.listing.sort(ListSelection(search="txt")).name, 0, 5).total > 3
     with pytest.raises(UsageError, match="at most 16 words"):
         ListSelection(search="x " * 2000)
     with pytest.raises(UsageError, match="400 characters"):
@@ -188,13 +188,13 @@ def test_a_search_holds_up_nobody(review: Review) -> None:
 
 
 def test_a_list_is_read_while_the_table_behind_it_is_replaced(review: Review) -> None:
-    listing = review._listing
-    name = review.sort(ListSelection()).name
+    listing = review.listing
+    name = review.listing.sort(ListSelection()).name
     old = listing._table
     old.readers += 1
     listing._table = listing._read()
     listing._retire(old)
-    assert old.connection.execute("SELECT count(*) FROM listing").fetchone() == (review.documents(name, 0, 5).total,)
+    assert old.connection.execute("SELECT count(*) FROM listing").fetchone() == (review.listing.page(name, 0, 5).total,)
     old.readers -= 1
     listing._retire(old)
     with pytest.raises(Exception, match="closed"):

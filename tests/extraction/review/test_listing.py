@@ -34,9 +34,9 @@ def test_what_somebody_else_takes_back_is_to_be_reviewed_again(tmp_path: Path, m
 
         def is_soon(wanted: bool) -> bool:
             until = time.monotonic() + 30
-            while time.monotonic() < until and review._listing.row(document, name)["reviewed"] is not wanted:
+            while time.monotonic() < until and review.listing.row(document, name)["reviewed"] is not wanted:
                 time.sleep(0.02)
-            return review._listing.row(document, name)["reviewed"] is wanted
+            return review.listing.row(document, name)["reviewed"] is wanted
 
         Corrector(out).correct(document, name, [Change(Action.OTHER_KIND, "")], "Eva")
         assert is_soon(True)

@@ -29,6 +29,6 @@ def test_marked_words_are_those_of_the_text_with_its_hidden_part(tmp_path: Path,
         assert ("secret" in text) == hidden
         start = text.index("R-17")
         seen = review.state(digest, "bill")["seen"]["/number"]
-        change = AskedChange("value", "/number", seen, '"R-17"', [(start, start + 4)])
+        change = AskedChange(action="value", pointer="/number", seen=seen, after='"R-17"', spans=[(start, start + 4)])
         review.correct(digest, "bill", [change])
     assert query(tmp_path / "out", "SELECT evidence_text FROM corrections").rows == [("R-17",)]
