@@ -12,10 +12,12 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 from tests.support.cases import each
+from tests.support.corrected_folder import digest_of, run
 
 from cinnabar.apps.review.access import KEY, PERSON, Access, ProxyAccess
 from cinnabar.apps.review.server import open_review
 from cinnabar.errors import UsageError
+from cinnabar.extraction.corrections import corrections
 
 HOST = "127.0.0.1:8765"
 JSON = {"content-type": "application/json"}
@@ -140,3 +142,18 @@ def test_a_proxy_without_a_key_or_a_header_is_refused_in_words(monkeypatch: pyte
         monkeypatch.setenv("CINNABAR_REVIEW_KEY", key)
         with pytest.raises(UsageError, match="--name-header"), open_review(tmp_path, 0, "", header):
             pass
+
+
+def test_each_correction_carries_the_name_that_the_proxy_tells(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CINNABAR_REVIEW_KEY", "long enough for a key")
+    run(tmp_path / "out", "e1", paths=("a.txt",))
+    at = {"document": digest_of("a.txt"), "schema": "bill"}
+    with open_review(tmp_path / "out", 8765, "eva", "X-Forwarded-User") as (app, _):
+        for name in ("Ada", "<img src=x>"):
+            headers = {**CHANGE, KEY: "long enough for a key", NAME: name}
+            asked = TestClient(app, f"http://{HOST}", headers=headers)
+            assert asked.get("/api/overview").json()["who"] == name
+            seen = asked.get("/api/state", params=at).json()["seen"]["/number"]
+            change = {"action": "value", "pointer": "/number", "after": f'"{name}"', "seen": seen}
+            assert asked.post("/api/correct", json={**at, "changes": [change]}).status_code == 200
+    assert {one.who for one in corrections(tmp_path / "out")} == {"Ada", "<img src=x>"}

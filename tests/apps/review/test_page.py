@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.review_server import review_of
+from tests.support.review_server import choose, drag, review_of, value_of
 from tests.support.reviewed_folder import HOSTILE_NAME, SCHEMA, SCRIPT
 
 from cinnabar.extraction.run.stored_run import Run
@@ -35,10 +35,6 @@ def look_at(page: Any, name: str) -> None:
     page.wait_for_selector(".field.chosen, .list-of.chosen")
 
 
-def value_of(page: Any, pointer: str) -> str:
-    return str(page.locator(f'.value[data-pointer="{pointer}"]').inner_text())
-
-
 def wait_for_value(page: Any, pointer: str, text: str) -> None:
     page.wait_for_function(
         "([pointer, text]) => document.querySelector(`.value[data-pointer='${pointer}']`)?.textContent === text"
@@ -51,11 +47,6 @@ def active(page: Any) -> str:
     return str(page.evaluate("document.activeElement?.dataset?.pointer ?? ''"))
 
 
-def choose(page: Any, pointer: str) -> None:
-    page.click(f'.value[data-pointer="{pointer}"]')
-    page.wait_for_selector(f'.chosen .value[data-pointer="{pointer}"]')
-
-
 def type_into(page: Any, pointer: str, text: str) -> None:
     choose(page, pointer)
     page.keyboard.press("Enter")
@@ -65,16 +56,6 @@ def type_into(page: Any, pointer: str, text: str) -> None:
 
 def wait_until_active(page: Any, pointer: str) -> None:
     page.wait_for_function("(pointer) => document.activeElement?.dataset?.pointer === pointer", arg=pointer)
-
-
-@pytest.mark.slow
-def test_the_page_lists_first_what_most_needs_a_look(page: Any) -> None:
-    assert page.locator(".row .name").first.inner_text() == "held.txt"
-    assert "no value found for /carrier" in page.locator(".notice.held").inner_text()
-    assert page.locator(".field.chosen .label").inner_text().startswith("Carrier")
-    # Nothing is stored of how sure the values in quarantine are, so no percentage is told.
-    assert page.locator(".field.chosen .flag").inner_text() == "guessed"
-    assert "0%" not in page.locator(".sheet-of").inner_text()
 
 
 def test_keys_go_through_the_fields_accept_type_and_take_back(page: Any) -> None:
@@ -161,24 +142,7 @@ def test_selected_text_of_a_mail_gives_a_date_in_the_schema_s_form(page: Any) ->
     look_at(page, "parcels.eml")
     choose(page, "/day")
     # Two characters beyond the first plane stand before the words: offsets count characters.
-    place = page.evaluate(
-        """() => {
-            const walker = document.createTreeWalker(document.querySelector('.viewer'), NodeFilter.SHOW_TEXT);
-            for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-                const at = node.data.indexOf('16 March 2026');
-                if (at < 0) continue;
-                const range = document.createRange();
-                range.setStart(node, at);
-                range.setEnd(node, at + 13);
-                const box = range.getBoundingClientRect();
-                return [box.left, box.top + box.height / 2, box.right];
-            }
-        }"""
-    )
-    page.mouse.move(place[0] + 1, place[1])
-    page.mouse.down()
-    page.mouse.move(place[2], place[1], steps=6)
-    page.mouse.up()
+    drag(page, "16 March 2026")
     page.wait_for_selector(".editor input")
     assert page.locator(".editor input").input_value() == "2026-03-16"
     page.keyboard.press("Enter")
@@ -202,35 +166,6 @@ def test_rows_are_removed_and_added_and_a_scalar_row_is_typed(page: Any, served:
 
 
 @pytest.mark.slow
-def test_a_correction_survives_a_reload_and_is_in_the_views(page: Any, served: Any) -> None:
-    look_at(page, "held.txt")
-    choose(page, "/carrier")
-    page.keyboard.press("Enter")
-    page.keyboard.type("Buzzard Freight")
-    page.keyboard.press("Enter")
-    wait_for_value(page, "/carrier", "Buzzard Freight")
-    page.reload()
-    page.wait_for_selector(".field")
-    look_at(page, "held.txt")
-    assert value_of(page, "/carrier") == "Buzzard Freight"
-    told = "SELECT f.value, f.origin FROM parcel AS p JOIN fields AS f USING (document) WHERE field = '/carrier'"
-    assert query(served.out, f"{told} AND path LIKE '%held.txt'").rows == [("Buzzard Freight", "human")]
-    assert query(served.out, "SELECT count(*) FROM quarantine").rows == [(0,)]
-
-
-@pytest.mark.slow
-def test_accepting_a_whole_record_goes_on_to_the_next_document(page: Any) -> None:
-    look_at(page, "letter.txt")
-    page.fill(".search", "")
-    page.wait_for_function("() => document.querySelectorAll('.row').length > 5")
-    before = page.locator(".bar .title").first.inner_text()
-    page.locator(".sheet-of").click(position={"x": 5, "y": 5})
-    page.keyboard.press("Shift+A")
-    page.wait_for_function("(before) => document.querySelector('.bar .title').textContent !== before", arg=before)
-    page.wait_for_function("() => document.querySelector('.row .badge.human') !== null")
-
-
-@pytest.mark.slow
 def test_what_does_not_reach_the_server_waits_for_it(served: Any, chromium: Any) -> None:
     page = chromium.new_context(viewport={"width": 1500, "height": 950}).new_page()
     page.goto(served.address)
@@ -251,21 +186,6 @@ def test_what_does_not_reach_the_server_waits_for_it(served: Any, chromium: Any)
     look_at(page, "second.txt")
     assert value_of(page, "/note") == "typed without a server"
     page.context.close()
-
-
-@pytest.mark.slow
-def test_a_document_that_somebody_else_changes_changes_on_the_page(page: Any, served: Any, chromium: Any) -> None:
-    look_at(page, "second.txt")
-    other = chromium.new_context().new_page()
-    other.goto(served.address)
-    other.wait_for_selector(".field")
-    look_at(other, "second.txt")
-    choose(other, "/parcels")
-    other.keyboard.press("Enter")
-    other.keyboard.type("31")
-    other.keyboard.press("Enter")
-    page.wait_for_function("() => document.querySelector(`.value[data-pointer='/parcels']`)?.textContent === '31'")
-    other.context.close()
 
 
 @pytest.mark.slow

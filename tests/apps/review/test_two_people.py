@@ -16,17 +16,13 @@ from typing import Any
 import httpx
 import pytest
 from bench.review_server import serving
-from starlette.testclient import TestClient
 from tests.support import ROOT
 from tests.support.corrected_folder import digest_of, run
 
 from cinnabar.apps.review.access import KEY
-from cinnabar.apps.review.app import review_app
-from cinnabar.apps.review.improving import Improving
 from cinnabar.extraction.corrections import Action, Corrector
 from cinnabar.extraction.corrections.journal import waiting_corrections
 from cinnabar.extraction.maintenance.verification import verify
-from cinnabar.extraction.review.review import Review
 from cinnabar.extraction.store.reading import query
 
 #: Asks the server of a person: method, path, parameters or body. Raises httpx.TransportError if it died meanwhile.
@@ -196,26 +192,6 @@ def together(people: list[Person], changes: int) -> None:
         one.join()
     if failed:
         raise failed[0]
-
-
-@pytest.mark.slow
-def test_two_people_lose_nothing_and_each_conflict_is_told(tmp_path: Path) -> None:
-    out, documents = folder(tmp_path, 2)
-    reviews = {who: Review(out, who) for who in ("Ada", "Bob")}
-    people = []
-    for number, (who, review) in enumerate(reviews.items()):
-        client = TestClient(review_app(review, Improving(out)))
-
-        def ask(method: str, path: str, said: dict[str, Any], client: TestClient = client) -> tuple[int, Any]:
-            answer = client.get(path, params=said) if method == "GET" else client.post(path, json=said)
-            return answer.status_code, answer.json()
-
-        people.append(Person(who, ask, documents, random.Random(number)))
-    together(people, 12)
-    for review in reviews.values():
-        review.close()
-    check(out, people, documents)
-    assert sum(person.told for person in people) > 0
 
 
 class Server:

@@ -123,6 +123,7 @@ def test_a_backfill_fills_a_new_column_of_a_corrected_list_and_gives_the_rows_of
     out = tmp_path / "out"
     run(out, "e1e2")
     changes = [Change(Action.VALUE, "/lines/0/item", '"N"'), Change(Action.VALUE, "/lines/0/price", "8")]
+    changes.append(Change(Action.VALUE, "/number", '"M"'))
     Corrector(out).correct(A, "bill", changes, "eva")
     later = version(tax=NUMBER)
     value = json.loads(Corrector(out).state(A, "bill").record.text)
@@ -132,9 +133,10 @@ def test_a_backfill_fills_a_new_column_of_a_corrected_list_and_gives_the_rows_of
     leaves = tuple(human.get(leaf.pointer, leaf) for leaf in made.record.leaves)
     made = replace(made, record=replace(made.record, leaves=leaves))
     run(out, "e1e2", schema=later, outcomes=[made], paths=["a.txt"], backfill={})
-    assert record(out)["lines"] == [{"item": "N", "price": 8, "tax": 5}]
+    assert record(out)["lines"] == [{"item": "N", "price": 8, "tax": 5}] and record(out)["number"] == "M"
     Corrector(out).undo(A, "bill", None, "eva")
     assert record(out)["lines"] == [{"item": "e1e2 0", "price": 0, "tax": None}]
+    assert record(out)["number"] == "a-e1e2"
     assert verify(out).problems == []
 
 

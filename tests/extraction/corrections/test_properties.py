@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -141,20 +140,3 @@ def sequence(steps):
           suppress_health_check=list(HealthCheck))  # fmt: skip
 def test_random_sequences_lose_no_correction_and_can_be_taken_back(steps):
     sequence(steps)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_long_random_sequences_lose_no_correction_and_can_be_taken_back():
-    # New sequences each time, as many as processor time allows; Hypothesis prints one that fails.
-    until = time.process_time() + float(os.environ.get("CORRECTION_SECONDS", "120"))
-
-    @given(st.lists(STEPS, min_size=3, max_size=14))
-    @settings(max_examples=20, deadline=None, database=None, phases=[Phase.generate],
-              suppress_health_check=list(HealthCheck))  # fmt: skip
-    def some(steps):
-        if time.process_time() < until:
-            sequence(steps)
-
-    while time.process_time() < until:
-        some()

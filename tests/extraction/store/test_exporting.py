@@ -114,19 +114,6 @@ def test_parquet_has_the_types_of_the_view_and_other_engines_read_it(rich, tmp_p
     )
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_pandas_and_polars_read_the_tables(rich, tmp_path, library):
-    engine = pytest.importorskip(library)
-    # polars would take the signs in the folder's name for a pattern.
-    plain: dict[str, bool] = {"glob": False} if library == "polars" else {}
-    path = tmp_path / "rich.parquet"
-    export(rich, "SELECT * FROM rich ORDER BY path", "parquet", path, sql=True)
-    for where in (path, *sorted((rich / "data").rglob("*.parquet"))):
-        frame = engine.read_parquet(where, **plain)
-        assert {"text", "price", "record_json"} <= set(frame.columns)
-    assert list(engine.read_parquet(path, **plain)["text"])[: len(TEXTS)] == TEXTS
-
-
 def test_two_columns_of_one_name_are_both_exported(rich):
     stream = io.BytesIO()
     export(rich, "SELECT 1 AS a, 2 AS a", "jsonl", stream, sql=True)
