@@ -1,7 +1,4 @@
-"""The routes of the review page: JSON over the functions of `Review`, and the files of the page.
-
-The parts of requests that all routes of the review page share, and their answers.
-"""
+"""The routes of the review page: JSON over the functions of `Review`, and the files of the page."""
 
 from __future__ import annotations
 

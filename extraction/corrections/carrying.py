@@ -2,8 +2,6 @@
 
 The person's values count wherever the new version has a place for them. In a list or an object each value is carried by
 itself: a column that is gone takes no other column with it, and a new column has what the run made of the same row.
-
-Refuses a version of a schema that has no place for values that people corrected.
 """
 
 from __future__ import annotations

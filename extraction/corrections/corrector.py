@@ -1,11 +1,7 @@
 """Corrects stored records: a correction is durable when the call returns, and in the views as soon as may be.
 
-The way of a correction: the state that is stored now, the entry of the changes, its judgement, the journal, the commit.
-
-What a person saw when they asked for a change: a short digest of each place, which is compared under the lock.
-
-A value that somebody has changed since is never replaced unseen. The place that counts is the smallest one that a
-change may not miss: the value itself, the whole row of a value in a list, and the whole list for a new row.
+A value that somebody has changed since a person saw it is never replaced unseen: a short digest of its place is
+compared under the lock. That place is the value itself, the row of a value in a list, or the list for a new row.
 """
 
 from __future__ import annotations

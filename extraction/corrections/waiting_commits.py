@@ -1,11 +1,4 @@
-"""Commits corrections that wait.
-
-Whoever holds the folder's lock does it: the person's own process if no run is going, else the run, with its batches.
-
-Makes the rows of corrections and of corrected records, and asks the columns whether they can hold them.
-
-What an entry of the journal makes of a document: its corrections, and its record, judged again.
-"""
+"""Judges and commits corrections that wait; whoever holds the folder's lock does it."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 A file is parsed in the sandbox, once for many requests. Mails behind IMAP and objects in stores are not fetched:
 looking at results must not cause a connection.
-
-Cuts a document into blocks to show: pages, and stretches of text of at most some thousand characters.
 """
 
 from __future__ import annotations

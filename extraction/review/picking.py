@@ -1,7 +1,4 @@
-"""Reads the value of words that a person picked, for a place of a form.
-
-Another column for a field of a list: the cells of all its rows, read again.
-"""
+"""Reads the value of words that a person picked for a place of a form, or of another column for all rows of a list."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Writes files that are whole or absent after a crash, and holds a folder's lock while the process lives.
-
-The folder of corrections that wait for their commit (`extraction/corrections/journal.py` writes and reads them).
-"""
+"""Writes files that are whole or absent after a crash, and holds a folder's lock while the process lives."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Spells names and texts for SQL.
-
-Refuses the address of a store where a path of this machine is wanted: as a path it would silently become a folder.
-"""
+"""Spells names and texts for SQL, and refuses an address where a path of this machine is wanted."""
 
 from __future__ import annotations
 

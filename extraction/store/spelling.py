@@ -1,13 +1,8 @@
 """One spelling for each path: that of the first run into an output folder that read there.
 
-`mails/1.txt`, `./mails/1.txt`, `old/../mails/1.txt` and `/data/mails/1.txt` may be one file. The paths in an output
-folder are as the runs were given them, so the paths of a later run are spelled as those of the earlier ones. A folder's
-rows never change for it.
-
-Remembers the folders that runs were started from, to find relative paths of documents again.
-
-They are stored beside the tables, because a reader of a table need not know where the user's files lie. They are
-relative to the output folder, so that both may move together.
+`mails/1.txt`, `./mails/1.txt`, `old/../mails/1.txt` and `/data/mails/1.txt` may be one file, so the paths of a later
+run are spelled as those of the earlier ones. The folders that runs were started from lie beside the tables, relative to
+the output folder, so that both may move together.
 """
 
 from __future__ import annotations

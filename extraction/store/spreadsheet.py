@@ -1,12 +1,9 @@
-"""Writes rows as an Excel workbook: texts as texts and never as formulas, dates as dates, numbers with all digits.
+"""Writes rows as an Excel workbook, and defuses texts that a spreadsheet program would run (OWASP, CSV injection).
 
 Excel has limits that no other format has: 1,048,576 rows and 16,384 columns, which are errors; 32,767 characters a
 cell, beyond which a text is cut; 15 digits a number and no dates before March 1900, beyond which a value is a text.
-
-Defuses texts that a spreadsheet program would run as formulas (OWASP, CSV injection).
-
-Such a program drops blanks, NUL and other characters that nobody sees before it looks for a formula. Under a locale
-with `;` between cells it also splits a quoted text at each `;`, tab and line break, so a formula may begin there.
+Programs drop blanks, NUL and other characters that nobody sees before they look for a formula, and under a locale with
+`;` between cells split a quoted text at each `;`, tab and line break.
 """
 
 from __future__ import annotations

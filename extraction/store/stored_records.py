@@ -1,9 +1,4 @@
-"""Reads stored records with their leaves, as a backfill needs them.
-
-Tells where runs with a choice of schemas sent documents, for a backfill of one of these schemas.
-
-Finds the schemas that records were made under.
-"""
+"""Reads stored records with their leaves, the schemas they were made under, and where runs sent documents."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -116,10 +115,10 @@ def write_folder(root: Path) -> Path:
     return out
 
 
-def written(root: Path, count: int, name: str = "doc", held: int = 0, broken: int = 0) -> Path:
+def written(root: Path, count: int, name: str = "doc", held: int = 0) -> Path:
     """Adds texts to `root`/docs and their records to `root`/out, the less sure the later, and returns the latter.
 
-    The first `held` are in quarantine for a guess. `broken` more files cannot be read.
+    The first `held` are in quarantine for a guess.
     """
     docs, out = root / "docs", root / "out"
     docs.mkdir(parents=True, exist_ok=True)
@@ -136,11 +135,6 @@ def written(root: Path, count: int, name: str = "doc", held: int = 0, broken: in
                 held_back = {"detail": "no value found for /carrier", "pointers": ("/carrier",)}
                 made = replace(made, status="quarantined", code="missing", **held_back)
             outcomes.append(made)
-    for number in range(broken):
-        path, data = docs / f"broken-{number}.pdf", f"%PDF-{number}".encode()
-        path.write_bytes(data)
-        digest = hashlib.sha256(data).hexdigest()
-        outcomes.append(Outcome(str(path), "quarantined", "broken", "no pages", digest))
     source = load_schema(SCHEMA)
     with Store.open(out) as store:
         run = Run(store, source, compile_schema(source.schema), "0123456789abcdef", {"model": "by hand"})

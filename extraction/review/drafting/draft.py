@@ -1,11 +1,4 @@
-"""The schema of the library that documents look like, by the probabilities with which a run chooses among several.
-
-A schema for documents of a kind that the library lacks: a fetched language model points at what a document labels.
-
-The labels are the document's own words, as all that the model copies. A person checks the draft.
-
-A small folder to begin with: a schema to edit, a sample document, a deployment, and the next steps.
-"""
+"""A small folder to begin with, and a schema for it: of the library, or drafted from what a document labels."""
 
 from __future__ import annotations
 
