@@ -123,29 +123,21 @@ def _manifests(out: Path) -> tuple[list[Manifest], list[FileProblem]]:
         except OSError as error:
             problems.append(FileProblem(number, within(out, path), f"cannot be read: {error.strerror or error}"))
             continue
-        if entry.number != number:
-            problems.append(FileProblem(number, within(out, path), f"says that it is number {entry.number}"))
-        else:
-            entries.append(entry)
+        entries.append(entry)
     return entries, problems
 
 
 def _check_file(out: Path, entry: Manifest, file: StoredFile) -> FileProblem | None:
-    path = out / file.path
     problem = manifests.file_problem(out, file)
-    if problem is not None:
-        return FileProblem(entry.number, file.path, problem)
-    try:
-        rows = pq.read_metadata(path).num_rows
-    except (OSError, pa.ArrowException) as error:
-        return FileProblem(entry.number, file.path, f"not a Parquet file: {error}")
-    if rows != file.rows:
-        problem = f"it has {with_noun(rows, 'row')}, but was committed with {file.rows:,}"
-        return FileProblem(entry.number, file.path, problem)
-    try:
-        problem = content_problem(path, file.table) or ""
-    except (OSError, ValueError) as error:
-        problem = f"cannot be read: {error}"
+    if problem is None:
+        try:
+            rows = pq.read_metadata(out / file.path).num_rows
+            if rows == file.rows:
+                problem = content_problem(out / file.path, file.table)
+            else:
+                problem = f"it has {with_noun(rows, 'row')}, but was committed with {file.rows:,}"
+        except (OSError, ValueError, pa.ArrowException) as error:
+            problem = f"cannot be read: {error}"
     return FileProblem(entry.number, file.path, problem) if problem else None
 
 

@@ -1,7 +1,7 @@
 """Lists the documents of an output folder by need of a look, with search and filters, from a table in memory.
 
-The table is made from the views once, and made again beside the old one when the folder has a new commit. So a page of
-the list costs milliseconds, and nobody waits for a run. A list is sorted once and keeps its order, because a person
+The table is made from the views once, and anew when the folder has a new commit. So a page of the list costs
+milliseconds, and nobody waits for a run. A list is sorted once and keeps its order, because a person
 works through it: its rows show what holds now, and what has come since is counted until somebody sorts again.
 """
 
@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
 from cinnabar.errors import CinnabarError, UsageError
 from cinnabar.extraction.plan.thresholds import DOUBTFUL_BELOW
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.model_runs import READ_BY
 from cinnabar.extraction.store.names import quote_name
+from cinnabar.extraction.store.queries import locked_connection
 from cinnabar.extraction.store.reading import connect
 
 #: Orders of the list, by name: what most needs a look, the paths, the newest run, the surest.
@@ -45,7 +44,6 @@ _COLUMNS = (
 # Records in quarantine need a look most, then those with failed checks, then the least sure ones. Files that cannot be
 # read come last, because nobody can mend them here.
 _LISTING = """
-CREATE TABLE listing AS
 SELECT coalesce(o.document, 'path ' || o.path) AS document, o.document IS NOT NULL AS opened, o.path, o.schema_name,
   o.schema_fingerprint, o.run_id, o.outcome, coalesce(o.code, '') AS code, coalesce(o.detail, '') AS detail,
   coalesce(o.pointers, []) AS pointers, r.confidence, coalesce(r.flags, []) AS flags,
@@ -68,8 +66,7 @@ LEFT JOIN (
 ) AS c USING (document, schema_fingerprint, run_id)
 LEFT JOIN documents AS d ON d.document = o.document
 """
-# What that and the questions about one document read.
-_VIEWS = ("outcomes", "records", "_checks", "documents", "runs")
+_VIEWS = ("outcomes", "records", "_checks", "documents")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,17 +166,6 @@ class ReviewMarks:
     other_kind: bool = False
 
 
-@dataclass(slots=True)
-class _ListedTable:
-    """The table of one look at the folder, with its connection: it ends when it is old and its last reader is done."""
-
-    stack: contextlib.ExitStack
-    connection: duckdb.DuckDBPyConnection
-    commits: frozenset[int]
-    readers: int = 0
-    old: bool = False
-
-
 class Listing:
     """The documents of an output folder. Threads may share it; `close` ends it.
 
@@ -193,22 +179,19 @@ class Listing:
         self._marks: dict[tuple[str, str], ReviewMarks] = {}
         self._lists: OrderedDict[str, SortedList] = OrderedDict()
         self._counted: dict[str, tuple[frozenset[int], int]] = {}
-        self._table = self._read()
+        self._stack = contextlib.ExitStack()
+        self._connection = self._stack.enter_context(locked_connection())
+        self._commits = frozenset[int]()
+        self.refresh(dict)
 
     def close(self) -> None:
-        """Lets go of the folder's files."""
-        self._retire(self._table)
-
-    def _retire(self, table: _ListedTable) -> None:
-        with self._lock:
-            table.old = True
-            if not table.readers:
-                table.stack.close()
+        """Lets go of the table."""
+        self._stack.close()
 
     @property
     def snapshot(self) -> int:
         """Returns the number of the newest commit in the list."""
-        return max(self._table.commits, default=0)
+        return max(self._commits, default=0)
 
     def refresh(self, stored: Callable[[], dict[tuple[str, str], ReviewMarks]] | None = None) -> bool:
         """Reads the folder again if it has a new commit; returns whether it had one. Other threads go on meanwhile.
@@ -216,19 +199,25 @@ class Listing:
         `stored` gives the work of people as it is in the folder then; without it, it is what it was.
         """
         with self._refreshing:
-            if _commits(self._out) == self._table.commits:
+            # Before the views are made: a commit between the two is read again later.
+            seen = _commits(self._out)
+            if seen and seen == self._commits:
                 return False
             try:
-                table = self._read()
+                with connect(self._out, views=_VIEWS) as folder:
+                    rows = folder.sql(_LISTING).to_arrow_table()
             except CinnabarError:
+                if not self._commits:
+                    raise
                 # A run may be replacing files; the next refresh finds them.
                 return False
             marks = self._marks if stored is None else stored()
             with self._lock:
-                old, self._table = self._table, table
-                self._marks = marks
+                self._connection.register("fresh", rows)
+                self._connection.execute("CREATE OR REPLACE TABLE listing AS FROM fresh")
+                self._connection.unregister("fresh")
+                self._commits, self._marks = seen, marks
                 self._apply(marks)
-            self._retire(old)
             return True
 
     def mark(self, marks: dict[tuple[str, str], ReviewMarks]) -> None:
@@ -275,7 +264,7 @@ class Listing:
     def _count_new(self, listed: SortedList) -> int:
         """Returns the number of documents that the selection has now, and the list does not."""
         with self._lock:
-            commits, known = self._table.commits, self._counted.get(listed.name)
+            commits, known = self._commits, self._counted.get(listed.name)
         if known is not None and known[0] == commits:
             return known[1]
         condition, values = listed.selection.condition()
@@ -336,7 +325,8 @@ class Listing:
     def paths(self, document: str) -> list[str]:
         """Returns the paths under which runs met this document, the newest first."""
         asked = "SELECT path FROM outcomes WHERE document = ? GROUP BY path ORDER BY max(run_id) DESC"
-        return [row["path"] for row in self._rows(asked, [document])]
+        with connect(self._out, sql=asked) as folder:
+            return [path for (path,) in folder.execute(asked, [document]).fetchall()]
 
     def arguments(self, row: Mapping[str, Any]) -> str:
         """Returns the arguments of the run whose model read this document, as JSON text."""
@@ -344,17 +334,9 @@ class Listing:
             "SELECT arguments FROM runs WHERE run_id = coalesce((SELECT max(read_by) FROM"
             f" {READ_BY} WHERE document = ? AND schema_fingerprint = ?), ?) LIMIT 1"
         )
-        rows = self._rows(asked, [row["document"], row["schema_fingerprint"], row["run_id"]])
-        return rows[0]["arguments"] or "{}" if rows else "{}"
-
-    def _read(self) -> _ListedTable:
-        stack = contextlib.ExitStack()
-        with stack:
-            # Before the views are made: a commit between the two is read again later.
-            seen = _commits(self._out)
-            connection = stack.enter_context(connect(self._out, views=_VIEWS))
-            connection.execute(_LISTING)
-            return _ListedTable(stack.pop_all(), connection, seen)
+        with connect(self._out, sql=asked) as folder:
+            found = folder.execute(asked, [row["document"], row["schema_fingerprint"], row["run_id"]]).fetchone()
+        return found[0] or "{}" if found else "{}"
 
     def _apply(self, marks: dict[tuple[str, str], ReviewMarks]) -> None:
         rows = [(m.reviewed, m.corrected, m.other_kind, document, name) for (document, name), m in marks.items()]
@@ -362,24 +344,16 @@ class Listing:
             asked = (
                 "UPDATE listing SET reviewed = ?, corrected = ?, other_kind = ? WHERE document = ? AND schema_name = ?"
             )
-            self._table.connection.executemany(asked, rows)
+            self._connection.executemany(asked, rows)
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
         # With a cursor of its own a long search makes nobody wait for the lock.
         with self._lock:
-            table = self._table
-            table.readers += 1
-            cursor = table.connection.cursor()
-        try:
+            cursor = self._connection.cursor()
+        with cursor:
             cursor.execute(sql, list(values))
             columns = [column[0] for column in cursor.description or ()]
             return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
-        finally:
-            cursor.close()
-            with self._lock:
-                table.readers -= 1
-            if table.old:
-                self._retire(table)
 
 
 def _commits(out: Path) -> frozenset[int]:

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -105,20 +105,8 @@ def number_of(path: Path) -> int | None:
 
 def commit(out: Path, manifest: Manifest) -> None:
     """Commits a manifest, whose files are on disk already, by one atomic rename."""
-    content = {
-        "format": _FORMAT,
-        "number": manifest.number,
-        "level": manifest.level,
-        "created": manifest.created.isoformat(),
-        "schema_name": manifest.schema_name,
-        "schema_fingerprint": manifest.schema_fingerprint,
-        "files": [
-            {"table": f.table, "path": f.path, "rows": f.rows, "bytes": f.bytes, "sha256": f.sha256}
-            for f in manifest.files
-        ],
-        "replaces": list(manifest.replaces),
-    }
-    content |= {name: value for name in ("without", "behind") if (value := getattr(manifest, name))}
+    content = {"format": _FORMAT, **{one.name: getattr(manifest, one.name) for one in fields(manifest)}}
+    content = {name: value for name, value in content.items() if value or name not in ("without", "behind")}
     write_bytes(
         out / FOLDER / f"{manifest.name}.json", orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n"
     )

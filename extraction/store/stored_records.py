@@ -42,14 +42,12 @@ class Selection:
     """A choice of records, all by default. Raises UsageError if it can match none.
 
     since, until: when the run whose model read them started, `until` exclusive. source: the path of a file, a folder or
-    a mailbox, or a pattern with `*`, `?` and `[…]`. model: the prefix of its fingerprint. below: records with a leaf, a
-    row or a list below this confidence. where: SQL on the columns of the view that unites the versions.
+    a mailbox, or a pattern with `*`, `?` and `[…]`. below: records with a leaf, a row or a list below this confidence. where: SQL on the columns of the view that unites the versions.
     """
 
     since: datetime | None = None
     until: datetime | None = None
     source: str | None = None
-    model: str | None = None
     below: float | None = None
     where: str | None = None
 
@@ -109,7 +107,6 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
     for sql, value in (
         ("started >= ?", chosen.since),
         ("started < ?", chosen.until),
-        ("starts_with(arguments ->> 'model', ?)", chosen.model),
     ):
         if value is not None:
             wanted.append(sql)

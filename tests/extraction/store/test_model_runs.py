@@ -16,16 +16,6 @@ A = digest_of("a.txt")
 NUMBER = [Change(Action.VALUE, "/number", '"N"')]
 
 
-def test_a_corrected_record_is_chosen_by_the_model_that_read_it(tmp_path):
-    run(tmp_path, "e1", model="abc")
-    Corrector(tmp_path).correct(A, "bill", NUMBER, "eva")
-    assert [one.paths[0] for one in select(tmp_path, "bill", Selection(model="abc"))] == ["a.txt", "b.txt", "c.txt"]
-    run(tmp_path, "e2", model="def", paths=["b.txt"])
-    Corrector(tmp_path).correct(digest_of("b.txt"), "bill", NUMBER, "eva")
-    assert [one.paths for one in select(tmp_path, "bill", Selection(model="def"))] == [("b.txt",)]
-    assert select(tmp_path, "bill", Selection(model="nothing")) == []
-
-
 @pytest.mark.parametrize("hour", [-1, 1])
 def test_a_corrected_record_is_chosen_by_the_time_at_which_it_was_read(tmp_path, monkeypatch, hour):
     run(tmp_path, "e1")
