@@ -42,7 +42,8 @@ class Selection:
     """A choice of records, all by default. Raises UsageError if it can match none.
 
     since, until: when the run whose model read them started, `until` exclusive. source: the path of a file, a folder or
-    a mailbox, or a pattern with `*`, `?` and `[…]`. below: records with a leaf, a row or a list below this confidence. where: SQL on the columns of the view that unites the versions.
+    a mailbox, or a pattern with `*`, `?` and `[…]`. below: records with a leaf, a row or a list below this
+    confidence. where: SQL on the columns of the view that unites the versions.
     """
 
     since: datetime | None = None
