@@ -99,27 +99,17 @@ def _answer_errors(app: FastAPI) -> None:
     def overtaken(_: Request, error: Overtaken) -> Response:
         return as_json({"error": str(error), "overtaken": [asdict(one) for one in error.places]}, 409)
 
-    @app.exception_handler(ListGone)
-    def gone(_: Request, error: ListGone) -> Response:
-        return as_json({"error": str(error)}, 410)
-
-    @app.exception_handler(InUse)
-    def busy(_: Request, error: InUse) -> Response:
-        return as_json({"error": str(error)}, 503)
-
     @app.exception_handler(RequestValidationError)
     def invalid(_: Request, error: RequestValidationError) -> Response:
         # Without the value, which may be anything.
         problems = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5])
         return as_json({"error": problems[:1000]}, 400)
 
-    @app.exception_handler(UsageError)
-    def wrong(_: Request, error: UsageError) -> Response:
-        return as_json({"error": str(error)}, 400)
+    def answer_failure(_: Request, error: Exception) -> Response:
+        statuses = {ListGone: 410, InUse: 503, UsageError: 400, CinnabarError: 500}
+        return as_json({"error": str(error)}, next(code for kind, code in statuses.items() if isinstance(error, kind)))
 
-    @app.exception_handler(CinnabarError)
-    def answer_failure(_: Request, error: CinnabarError) -> Response:
-        return as_json({"error": str(error)}, 500)
+    app.add_exception_handler(CinnabarError, answer_failure)
 
 
 def _serve_page(app: FastAPI) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +12,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from cinnabar.errors import Overtaken, RunError, UsageError
+from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed, corrections
 from cinnabar.extraction.corrections.changes import EXCLUDING
 from cinnabar.extraction.documents.content.document import Document, Span
@@ -35,8 +33,8 @@ from cinnabar.extraction.store.records import Record
 from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.schemas.automata.strings import json_text, parse
 
-# Seconds between two looks for new commits, and states that are kept.
-_REFRESH, _KEPT = 1.0, 64
+# Seconds between two looks for new commits.
+_REFRESH = 1.0
 # The rest after a look, in the time that it took.
 _RESTS = 5.0
 # What the page asks for; a packet says itself what is no part of it, and nothing gives verdicts any more.
@@ -79,8 +77,6 @@ class Review:
         self._contents = Contents(out, settings)
         self._corrector = Corrector(out, behind=behind)
         self._forms: dict[str, dict[str, Any]] = {}
-        self._states: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
-        self._lock = threading.Lock()
         self._ended = threading.Event()
         self.listing.mark(self._stored_marks())
         self._refreshing = threading.Thread(target=self._refresh, name="review-refresh", daemon=True)
@@ -113,12 +109,8 @@ class Review:
 
         Raises UsageError if the folder does not have the document under this schema.
         """
-        with self._lock:
-            if (kept := self._states.get((document, schema))) is not None:
-                self._states.move_to_end((document, schema))
-                return kept
         row = self.listing.row(document, schema)
-        return self._kept(row, self._known_state(row))
+        return self._state_json(row, self._known_state(row))
 
     def content(self, document: str, schema: str) -> dict[str, Any]:
         """Returns the blocks of a document's text, or the reason why it cannot be shown."""
@@ -157,26 +149,14 @@ class Review:
         row = self.listing.row(document, schema)
         content = self._document(row) if any(one.spans or one.action == Action.COLUMN for one in asked) else None
         changes = [self._change(row, one, content) for one in asked]
-        with self._forgetting_if_overtaken(row):
-            return self._after(row, self._corrector.correct(document, schema, changes, who or self.who, content))
+        return self._after(row, self._corrector.correct(document, schema, changes, who or self.who, content))
 
     def undo(
         self, document: str, schema: str, identities: Sequence[str] | None, seen: str, who: str = ""
     ) -> dict[str, Any]:
         """Takes corrections of a document back, all without `identities`, and returns the new state."""
         row = self.listing.row(document, schema)
-        with self._forgetting_if_overtaken(row):
-            return self._after(row, self._corrector.undo(document, schema, identities, who or self.who, seen))
-
-    @contextmanager
-    def _forgetting_if_overtaken(self, row: Mapping[str, Any]) -> Iterator[None]:
-        """Forgets the kept state if it turns out to be old."""
-        try:
-            yield
-        except Overtaken:
-            with self._lock:
-                self._states.pop((row["document"], row["schema_name"]), None)
-            raise
+        return self._after(row, self._corrector.undo(document, schema, identities, who or self.who, seen))
 
     def _change(self, row: Mapping[str, Any], asked: AskedChange, content: Document | None) -> Change:
         if (action := _ACTIONS.get(asked.action)) is None:
@@ -194,15 +174,7 @@ class Review:
 
     def _after(self, row: Mapping[str, Any], reviewed: Reviewed) -> dict[str, Any]:
         self.listing.mark({(row["document"], row["schema_name"]): _marks(reviewed.corrections)})
-        return {**self._kept(row, reviewed), "moved": dict(reviewed.moved)}
-
-    def _kept(self, row: Mapping[str, Any], reviewed: Reviewed | None) -> dict[str, Any]:
-        state = self._state_json(row, reviewed)
-        with self._lock:
-            self._states[row["document"], row["schema_name"]] = state
-            while len(self._states) > _KEPT:
-                self._states.popitem(last=False)
-        return state
+        return {**self._state_json(row, reviewed), "moved": dict(reviewed.moved)}
 
     def _known_state(self, row: Mapping[str, Any]) -> Reviewed | None:
         """Returns the state that the corrections know; None for a file that could not be opened."""
@@ -282,8 +254,6 @@ class Review:
             self._corrector.commit()
             begun = time.monotonic()
             if begun >= quiet_until and self.listing.refresh(self._stored_marks):
-                with self._lock:
-                    self._states.clear()
                 # A large folder is not read again all the time while people correct it.
                 quiet_until = time.monotonic() + _RESTS * (time.monotonic() - begun)
 
