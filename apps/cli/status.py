@@ -35,7 +35,7 @@ def status(
     Examples:
       cinnabar status --out tables
       cinnabar status --out tables --json
-      cinnabar status compact --out tables
+      cinnabar status report --out tables
     """
     if context.invoked_subcommand is not None:
         if out is not None or as_json:
