@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
+from weakref import WeakValueDictionary
 
 from cinnabar.errors import NotAccepted, UnsupportedSchema
 from cinnabar.schemas.automata.strings import parse
@@ -19,8 +20,12 @@ from cinnabar.schemas.parsing.metaschema import check_schema, fingerprint
 from cinnabar.schemas.parsing.scalars import locate_errors
 from cinnabar.schemas.parsing.shape import Shape
 from cinnabar.schemas.parsing.shape_reader import Normalised, normalise
+from cinnabar.schemas.parsing.texts import schema_text
 from cinnabar.schemas.refusals import Refusal, refused
 from cinnabar.schemas.regex.patterns import one_schema
+
+#: The judges that something holds, by the texts of their schemas: forms of one schema are equal, and caches know them.
+_JUDGES: WeakValueDictionary[str, Judge] = WeakValueDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,4 +118,8 @@ def compile_schema(schema: dict[str, Any] | bool) -> CompiledSchema:
     """
     check_schema(schema)
     check_names(schema)
-    return CompiledSchema(schema, judge_of(schema), fingerprint(schema))
+    text = schema_text(schema)
+    judge = _JUDGES.get(text)
+    if judge is None:
+        judge = _JUDGES[text] = judge_of(schema)
+    return CompiledSchema(schema, judge, fingerprint(schema))

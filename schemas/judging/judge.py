@@ -44,7 +44,7 @@ class Violation:
 class Judge:
     """A schema that is ready to judge; threads may share it."""
 
-    __slots__ = ("_root",)
+    __slots__ = ("__weakref__", "_root")
 
     def __init__(self, root: Node) -> None:
         self._root = root

@@ -19,7 +19,7 @@ from tests.support.schema_strategies import hard_schemas, hard_values, near, sch
 from cinnabar.errors import NotAccepted, NoValue, SchemaError
 from cinnabar.schemas import UnsupportedSchema, compile_schema
 from cinnabar.schemas.automata.strings import parse
-from cinnabar.schemas.form.form import ArrayNode, ObjectNode, Slot, walk
+from cinnabar.schemas.form.form import ArrayNode, Form, ObjectNode, Slot, walk
 from cinnabar.schemas.parsing.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
 from cinnabar.schemas.regex import machine, patterns
 
@@ -29,6 +29,17 @@ def field(schema: dict[str, Any]) -> Slot:
     compiled = compile_schema({"type": "object", "properties": {"f": schema}, "required": ["f"]})
     (slot,) = compiled.form.slots
     return slot
+
+
+def test_forms_of_one_schema_are_equal_and_caches_know_them() -> None:
+    def form(*names: str, longest: int = 5) -> Form:
+        fields = {name: {"type": "string"} for name in names}
+        return compile_schema({"type": "object", "properties": fields, "not": {"required": ["x" * longest]}}).form
+
+    first = form("a", "b")
+    assert first == form("a", "b") and {first: True}[form("a", "b")]
+    # The order of properties is that of the record, and of `not` only the judge knows.
+    assert first != form("b", "a") and first != form("a", "b", longest=6)
 
 
 @examples(70)
