@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support import packet_files
 from tests.support.effort import examples
 from tests.support.reading_model import ReadingModel
-from tests.support.split_packet import SOURCE, run
+from tests.support.split_packet import SOURCE, run, split_folder
 
 from cinnabar.errors import Overtaken, UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
@@ -60,6 +61,20 @@ def scan(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A packet that no test changes; `out` beside it holds its documents."""
+    path = split_folder(tmp_path_factory.mktemp("kept")).with_name("packet.pdf")
+    assert len(names(path.with_name("out"))) == 3
+    return path
+
+
+@pytest.fixture
+def out(kept: Path, tmp_path: Path) -> Path:
+    """A copy of the results of that packet."""
+    return shutil.copytree(kept.with_name("out"), tmp_path / "out")
+
+
 def test_each_document_of_a_packet_has_a_record_under_its_pages_and_none_is_read_again(scan, tmp_path):
     out = tmp_path / "out"
     summary = run(scan, out)
@@ -78,10 +93,9 @@ def test_without_split_a_packet_is_one_document(scan, tmp_path):
     assert not (tmp_path / "out" / PACKETS).exists()
 
 
-def test_a_second_run_parses_no_packet_whose_boundaries_are_kept(scan, tmp_path, monkeypatch):
-    run(scan, tmp_path / "out")
+def test_a_second_run_parses_no_packet_whose_boundaries_are_kept(kept, out, monkeypatch):
     monkeypatch.setattr(packets, "_found", lambda *_: pytest.fail("the packet was parsed again"))
-    assert run(scan, tmp_path / "out").skips == {"done": 3}
+    assert run(kept, out).skips == {"done": 3}
 
 
 @pytest.mark.slow
@@ -133,31 +147,25 @@ def test_a_part_is_found_again_by_its_path_and_digest(scan, tmp_path):
         assert lookup.find([f"{scan}#pages=3-5"], digest, size).content == moved
 
 
-def test_what_a_person_says_of_boundaries_counts_in_the_next_run_and_can_be_taken_back(scan, tmp_path):
-    out = tmp_path / "out"
-    run(scan, out)
+def test_what_a_person_says_of_boundaries_counts_in_the_next_run_and_can_be_taken_back(kept, out):
     say(out, join=[6])
     assert names(out) == [("packet.pdf#pages=1-2", "A")]
-    assert run(scan, out).written == 1
+    assert run(kept, out).written == 1
     assert [name for name, _ in names(out)] == ["packet.pdf#pages=1-2", "packet.pdf#pages=3-6"]
     say(out, "packet.pdf#pages=3-6", split=[6])
     assert [Path(path).name.rpartition("=")[2] for path, _ in names(out)] == PARTS
-    assert run(scan, out).skips == {"done": 3}
+    assert run(kept, out).skips == {"done": 3}
 
 
 @pytest.mark.slow
-def test_a_packet_that_a_person_joined_is_one_document(scan, tmp_path):
-    out = tmp_path / "out"
-    run(scan, out)
+def test_a_packet_that_a_person_joined_is_one_document(kept, out):
     say(out, join=[3, 6])
-    run(scan, out)
+    run(kept, out)
     assert [name for name, _ in names(out)] == ["packet.pdf"]
 
 
-def test_a_page_that_cannot_begin_a_document_is_refused(scan, tmp_path):
-    out = tmp_path / "out"
-    run(scan, out)
-    packet = stored_packet(out, hashlib.sha256(scan.read_bytes()).hexdigest())
+def test_a_page_that_cannot_begin_a_document_is_refused(kept, out):
+    packet = stored_packet(out, hashlib.sha256(kept.read_bytes()).hexdigest())
     for said in (
         {"split": [1]}, {"split": [7]}, {"split": [3]}, {"join": [2]}, {"turns": {7: 90}}, {"turns": {2: 45}},
         {"kinds": {2: "x"}},
@@ -166,10 +174,8 @@ def test_a_page_that_cannot_begin_a_document_is_refused(scan, tmp_path):
             packet.after(PacketStatement(**said), "ada")
 
 
-def test_a_forgotten_packet_leaves_nothing_behind(scan, tmp_path):
-    out = tmp_path / "out"
-    run(scan, out)
-    forgotten = forget(out, str(scan))
+def test_a_forgotten_packet_leaves_nothing_behind(kept, out):
+    forgotten = forget(out, str(kept))
     assert len(forgotten.digests) == 3 and not names(out)
     assert not [*(out / PACKETS).glob("*.json")]
 
@@ -218,15 +224,13 @@ def test_the_path_of_a_part_tells_its_pages_turns_and_kind(first, turns, kind):
     assert named_part(f"a#pages=1-2/{kind}#{pages}") == (f"a#pages=1-2/{kind}", pages)
 
 
-def test_a_page_that_a_person_turned_is_read_again_as_it_then_lies(scan, tmp_path):
-    out = tmp_path / "out"
-    run(scan, out)
+def test_a_page_that_a_person_turned_is_read_again_as_it_then_lies(kept, out):
     after = say(out, turns={4: 90})
     assert stored_packet(out, after.digest).parts() == after.parts()
     assert [name for name, _ in names(out)] == ["packet.pdf#pages=1-2", "packet.pdf#pages=6-6"]
-    assert run(scan, out).written == 1
+    assert run(kept, out).written == 1
     assert ("packet.pdf#pages=3-5&turn=4:90", "B") in names(out)
-    part = PacketPart(scan, str(scan), after.digest, after.parts()[1][0])
+    part = PacketPart(kept, str(kept), after.digest, after.parts()[1][0])
     with ParserPool(1) as pool:
         whole, drawn = pool.submit(part).result(), pool.drawn(part, 4)
     sizes = [(one.width, one.height) for one in whole.parts if one.kind == "page"]
@@ -247,9 +251,7 @@ def test_a_blank_page_between_documents_that_look_alike_makes_a_boundary_likelie
     assert found[0] < found[1] > 0.5
 
 
-def test_two_who_change_a_packet_at_once_are_not_lost(scan, tmp_path):
-    out = tmp_path / "out"
-    run(scan, out)
+def test_two_who_change_a_packet_at_once_are_not_lost(out):
     seen = packet_around(out, "packet.pdf")
     amend(out, seen, PacketStatement(join=[3]), "ada")
     with pytest.raises(Overtaken, match="pages=1-5, pages=6-6"):
@@ -294,9 +296,7 @@ def test_a_file_that_was_read_as_a_whole_stays_until_its_parts_stand_for_it(scan
     assert len(query(out, "select name from slip").rows) == 1
 
 
-def test_what_a_person_took_out_stays_out_whatever_is_said_of_the_packet(scan, tmp_path):
-    out = tmp_path / "out"
-    run(scan, out)
+def test_what_a_person_took_out_stays_out_whatever_is_said_of_the_packet(out):
     digest = query(out, "select document from note where name = 'C'").rows[0][0]
     Corrector(out).correct(digest, "note", [Change(Action.OTHER_KIND, "")], "eva")
     say(out, join=[6])

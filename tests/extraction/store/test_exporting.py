@@ -56,8 +56,10 @@ TEXTS = [
 ]
 
 
-@pytest.fixture
-def rich(out, workload):
+@pytest.fixture(scope="module")
+def rich(tmp_path_factory, workload):
+    """Results that no test changes, in a folder with a name that breaks careless quoting."""
+    out = tmp_path_factory.mktemp("rich") / 'it\'s "out"; drop [1]*'
     records = [
         {"text": text, "price": -3.5, "count": -7, "day": "2024-02-29", "at": "2024-02-29T23:30:00+02:00"}
         | {"lines": [{"n": number}]}

@@ -72,9 +72,9 @@ def test_a_fault_is_overcome_and_the_ledgers_agree(fault: str) -> None:
 @pytest.mark.parametrize("fault", some(("slow bytes",), ["slow bytes", "no answer"]))
 def test_an_answer_that_takes_too_long_is_given_up(fault: str) -> None:
     with mercury.running(mercury.Server(fault=first(fault))) as server:
-        asked = filler(server, timeout=4.0)
+        asked = filler(server, timeout=2.0)
         assert names(asked.fill(requests(1))) == ["Person 0"]
-    assert 3.9 < server.times[1] - server.times[0] < 20  # the slow bytes alone would take over a minute
+    assert 1.9 < server.times[1] - server.times[0] < 20  # the slow bytes alone would take over a minute
     assert asked.ledger.unanswered == 1 and asked.ledger.unanswered_cost > 0
 
 
