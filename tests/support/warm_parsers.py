@@ -1,6 +1,6 @@
 """Parser processes that outlive their pool: a run of a test takes one that an earlier run left idle.
 
-A process takes most of a second of processor time to start, and hundreds of tests parse a few lines of text. One with
+A process takes 140 ms of processor time to start, and hundreds of tests parse a few lines of text. One with
 the same command, settings and environment is the same process to its pool. The tests of ingest start their own.
 """
 
