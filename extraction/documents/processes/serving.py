@@ -29,7 +29,7 @@ from cinnabar.extraction.documents.content.document import Document, Fact, Part,
 from cinnabar.extraction.documents.content.limits import MAX_CHARACTERS, MAX_PICTURE_BYTES, PARSER_OPEN_FILES
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.schemas.facts import FACTS, FactValue
-from cinnabar.schemas.formats.formats import is_date_time
+from cinnabar.schemas.formats.formats import is_format
 
 MAGIC = b"CNBR"
 HEADER = struct.Struct("<4s5Q")
@@ -140,7 +140,7 @@ def _fact(name: str, entry: list[Any], length: int) -> Fact:
     wanted = int if kind in ("integer", "integers") else str
     values = value if several else [value]
     _expect(all(type(one) is wanted for one in values), f"values of the kind {kind} ({name})")
-    _expect(kind != "moment" or is_date_time(str(value)), f"a moment ({name})")
+    _expect(kind != "moment" or is_format("date-time", str(value)), f"a moment ({name})")
     _expect(len(spans) in (0, len(values)), f"a span for each value ({name})")
     _expect(all(0 <= int(start) < int(end) <= length for start, end in spans), f"spans within the text ({name})")
     content: FactValue = tuple(value) if several else value
