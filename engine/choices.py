@@ -1,6 +1,6 @@
-"""The ways in which the reader decides a choice; this file needs no torch, so that a schema is checked quickly.
+"""Choices of codes, choices that are compared, and those that a document rather does not state.
 
-Choices that the document rather does not state: a model without one makes one up where the schema demands it.
+A model without such a choice makes one up where the schema demands it.
 """
 
 from __future__ import annotations
@@ -15,13 +15,10 @@ from cinnabar.engine.readings.codes import code_kinds, codes_of
 from cinnabar.engine.request import Filled, Leaf, Origin
 from cinnabar.engine.thresholds import CODE_NAME_LETTERS, COMPARED_OPTIONS, LEAST_ABSENCE, LEAST_CHOICE
 from cinnabar.schemas.automata.strings import json_text, parse
-from cinnabar.schemas.facts import LANGUAGE
 from cinnabar.schemas.form.form import Form, Slot
-from cinnabar.schemas.parsing.schema_object import BINDING
 from cinnabar.schemas.pointers import unescape
 
 _CODE = re.compile(rf"[A-Z]{{2,{CODE_NAME_LETTERS}}}|[a-z]{{2,{CODE_NAME_LETTERS}}}")
-_ANSWERS = {"true", "false"}
 # Codes in small letters are also units and words ("kg", "ml", "no", "ja"). A choice of languages has two of these.
 # They are a list because no order of languages leaves words out: by speakers "hi", "id" and "ja" come before "nl".
 # Other choices in small letters ("sv", "da") are decided by the network.
@@ -100,50 +97,6 @@ def is_compared(slot: Slot) -> bool:
 def selectors(form: Form) -> frozenset[int]:
     """Returns the slots that choose a branch: their options are names of branches, which no document has."""
     return frozenset(choice.selector.index for choice in form.choices)
-
-
-def ways_of_choices(form: Form) -> list[tuple[str, str]]:
-    """Returns for each slot with several options its path, and how the reader decides it."""
-    slots = (slot for slot in form.slots if len(slot.options) > 1 and slot.index not in selectors(form))
-    return [(slot.path or "/", f"{_way(slot)}{_advice(slot)}") for slot in slots]
-
-
-def _advice(slot: Slot) -> str:
-    """Returns advice for a choice of languages: few documents print their own language."""
-    names = [name for name in map(json.loads, slot.options) if isinstance(name, str)]
-    # "DE" is a country; names of languages are longer than their codes.
-    meant = ((name, *codes_of(name)) if len(name) > CODE_NAME_LETTERS else (name,) for name in names)
-    languages = [codes for codes in meant if not _COMMON_LANGUAGES.isdisjoint(codes)]
-    if slot.binding is not None or "/*" in slot.path or len(languages) < 2 or 3 * len(languages) < len(names):
-        return ""
-    return f'; if it is the language of the document itself, bind it: "{BINDING}": "{LANGUAGE}"'
-
-
-def _way(slot: Slot) -> str:
-    if slot.binding is not None:
-        return f"the fact {slot.binding.fact}"
-    if set(slot.options) <= _ANSWERS:
-        return "yes or no, judged from the field's description"
-    choice = code_choice(slot)
-    if choice is not None:
-        codes = "pointed at: the codes, and their signs and names"
-        words = ", ".join(map(json.loads, choice.words))
-        unlisted = f", and for other codes of their kind {words}" if words else ""
-        left = _explain_comparison(slot) if choice.judged else "null"
-        return codes if choice.only_codes else f"{codes}{unlisted}; else {left}"
-    return f"pointed at if an option is printed, else {_explain_comparison(slot)}"
-
-
-def _explain_comparison(slot: Slot) -> str:
-    if not is_compared(slot):
-        return "judged by the network alone"
-    told = ((*slot.option_notes[at : at + 1], *slot.words_of(at)) for at in range(len(slot.options)))
-    described = sum(map(any, told))
-    if described == len(slot.options):
-        return "the described options are compared with the document"
-    bare = len(slot.options) - described
-    warning = f"{bare} of {len(slot.options)} options have no description: only their names count, so describe them"
-    return f"the options are compared with the document; {warning}"
 
 
 def _is_word(option: str) -> bool:

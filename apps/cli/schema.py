@@ -13,14 +13,12 @@ import typer
 
 from cinnabar.apps.cli.console import PAGE_WIDTH, standard_output, table
 from cinnabar.apps.cli.options import AsJson
-from cinnabar.engine.choices import ways_of_choices
-from cinnabar.extraction.filling.checks.checks import KEYWORD, Checks
+from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.maintenance.diagnosis.misspelt_keywords import misspelt_keywords
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.compiling.describe import FieldInWords, describe, fields_in_words
-from cinnabar.schemas.compiling.fact_fields import fact_fields
+from cinnabar.schemas.compiling.describe import FieldInWords, fields_in_words
 from cinnabar.schemas.keywords import inexact_multiples
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.wording import harmless
@@ -80,8 +78,6 @@ def check_schema(
 ) -> None:
     """Show the fields that a schema asks for, what a missing value becomes, and what is not promised.
 
-    With --json also the form that is filled: the constraint of each place, and how choices are decided.
-
     Exit status 2, with the JSON pointer of the keyword and the reason, if the schema cannot be enforced or no
     record meets it.
 
@@ -111,14 +107,11 @@ Pairs = list[tuple[str, str]]
 class SchemaReport:
     """The facts that `cinnabar schema check` shows of a schema.
 
-    places: pointer, values and what is enforced. choices: path, and how it is decided. not_promised: pointer and
-    reason. checks: name and expression.
+    not_promised: pointer and reason. checks: name and expression.
     """
 
     name: str
     fields: list[FieldInWords]
-    places: list[tuple[str, str, str]]
-    choices: Pairs
     not_promised: Pairs
     checks: Pairs
 
@@ -129,8 +122,7 @@ class SchemaReport:
             "name": self.name,
             "fields": [asdict(field) for field in self.fields],
             "not_promised": [{"place": pointer or "/", "reason": reason} for pointer, reason in self.not_promised],
-            "places": [dict(zip(("place", "values", "enforced"), row, strict=True)) for row in self.places],
-            "choices": [{"choice": path, "decided": way} for path, way in self.choices],
+            "checks": [{"name": name, "expression": expression} for name, expression in self.checks],
         }
 
     @property
@@ -154,26 +146,6 @@ def report_of_schema(source: SchemaSource, compiled: CompiledSchema) -> SchemaRe
     return SchemaReport(
         source.name,
         fields_in_words(compiled.form),
-        _places(source, compiled, checks, misspelt),
-        _choices(compiled),
         [*compiled.unenforced_demands, *inexact_multiples(source.schema), *misspelt],
         [(one.name, one.expression) for one in checks.each],
     )
-
-
-def _places(
-    source: SchemaSource, compiled: CompiledSchema, checks: Checks, misspelt: Pairs
-) -> list[tuple[str, str, str]]:
-    rows = [(row.pointer, row.values, row.enforced) for row in describe(compiled, source)]
-    rows += [(pointer, "warning", text) for pointer, text in misspelt]
-    rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.pointers)}") for one in checks.each]
-    return rows
-
-
-def _choices(compiled: CompiledSchema) -> Pairs:
-    nodes = ((place.fact, place.node) for place in fact_fields(compiled.form))
-    facts = {getattr(node, "item", node).path: fact for fact, node in nodes}
-    return [
-        (path, f"the fact {facts[path]}, no model is asked" if path in facts else way)
-        for path, way in ways_of_choices(compiled.form)
-    ]

@@ -52,6 +52,7 @@ LEFT_OPTIONS: Mapping[str, LeftOption] = {
     "fail_on": LeftOption(None, "the report has the shares of each run, and `cinnabar sql` compares them"),
     "team": LeftOption(None, "a proxy names the person (--name-header) and says who may write (docs/recipes.md)"),
     "set": LeftOption([], "a labelled set is a folder: remove the document's file and its line of truth.jsonl there"),
+    "details": LeftOption(False, "`cinnabar schema check` shows the fields, and --json has all that is told"),
     "no_run": LeftOption(False, "`cinnabar model check` looks at a folder and runs nothing"),
     "sets": LeftOption(None, "`cinnabar eval SET --model FOLDER` runs labelled documents through a model"),
     "diffusion": LeftOption(False, _OUTSIDE),
@@ -85,7 +86,6 @@ LEFT_OPTIONS: Mapping[str, LeftOption] = {
     "constant": LeftOption(False, "--beside-constant prints the F1 of the best answer that ignores the document"),
     "gpu_limit": LeftOption(None, "`prefect work-pool create NAME --concurrency-limit 1` runs one at a time"),
     **dict.fromkeys(("parts", "words", "facts"), LeftOption(False, "`cinnabar text FILE --json` has it")),
-    "details": LeftOption(False, "`cinnabar schema check S --json` has the form, place by place"),
     "saw": LeftOption([], "the review page tells what somebody else has changed meanwhile"),
     **{name: LeftOption(None, f"set `{name}` in the cinnabar.toml of the folder") for name in _SET_ONCE},
 }

@@ -15,11 +15,9 @@ from tests.support.effort import some
 
 from cinnabar.apps.cli.evaluate import print_figures, select_sets
 from cinnabar.apps.cli.main import run
-from cinnabar.apps.cli.schema import report_of_schema
 from cinnabar.engine.models.reader.priors.config import RULES
 from cinnabar.errors import UsageError
 from cinnabar.extraction.learning.evaluation import best_constant_of, summarise
-from cinnabar.schemas import compile_schema, load_schema
 
 CaptureResult = pytest.CaptureFixture[str]
 
@@ -150,15 +148,6 @@ def test_show_prints_the_record_with_its_evidence_or_the_reason(done: Path, caps
 def test_the_version_is_that_of_the_distribution(capsys: CaptureResult) -> None:
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"cinnabar {version('cinnabar-extract')}\n"
-
-
-def test_a_bound_choice_is_told_as_a_fact() -> None:
-    language = {"enum": ["German", "French", "Dutch"], "x-cinnabar-from": "document.language"}
-    items = {"enum": ["a.txt", "b.txt", "c.txt"]}
-    names = {"type": "array", "items": items, "x-cinnabar-from": "mail.attachments.name"}
-    source = load_schema({"title": "letter", "type": "object", "properties": {"language": language, "files": names}})
-    ways = [way for _, way in report_of_schema(source, compile_schema(source.schema)).choices]
-    assert ways == [f"the fact {one}, no model is asked" for one in ("document.language", "mail.attachments.name")]
 
 
 @pytest.fixture

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from cinnabar.errors import SchemaError, UsageError
-from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas import compile_schema
 from cinnabar.schemas.compiling.changes import changes
-from cinnabar.schemas.compiling.describe import describe
 from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.facts import FACTS, column_of
 
@@ -80,13 +79,6 @@ def test_a_binding_where_no_fact_can_stand_is_refused_with_its_pointer(part: dic
 def test_an_unused_definition_may_be_bound() -> None:
     schema = of(a={"type": "string"}) | {"$defs": {"b": bound("mail.subject", type="string")}}
     assert fact_fields(compile_schema(schema).form) == ()
-
-
-def test_a_bound_field_is_shown_as_one() -> None:
-    schema = of(subject=bound("mail.subject", type="string"))
-    rows = describe(compile_schema(schema), load_schema(schema))
-    (row,) = [row for row in rows if row.pointer == "/subject"]
-    assert row.enforced.startswith("the fact mail.subject, no model is asked")
 
 
 def test_binding_a_field_changes_it_and_moving_the_keyword_does_not() -> None:

@@ -52,7 +52,7 @@ def test_each_field_says_what_is_asked_and_what_a_missing_value_becomes() -> Non
     assert found["from"][1] == "taken from the file itself (mail.subject), no model is asked"
 
 
-def test_schema_check_speaks_of_no_automaton_but_in_json(
+def test_schema_check_speaks_of_no_automaton(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "parcel.json"
@@ -66,5 +66,5 @@ def test_schema_check_speaks_of_no_automaton_but_in_json(
     assert not {"slot", "automaton", "states", "fingerprint", "enforced"} & set(words.split())
     assert run(["schema", "check", str(path), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"name", "fields", "not_promised", "places", "choices"}
+    assert set(found) == {"name", "fields", "not_promised", "checks"}
     assert [one["place"] for one in found["not_promised"]] == ["/properties/colour/format", "/requird"]

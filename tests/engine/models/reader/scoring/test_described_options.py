@@ -12,7 +12,7 @@ import torch
 from tests.support.cases import each
 from tests.support.tiny_network import form_of, passage_of, tiny_network, wordpieces
 
-from cinnabar.engine.choices import code_choice, is_compared, ways_of_choices
+from cinnabar.engine.choices import code_choice, is_compared
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Canvas, SlotInstance
 from cinnabar.engine.models.reader.inputs.mentions import pointed_at
@@ -198,16 +198,6 @@ def test_passages_overlap_and_sentences_are_whole() -> None:
     assert [TEXT[a:b] for a, b in sentences(TEXT)] == [part.strip() for part in TEXT.replace(". ", ".|").split("|")]
     many = "One more sentence here.\n" * 500
     assert len(sentences(many)) == MOST_STRETCHES and sentences(many)[-1][1] == len(many) - 1
-
-
-def test_the_way_of_each_choice_is_told() -> None:
-    form = form_of(
-        kind=KIND, bare={"enum": ["alpha", "beta", "gamma"]}, paid={"type": "boolean"},
-        currency={"enum": ["EUR", "USD"]}, pair={"enum": ["yes please", "no thanks"]},
-    )  # fmt: skip
-    ways = dict(ways_of_choices(form))
-    assert "described options" in ways["/kind"] and "3 of 3 options have no description" in ways["/bare"]
-    assert "yes or no" in ways["/paid"] and "signs" in ways["/currency"] and "network alone" in ways["/pair"]
 
 
 def test_the_options_of_a_prepared_form_are_read_once() -> None:

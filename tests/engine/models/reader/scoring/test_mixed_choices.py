@@ -8,7 +8,7 @@ import pytest
 from tests.support.cases import each
 from tests.support.tiny_network import form_of, passage_of, tiny_model
 
-from cinnabar.engine.choices import code_choice, is_compared, ways_of_choices
+from cinnabar.engine.choices import code_choice
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Candidate
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader, MixedSlot, pointed_at
@@ -124,33 +124,3 @@ def test_two_letters_that_are_not_printed_are_judged_among_all_options() -> None
     settle_mixed(0, mixed("HR", "IT", "other"), judged, out)
     assert probabilities(out) == {b'"IT"': 0.6, b'"HR"': 0.2, b'"other"': 0.1}
     assert math.exp(out.absent[0]) == pytest.approx(0.1)
-
-
-def test_the_way_of_a_choice_of_codes_and_words_is_told() -> None:
-    form = form_of(
-        currency={"enum": ["EUR", "USD", "other"]},
-        coin={"enum": ["EUR", "USD", "BTC"]},
-        language={"enum": ["en", "de"]},
-        optional={"enum": ["EUR", "other", None]},
-        department={"enum": ["HR", "IT", "Sales"]},
-    )  # fmt: skip
-    ways, slots = dict(ways_of_choices(form)), {slot.path: slot for slot in form.slots}
-    codes = "pointed at: the codes, and their signs and names"
-    assert ways["/currency"] == f"{codes}, and for other codes of their kind other; else judged by the network alone"
-    assert ways["/coin"] == f"{codes}; else judged by the network alone"
-    assert ways["/optional"] == f"{codes}, and for other codes of their kind other; else null"
-    assert ways["/language"].startswith(f"{codes}; if it is the language of the document")
-    assert not is_compared(slots["/currency"]) and is_compared(slots["/department"])
-    assert "compared" in ways["/department"]
-
-
-def test_a_choice_of_languages_is_advised_to_take_the_fact() -> None:
-    names = {"enum": ["English", "German", "Czech", None]}
-    bound = {**names, "x-cinnabar-from": "document.language"}
-    form = form_of(
-        talk=names, own=bound, codes={"enum": ["en", "de", "fr"]}, unit={"enum": ["kg", "ml"]},
-        food={"enum": ["Fish", "it"]}, country={"enum": ["DE", "FR", "IT"]}, nation={"enum": ["Germany", "Spain"]},
-    )  # fmt: skip
-    ways = dict(ways_of_choices(form))
-    assert ways["/own"] == "the fact document.language"
-    assert [path for path, way in ways.items() if "x-cinnabar-from" in way] == ["/talk", "/codes"]
