@@ -303,7 +303,9 @@ def test_escapes_stand_for_exactly_one_code_point() -> None:
 def test_general_categories_are_those_of_unicode() -> None:
     letters = fullmatch(r"\p{L}")
     for code in (*range(0xD800), *range(0x1F000, 0x20000)):
-        assert letters.accepts(content_of(chr(code))) == unicodedata.category(chr(code)).startswith("L")
+        category = unicodedata.category(chr(code))
+        # Python's own tables may be older.
+        assert category == "Cn" or letters.accepts(content_of(chr(code))) == category.startswith("L")
 
 
 @pytest.mark.shared
