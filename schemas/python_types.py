@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import sys
-import types
-from collections.abc import Callable
 from enum import EnumMeta
 from typing import Any, get_origin
 
-from pydantic import TypeAdapter, create_model
+from pydantic import TypeAdapter
 from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema
 
@@ -26,7 +23,7 @@ def is_type(spec: Any) -> bool:
 
 
 def schema_of(spec: Any, generator: type[GenerateJsonSchema]) -> dict[str, Any] | str | None:
-    """Returns the JSON Schema of a type, of a function's arguments, or of a type of outlines; None for all else.
+    """Returns the JSON Schema of a type, or of a type of outlines; None for all else.
 
     A schema that outlines holds as text is returned as text. Raises SchemaError for a type without a JSON Schema, and
     for a grammar.
@@ -35,17 +32,12 @@ def schema_of(spec: Any, generator: type[GenerateJsonSchema]) -> dict[str, Any] 
     outlines = sys.modules.get("outlines.types.dsl")
     if outlines is not None and isinstance(spec, outlines.Term):
         return _of_term(spec, outlines)
-    if type(spec).__module__.partition(".")[0] == "genson" and hasattr(spec, "to_schema"):
-        schema: dict[str, Any] = spec.to_schema()
-        return schema
-    if is_type(spec) or isinstance(spec, types.FunctionType):
-        return _of_type(spec, generator)
-    return None
+    return _of_type(spec, generator) if is_type(spec) else None
 
 
 def name_of(spec: Any) -> str:
-    """Returns the name of a type or function, `schema` for those without one."""
-    named = isinstance(spec, (type, types.FunctionType)) or hasattr(spec, "__supertype__")
+    """Returns the name of a type, `schema` for those without one."""
+    named = isinstance(spec, type) or hasattr(spec, "__supertype__")
     return str(spec.__name__) if named else "schema"
 
 
@@ -54,24 +46,10 @@ def _of_type(spec: Any, generator: type[GenerateJsonSchema]) -> dict[str, Any]:
     if isinstance(spec, EnumMeta) and not list(spec):
         raise SchemaError(f"{name}: expected an Enum with members, got none")
     try:
-        if isinstance(spec, types.FunctionType):
-            return _of_arguments(spec, generator)
         return TypeAdapter(spec).json_schema(schema_generator=generator)
     except (PydanticUserError, TypeError, ValueError, NameError) as problem:
         problem_line = str(problem).splitlines()[0]
         raise SchemaError(f"{name}: expected a type with a JSON Schema, got {problem_line}") from None
-
-
-def _of_arguments(function: Callable[..., Any], generator: type[GenerateJsonSchema]) -> dict[str, Any]:
-    """Returns the schema of a function's arguments by their names; all of them need types, as in outlines."""
-    fields: dict[str, Any] = {}
-    for name, one in inspect.signature(function, eval_str=True).parameters.items():
-        if one.annotation is inspect.Parameter.empty or one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
-            raise SchemaError(f"{function.__name__}: expected a type and a place by name for each argument, got {one}")
-        fields[name] = (one.annotation, ... if one.default is inspect.Parameter.empty else one.default)
-    made = create_model(function.__name__, **fields)
-    schema: dict[str, Any] = made.model_json_schema(schema_generator=generator)
-    return schema
 
 
 def _of_term(spec: Any, outlines: Any) -> dict[str, Any] | str:

@@ -1,7 +1,7 @@
 """The closed table of refusals: why a schema that meets the standard is not accepted, and what helps.
 
-Each is raised as `refused(Refusal.…, pointer, …)`; a test holds that no other `UnsupportedSchema` exists, and that the
-table in docs/json-schema.md has all of them. The limits in the sentences stand where they are checked.
+Each is raised as `refused(Refusal.…, pointer, …)`; a test holds that no other `UnsupportedSchema` exists. The limits in
+the sentences stand where they are checked.
 """
 
 from __future__ import annotations
@@ -14,14 +14,11 @@ from cinnabar.errors import NoValue, UnsupportedSchema
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _CHOICES = ("enum", "const")
 _CHECKS = ("x-cinnabar-checks",)
-_CONTRADICTION = "a schema that no value meets"
-_OUR_KEYWORD = "a keyword of our own"
-_LEADS_NOWHERE = "a `$ref` that leads nowhere, to no schema"
 
 
 @dataclass(frozen=True, slots=True)
 class RefusalText:
-    """A refusal's keywords, its reason and way out as templates, and the beginnings of its rows in the page.
+    """A refusal's keywords, and its reason and way out as templates.
 
     keywords: none if it may concern any. no_value: a schema that nothing meets, which an alternative may do without.
     """
@@ -29,7 +26,6 @@ class RefusalText:
     keywords: tuple[str, ...]
     reason: str
     advice: str
-    rows: tuple[str, ...]
     no_value: bool = False
 
 
@@ -38,121 +34,65 @@ class Refusal(Enum):
     """Everything that is refused, by name."""
 
     # References and drafts.
-    REFERENCE_NOWHERE = RefusalText(
-        _REFERENCES, "{reference} leads nowhere", "add its target under $defs", (_LEADS_NOWHERE,)
-    )
+    REFERENCE_NOWHERE = RefusalText(_REFERENCES, "{reference} leads nowhere", "add its target under $defs")
     REFERENCE_TO_NO_SCHEMA = RefusalText(
-        _REFERENCES, "expected a schema at {reference}, got {got}", "refer to a schema", (_LEADS_NOWHERE,)
+        _REFERENCES, "expected a schema at {reference}, got {got}", "refer to a schema"
     )
-    REFERENCE_AMBIGUOUS = RefusalText(
-        _REFERENCES, "two schemas call themselves {uri}", "give each a name of its own", (_LEADS_NOWHERE,)
-    )
+    REFERENCE_AMBIGUOUS = RefusalText(_REFERENCES, "two schemas call themselves {uri}", "give each a name of its own")
     REFERENCE_ELSEWHERE = RefusalText(
-        _REFERENCES,
-        "{reference} is not within this schema, and nothing is fetched",
-        "copy its target under $defs",
-        ("a `$ref` to elsewhere",),
+        _REFERENCES, "{reference} is not within this schema, and nothing is fetched", "copy its target under $defs"
     )
     DRAFT = RefusalText(
         ("$schema",),
         "expected a draft of JSON Schema from 4 to 2020-12, got {got:.80}",
         "name one of them, or none for 2020-12",
-        ("a `$schema` that is no draft",),
     )
     CIRCLE = RefusalText(
-        (),
-        "it leads back to itself without going into the value",
-        "write the intended schema in its place",
-        (_LEADS_NOWHERE,),
+        (), "it leads back to itself without going into the value", "write the intended schema in its place"
     )
-    CONTAINS_ITSELF = RefusalText(
-        (),
-        "it contains itself without an end",
-        "write the wanted levels one by one",
-        ("a schema that contains itself",),
-    )
+    CONTAINS_ITSELF = RefusalText((), "it contains itself without an end", "write the wanted levels one by one")
 
     # Depth and size of the whole.
     NESTED_AT_ONE_VALUE = RefusalText(
-        (), "expected at most {most} schemas nested at one value, got {got}", "nest fewer", ("more than 100 schemas",)
+        (), "expected at most {most} schemas nested at one value, got {got}", "nest fewer"
     )
     NESTED_CONTAINERS = RefusalText(
         (),
         "more than {most} objects and lists within one another",
         "nest fewer, or put inner schemas under $defs and refer to them",
-        ("more than 200 objects",),
     )
-    NESTED_CHOICE = RefusalText(
-        _CHOICES, "expected a value with fewer levels", "describe the levels as schemas", ("more than 200 objects",)
-    )
-    NESTED_SHAPES = RefusalText(
-        (), "it is nested within too many others", "flatten the schema", ("more than 200 objects",)
-    )
+    NESTED_CHOICE = RefusalText(_CHOICES, "expected a value with fewer levels", "describe the levels as schemas")
+    NESTED_SHAPES = RefusalText((), "it is nested within too many others", "flatten the schema")
     DEMANDS = RefusalText(
-        (),
-        "there are more than {most:,} parts up to here that cannot be left out",
-        "demand fewer values at once",
-        ("more than 4,000 values",),
+        (), "there are more than {most:,} parts up to here that cannot be left out", "demand fewer values at once"
     )
     WAYS = RefusalText(
         ("unevaluatedProperties", "unevaluatedItems"),
         "more than {most:,} ways lead through the keywords beside it",
         "describe the parts once, without alternatives that lead to the same ones",
-        ("`unevaluatedProperties` or `unevaluatedItems`",),
     )
 
     # Numbers, texts and lists.
     DIGITS = RefusalText(
-        (),
-        "a number of more than {most:,} digits, written without an exponent",
-        "leave it out, or write a shorter one",
-        ("a number of more than 4,000 digits",),
+        (), "a number of more than {most:,} digits, written without an exponent", "leave it out, or write a shorter one"
     )
     SURROGATE = RefusalText(
-        (),
-        "expected valid Unicode, got a lone surrogate in {text}",
-        "no text in UTF-8 has one; leave it out",
-        ("`NaN`, `Infinity`, a lone surrogate",),
+        (), "expected valid Unicode, got a lone surrogate in {text}", "no text in UTF-8 has one; leave it out"
     )
-    NUMBER = RefusalText((), "{problem}", "correct the number", ("`NaN`, `Infinity`, a lone surrogate",))
-    PATTERN = RefusalText(
-        (),
-        "{problem}",
-        "write a pattern that is regular, or leave it out",
-        ("a backreference", "inline flags", "groups nested deeper", "a pattern that takes more than"),
-    )
+    NUMBER = RefusalText((), "{problem}", "correct the number")
+    PATTERN = RefusalText((), "{problem}", "write a pattern that is regular, or leave it out")
     PATTERN_OF_NAMES = RefusalText(
-        ("pattern", "patternProperties", "format"),
-        "{pattern!r:.80}: {problem}",
-        "write a simpler pattern",
-        ("a backreference", "inline flags", "groups nested deeper"),
+        ("pattern", "patternProperties", "format"), "{pattern!r:.80}: {problem}", "write a simpler pattern"
     )
-    PATTERNS = RefusalText(
-        (), "{problem}", "write fewer patterns, or simpler ones", ("the patterns and the steps of one schema",)
-    )
-    BOUND = RefusalText(
-        (),
-        "{problem}",
-        "loosen the bound",
-        ("groups nested deeper", "a `multipleOf` of more than", "a pattern that takes more than"),
-    )
+    PATTERNS = RefusalText((), "{problem}", "write fewer patterns, or simpler ones")
+    BOUND = RefusalText((), "{problem}", "loosen the bound")
     CHOICES = RefusalText(
-        _CHOICES,
-        "{problem}",
-        "name fewer or shorter values, or describe them by a pattern or bounds",
-        ("a value of `enum` or `const`",),
+        _CHOICES, "{problem}", "name fewer or shorter values, or describe them by a pattern or bounds"
     )
-    MIN_LENGTH = RefusalText(
-        ("minLength",), "expected at most {most}, got {got}", "lower the bound", ("`minItems` above 512",)
-    )
-    MIN_ITEMS = RefusalText(
-        ("minItems",), "expected at most {most}, got {got}", "lower the bound", ("`minItems` above 512",)
-    )
+    MIN_LENGTH = RefusalText(("minLength",), "expected at most {most}, got {got}", "lower the bound")
+    MIN_ITEMS = RefusalText(("minItems",), "expected at most {most}, got {got}", "lower the bound")
     MIN_PROPERTIES = RefusalText(
-        ("minProperties",),
-        "expected at most {most} if fewer are declared, got {got}",
-        "lower the bound",
-        ("`minItems` above 512",),
+        ("minProperties",), "expected at most {most} if fewer are declared, got {got}", "lower the bound"
     )
 
     # Schemas that nothing meets.
@@ -160,136 +100,101 @@ class Refusal(Enum):
         (),
         "no value was found that meets this and the keywords beside it",
         "loosen one of them",
-        (_CONTRADICTION,),
         no_value=True,
     )
-    FALSE = RefusalText(
-        ("false",), "no value is allowed here", "allow one, or leave this part out", (_CONTRADICTION,), no_value=True
-    )
+    FALSE = RefusalText(("false",), "no value is allowed here", "allow one, or leave this part out", no_value=True)
     NO_LENGTH = RefusalText(
         ("minLength",),
         "no string has both {low} characters or more and {high} or fewer",
         "loosen one of them",
-        (_CONTRADICTION,),
         no_value=True,
     )
     NO_NUMBER_OF_ITEMS = RefusalText(
         ("minItems",),
         "no array has both {low} items or more and {high} or fewer",
         "loosen one of them",
-        (_CONTRADICTION,),
         no_value=True,
     )
     NO_RECORD = RefusalText(
         (),
         "no record was found that meets it and all other keywords",
         "loosen its demands",
-        (_CONTRADICTION,),
         no_value=True,
     )
     NO_RECORD_OF_FORM = RefusalText(
         ("schema",),
         "no record of it was found that a form can hold",
         "loosen its demands",
-        (_CONTRADICTION,),
         no_value=True,
     )
 
     # Keywords of our own.
     DAY_FIRST = RefusalText(
-        ("x-cinnabar-day-first",),
-        "expected true or false, got {got!r:.40}",
-        "write true if the day comes first",
-        (_OUR_KEYWORD,),
+        ("x-cinnabar-day-first",), "expected true or false, got {got!r:.40}", "write true if the day comes first"
     )
     WRITTEN = RefusalText(
-        ("x-cinnabar-written",),
-        "expected true or false, got {got!r:.40}",
-        "write true if no words are copied",
-        (_OUR_KEYWORD,),
+        ("x-cinnabar-written",), "expected true or false, got {got!r:.40}", "write true if no words are copied"
     )
     FORMER_NAME = RefusalText(
         ("x-cinnabar-was",),
         "expected the former name of the property, or a list of its former names",
         'write "x-cinnabar-was": "OLD_NAME"',
-        (_OUR_KEYWORD,),
     )
     OPTION_WORDS = RefusalText(
         ("x-cinnabar-options",),
         "expected an object that gives each option a text or a list of texts",
         'write {{"OPTION": ["other word", …]}}',
-        (_OUR_KEYWORD,),
     )
     OPTION_UNKNOWN = RefusalText(
-        ("x-cinnabar-options",),
-        "{option!r} is none of the choices {choices}",
-        "name one of the choices",
-        (_OUR_KEYWORD,),
+        ("x-cinnabar-options",), "{option!r} is none of the choices {choices}", "name one of the choices"
     )
     DECIMALS = RefusalText(
         ("x-cinnabar-decimals",),
         "expected a whole number from 0 to {most}, got {got!r:.40}",
         "name the most decimal places",
-        (_OUR_KEYWORD,),
     )
     PAGES = RefusalText(
         ("x-cinnabar-pages",),
         "expected pages from 1 as a text, got {got!r:.40}",
         'write "x-cinnabar-pages": "1-3,last"',
-        (_OUR_KEYWORD,),
     )
     PAGES_OF_FIELD = RefusalText(
         ("x-cinnabar-pages",),
         "pages are those of a document, and not of a field",
         "write it beside the properties of the record",
-        (_OUR_KEYWORD,),
     )
     FACT_PLACE = RefusalText(
-        ("x-cinnabar-from",), "{problem}", "bind a field of the document, or a list of plain values", (_OUR_KEYWORD,)
+        ("x-cinnabar-from",), "{problem}", "bind a field of the document, or a list of plain values"
     )
-    KEYWORD_GONE = RefusalText((), "{keyword} is gone", "{instead}", (_OUR_KEYWORD,))
+    KEYWORD_GONE = RefusalText((), "{keyword} is gone", "{instead}")
     CHECKS_BELOW_ROOT = RefusalText(
         _CHECKS,
         "expected at the root of the schema, where all columns of the record are known",
         "write it beside the properties of the record",
-        (_OUR_KEYWORD,),
     )
-    CHECKS_MISSPELLED = RefusalText(
-        (), "expected the keyword x-cinnabar-checks, got {got}", "correct the spelling", (_OUR_KEYWORD,)
-    )
+    CHECKS_MISSPELLED = RefusalText((), "expected the keyword x-cinnabar-checks, got {got}", "correct the spelling")
     CHECKS = RefusalText(
         _CHECKS,
         'expected an object such as {{"adds_up": "net + tax = gross"}}, got {got}',
         "name each check and write its expression",
-        (_OUR_KEYWORD,),
     )
-    CHECKS_TOO_MANY = RefusalText(
-        _CHECKS, "expected at most {most} checks, got {got}", "join some by and", (_OUR_KEYWORD,)
-    )
+    CHECKS_TOO_MANY = RefusalText(_CHECKS, "expected at most {most} checks, got {got}", "join some by and")
     CHECK_NAME = RefusalText(
-        _CHECKS,
-        "expected a name of 1 to {most} letters, digits, _, - and ., got {got!r}",
-        "give it such a name",
-        (_OUR_KEYWORD,),
+        _CHECKS, "expected a name of 1 to {most} letters, digits, _, - and ., got {got!r}", "give it such a name"
     )
     CHECK_LENGTH = RefusalText(
         _CHECKS,
         "expected an expression in SQL of 1 to {most:,} characters, got {got}",
         "write a text such as net + tax = gross",
-        (_OUR_KEYWORD,),
     )
     CHECK_SYNTAX = RefusalText(
-        _CHECKS,
-        "expected an expression that DuckDB accepts, got {problem}",
-        "write a text such as net + tax = gross",
-        (_OUR_KEYWORD,),
+        _CHECKS, "expected an expression that DuckDB accepts, got {problem}", "write a text such as net + tax = gross"
     )
-    CHECK_EXPRESSION = RefusalText(_CHECKS, "{problem}", "{advice}", (_OUR_KEYWORD,))
+    CHECK_EXPRESSION = RefusalText(_CHECKS, "{problem}", "{advice}")
     CHECK_TYPE = RefusalText(
         _CHECKS,
         "expected an expression that is true or false, got one of the type {got}",
         "compare it with something: =, <=, between, in",
-        (_OUR_KEYWORD,),
     )
 
 

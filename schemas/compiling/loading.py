@@ -52,9 +52,9 @@ def load_schema(spec: Any) -> SchemaSource:
 
     `spec` is a name of the library, a path of a JSON Schema file (YAML by its ending, else JSON), `module:Class`
     (searched in the current directory too), a dict or a boolean, a Pydantic class, another type (a dataclass,
-    TypedDict, Enum, Literal, union, list), a function (its arguments), or a type of outlines. Raises SchemaError if
-    there is no such schema or if it does not meet the standard's meta-schema. Raises UnsupportedSchema with the pointer
-    of the keyword if it is beyond the limits in `parsing/texts.py`, or is gone.
+    TypedDict, Enum, Literal, union, list), or a type of outlines. Raises SchemaError if there is no such schema or if
+    it does not meet the standard's meta-schema. Raises UnsupportedSchema with the pointer of the keyword if it is
+    beyond the limits in `parsing/texts.py`, or is gone.
     """
     if isinstance(spec, SchemaSource):
         return spec

@@ -24,23 +24,19 @@ from cinnabar.schemas.judging.resources import MAPS
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.refusals import Refusal, refused
 
-#: A key with its colon, another string, or a bracket, brace or comma.
-_TOKEN = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[\[\]{},]', re.DOTALL)
-
 
 def read_schema(text: str) -> Any:
     """The value of a JSON text.
 
     NaN and infinities come as floats, so that `check_limits` refuses them with their place. Raises ValueError if the
-    text is not JSON or has a key twice in one object, and UnsupportedSchema with the pointer if it is too deep for
-    Python's parser.
+    text is not JSON or has a key twice in one object, and UnsupportedSchema if it is too deep for Python's parser.
     """
     try:
         return json.loads(
             text, parse_float=json_number, parse_int=json_integer, parse_constant=float, object_pairs_hook=_object
         )
     except RecursionError:
-        raise _too_deep(text) from None
+        raise too_deep([]) from None
 
 
 def schema_text(schema: Any, **how: Any) -> str:
@@ -82,23 +78,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise ValueError(f"the key {most_repeated(pairs)!r:.80} twice in one object")
     return found
-
-
-def _too_deep(text: str) -> UnsupportedSchema:
-    """The error for a text with the first place that is too deep."""
-    steps: list[str | int] = []
-    for token in _TOKEN.finditer(text):
-        if token[0] in ("{", "["):
-            if len(steps) == MAX_LEVELS:
-                break
-            steps.append("" if token[0] == "{" else 0)
-        elif token[0] in ("}", "]"):
-            del steps[-1:]
-        elif token[2] and steps:
-            steps[-1] = json.loads(token[1])
-        elif token[0] == "," and steps and isinstance(steps[-1], int):
-            steps[-1] += 1
-    return too_deep(steps)
 
 
 #: The most objects and lists nested within one another. Real schemas have 24 at most; a recursive walk takes up to

@@ -1,12 +1,10 @@
-"""The closed table of refusals: no schema is refused otherwise, and the page of JSON Schema has them all."""
+"""The closed table of refusals: no schema is refused otherwise."""
 
 from __future__ import annotations
 
 import ast
 from functools import cache
 from pathlib import Path
-
-from tests.support.cases import each
 
 from cinnabar.errors import NoValue, UnsupportedSchema
 from cinnabar.schemas.refusals import Refusal, refused
@@ -23,14 +21,6 @@ def trees() -> dict[Path, ast.Module]:
     paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
     texts = {path: path.read_text("utf-8") for path in paths}
     return {path: ast.parse(text) for path, text in texts.items() if any(name in text for name in NAMES)}
-
-
-def page_rows() -> list[str]:
-    """The first cells of the table under `What is refused`."""
-    text = (ROOT / "docs/json-schema.md").read_text("utf-8")
-    table = text.partition("## What is refused")[2].partition("\n## ")[0]
-    lines = [line for line in table.splitlines() if line.startswith("| ")]
-    return [line.removeprefix("| ") for line in lines[1:]]
 
 
 def test_no_schema_is_refused_outside_of_the_table() -> None:
@@ -52,19 +42,6 @@ def test_each_refusal_is_used() -> None:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == Refusal.__name__
     }
     assert {refusal.name for refusal in Refusal} == used
-
-
-@each("refusal", Refusal)
-def test_a_refusal_has_a_reason_and_a_way_out_and_stands_in_the_page(refusal: Refusal) -> None:
-    assert refusal.value.reason and refusal.value.advice and refusal.value.rows
-    rows = page_rows()
-    for beginning in refusal.value.rows:
-        assert len([row for row in rows if row.startswith(beginning)]) == 1, beginning
-
-
-def test_each_row_of_the_page_belongs_to_a_refusal() -> None:
-    beginnings = tuple(row for refusal in Refusal for row in refusal.value.rows)
-    assert [row for row in page_rows() if not row.startswith(beginnings)] == []
 
 
 def test_a_refusal_fills_its_reason_and_names_its_keyword() -> None:
