@@ -70,12 +70,6 @@ def string_shape(schema: Mapping[str, Any], pointer: str) -> String:
 def number_shape(schema: Mapping[str, Any], pointer: str, integer: bool) -> Number:
     """The numbers, or the integers, that the bounds, `multipleOf` and the number of decimal places allow."""
     bounds = {k: schema.get(k) for k in BOUNDS}
-    # Draft 4 has a flag beside the bound; later drafts have a bound of its own.
-    for flag, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        if bounds[flag] is True:
-            bounds[flag], bounds[bound] = bounds[bound], None
-        elif bounds[flag] is False:
-            bounds[flag] = None
     exact = {k: None if v is None else _exact(v, f"{pointer}/{k}", k) for k, v in bounds.items()}
     multiples: dict[str, Decimal] = {}
     if "multipleOf" in schema:
