@@ -38,7 +38,7 @@ LEFT_OUT = (
     "test_cache", "test_suite", "test_model", "test_filler",
     "test_scheduler",
 )  # fmt: skip
-LEFT_FOR_LAST = ("test_arrow", "test_describe", "test_library", "test_loading")
+LEFT_FOR_LAST = ("test_arrow", "test_library", "test_loading")
 DESELECTED = "hundred_thousand or hostile"
 #: The repetitions that are left out: of tests with several seeds two stay, and of the slowest test, which runs last,
 #: the lowest efforts stay.

@@ -157,10 +157,6 @@ class Builder:
         checks = (make(self, node, entries, keyword) for keyword, make in MAKERS.items() if keyword in entries)
         return [check for check in checks if check is not None]
 
-    def one(self, place: Place) -> Node:
-        """The node of a keyword that holds one schema."""
-        return self.node(place)
-
     def list_nodes(self, place: Place) -> list[Node]:
         """The nodes of a keyword that holds a list of schemas."""
         if not isinstance(place.value, list):
@@ -218,22 +214,22 @@ def _maker_of(make: Callable[[Place, str, list[Node]], KeywordCheck]) -> Maker:
 
 def _not(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     place = _at(node, entries, keyword)
-    return apply.Not(place, builder.one(place))
+    return apply.Not(place, builder.node(place))
 
 
 def _if(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     then, otherwise = (
-        builder.one(node.place.child(branch)) if branch in entries else None for branch in ("then", "else")
+        builder.node(node.place.child(branch)) if branch in entries else None for branch in ("then", "else")
     )
     place = _at(node, entries, keyword)
-    return apply.If(place, builder.one(place), then, otherwise)
+    return apply.If(place, builder.node(place), then, otherwise)
 
 
 def _dependent_schemas(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     place = _at(node, entries, keyword)
     if not isinstance(entries[keyword][1], dict):
         raise assertions.broken(place, "schemas by name")
-    nodes = {name: builder.one(place.child(name)) for name in entries[keyword][1]}
+    nodes = {name: builder.node(place.child(name)) for name in entries[keyword][1]}
     return apply.DependentSchemas(place, entries[keyword][0], nodes)
 
 
@@ -269,12 +265,12 @@ def _additional(builder: Builder, node: Node, entries: Entries, keyword: str) ->
     place = _at(node, entries, keyword)
     names = frozenset(entries.get("properties", ("", {}))[1])
     matches = list(_patterns(node, entries).values())
-    return containers.AdditionalProperties(place, builder.one(place), names, matches)
+    return containers.AdditionalProperties(place, builder.node(place), names, matches)
 
 
 def _property_names(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     place = _at(node, entries, keyword)
-    return containers.PropertyNames(place, builder.one(place))
+    return containers.PropertyNames(place, builder.node(place))
 
 
 def _prefix(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
@@ -284,7 +280,7 @@ def _prefix(builder: Builder, node: Node, entries: Entries, keyword: str) -> Key
 
 def _items(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     place = _at(node, entries, keyword)
-    return containers.Items(place, builder.one(place), len(entries.get("prefixItems", ("", ()))[1]))
+    return containers.Items(place, builder.node(place), len(entries.get("prefixItems", ("", ()))[1]))
 
 
 def _contains(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
@@ -292,12 +288,12 @@ def _contains(builder: Builder, node: Node, entries: Entries, keyword: str) -> K
     least = assertions.natural(_at(node, entries, "minContains")) if "minContains" in entries else 1
     most = assertions.natural(_at(node, entries, "maxContains")) if "maxContains" in entries else None
     evaluates = node.place.resource.dialect >= Dialect.DRAFT_2020_12
-    return containers.Contains(place, builder.one(place), least, most, evaluates)
+    return containers.Contains(place, builder.node(place), least, most, evaluates)
 
 
 def _make_unevaluated(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     place = _at(node, entries, keyword)
-    return containers.Unevaluated(place, keyword, builder.one(place), node)
+    return containers.Unevaluated(place, keyword, builder.node(place), node)
 
 
 MAKERS: dict[str, Maker] = {

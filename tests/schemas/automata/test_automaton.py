@@ -11,11 +11,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support.effort import examples
-from tests.support.small_automata import ANYTHING, CLASSES, OTHERS, WORDS, automata, simulate, tables
+from tests.support.small_automata import CLASSES, OTHERS, WORDS, automata, simulate, tables
 
 from cinnabar.errors import CinnabarError, TooLarge
 from cinnabar.schemas.automata.automaton import MAX_STATES, Automaton, empty, from_dfa
-from cinnabar.schemas.automata.operations import concat, difference, intersect, literal, literals, union
+from cinnabar.schemas.automata.operations import concat, difference, intersect, literal, literals
 from cinnabar.schemas.regex.patterns import fullmatch
 
 
@@ -78,12 +78,6 @@ def test_distance_is_the_length_of_the_shortest_text_from_a_state(automaton: Aut
         assert distance == next(n for n, end in ends if end >= 0 and automaton.accepting[end])
 
 
-def test_the_shortest_text_prefers_what_can_be_printed() -> None:
-    assert union(literal(b"\x00"), literal(b"z"), literal(b"\xff")).shortest() == b"z"
-    assert union(literal(b"\x00"), literal(b"\x80")).shortest() == b"\x00"
-    assert literals([b"ba", b"ab", b"aaa"]).shortest() == b"ab"
-
-
 @examples(40)
 @given(automata, st.integers(1, 12))
 def test_the_shortest_texts_are_the_first_of_all_texts_by_length(automaton: Automaton, count: int) -> None:
@@ -98,15 +92,6 @@ def test_the_shortest_texts_are_the_first_of_all_texts_by_length(automaton: Auto
 
 def one_byte(members: Iterable[int]) -> Automaton:
     return literals(bytes([byte]) for byte in members)
-
-
-def test_shortest_texts_use_printable_bytes_first() -> None:
-    assert one_byte(range(256)).shortest_texts(4) == [b"!", b'"', b"#", b"$"]
-    assert one_byte([0x00, 0x0A, 0xFF]).shortest_texts(4) == [b"\xff"]
-    assert one_byte(b" \x00{").shortest_texts(4) == [b"{"]
-    assert one_byte(b" \x00").shortest_texts(4) == [b" "]
-    assert one_byte(b"\x00\x7f").shortest_texts(4) == [b"\x7f"]
-    assert ANYTHING.shortest_texts(3) == [b"", b"!", b'"'] and empty().shortest_texts(3) == []
 
 
 #: The order in which a byte is chosen to stand for bytes alike: printable ones first, letters and digits before signs.

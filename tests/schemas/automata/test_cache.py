@@ -70,22 +70,6 @@ def test_a_corrupt_entry_is_built_again(folder: Path, damage: str) -> None:
     assert load_or_build("plate", refuse).fingerprint == made.fingerprint
 
 
-def test_a_full_folder_loses_what_was_not_used_for_longest(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    entries = {}
-    for day, key in enumerate(("plates", "used", "digits")):
-        before = set(folder.glob("*.npz"))
-        load_or_build(key, build)
-        (entries[key],) = set(folder.glob("*.npz")) - before
-        os.utime(entries[key], (day, day))
-    load_or_build("used", refuse)
-    monkeypatch.setattr(cache, "LIMIT", 3 * entries["used"].stat().st_size)
-    load_or_build("latest", build)
-    assert not entries["plates"].exists() and entries["used"].exists()
-    load_or_build("latest", refuse)
-
-
 def test_an_entry_with_other_arrays_than_its_digest_says_is_built_again(folder: Path) -> None:
     made = load_or_build("plate", build)
     (path,) = folder.iterdir()

@@ -67,15 +67,6 @@ def test_bytes_of_both_languages_are_told_apart(
         assert automaton.accepts(bytes(word)) == (known.fullmatch(bytes(word)) is not None), word
 
 
-def test_languages_with_loops_to_the_start_are_concatenated_exactly() -> None:
-    odd = from_dfa([[1], [0]], np.zeros(256), [False, True])
-    pairs = concat(odd, odd)
-    assert [length for length in range(9) if pairs.accepts(b"x" * length)] == [2, 4, 6, 8]
-    back = concat(literal(b"a"), fullmatch("(?:ba)*"))
-    again = concat(literal(b"ab"), fullmatch("(?:ab)*"))
-    assert concat(back, literal(b"b")).fingerprint == again.fingerprint == fullmatch("(?:ab)+").fingerprint
-
-
 def test_sets_of_states_past_the_cap_are_refused() -> None:
     with pytest.raises(TooLarge):
         concat(fullmatch("[ab]*"), fullmatch("a[ab]{29}"))

@@ -13,7 +13,7 @@ from tests.support.effort import examples
 from tests.support.schema_strategies import hard_schemas, hard_values
 
 from cinnabar.errors import NotAccepted
-from cinnabar.schemas import UnsupportedSchema, compile_schema
+from cinnabar.schemas import UnsupportedSchema
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import branch_of, fit
 from cinnabar.schemas.form.form import ChoiceNode, Form
@@ -119,27 +119,6 @@ def test_a_value_without_a_place_is_refused_by_its_pointer(schema: Any, value: A
     with pytest.raises(NotAccepted) as caught:
         fit(form(schema), value)
     assert caught.value.pointer == pointer
-
-
-CUTS: list[tuple[dict[str, Any], Any, Any]] = [
-    ({"type": "array", "items": NUMBER, "uniqueItems": True}, [1, 2], [1, Decimal("1.0")]),
-    ({"type": "array", "items": NUMBER, "contains": {"const": 3}, "maxContains": 1}, [3, 1], [3, 3]),
-    ({"type": "object", "properties": {"a": TEXT, "b": TEXT}, "minProperties": 1}, {"b": ""}, {}),
-    ({"type": "object", "properties": {"a": TEXT, "b": TEXT}, "dependentRequired": {"a": ["b"]}},
-     {"a": "", "b": ""}, {"a": ""}),
-    ({"oneOf": [{"type": "integer"}, {"type": "number", "minimum": 2}]}, 1, 3),
-    ({"type": "object", "properties": {"a": TEXT, "b": TEXT}, "not": {"required": ["a", "b"]}},
-     {"a": ""}, {"a": "", "b": ""}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("schema", "allowed", "cut"), CUTS, ids=lambda v: str(v)[:50])
-def test_a_record_that_fits_the_form_must_still_meet_the_schema(schema: dict[str, Any], allowed: Any, cut: Any) -> None:
-    compiled = compile_schema(schema)
-    assert parse(compiled.canonical(allowed)) == allowed
-    assert fit(compiled.form, cut).text
-    with pytest.raises(NotAccepted):
-        compiled.canonical(cut)
 
 
 @examples(100)

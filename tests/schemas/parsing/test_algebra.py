@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,16 +9,9 @@ from tests.support.shapes_of_schemas import CLOSED, OPEN, TEXT, chain, fields, o
 
 from cinnabar.errors import NoValue
 from cinnabar.schemas import UnsupportedSchema
-from cinnabar.schemas.automata.automaton import MAX_STATES
-from cinnabar.schemas.form.instances import BUDGET
 from cinnabar.schemas.form.layout import lay_out
-from cinnabar.schemas.formats.formats import FORMATS
-from cinnabar.schemas.judging.judge import MAKERS, MAX_BESIDE
 from cinnabar.schemas.judging.resources import Documents
-from cinnabar.schemas.parsing.algebra import MAX_BRANCHES
-from cinnabar.schemas.parsing.containers import MAX_MIN_ITEMS
-from cinnabar.schemas.parsing.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
-from cinnabar.schemas.parsing.schema_object import ABOUT, ANY_TYPE, MAX_DEMANDED, MAX_SHAPES
+from cinnabar.schemas.parsing.schema_object import ANY_TYPE, MAX_DEMANDED, MAX_SHAPES
 from cinnabar.schemas.parsing.shape import (
     Anything,
     Array,
@@ -33,7 +24,6 @@ from cinnabar.schemas.parsing.shape import (
     branches,
 )
 from cinnabar.schemas.parsing.shape_reader import LEVELS, UNROLLED, ShapeReader, normalise
-from cinnabar.schemas.regex.ecma import MAX_DEPTH
 
 
 def test_more_alternatives_than_fit_a_form_are_the_first_ones() -> None:
@@ -161,20 +151,6 @@ def test_choices_that_are_too_long_are_dropped_whatever_the_bound() -> None:
     for bound in (5, 140, 900):
         found = shape({"enum": ["x" * bound, "x" * (bound + 1)], "maxLength": bound})
         assert found == one('"' + "x" * bound + '"')
-
-
-def test_the_page_of_json_schema_names_every_keyword_and_format_and_the_limits_that_hold() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "json-schema.md").read_text(encoding="utf-8")
-    for name in (*MAKERS, *FORMATS, *(keyword for group in ABOUT.values() for keyword in group)):
-        assert f"`{name.partition(':')[0]}`" in page, name
-    limits = (
-        *(UNROLLED_LENGTH, MAX_UNROLLED_LENGTH, MAX_MIN_ITEMS, MAX_STATES, MAX_SHAPES, MAX_BRANCHES),
-        MAX_DEMANDED,
-        *(MAX_DEPTH, MAX_BESIDE, BUDGET),
-    )
-    for limit in limits:
-        assert re.search(rf"(?<![\d,]){limit:,}(?![\d,])", page), limit
-    assert UNROLLED[0] == 2 and UNROLLED[-1] == 8 and "below two levels (up to eight" in page
 
 
 WITHIN: dict[str, Any] = {

@@ -18,7 +18,6 @@ from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.reader.priors.config import RULES, PriorConfig
 from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores
 from cinnabar.engine.models.reader.priors.priors import PRIORS, Priors
-from cinnabar.engine.models.reader.scoring.reranking import RERANKERS
 
 TEXT: dict[str, Any] = {"type": ["string", "null"]}
 PARTY = {"type": "object", "properties": {"name": TEXT, "city": TEXT}, "required": ["name", "city"]}
@@ -63,11 +62,6 @@ def rows_of(model: ExtractiveReader, text: str = PAGE) -> list[Row]:
     return [row for row in model.find_rows([FORM], model.encode([passage_of(text)]))[0] if row.taken]
 
 
-def test_a_reader_without_a_rule_has_a_fingerprint_of_its_own() -> None:
-    assert reader().fingerprint == "tiny"
-    assert len({"tiny", *(reader(rule).fingerprint for rule in RULES)}) == len(RULES) + 1
-
-
 @pytest.mark.parametrize("rule", PRIORS)
 def test_switching_off_a_prior_removes_only_its_scores(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = given(FORM, PAGE)
@@ -91,23 +85,12 @@ def test_switching_off_a_rule_changes_the_scores_of_slots(rule: str) -> None:
     assert numbers(scores_of(reader())) != numbers(scores_of(reader(rule)))
 
 
-@pytest.mark.parametrize("rule", OF_ROWS)
-def test_switching_off_a_rule_of_rows_leaves_the_scores_of_slots(rule: str) -> None:
-    # The canvas gives the rows, and the form has no list of texts.
-    assert numbers(scores_of(reader())) == numbers(scores_of(reader(rule)))
-
-
 @pytest.mark.parametrize("rule", ["list_prior", "table_prior", "heading_prior"])
 def test_switching_off_a_rule_of_rows_changes_the_rows(rule: str) -> None:
     # A list's label scores its items before its heading does.
     before = ["list_prior"] if rule == "heading_prior" else []
     found = rows_of(reader(*before, row_bias=1.0))
     assert found and found != rows_of(reader(*before, rule, row_bias=1.0))
-
-
-@pytest.mark.parametrize("rule", ["absence_prior", *RERANKERS])
-def test_switching_off_a_rule_of_answers_leaves_the_rows(rule: str) -> None:
-    assert rows_of(reader(row_bias=1.0)) == rows_of(reader(rule, row_bias=1.0))
 
 
 def test_without_the_doubtful_rows_rule_doubtful_items_are_no_rows() -> None:

@@ -6,13 +6,11 @@ import numpy as np
 import torch
 from tests.engine.models.reader.priors.test_tables import TABLE, list_of
 from tests.support.prior_pages import given
-from tests.support.tiny_network import form_of, passage_of, tiny_model, wordpieces
+from tests.support.tiny_network import form_of, wordpieces
 
-from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.inputs.tensors import Window
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
 from cinnabar.engine.models.reader.priors.priors import Priors
-from cinnabar.engine.request import Request
 from cinnabar.schemas.form.form import Form
 
 TEXT = {"type": ["string", "null"]}
@@ -79,11 +77,3 @@ def test_low_precision_gives_the_same_scores() -> None:
         priors.starts([window], slots, len(FORM.slots), 200), low.starts([window], slots, len(FORM.slots), 200)
     )
     assert np.array_equal(priors.rows([window], arrays, 200), low.rows([window], arrays, 200))
-
-
-def test_a_model_of_low_precision_reads_a_record_without_lists() -> None:
-    request = Request("1", form_of(name=TEXT, price=TEXT), passage_of("Name: water\nPrice: 3\n"))
-    model = tiny_model()
-    model.decoder.low_precision = True
-    (result,) = Engine(model, "low").fill([request])
-    assert result
