@@ -93,11 +93,6 @@ def test_scores_peaked_on_a_record_give_its_canonical_text(effort: str) -> None:
     assert tried > 80
 
 
-def test_every_way_to_write_absence_counts_the_same() -> None:
-    assert present({"a": None, "b": [], "c": {"d": None}, "e": [1, None]}) == {"e": [1]}
-    assert present([None, 1]) == [1]
-
-
 @pytest.mark.slow
 def test_scores_peaked_on_refused_records_give_allowed_ones_near_them() -> None:
     """Each value fits its slot, but they do not go together: the engine finds another record near them."""

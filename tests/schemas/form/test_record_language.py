@@ -311,10 +311,6 @@ def test_a_form_of_too_many_states_names_its_largest_fields(monkeypatch: pytest.
         record_language(form)
 
 
-def test_one_line_puts_spaces_between_values_only() -> None:
-    assert one_line('{"a:,\\"":[1,{"b":"x:\\\\"},"c,d"]}') == '{"a:,\\"": [1, {"b": "x:\\\\"}, "c,d"]}'
-
-
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),

@@ -122,86 +122,18 @@ def test_the_unevaluated_parts_are_those_of_an_independent_validator(data: st.Da
         assert judge.accepts(value) == validator.is_valid(value)
 
 
-RECORD = {
-    "$defs": {"money": {"type": "number", "multipleOf": 0.01}},
-    "type": "object",
-    "properties": {
-        "lines": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"total": {"$ref": "#/$defs/money"}, "a/b": {"enum": ["x", "y"]}},
-                "required": ["total"],
-            },
-            "uniqueItems": True,
-        },
-        "seller": {"anyOf": [{"type": "object", "properties": {"name": {"minLength": 2}}}, {"type": "null"}]},
-    },
-    "additionalProperties": False,
-    "if": {"required": ["seller"]},
-    "then": {"required": ["lines"]},
-}
-
-
-@pytest.mark.parametrize(
-    ("value", "pointer", "schema_pointer", "sentence"),
-    [
-        ("[]", "", "/type", "/: expected object, got an array of 0 items (by /type)"),
-        (
-            '{"lines":[{"total":1.005}]}',
-            "/lines/0/total",
-            "/$defs/money/multipleOf",
-            "a multiple of 0.01, got 1.005",
-        ),
-        ('{"lines":[{"total":1},{}]}', "/lines/1", "/properties/lines/items/required", "the property total"),
-        (
-            '{"lines":[{"total":1,"a/b":"z"}]}',
-            "/lines/0/a~1b",
-            "/properties/lines/items/properties/a~1b/enum",
-            'one of "x", "y", got "z"',
-        ),
-        (
-            '{"lines":[{"total":1},{"total":1.0}]}',
-            "/lines",
-            "/properties/lines/uniqueItems",
-            "items of which no two are equal",
-        ),
-        ('{"c":1}', "/c", "/additionalProperties", "no value at all, got 1"),
-        ('{"seller":null}', "", "/then/required", "the property lines"),
-        (
-            '{"lines":[],"seller":{"name":"a"}}',
-            "/seller/name",
-            "/properties/seller/anyOf/0/properties/name/minLength",
-            "at least 2 characters",
-        ),
-        (
-            '{"lines":[],"seller":1}',
-            "/seller",
-            "/properties/seller/anyOf",
-            "at least one of the alternatives",
-        ),
-    ],
-)
-def test_a_violation_names_its_place_and_keyword(
-    value: str, pointer: str, schema_pointer: str, sentence: str
-) -> None:
-    problem = judge_of(RECORD).violation(parse(value))
-    assert problem is not None
-    assert (problem.pointer, problem.schema_pointer) == (pointer, schema_pointer)
-    assert sentence in str(problem)
-
-
 @pytest.mark.parametrize(
     ("schema", "value", "sentence"),
     [
         ({"contains": {"type": "string"}}, [1], "1 or more items that meet its schema, got an array of 1"),
         ({"contains": True, "maxContains": 1}, [1, 2], "1 to 1 items that meet its schema"),
+        ({"multipleOf": 0.01}, 1.005, "/: expected a multiple of 0.01, got 1.005 (by /multipleOf)"),
+        ({"enum": ["x", "y"]}, "z", 'one of "x", "y", got "z"'),
         ({"type": "null"}, "a" * 78, 'null, got "' + "a" * 78 + '" '),
         ({"type": "null"}, "a" * 79, 'null, got "' + "a" * 78 + "… "),
     ],
-    ids=["no end of the count", "a count with an end", "a value of 80 characters", "a longer value"],
 )
-def test_a_violation_names_the_expected_count_and_shortens_the_value(
+def test_a_violation_is_a_sentence_and_shortens_the_value(
     schema: Any, value: Any, sentence: str
 ) -> None:
     assert sentence in str(judge_of(schema).violation(value))
@@ -278,10 +210,6 @@ def test_every_keyword_is_named_with_the_place_of_its_violation(
     if not schema_at.startswith("/$defs"):
         others = judge_of(json.loads(json.dumps(schema).replace(f'"{keyword}"', '"x-unknown"', 1)))
         assert others.violation(record) is None, "by no other keyword"
-
-
-def test_a_value_that_meets_its_schema_has_no_violation() -> None:
-    assert judge_of(RECORD).violation({"lines": [{"total": 1}], "seller": None}) is None
 
 
 def test_a_schema_without_values_is_no_error() -> None:

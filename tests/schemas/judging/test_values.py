@@ -14,7 +14,7 @@ from tests.support.cases import each
 from cinnabar.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.judging import judge_of
-from cinnabar.schemas.judging.checks import frozen, is_whole, split
+from cinnabar.schemas.judging.checks import frozen, is_whole
 
 numbers = st.one_of(
     st.integers(-(10**6), 10**6),
@@ -151,19 +151,3 @@ def test_a_pattern_that_cannot_be_read_is_refused_by_its_pointer(keyword: str) -
 def test_python_objects_that_are_no_json_are_an_error() -> None:
     with pytest.raises(ValueError, match="expected parsed JSON, got tuple"):
         judge_of({"type": "array"}).accepts((1, 2))
-
-
-@pytest.mark.parametrize(
-    ("value", "size"),
-    [(120, (12, 1)), (-7, (7, 0)), (Decimal("-1.50"), (15, -1)), (0.25, (25, -2)), (Decimal("1E+9"), (1, 9))],
-    ids=str,
-)
-def test_the_size_of_a_number_ignores_trailing_zeros(
-    value: int | float | Decimal, size: tuple[int, int]
-) -> None:
-    assert split(value) == size
-
-
-@pytest.mark.parametrize("zero", [0, -0.0, Decimal("0.000"), Decimal("0E+7"), Decimal("-0")])
-def test_zero_has_one_size_however_it_is_spelled(zero: int | float | Decimal) -> None:
-    assert split(zero) == (0, 0)
