@@ -7,9 +7,7 @@ import platform
 import resource
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.recording import commit, processor
@@ -41,13 +39,6 @@ def peak_memory() -> int:
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     # Linux counts in KiB, macOS in bytes.
     return most >> (20 if sys.platform == "darwin" else 10)
-
-
-def start_peak() -> int:
-    """Lets `peak_memory` begin anew, on Linux; returns the memory that this process has now, in MiB."""
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-    return peak_memory()
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

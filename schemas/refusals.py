@@ -89,18 +89,14 @@ class Refusal(Enum):
     CHOICES = RefusalText(
         _CHOICES, "{problem}", "name fewer or shorter values, or describe them by a pattern or bounds"
     )
-    MIN_LENGTH = RefusalText(("minLength",), "expected at most {most}, got {got}", "lower the bound")
-    MIN_ITEMS = RefusalText(("minItems",), "expected at most {most}, got {got}", "lower the bound")
+    LEAST = RefusalText((), "expected at most {most}, got {got}", "lower the bound")
     MIN_PROPERTIES = RefusalText(
         ("minProperties",), "expected at most {most} if fewer are declared, got {got}", "lower the bound"
     )
 
     # Schemas that nothing meets.
     NOTHING = RefusalText(
-        (),
-        "no value was found that meets this and the keywords beside it",
-        "loosen one of them",
-        no_value=True,
+        (), "no value was found that meets this and the keywords beside it", "loosen one of them", no_value=True
     )
     FALSE = RefusalText(("false",), "no value is allowed here", "allow one, or leave this part out", no_value=True)
     NO_LENGTH = RefusalText(
@@ -116,25 +112,14 @@ class Refusal(Enum):
         no_value=True,
     )
     NO_RECORD = RefusalText(
-        (),
-        "no record was found that meets it and all other keywords",
-        "loosen its demands",
-        no_value=True,
+        (), "no record was found that meets it and all other keywords", "loosen its demands", no_value=True
     )
     NO_RECORD_OF_FORM = RefusalText(
-        ("schema",),
-        "no record of it was found that a form can hold",
-        "loosen its demands",
-        no_value=True,
+        ("schema",), "no record of it was found that a form can hold", "loosen its demands", no_value=True
     )
 
     # Keywords of our own.
-    DAY_FIRST = RefusalText(
-        ("x-cinnabar-day-first",), "expected true or false, got {got!r:.40}", "write true if the day comes first"
-    )
-    WRITTEN = RefusalText(
-        ("x-cinnabar-written",), "expected true or false, got {got!r:.40}", "write true if no words are copied"
-    )
+    TRUE_OR_FALSE = RefusalText((), "expected true or false, got {got!r:.40}", "write one of them")
     FORMER_NAME = RefusalText(
         ("x-cinnabar-was",),
         "expected the former name of the property, or a list of its former names",

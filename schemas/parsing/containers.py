@@ -23,7 +23,7 @@ def array_shape(reader: ReadingState, schema: SchemaObject, level: int) -> Shape
         reader.note_no_value(refused(Refusal.NO_NUMBER_OF_ITEMS, schema.pointer("minItems"), low=low, high=high))
         return None
     if low > MAX_MIN_ITEMS:
-        raise refused(Refusal.MIN_ITEMS, schema.pointer("minItems"), most=MAX_MIN_ITEMS, got=low)
+        raise refused(Refusal.LEAST, schema.pointer("minItems"), "minItems", most=MAX_MIN_ITEMS, got=low)
     wanted = 0
     if "contains" in schema:
         wanted = (_whole(schema, "minContains") if "minContains" in schema else 1) or 0

@@ -50,7 +50,7 @@ def string_shape(schema: Mapping[str, Any], pointer: str) -> String:
     if high is not None and low > high:
         raise refused(Refusal.NO_LENGTH, place, low=low, high=high)
     if low > MAX_UNROLLED_LENGTH:
-        raise refused(Refusal.MIN_LENGTH, place, most=MAX_UNROLLED_LENGTH, got=low)
+        raise refused(Refusal.LEAST, place, "minLength", most=MAX_UNROLLED_LENGTH, got=low)
     name = schema.get("format")
     known = (name,) if name is not None and format_content(name) is not None else ()
     patterns = (schema["pattern"],) if "pattern" in schema else ()

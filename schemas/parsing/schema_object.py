@@ -89,10 +89,10 @@ def schema_notes(schema: Mapping[str, Any], pointer: str) -> Notes:
     texts = [annotation(example) for example in examples] if isinstance(examples, list) else []
     day_first = schema.get(DAY_FIRST)
     if not isinstance(day_first, bool | None):
-        raise refused(Refusal.DAY_FIRST, f"{pointer}/{DAY_FIRST}", got=day_first)
+        raise refused(Refusal.TRUE_OR_FALSE, f"{pointer}/{DAY_FIRST}", DAY_FIRST, got=day_first)
     written = schema.get(WRITTEN, False)
     if not isinstance(written, bool):
-        raise refused(Refusal.WRITTEN, f"{pointer}/{WRITTEN}", got=written)
+        raise refused(Refusal.TRUE_OR_FALSE, f"{pointer}/{WRITTEN}", WRITTEN, got=written)
     return Notes(
         _words(schema.get("title")),
         _words(schema.get("description")),

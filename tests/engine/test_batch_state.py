@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import torch
 from tests.support.random_model import request
 
 from cinnabar.engine.batch_state import BatchState
 from cinnabar.engine.model import Row
 from cinnabar.engine.writing import WrittenValue
-from cinnabar.errors import EngineFailure
 from cinnabar.schemas import compile_schema
 
 CPU = torch.device("cpu")
@@ -106,25 +104,3 @@ def test_only_records_that_the_schema_allows_are_kept() -> None:
     state.closed[:] = True
     state.judge()
     assert state.kept[0].record == '{"a":"x"}'
-
-
-def test_a_state_without_values_keeps_the_forms_minimal_record() -> None:
-    item = {"type": ["integer", "null"]}
-    properties = {"a": TEXT, "b": {"type": "array", "items": item, "minItems": 2}, "d/e": TEXT}
-    kept = state_of({**schema_of(["b"], **properties), "minProperties": 3}).kept[0]
-    assert kept.record == '{"a":"","b":[null,null],"d/e":""}' and not kept.filled and kept.rows == {}
-    assert {at: leaf.text for at, leaf in kept.leaves.items()} == {
-        "/a": '""', "/b/0": "null", "/b/1": "null", "/d~1e": '""',
-    }  # fmt: skip
-    assert [leaf.missing for leaf in kept.leaves.values()] == [True, False, False, True]
-    assert all(leaf.origin == "minimal" and not leaf.confidence for leaf in kept.leaves.values())
-
-
-def test_known_values_with_which_no_record_is_allowed_fail_their_request() -> None:
-    state = state_of({**TWO, "not": {"required": ["b"]}, "properties": {"a": TEXT, "b": TEXT}}, b='"x"')
-    assert not state.kept[0].filled
-    state.values[0] = WrittenValue(b'"x"', False)
-    state.settle(0)
-    state.closed[0] = True
-    with pytest.raises(EngineFailure, match="known"):
-        state.finish()

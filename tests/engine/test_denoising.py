@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from cinnabar.engine.step import Shares, is_doubtful, select, weigh
+from cinnabar.engine.step import Shares, select, weigh
 
 INF = float("inf")
 
@@ -36,25 +36,11 @@ def test_choices_that_are_given_up_have_no_share() -> None:
     assert float(got.log_allowed[0]) == pytest.approx(math.log(2 * math.e / everything), abs=1e-4)
 
 
-def test_refused_candidates_lower_the_allowed_mass_only() -> None:
-    got = shares(0.0, [0.0], math.log(2.0))
-    assert got.posterior[0].tolist() == [0.5, 0.5]
-    assert float(got.log_allowed[0]) == pytest.approx(math.log(0.5), abs=1e-5)
-
-
 def test_probabilities_are_rounded_so_that_last_bits_decide_nothing() -> None:
     one, other = shares(0.0, [1e-6]), shares(0.0, [0.0])
     none = torch.zeros(1, 2, dtype=torch.bool)
     assert torch.equal(one.posterior, other.posterior)
     assert one.best(none)[0].item() == other.best(none)[0].item() == 0
-
-
-def test_the_best_choice_is_never_an_excluded_one() -> None:
-    got = shares(3.0, [1.0, 2.0])
-    assert got.best(torch.tensor([[False] * 3]))[0].item() == 0
-    assert got.best(torch.tensor([[True, False, False]]))[0].item() == 2
-    index, sure = got.best(torch.tensor([[True] * 3]))
-    assert (index.item(), sure.item()) == (-1, 0.0)
 
 
 def pick(
@@ -82,15 +68,6 @@ def test_at_least_an_equal_share_is_committed_the_most_confident_first() -> None
     assert pick([0.1, 0.3, 0.2], [0] * 3, [2]) == [False, True, True]
 
 
-def test_the_last_step_commits_everything_of_its_request_only() -> None:
-    assert pick([0.0, 0.1, 0.1, 0.3], [0, 0, 1, 1], [1, 2]) == [True, True, False, True]
-
-
 def test_ties_go_to_the_absent_and_then_by_place() -> None:
     assert pick([0.3, 0.3, 0.3], [0] * 3, [3], [False, False, True]) == [False, False, True]
     assert pick([-1, 0.3, 0.3], [0] * 3, [2]) == [False, True, False]
-
-
-def test_only_a_clearly_better_alternative_causes_doubt() -> None:
-    now, other = torch.tensor([0.1, 0.1, 0.3, 0.29999]), torch.tensor([0.5, 0.39, 0.9, 0.9])
-    assert is_doubtful(now, other, 0.3, 0.3).tolist() == [True, False, False, False]

@@ -1,10 +1,9 @@
 """Failures stay alone: errors, lack of memory, and scores that no model should have."""
 
-# ruff: noqa: ARG002 - the models and observers of these tests have the signatures that the engine calls.
+
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -107,12 +106,3 @@ def test_scores_that_are_not_numbers_fail_their_request_only() -> None:
     got = Engine(Broken(3)).fill(requests)
     assert [type(result) for result in got] == [Filled, Failed, Filled]
     assert got[1] == Failed("r1", "model", "expected numbers as scores, got NaN")
-
-
-def test_a_candidate_that_the_schema_does_not_allow_fails_its_request() -> None:
-    class Wrong(RandomModel):
-        def candidates(self, slot: Any, draw: random.Random) -> list[bytes]:
-            return [b"12"]
-
-    (got,) = Engine(Wrong()).fill([request(form_of(a={"type": "string"}))])
-    assert isinstance(got, Failed) and got.code == "model" and "/a: the candidate 12" in got.detail

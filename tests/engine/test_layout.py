@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -58,14 +57,6 @@ def test_rows_without_a_value_are_dropped_and_the_others_move_up() -> None:
     assert got.record == '{"i":[{"n":"a"},{"n":"?","m":"c"}]}'
     assert got.rows == {"/i/0": (1000, 0.5), "/i/1": (1020, 0.5)}
     assert got.leaves["/i/1/n"].missing and "/i/2/n" not in got.leaves
-
-
-def test_rows_that_the_schema_demands_stay_or_are_minimal_and_flagged() -> None:
-    schema = obj(["i"], i={"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 3})
-    got = write(layout_of(schema, [Row(0, -1, 0, 0.5), Row(0, -1, 1, 0.5)]), None, '"b"')
-    assert json.loads(got.record)["i"][:2] == ["?", "b"] and len(json.loads(got.record)["i"]) == 3
-    assert [got.leaves[f"/i/{k}"].missing for k in range(3)] == [True, False, True]
-    assert got.leaves["/i/2"].origin == "minimal" and "/i/2" not in got.rows
 
 
 @pytest.mark.parametrize(

@@ -69,17 +69,6 @@ def test_tokens_are_accepted_where_the_bytes_that_they_spell_are(
     assert not accepts(lifted, tokens, 0), "a text ends with the end token"
 
 
-@pytest.mark.parametrize("schema", SCHEMAS, ids=str)
-def test_bytes_are_the_automaton_itself(schema: dict[str, object]) -> None:
-    automaton = automaton_of(schema)
-    lifted = lift(automaton, BYTES)
-    assert lifted.classes == len(np.unique(automaton.byte_class[np.isin(
-        automaton.byte_class, np.flatnonzero((automaton.transitions >= 0).any(0)))])) + 1  # fmt: skip
-    assert lifted.token_class[BYTES.end] == lifted.classes - 1
-    inner = int((automaton.transitions >= 0).sum())
-    assert len(lifted.source) == inner + int(automaton.accepting.sum()) + 1
-
-
 def test_tokens_that_no_state_tells_apart_are_one_class() -> None:
     automaton = automaton_of({"type": "string"})
     lifted = lift(automaton, TOKENS)

@@ -143,17 +143,6 @@ def test_the_alternatives_are_absence_the_candidates_and_the_least() -> None:
     ]  # fmt: skip
 
 
-def test_every_candidate_of_a_slot_is_among_its_alternatives() -> None:
-    state = state_of(["a"], a=TEXT, b={"enum": ["x", "y"]})
-    offers = {"": 0.0, '"A"': 2.0, '"B"': 1.0, '"C"': 0.5, '"D"': 0.1}, {'"y"': 0.0}
-    others = step(state, scores_of(state, *offers))
-    assert [value.text for chance, value in others(0) if value.origin == "copied" and not value.absent] == [
-        b'"A"', b'"B"', b'"C"', b'"D"',
-    ]  # fmt: skip
-    assert all(value.spans == SPAN for _, value in others(0)[1:-1])
-    assert [value.text for _, value in others(1)] == [b'"y"', b'"y"', b'"x"']
-
-
 def test_a_candidate_that_is_not_allowed_fails_the_request_only_as_the_best_choice() -> None:
     state = state_of(["a"], a=TEXT)
     step(state, scores_of(state, {"12": 0.0, '"A"': 1.0}))

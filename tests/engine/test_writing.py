@@ -68,13 +68,6 @@ def test_an_open_property_makes_its_object_present() -> None:
     assert write(layout, '"k"', None, None).record == '{"o":{"a":"k"}}'
 
 
-def test_an_object_that_is_optional_and_has_no_value_is_left_out() -> None:
-    within = obj(o=obj(i=obj(a=TEXT)), b=TEXT)
-    assert write(laid_out(within), None, '"1"').record == '{"b":"1"}'
-    assert write(laid_out({**within, "required": ["o"]}), None, '"1"').record == '{"o":{},"b":"1"}'
-    assert write(laid_out(within), '"x"', None).record == '{"o":{"i":{"a":"x"}}}'
-
-
 def test_open_properties_of_several_patterns_are_all_written() -> None:
     schema = {
         "type": "object",
@@ -97,19 +90,6 @@ def test_a_repeated_item_leaves_only_the_notes_of_its_asked_slots() -> None:
     assert got.rows == {"/0": (OFFSET, 0.5), "/1": (OFFSET + 20, 0.5)}
     assert list(got.leaves) == ["/0/n", "/0/m", "/1/n", "/1/m"] and got.leaves["/1/n"].text == '"b"'
     assert got.instances["/1/n"] == [2, 4] and len(got.states["/1/m"]) == 1
-
-
-def test_removing_a_repeated_item_keeps_its_neighbours_notes() -> None:
-    rows = {"type": "array", "uniqueItems": True, "items": TEXT}
-    got = write(laid_out(obj(z=TEXT, a=rows, b=TEXT), rows_of(3)), '"0"', '"x"', '"x"', '"y"', '"1"')
-    assert got.record == '{"z":"0","a":["x","y"],"b":"1"}'
-    assert sorted(got.leaves) == ["/a/0", "/a/1", "/b", "/z"]
-
-
-def test_a_repeated_last_item_leaves_nothing_behind() -> None:
-    got = write(laid_out(ROWS, rows_of(2)), '"a"', '"c"', '"a"', '"c"')
-    assert got.record == '[{"n":"a","m":"c"}]'
-    assert {p[:2] for notes in (got.leaves, got.rows, got.states, got.branches) for p in notes} == {"/0"}
 
 
 def test_known_items_stay_even_where_they_repeat() -> None:
@@ -159,15 +139,6 @@ def test_first_items_are_written_up_to_the_last_present_one(
     assert got.record == record
     assert list(got.rows) == (["/2"] if texts[2] else [])
     assert set(got.leaves) == {f"/{at}" for at in range(record.count(",") + (record != "[]"))}
-
-
-@pytest.mark.parametrize(
-    ("least", "record"), [(0, "[]"), (1, '["?"]'), (2, '["?",null]'), (3, '["?",null,""]')]
-)
-def test_first_items_are_written_as_far_as_items_are_demanded(least: int, record: str) -> None:
-    layout = laid_out(obj(i={**FIRST, "minItems": least}))
-    assert write(layout, None, None).record == (f'{{"i":{record}}}' if not least else "{}")
-    assert write(laid_out({**FIRST, "minItems": least}), None, None).record == record
 
 
 def test_no_more_first_items_are_written_than_an_array_may_have() -> None:

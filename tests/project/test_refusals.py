@@ -45,7 +45,7 @@ def test_each_refusal_is_used() -> None:
 
 
 def test_a_refusal_fills_its_reason_and_names_its_keyword() -> None:
-    error = refused(Refusal.MIN_ITEMS, "/minItems", most=512, got=600)
+    error = refused(Refusal.LEAST, "/minItems", "minItems", most=512, got=600)
     assert str(error) == "/minItems: minItems: expected at most 512, got 600 (lower the bound)"
     assert isinstance(refused(Refusal.NOTHING, "/type", "type"), NoValue)
 

@@ -197,15 +197,6 @@ def test_lines_that_share_no_columns_are_not_tried_again_for_each_of_them(monkey
     assert grid.grids_of(stairs) == [] and runs < 20
 
 
-def test_columns_may_be_parted_by_tabs() -> None:
-    rows = [("2026-03-01", "Rent of the office in Rome", "500.00", "-"), ("2026-03-02", "Salary", "-", "900.00"),
-            ("2026-03-03", "Power", "80.00", "-"), ("2026-03-04", "Tax", "-", "12.50")]  # fmt: skip
-    text = "\n".join("\t".join(row) for row in [("Date", "Description", "Debit", "Credit"), *rows])
-    (table,) = tables_of(text)
-    assert heads_of(table, text) == ["Date", "Description", "Debit", "Credit"]
-    assert rows_of(table, text) == [[*row] for row in rows]
-
-
 def test_a_word_that_begins_each_cell_of_a_column_is_no_column_of_its_own() -> None:
     names = ["Major LEE", "Captain JEREMY DUNN", "Private First Class OLA HOLT", "Sergeant KIM"] * 4
     lines = [f"United States v. {name:40}{2020 + at}0{at}  10/{at + 10}/2023" for at, name in enumerate(names)]

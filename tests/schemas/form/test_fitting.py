@@ -41,13 +41,6 @@ def test_texts_are_canonical_in_schema_order() -> None:
     assert fit(form(schema), {"a": ["é", "\n"], "b": Decimal("2.50")}).text == '{"b":2.5,"a":["é","\\n"]}'
 
 
-def test_rows_are_numbered_with_their_parents_before_them() -> None:
-    schema = {"type": "array", "items": {"type": "array", "items": NUMBER}}
-    found = fit(form(schema), [[1], [], [2, 3]])
-    assert found.rows == [(0, -1), (1, 0), (0, -1), (0, -1), (1, 3), (1, 3)]
-    assert sorted(found.texts.items()) == [((0, 1), "1"), ((0, 4), "2"), ((0, 5), "3")]
-
-
 def test_a_choice_holds_the_name_of_its_branch() -> None:
     found = form({"type": "object", "properties": {"who": WHO}})
     assert held(found, {"who": {"serial": 7}}) == {("/who", -1): '"Robot"', ("/who/serial", -1): "7"}
@@ -72,26 +65,6 @@ def test_a_branch_that_fails_late_leaves_no_values_behind() -> None:
     found = fit(form({"anyOf": [first, second]}), {"r": ["x", "y"], "k": 2})
     assert len(found.rows) == 2
     assert '"B"' in found.texts.values() and '"A"' not in found.texts.values()
-
-
-def test_open_properties_are_rows_that_hold_name_and_value() -> None:
-    schema = {"type": "object", "properties": {"id": TEXT}, "additionalProperties": NUMBER}
-    found = form(schema)
-    fitted = fit(found, {"z": 1, "id": "x", "a": 2})
-    assert fitted.text == '{"id":"x","z":1,"a":2}'
-    assert held(found, {"z": 1, "id": "x", "a": 2}) == {
-        ("/id", -1): '"x"',
-        ("/*/name", 0): '"z"',
-        ("/*", 0): "1",
-        ("/*/name", 1): '"a"',
-        ("/*", 1): "2",
-    }
-
-
-def test_first_items_belong_to_the_array_and_not_to_a_row() -> None:
-    found = form({"type": "array", "prefixItems": [TEXT, NUMBER], "items": {"type": "boolean"}})
-    assert held(found, ["x", 1, True]) == {("/0", -1): '"x"', ("/1", -1): "1", ("/*", 0): "true"}
-    assert fit(found, ["x"]).text == '["x"]'
 
 
 REFUSED: list[tuple[dict[str, Any], Any, str]] = [

@@ -112,13 +112,6 @@ def test_a_result_is_the_same_alone_in_a_batch_and_in_another_order(
     assert together == alone == backwards
 
 
-def test_text_in_a_document_cannot_change_the_schema(model: ExtractiveReader) -> None:
-    request = Request("hostile", compile_schema(NESTED).form, passage_of(HOSTILE))
-    record = record_of(Engine(model, "instant").fill([request])[0])
-    assert set(record) == {"title", "orders"}
-    assert all(set(order) <= {"number", "parts", "state"} for order in record["orders"])
-
-
 def test_spans_are_whole_words_of_the_text(requests: list[Request], together: list[Result]) -> None:
     spans = 0
     for request, result in zip(requests, together, strict=True):

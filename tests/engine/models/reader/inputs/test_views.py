@@ -72,14 +72,6 @@ def test_scalars_see_every_promising_window_and_rows_and_choices_their_own(
         assert sorted(seen[s]) == expected
 
 
-def test_the_slots_of_a_row_stay_together() -> None:
-    places: list[RowExtent | None] = [RowExtent(k // 7, k // 7 + 1) for k in range(70)]
-    views = views_of(range(70), places, WINDOWS, range(len(WINDOWS)), {})
-    assert len(views) > 1
-    for row in range(10):
-        assert sum(any(s // 7 == row for s in view.slots) for view in views) == 1
-
-
 def canvas_of(form: Form) -> Canvas:
     count = len(form.slots)
     return Canvas(

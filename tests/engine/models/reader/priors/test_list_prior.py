@@ -79,11 +79,6 @@ def test_a_text_begins_behind_its_bullet_or_number() -> None:
     assert texts == ["Ann", "Bob"]
 
 
-def test_a_paragraph_is_no_list() -> None:
-    prose = "what was said of it on that day by all of them\nand of the rest of what was left to say there\n"
-    assert _items("Present:\n" + prose) == []
-
-
 def test_lists_are_told_apart_by_their_names_alone() -> None:
     text = "Present: Ann, Bob\nAgenda: water, stone\nSecretary: Cid, Dan\n"
     assert _items(text) == ["Ann,", "Bob"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,14 +15,12 @@ from cinnabar.engine.choices import code_choice, is_compared
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Canvas, SlotInstance
 from cinnabar.engine.models.reader.inputs.mentions import pointed_at
-from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.models.reader.memory.passage import Compared
 from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.reader.scoring.described_options import (
     OptionComparer,
     familiarity,
-    option_texts,
     passages,
     sentences,
     weigh_options,
@@ -198,23 +195,6 @@ def test_passages_overlap_and_sentences_are_whole() -> None:
     assert [TEXT[a:b] for a, b in sentences(TEXT)] == [part.strip() for part in TEXT.replace(". ", ".|").split("|")]
     many = "One more sentence here.\n" * 500
     assert len(sentences(many)) == MOST_STRETCHES and sentences(many)[-1][1] == len(many) - 1
-
-
-def test_the_options_of_a_prepared_form_are_read_once() -> None:
-    read: list[str] = []
-
-    class Counted:
-        def embed(self, texts: Sequence[str]) -> Any:
-            read.extend(texts)
-            return np.ones((len(texts), 4), np.float32)
-
-    kinds = ["complaint", "quote", "thanks"]
-    schema = {"type": "object", "properties": {"kind": {"enum": kinds}, "of": {"type": "null"}}}
-    form = compile_schema(schema).form
-    comparer = OptionComparer(lambda: cast(Any, Counted()), DEFAULT_PRIORS.described_options)
-    comparer.prepare(form)
-    comparer.prepare(form)
-    assert read == [text for pair in option_texts(form_questions(form).options[0]) for text in pair]
 
 
 WORDED = form_of(
