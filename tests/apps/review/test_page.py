@@ -97,25 +97,6 @@ def test_each_type_has_its_input(page: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_message_of_the_judge_stands_at_its_field_until_the_record_is_right(page: Any) -> None:
-    look_at(page, "second.txt")
-    choose(page, "/parcels")
-    page.keyboard.press("Enter")
-    page.keyboard.type("-3")
-    page.keyboard.press("Enter")
-    error = page.locator('.field:has([data-pointer="/parcels"]) .error')
-    error.wait_for()
-    assert "0" in error.inner_text()
-    assert "1 change is not saved yet" in page.locator(".notice.warn").inner_text()
-    choose(page, "/parcels")
-    page.keyboard.press("Enter")
-    page.keyboard.type("3")
-    page.keyboard.press("Enter")
-    page.wait_for_selector(".notice.warn", state="detached")
-    assert value_of(page, "/parcels") == "3"
-
-
-@pytest.mark.slow
 def test_dragging_over_words_of_a_page_gives_their_value_and_their_place(page: Any) -> None:
     look_at(page, "page.pdf")
     choose(page, "/parcels")
@@ -205,7 +186,7 @@ def test_a_number_is_typed_as_documents_have_it_unless_it_may_be_two(page: Any, 
 
 
 @pytest.mark.slow
-def test_half_a_date_is_refused_and_takes_nothing_away(page: Any) -> None:
+def test_half_a_date_and_a_year_of_five_digits_are_refused_and_hold_no_other_change_back(page: Any) -> None:
     look_at(page, "third.txt")
     before = value_of(page, "/day")
     choose(page, "/day")
@@ -216,11 +197,6 @@ def test_half_a_date_is_refused_and_takes_nothing_away(page: Any) -> None:
     assert "whole date" in page.locator(".editor .error").inner_text()
     page.keyboard.press("Escape")
     assert value_of(page, "/day") == before
-
-
-@pytest.mark.slow
-def test_a_year_of_five_digits_is_refused_and_holds_no_other_change_back(page: Any) -> None:
-    look_at(page, "third.txt")
     choose(page, "/day")
     page.keyboard.press("Enter")
     typed = "one => { one.value = '51020-10-20'; one.dispatchEvent(new Event('input', {bubbles: true})); }"
@@ -238,6 +214,7 @@ def test_a_year_of_five_digits_is_refused_and_holds_no_other_change_back(page: A
     waiting[0].continue_()
     page.unroute("**/api/correct")
     page.locator('.field:has([data-pointer="/parcels"]) .error').wait_for()
+    assert "1 change is not saved yet" in page.locator(".notice.warn").inner_text()
     assert active(page) == "/carrier"
     type_into(page, "/carrier", "Ox & Co")
     page.wait_for_selector('.app[data-saving="0"]')
