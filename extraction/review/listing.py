@@ -13,6 +13,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -322,21 +323,11 @@ class Listing:
             raise UsageError(f"{document[:80]!r}: no document of this digest under the schema {schema[:80]!r}")
         return rows[0]
 
-    def paths(self, document: str) -> list[str]:
-        """Returns the paths under which runs met this document, the newest first."""
-        asked = "SELECT path FROM outcomes WHERE document = ? GROUP BY path ORDER BY max(run_id) DESC"
-        with connect(self._out, sql=asked) as folder:
-            return [path for (path,) in folder.execute(asked, [document]).fetchall()]
-
-    def arguments(self, row: Mapping[str, Any]) -> str:
-        """Returns the arguments of the run whose model read this document, as JSON text."""
-        asked = (
-            "SELECT arguments FROM runs WHERE run_id = coalesce((SELECT max(read_by) FROM"
-            f" {READ_BY} WHERE document = ? AND schema_fingerprint = ?), ?) LIMIT 1"
-        )
-        with connect(self._out, sql=asked) as folder:
-            found = folder.execute(asked, [row["document"], row["schema_fingerprint"], row["run_id"]]).fetchone()
-        return found[0] or "{}" if found else "{}"
+    def reading_of(self, row: Mapping[str, Any]) -> tuple[list[str], str]:
+        """Returns the paths under which runs met this document, the newest first, and the arguments, as JSON text, of
+        the run whose model read it.
+        """
+        return _reading_of(self._out, self.snapshot, row["document"], row["schema_fingerprint"], row["run_id"])
 
     def _apply(self, marks: dict[tuple[str, str], ReviewMarks]) -> None:
         rows = [(m.reviewed, m.corrected, m.other_kind, document, name) for (document, name), m in marks.items()]
@@ -360,3 +351,17 @@ def _commits(out: Path) -> frozenset[int]:
     """Returns the numbers of the folder's commits."""
     numbers: Collection[int | None] = {manifests.number_of(path) for path in manifests.paths(out)}
     return frozenset(number for number in numbers if number is not None)
+
+
+# The page asks for many parts of one document.
+@lru_cache(maxsize=256)
+def _reading_of(out: Path, _snapshot: int, document: str, fingerprint: str, run_id: str) -> tuple[list[str], str]:
+    paths = "SELECT path FROM outcomes WHERE document = ? GROUP BY path ORDER BY max(run_id) DESC"
+    arguments = (
+        "SELECT arguments FROM runs WHERE run_id = coalesce((SELECT max(read_by) FROM"
+        f" {READ_BY} WHERE document = ? AND schema_fingerprint = ?), ?) LIMIT 1"
+    )
+    with connect(out, views=("outcomes", "runs")) as folder:
+        found = folder.execute(arguments, [document, fingerprint, run_id]).fetchone()
+        named = [path for (path,) in folder.execute(paths, [document]).fetchall()]
+    return named, found[0] or "{}" if found else "{}"

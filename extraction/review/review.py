@@ -230,9 +230,10 @@ class Review:
         return self._forms[fingerprint]
 
     def _file_of(self, row: Mapping[str, Any]) -> WantedDocument:
-        paths = self.listing.paths(row["document"]) if row["opened"] else [row["path"]]
-        hidden = reads_hidden_text(self.listing.arguments(row))
-        return WantedDocument(row["document"] if row["opened"] else "", tuple(paths), row["size"] or None, hidden)
+        paths, arguments = self.listing.reading_of(row)
+        opened, hidden = row["opened"], reads_hidden_text(arguments)
+        paths = paths if opened else [row["path"]]
+        return WantedDocument(row["document"] if opened else "", tuple(paths), row["size"] or None, hidden)
 
     def _document(self, row: Mapping[str, Any]) -> Document:
         """Returns a document as its run read it. Raises UsageError if it cannot be read."""
