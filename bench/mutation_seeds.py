@@ -30,8 +30,8 @@ PASSWORD = "secret"
 #: The kinds of seeds, each with the suffixes of its files.
 KINDS: dict[str, tuple[str, ...]] = {
     "pdf": (".pdf",),
-    "mail": (".eml", ".mht", ".mbox", ".msg", ".tnef", ".ics", ".vcf"),
-    "office": (".docx", ".xlsx", ".pptx", ".odt", ".ods", ".rtf", ".xls"),
+    "mail": (".eml", ".emlx", ".mht", ".mbox", ".msg", ".tnef", ".ics", ".vcf"),
+    "office": (".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".rtf", ".xls", ".epub"),
     "archive": (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz"),
     "data": (".json", ".jsonl", ".xml", ".csv", ".html", ".txt"),
     "image": (".png", ".jpg", ".gif", ".tif", ".webp", ".bmp"),
@@ -284,6 +284,7 @@ def _mails() -> Iterator[tuple[str, bytes]]:
     yield "whole.eml", whole
     head = b"From: a@example.org\nSubject: =?iso-8859-1?Q?Sch=F6n?=\nContent-Type: text/plain; charset=latin1\n\n"
     yield "plain.eml", head + b"Sch\xf6n\n"
+    yield "saved.emlx", b"%d\n%s<?xml version='1.0'?><plist><dict/></plist>" % (len(whole), whole)
     yield "box.mbox", b"".join(b"From a@example.org Mon Nov  2 10:00:00 2026\n" + whole + b"\n" for _ in range(2))
     head = b"MIME-Version: 1.0\nContent-Type: multipart/related; boundary=b\n\n--b\nContent-Type: text/html\n\n"
     yield "page.mht", head + b"<p>Page</p>\n--b--\n"
@@ -329,6 +330,12 @@ def _office() -> Iterator[tuple[str, bytes]]:
         media_type = f"application/vnd.oasis.opendocument.{kind}"
         yield f"a.{suffix}", _zipped(("mimetype", media_type.encode()), ("content.xml", content.encode()))
     yield "a.rtf", rb"{\rtf1\ansi\ansicpg1252{\fonttbl\f0 Arial;}\f0 Sum\par \'e4\u233?\trowd a\cell b\cell\row}"
+    chapter = b"<html><body><p>Chapter</p></body></html>"
+    spine = b"<manifest><item id='a' href='a.xhtml'/></manifest><spine><itemref idref='a'/></spine>"
+    package = b"<package>" + spine + b"</package>"
+    container = b"<container><rootfiles><rootfile full-path='a.opf'/></rootfiles></container>"
+    yield "a.epub", _zipped(("mimetype", b"application/epub+zip"), ("META-INF/container.xml", container),
+                            ("a.opf", package), ("a.xhtml", chapter))  # fmt: skip
 
 
 def _data() -> Iterator[tuple[str, bytes]]:

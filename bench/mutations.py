@@ -88,7 +88,7 @@ def mutated(name: str, data: bytes, others: Sequence[bytes], drawn: random.Rando
         changes += [_member, _member]
     elif data[:2] in (b"\x1f\x8b", b"BZ") or data.startswith(b"\xfd7zXZ"):
         changes += [_packed, _packed]
-    elif name.endswith((".eml", ".mbox", ".mht", ".ics", ".vcf", ".csv", ".json", ".jsonl", ".html", ".xml")):
+    elif name.endswith((".eml", ".mbox", ".emlx", ".mht", ".ics", ".vcf", ".csv", ".json", ".jsonl", ".html", ".xml")):
         changes.append(_lines)
     return drawn.choice(changes)(data, others, drawn)
 

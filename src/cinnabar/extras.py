@@ -45,6 +45,7 @@ EXTRAS = {
     ),
     "stores": Extra("documents in stores: s3://, gs://, az://", {"obstore": "obstore"}),
     "heic": Extra("images of telephones", {"pi_heif": "pi-heif"}),
+    "sevenzip": Extra("7z archives", {"py7zr": "py7zr"}),
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import gzip
 import io
 import lzma
 import tarfile
@@ -12,24 +11,26 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePath, PurePosixPath
-from typing import Any
+from typing import Protocol
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.formats import add_content
 from cinnabar.extraction.documents.content.inputs import DistinctNames, is_hidden, member_name
 from cinnabar.extraction.documents.content.limits import (
     ALWAYS_UNPACKED,
+    LZMA_MEMORY,
     MAX_MEMBERS,
     MAX_NESTING,
     MAX_RATIO,
     MAX_UNPACKED,
 )
-from cinnabar.extraction.documents.content.parse_context import ParseContext
+from cinnabar.extraction.documents.content.parse_context import PASSWORD_HELP, ParseContext
+from cinnabar.extraction.documents.content.seven_zip import seven_zip_members
 from cinnabar.extraction.documents.content.zipped import archive_kind, open_zip, packed_kind, read_member
 
 _PIECE = 1 << 16
+_DOUBLE_SUFFIXES = {".tgz": ".tar", ".tbz2": ".tar", ".tbz": ".tar", ".txz": ".tar"}
 _UTF8 = 0x800
-_OPENERS: dict[str, Any] = {"gzip archive": gzip.open, "bzip2 archive": bz2.open, "xz archive": lzma.open}
 
 # Counts bytes before they are kept, and raises an error beyond a bound.
 _Count = Callable[[int], None]
@@ -58,6 +59,14 @@ class UnpackedBytes:
             raise DocumentError("unpacked", f"more than {self._limit} bytes out of an archive of {self._packed}")
 
 
+class _Stream(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = ...) -> bytes: ...
+
+
 def members(data: bytes, name: str, count: _Count, passwords: Sequence[str] = ()) -> Iterator[Member]:
     """Yields the files of an archive, without hidden ones and folders; their names are distinct.
 
@@ -68,8 +77,8 @@ def members(data: bytes, name: str, count: _Count, passwords: Sequence[str] = ()
         files = _zip_members(data, count, passwords)
     elif kind == "tar archive":
         files = _tar_members(data, count)
-    elif kind not in _OPENERS:
-        raise DocumentError("broken", "the file is named as an archive, and its content is damaged or none")
+    elif kind == "7z archive":
+        files = _seven_zipped(data, count, passwords)
     else:
         inside = _decompress(data, kind, count)
         if packed_kind(inside) == "tar archive":
@@ -138,9 +147,28 @@ def _zip_members(data: bytes, count: _Count, passwords: Sequence[str]) -> Iterat
                 # They come last, so that an archive of encrypted files alone is one problem.
                 refused.append((name, error))
         if refused and not opened and all(problem.code == "password" for _, problem in refused):
-            raise refused[0][1]
+            raise DocumentError("password", f"the archive is encrypted, and no password opens it: {PASSWORD_HELP}")
         for name, problem in refused:
             yield Member(name, problem=problem)
+
+
+def _seven_zipped(data: bytes, count: _Count, passwords: Sequence[str]) -> Iterator[Member]:
+    refused: list[Member] = []
+    opened = 0
+    for raw, content in seven_zip_members(data, count, passwords):
+        name = member_name(raw)
+        if is_hidden(name):
+            continue
+        if isinstance(content, bytes):
+            opened += 1
+            yield Member(name, content)
+        else:
+            refused.append(Member(name, problem=content))
+    # As of a ZIP file: encrypted files alone are one problem.
+    if refused and not opened and len({one.problem.code for one in refused if one.problem}) == 1:
+        assert refused[0].problem is not None
+        raise refused[0].problem
+    yield from refused
 
 
 def _zip_name(name: str, flags: int) -> str:
@@ -184,22 +212,50 @@ def _tar_members(data: bytes, count: _Count) -> Iterator[Member]:
 def _decompress(data: bytes, kind: str, count: _Count) -> bytes:
     """Returns the bytes within a stream, or within several in a row."""
     pieces: list[bytes] = []
+    view = memoryview(data)
+    at = 0
+    stream = _stream(kind)
     try:
-        with _OPENERS[kind](io.BytesIO(data)) as stream:
-            while piece := stream.read(_PIECE):
+        while True:
+            fed = view[at : at + _PIECE]
+            at += len(fed)
+            piece = stream.decompress(bytes(fed), _PIECE)
+            while True:
                 count(len(piece))
                 pieces.append(piece)
-    except EOFError as error:
-        raise DocumentError("truncated", f"the end of the {kind} is missing") from error
-    except (zlib.error, lzma.LZMAError, OSError, ValueError) as error:
+                # A stream holds back input until it is asked again.
+                held = getattr(stream, "unconsumed_tail", b"")
+                if stream.eof or not (held or (len(piece) == _PIECE)):
+                    break
+                piece = stream.decompress(held, _PIECE)
+            if stream.eof:
+                at -= len(stream.unused_data)
+                # Other bytes behind a stream are padding.
+                if packed_kind(bytes(view[at : at + 10])) == kind:
+                    stream = _stream(kind)
+                    continue
+                return b"".join(pieces)
+            if not fed:
+                raise DocumentError("truncated", f"the end of the {kind} is missing")
+    except (zlib.error, OSError, EOFError, ValueError, lzma.LZMAError) as error:
         raise DocumentError("broken", f"a damaged {kind}: {str(error)[:100]}") from error
-    return b"".join(pieces)
+
+
+def _stream(kind: str) -> _Stream:
+    if kind == "bzip2 archive":
+        return bz2.BZ2Decompressor()
+    if kind == "xz archive":
+        return lzma.LZMADecompressor(memlimit=LZMA_MEMORY)
+    return zlib.decompressobj(wbits=31)
 
 
 def _inner_name(name: str) -> str:
     """Returns the name of the file within a compressed one: the same without its last suffix."""
     path = PurePosixPath(member_name(name))
-    return path.stem if path.suffix.lower() in (".gz", ".bz2", ".xz") else path.name
+    suffix = path.suffix.lower()
+    if suffix in (".gz", ".bz2", ".xz", *_DOUBLE_SUFFIXES):
+        return path.with_suffix(_DOUBLE_SUFFIXES.get(suffix, "")).name
+    return path.name
 
 
 def add_archive(reading: ParseContext, data: bytes) -> None:

@@ -53,7 +53,7 @@ MAX_DRAWN, DRAWN_PIXELS = 40, 1_200_000
 #: Seconds for drawing them, well below those of a parser, and for those after a page that a person waits for.
 DRAWING_SECONDS, NEXT_DRAWING_SECONDS = 15.0, 0.15
 
-# Archives: ZIP (office files are such, too), tar, and packed files.
+# Archives: ZIP (office files are such, too), 7z, tar, and packed files.
 
 #: Files of an archive, with those in archives within it: refused (`unpacked`).
 MAX_MEMBERS = 10_000
@@ -61,8 +61,16 @@ MAX_MEMBERS = 10_000
 MAX_NESTING = 3
 #: Bytes unpacked for each packed one, and bytes that any archive may hold: refused (`unpacked`).
 MAX_RATIO, ALWAYS_UNPACKED = 100, 16 << 20
+#: Bytes of memory for a stream of xz: refused (`broken`).
+LZMA_MEMORY = 256 << 20
 #: Entries that a ZIP file may list, each of which takes half a kilobyte before the first is read: refused (`unpacked`).
 MAX_ZIP_ENTRIES = 200_000
+#: Files and streams that a 7z archive may list, and bytes of that list: refused (`unpacked`).
+MAX_7Z_ENTRIES, MAX_7Z_LIST = 200_000, 64 << 20
+#: Bytes of a dictionary of 7z: a larger one is cut to it.
+MAX_7Z_DICTIONARY = 256 << 20
+#: Hashes of a key of 7z, as a power of two (7-Zip takes 19): refused (`unsupported`).
+MAX_7Z_KEY_POWER = 22
 #: Seconds and bytes of address space for unpacking: refused (`timeout`, `memory`).
 UNPACKING_SECONDS, UNPACKING_MEMORY = 60.0, 1 << 30
 #: Bytes of the list of files that an unpacking process returns: the process counts as broken.
@@ -217,5 +225,7 @@ MAX_JSON, MAX_JSON_VALUES = 40 << 20, 4_000_000
 MAX_JSON_DEPTH, MAX_XML_DEPTH = 60, 100
 #: Levels of JSON within a page of HTML: quietly.
 MAX_DATA_DEPTH = 20
+#: Chapters of an EPUB: flagged `truncated`.
+MAX_CHAPTERS = 5_000
 #: Lines of an electronic invoice: flagged `truncated`; and values of a term that repeats, such as notes: quietly.
 MAX_INVOICE_LINES, MAX_TERM_VALUES = 50_000, 20

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import io
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.limits import MAX_ZIP_ENTRIES
-from cinnabar.extraction.documents.content.parse_context import PASSWORD_HELP
+from cinnabar.extraction.documents.content.seven_zip import SEVEN_ZIP
 
 _ENTRY = b"PK\x01\x02"
 _PIECE = 1 << 16
 # The decompressors of other methods give all that a piece of input holds, so the pieces are small.
 _SMALL_PIECE = 1 << 12
-# The bit of an encrypted member, and the method of one under AES.
-_ENCRYPTED, _AES = 1, 99
+_ENCRYPTED = 1
+# The method of members under AES, and the extra field with their own.
+_AES, _AES_FIELD, _HEADER = 99, 0x9901, 30
 
 
 def open_zip(data: bytes) -> zipfile.ZipFile:
@@ -38,7 +44,7 @@ def read_member(
     """
     locked = bool(entry.flag_bits & _ENCRYPTED)
     if locked and entry.compress_type == _AES:
-        raise DocumentError("unsupported", "encrypted by AES: unpack it first, or pack it as .zip with ZipCrypto")
+        return _read_aes(archive, entry, count, passwords)
     for password in passwords if locked else [None]:
         try:
             return _read(archive, entry, count, password)
@@ -48,7 +54,7 @@ def read_member(
             # A wrong password passes the check of one byte now and then; then the content is damaged.
             if not locked:
                 raise DocumentError("broken", f"a damaged member: {str(error)[:100]}") from error
-    raise DocumentError("password", f"it is encrypted, and no password opens it: {PASSWORD_HELP}")
+    raise DocumentError("password", "the member is encrypted")
 
 
 def _read(
@@ -63,16 +69,96 @@ def _read(
     return b"".join(pieces)
 
 
+def _read_aes(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, count: Callable[[int], None], passwords: Sequence[str]
+) -> bytes:
+    """Returns the bytes of an entry under AES. Raises DocumentError: password, broken, unsupported."""
+    strength, method = _aes_field(entry.extra)
+    assert archive.fp is not None
+    try:
+        archive.fp.seek(entry.header_offset)
+        # The lengths of name and extra field stand at the end of the member's own header.
+        lengths = struct.unpack("<2H", archive.fp.read(_HEADER)[26:])
+        archive.fp.seek(sum(lengths), io.SEEK_CUR)
+        data = archive.fp.read(max(0, entry.compress_size))
+        opened = (opened_member(data, password, strength) for password in passwords)
+        packed = next((one for one in opened if one is not None), None)
+        if packed is None:
+            raise DocumentError("password", "the member is encrypted")
+        if method == zipfile.ZIP_STORED:
+            count(len(packed))
+            return packed
+        if method != zipfile.ZIP_DEFLATED:
+            raise DocumentError("unsupported", f"an encrypted member is packed by the method {method}")
+        stream, pieces = zlib.decompressobj(-15), list[bytes]()
+        while packed and not stream.eof:
+            pieces.append(stream.decompress(packed, _PIECE))
+            count(len(pieces[-1]))
+            packed = stream.unconsumed_tail
+        return b"".join(pieces)
+    except (ValueError, OverflowError, OSError, struct.error, zlib.error) as error:
+        raise DocumentError("broken", f"a damaged member: {str(error)[:100]}") from error
+
+
+def _aes_field(extra: bytes) -> tuple[int, int]:
+    """Returns the strength of a member under AES and the method that it is packed by, zeros if none is told."""
+    at = 0
+    while at + 4 <= len(extra):
+        kind, size = struct.unpack_from("<2H", extra, at)
+        if kind == _AES_FIELD and size >= 7 and at + 11 <= len(extra):
+            strength, method = struct.unpack_from("<BH", extra, at + 8)
+            return int(strength), int(method)
+        at += 4 + size
+    return 0, 0
+
+
+# Opens what AES encrypts in ZIP files: members of WinZip's AE-1 and AE-2.
+
+# Bytes of the key for each strength of a ZIP member; the salt has half as many.
+_STRENGTHS = {1: 16, 2: 24, 3: 32}
+_ROUNDS, _VERIFIER, _SEAL = 1000, 2, 10
+_BLOCK = 16
+
+
+def opened_member(data: bytes, password: str, strength: int) -> bytes | None:
+    """Returns the packed bytes of a ZIP member, None if the password is wrong or the member was changed.
+
+    Raises ValueError for an unknown strength or missing bytes.
+    """
+    size = _STRENGTHS.get(strength, 0)
+    if not size or len(data) < size // 2 + _VERIFIER + _SEAL:
+        raise ValueError("an unknown strength, or too few bytes")
+    salt, rest = data[: size // 2], data[size // 2 :]
+    verifier, content, seal = rest[:_VERIFIER], rest[_VERIFIER:-_SEAL], rest[-_SEAL:]
+    keys = hashlib.pbkdf2_hmac("sha1", password.encode(), salt, _ROUNDS, 2 * size + _VERIFIER)
+    if keys[2 * size :] != verifier:
+        return None
+    if not hmac.compare_digest(hmac.digest(keys[size : 2 * size], content, "sha1")[:_SEAL], seal):
+        return None
+    return _counter_mode(content, keys[:size])
+
+
+def _counter_mode(content: bytes, key: bytes) -> bytes:
+    """Returns content under AES in counter mode, whose counter is little-endian here and begins at one."""
+    # Cold start: few files are encrypted.
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    blocks = -(-len(content) // _BLOCK)
+    counters = np.zeros((blocks, 2), "<u8")
+    counters[:, 0] = np.arange(1, blocks + 1)
+    # Each counter is one block; in counter mode ECB is the cipher itself.
+    pad = Cipher(algorithms.AES(key), modes.ECB()).encryptor().update(counters.tobytes())[: len(content)]
+    return (np.frombuffer(content, np.uint8) ^ np.frombuffer(pad, np.uint8)).tobytes()
+
+
 # A folder that only files of this format have, and the format's name.
 _FOLDERS = (("word/", "Word document"), ("xl/", "Excel workbook"), ("ppt/", "PowerPoint presentation"))
-# The beginning of the first member of OpenDocument files and books: the format, or in words what it is.
-_BOOK = "a book (EPUB): save it as .html or .pdf"
+# The beginning of the first member of OpenDocument and EPUB files.
 _DECLARED = (
     ("application/vnd.oasis.opendocument.text", "OpenDocument text"),
     ("application/vnd.oasis.opendocument.spreadsheet", "OpenDocument spreadsheet"),
-    ("application/vnd.oasis.opendocument.presentation", "an OpenDocument presentation: save it as .pptx or .pdf"),
-    ("application/vnd.oasis.opendocument.graphics", "an OpenDocument drawing: save it as .pdf"),
-    ("application/epub+zip", _BOOK),
+    ("application/vnd.oasis.opendocument.presentation", "OpenDocument presentation"),
+    ("application/epub+zip", "EPUB"),
 )
 _MAX_TYPE = 200
 
@@ -93,11 +179,13 @@ def packed_kind(data: bytes) -> str:
         return "bzip2 archive"
     if data.startswith(b"\xfd7zXZ\x00"):
         return "xz archive"
+    if data.startswith(SEVEN_ZIP):
+        return "7z archive"
     return "tar archive" if data[257:262] == b"ustar" else ""
 
 
 def zip_format(data: bytes) -> str:
-    """Returns the name of the format of a ZIP file, of an office file or an archive, or in words what else it is."""
+    """Returns the name of the format of a ZIP file: an office file, or an archive."""
     try:
         archive = open_zip(data)
     except DocumentError as error:
@@ -117,7 +205,7 @@ def zip_format(data: bytes) -> str:
     if "content.xml" in names and "meta-inf/manifest.xml" in names:
         return "OpenDocument text"
     if "meta-inf/container.xml" in names:
-        return _BOOK
+        return "EPUB"
     return "ZIP archive"
 
 

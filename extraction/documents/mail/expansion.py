@@ -1,9 +1,9 @@
-"""Content that holds further parts in other ways than MIME: TNEF, uuencoded files in a text, signed data."""
+"""Content that holds further parts in other ways than MIME: TNEF, uuencoded and yEnc files, signed data."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 from cinnabar.errors import DocumentError
@@ -18,6 +18,9 @@ _UUENCODED = re.compile(
     rb"(?:\A|(?<=\n))begin [0-7]{3,4} ([^\r\n]{1,255})\r?\n((?:[!-`][ -`]{1,90}\r?\n)+)(?:[` ]?[ ]*\r?\n)?"
     rb"end[ \t]*(?=\r?\n|\Z)"
 )
+_YENC = re.compile(rb"=ybegin [^\r\n]{0,200}?name=([^\r\n]{1,255})\r?\n(?:=ypart [^\r\n]{0,200}\r?\n)?")
+_ESCAPE = re.compile(rb"=(.)", re.DOTALL)
+_PLAIN = bytes((code - 42) % 256 for code in range(256))
 
 
 def expand_content(root: Entity, count: Callable[[int], None]) -> None:
@@ -75,21 +78,19 @@ def _open(entity: Entity) -> Entity:
 
 def _encoded_files(entity: Entity) -> list[Entity] | None:
     """Returns a text and the files that stand between its lines."""
-    if b"begin " not in entity.raw:
+    raw = entity.raw
+    if b"begin " not in raw and b"=ybegin " not in raw:
         return None
     content = entity.content()
-    if b"\n=ybegin " in content:
-        # Files in yEnc stay in the text as they are.
-        entity.flags.add("attachment_unsupported")
+    uuencoded = [(*match.span(), match[1], uudecode(match[0])) for match in _UUENCODED.finditer(content)]
     parts: list[Entity] = []
     at = 0
-    for file in _UUENCODED.finditer(content):
-        if len(parts) >= MAX_MAIL_PARTS:
-            break
-        parts += _text(entity, content[at : file.start()])
-        name = decode(file[1].strip())[0]
-        parts.append(made("application/octet-stream", uudecode(file[0]), (), name, True))
-        at = file.end()
+    for start, end, name, data in sorted([*uuencoded, *_yenc_files(content)], key=lambda file: file[0]):
+        if start < at or len(parts) >= MAX_MAIL_PARTS:
+            continue
+        parts += _text(entity, content[at:start])
+        parts.append(made("application/octet-stream", data, (), decode(name.strip())[0], True))
+        at = end
     return [*parts, *_text(entity, content[at:])] if at else None
 
 
@@ -101,6 +102,23 @@ def _text(entity: Entity, content: bytes) -> list[Entity]:
     if content_type := entity.message.get("content-type"):
         piece.message.replace_header("Content-Type", content_type)
     return [piece]
+
+
+def _yenc_files(content: bytes) -> Iterator[tuple[int, int, bytes, bytes]]:
+    """Yields the files in yEnc: start, end, name and data of each."""
+    at = 0
+    while (begin := _YENC.search(content, at)) is not None:
+        stop = content.find(b"\n=yend", begin.end() - 1)
+        if stop < 0:
+            return
+        at = content.find(b"\n", stop + 1)
+        at = len(content) if at < 0 else at
+        data = content[begin.end() : stop].replace(b"\r", b"").replace(b"\n", b"")
+        yield begin.start(), at, begin[1], _ESCAPE.sub(_unescape, data).translate(_PLAIN)
+
+
+def _unescape(match: re.Match[bytes]) -> bytes:
+    return bytes([(match[1][0] - 64) % 256])
 
 
 def _has_body(root: Entity) -> bool:
@@ -116,6 +134,8 @@ SEALS = (
     "application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature",
     "application/pgp-encrypted", "application/pgp-keys",
 )  # fmt: skip
+# Bytes of a file that hold the first line of its armour, below a comment.
+_BEGINNING = 1000
 _SIGNED_DATA = bytes.fromhex("2a864886f70d010702")
 _SEQUENCE, _SET, _INTEGER, _OID, _OCTETS, _OCTETS_IN_PIECES, _EXPLICIT = 0x30, 0x31, 0x02, 0x06, 0x04, 0x24, 0xA0
 
@@ -136,7 +156,23 @@ def sealing_of(entity: Entity) -> Sealing | None:
         if smime_type:
             return "encrypted"
         return "signed" if _SIGNED_DATA in entity.content()[:100] else "encrypted"
-    return None
+    return _file_of_openpgp(entity)
+
+
+def _file_of_openpgp(entity: Entity) -> Sealing | None:
+    """Returns how an attached file is secured by OpenPGP, by its name and its first line."""
+    suffix = entity.name.lower()[-4:]
+    if suffix not in (".pgp", ".gpg", ".asc", ".sig") or entity.media_type.startswith(("multipart/", "message/")):
+        return None
+    begin = entity.content()[:_BEGINNING]
+    if b"-----BEGIN PGP MESSAGE-----" in begin:
+        return "encrypted"
+    if b"-----BEGIN PGP SIGNATURE-----" in begin:
+        return "signed"
+    # A packet in binary form has the first bit set, and a name ends in `.sig` for signatures alone.
+    if not begin or not begin[0] & 0x80 or suffix == ".asc":
+        return None
+    return "signed" if suffix == ".sig" else "encrypted"
 
 
 def is_pkcs7(entity: Entity) -> bool:

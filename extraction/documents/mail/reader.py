@@ -1,4 +1,4 @@
-"""Parses mails (RFC 5322, MIME) and mailboxes into documents: headers, body, attachments, nested mails."""
+"""Parses mails (RFC 5322, MIME), mailboxes and `.emlx` into documents: headers, body, attachments, nested mails."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 import orjson
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean
 from cinnabar.extraction.documents.content.formats import SUFFIXES, Format, add_content
 from cinnabar.extraction.documents.content.limits import MAX_DATA_IMAGES, MAX_MAIL_PARTS
@@ -335,6 +336,7 @@ _BEGIN = re.compile(
     rb"(?=[!-9;-~]{1,100}[ \t]*:|>From )"
 )
 _GUARDED = re.compile(rb"^>(>*From )", re.MULTILINE)
+_COUNT = re.compile(rb"\s{0,8}(\d{1,12})[ \t]*\r?\n")
 
 
 def add_mbox(reading: ParseContext, data: bytes) -> None:
@@ -354,3 +356,14 @@ def add_mbox(reading: ParseContext, data: bytes) -> None:
         child.children.append(split(_GUARDED.sub(rb"\1", data[match.end() : end])))
         root.children.append(child)
     add_message(reading, root)
+
+
+def add_emlx(reading: ParseContext, data: bytes) -> None:
+    """Appends the mail in an `.emlx` file; the number of its bytes comes before it, a property list behind it.
+
+    Raises DocumentError: broken, without such a number.
+    """
+    count = _COUNT.match(data)
+    if count is None:
+        raise DocumentError("broken", "expected the number of the mail's bytes in the first line of an .emlx file")
+    add_mail(reading, data[count.end() : count.end() + int(count[1])])

@@ -1,4 +1,4 @@
-"""Files of OpenDocument (`.odt`, `.ods`): text in order, tables in rows, sheets as parts."""
+"""Files of OpenDocument (`.odt`, `.ods`, `.odp`): text in order, tables in rows, sheets and slides as parts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from cinnabar.extraction.documents.content.limits import (
     MAX_PARENT_STYLES,
     MAX_REPEATED,
     MAX_SHEETS,
+    MAX_SLIDES,
     MAX_SPACES,
     MAX_TABLE_ROWS,
 )
@@ -27,8 +28,8 @@ ruby-text desc title thumbnail binary-data table-column table-columns table-head
 """
 _SILENT = frozenset(_SILENT_NAMES.split())
 # Properties of styles that tell whether and how something is shown, and the families of elements with such a style.
-_TELLING = ("table-properties", "text-properties")
-_FAMILIES = {"p": "paragraph", "h": "paragraph", "span": "text", "table": "table"}
+_TELLING = ("table-properties", "drawing-page-properties", "text-properties")
+_FAMILIES = {"p": "paragraph", "h": "paragraph", "span": "text", "table": "table", "page": "drawing-page"}
 _FILLED_IN = ("page-number", "page-count", "sheet-name", "file-name", "title", "date", "time")
 _ROWS = ("table-row", "table-header-rows", "table-rows", "table-row-group")
 
@@ -51,7 +52,7 @@ def add_open_document(reading: ParseContext, data: bytes) -> None:
         if kind == "spreadsheet":
             document.add_sheets(content)
         elif kind in ("presentation", "drawing"):
-            raise DocumentError("unsupported", f"an OpenDocument {kind}: save it as .pdf")
+            document.add_slides(content)
         else:
             document.add_text(content)
     document.inner.add()
@@ -116,6 +117,31 @@ class _OpenDocument:
                 self._reading.builder.flags.add("truncated")
                 return
             self._sheet(table, count)
+
+    def add_slides(self, content: Any) -> None:
+        """Appends the slides of a presentation, or the pages of a drawing."""
+        for number, page in enumerate((one for one in content if local(one) == "page"), 1):
+            if number > MAX_SLIDES:
+                self._reading.builder.flags.add("truncated")
+                return
+            hidden = ("drawing-page", value_of(page, "style-name")) in self._hidden
+            if self._reading.leaves_out(hidden):
+                continue
+            # The title stands first, wherever its frame is.
+            frames = sorted(page, key=lambda one: value_of(one, "class") != "title")
+            title = "".join(frames[0].itertext()) if frames and value_of(frames[0], "class") == "title" else ""
+            self._label = f"slide {number}"
+            with part_text(self._reading, "hidden" if hidden else "slide", " ".join(title.split())[:200]) as text:
+                for frame in frames:
+                    if local(frame) != "notes":
+                        text.blank()
+                        self._blocks([frame], text)
+                text.flush()
+                for one in below(page, "notes"):
+                    lines = [line for line in self._lines(one) if line.strip() and line.strip() != "<number>"]
+                    self._notes.append((self._label, "\n".join(lines)))
+                self._add_notes("Notes")
+        self._label = ""
 
     def _unseen(self, element: Any, name: str) -> bool:
         """Returns True for text that is not displayed, and flags it, unless the settings ask for it."""
@@ -203,7 +229,7 @@ class _OpenDocument:
                 content = self._inline(element, boxes)
                 if content.strip():
                     self._paragraphs += 1
-                    text.line(content.strip("\n"), f"paragraph {self._paragraphs}")
+                    text.line(content.strip("\n"), self._label or f"paragraph {self._paragraphs}")
                 elif not boxes:
                     text.blank()
                 self._blocks(boxes, text)
@@ -229,7 +255,7 @@ class _OpenDocument:
         for at, lines in enumerate(table_lines(rows), 1):
             for line in lines:
                 if line.strip():
-                    text.line(line, f"table {number}, row {at}")
+                    text.line(line, self._label or f"table {number}, row {at}")
         text.blank()
 
     def _lines(self, container: Any) -> Iterator[str]:

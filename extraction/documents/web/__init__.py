@@ -1,1 +1,1 @@
-"""Files of data and of the web: CSV, JSON and XML."""
+"""Files of data and of the web: CSV, JSON, XML and EPUB."""

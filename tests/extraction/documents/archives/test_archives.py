@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import io
 import lzma
+import random
 import struct
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from email.message import EmailMessage
 
 import openpyxl
 import pytest
 from tests.support.encrypted_archive import encrypted_zip
+from tests.support.other_archives import AES_ZIP, SEVEN_ZIPS, packed_by_hand
 from tests.support.parsed_files import code_of
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.archives.members import Member, UnpackedBytes, all_members
+from cinnabar.extraction.documents.content import seven_zip
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import DistinctNames, member_name
 from cinnabar.extraction.documents.content.limits import MAX_MEMBERS
 from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
+from cinnabar.extras import Extra
 
 SMALL = 100 << 20
 
@@ -68,7 +74,7 @@ def contents(data: bytes, name: str = "a.zip") -> dict[str, bytes | str]:
         (tarred(("d/x.txt", b"hello"), mode="w:xz"), "a.tar.xz", "d/x.txt"),
         (gzip.compress(b"hel") + gzip.compress(b"lo"), "x.txt.gz", "x.txt"),
         (bz2.compress(b"hel") + bz2.compress(b"lo"), "x.txt.bz2", "x.txt"),
-        (lzma.compress(b"hel") + lzma.compress(b"lo"), "x.txt.xz", "x.txt"),
+        (lzma.compress(b"hello") + b"\0" * 8, "x.txt.xz", "x.txt"),
     ],
     # Bytes in a name would hold the time, and each process would collect other names.
     ids=lambda value: value if isinstance(value, str) else "data",
@@ -189,7 +195,7 @@ def test_false_sizes_are_not_believed() -> None:
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
 def test_a_stream_without_its_end_is_truncated(pack: Callable[[bytes], bytes]) -> None:
     data = pack(bytes(range(256)) * 40)
-    assert code_of(listed, data[: len(data) * 2 // 3], "a.gz") == "truncated"
+    assert code_of(listed, data[: len(data) * 2 // 3], "a.gz") in ("truncated", "broken")
 
 
 def test_an_encrypted_archive_opens_with_a_password_of_the_run() -> None:
@@ -200,28 +206,89 @@ def test_an_encrypted_archive_opens_with_a_password_of_the_run() -> None:
     assert parse(data, "a.zip", ParserSettings(passwords=("open",))).text == "secret words"
 
 
+def test_a_member_under_aes_opens_with_a_password_of_the_run() -> None:
+    assert code_of(lambda: listed(AES_ZIP, passwords=["wrong"])) == "password"
+    (member,) = listed(AES_ZIP, passwords=["wrong", "open sesame"])
+    assert (member.name, member.data) == ("x.txt", b"words of x\n")
+    changed = bytearray(AES_ZIP)
+    changed[AES_ZIP.index(b"x.txt") + 40] ^= 1
+    assert code_of(lambda: listed(bytes(changed), passwords=["open sesame"])) == "password"
+
+
+@pytest.mark.parametrize("packing", [name for name in SEVEN_ZIPS if name != "ppmd"])
+def test_7z_archives_are_read_however_they_are_packed(packing: str) -> None:
+    found = listed(SEVEN_ZIPS[packing], "a.7z", passwords=["wrong", "open sesame"])
+    assert [(one.name, one.data) for one in found] == [
+        ("a/x.txt", b"words of x\n"), ("grün.txt", "äöü\n".encode()), ("empty.txt", b"")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("packing", ["aes", "names"])
+def test_an_encrypted_7z_archive_needs_its_password(packing: str) -> None:
+    assert code_of(lambda: listed(SEVEN_ZIPS[packing], "a.7z")) == "password"
+    assert code_of(lambda: listed(SEVEN_ZIPS[packing], "a.7z", passwords=["wrong"])) == "password"
+
+
+def test_a_7z_archive_packed_in_another_way_says_what_to_do() -> None:
+    with pytest.raises(DocumentError, match="pack it as") as problem:
+        listed(SEVEN_ZIPS["ppmd"], "a.7z")
+    assert problem.value.code == "unsupported"
+
+
+@pytest.mark.parametrize("packing", SEVEN_ZIPS)
+def test_damaged_7z_archives_have_one_problem(packing: str) -> None:
+    whole = SEVEN_ZIPS[packing]
+    assert code_of(lambda: listed(whole[:-20], "a.7z")) == "truncated"
+    rng = random.Random(packing)
+    start = 32 + int.from_bytes(whole[12:20], "little")
+    for _ in range(200):
+        data = bytearray(whole)
+        for _ in range(3):
+            data[rng.randrange(12, len(data))] = rng.choice((0, 1, 127, 255))
+        # With its sums the list of files is read.
+        size = int.from_bytes(data[20:28], "little")
+        data[28:32] = zlib.crc32(data[start : start + size]).to_bytes(4, "little")
+        data[8:12] = zlib.crc32(data[12:32]).to_bytes(4, "little")
+        with contextlib.suppress(DocumentError):
+            listed(bytes(data), "a.7z", passwords=["open sesame"])
+
+
 @pytest.mark.parametrize(
-    ("data", "advice"),
+    ("packed", "method", "size", "files"),
     [
-        (b"7z\xbc\xaf\x27\x1c\0\4", "unpack it first, or pack it as .zip"),
-        (b"Rar!\x1a\7", "unpack it first, or pack it as .zip"),
-        (zipped(("mimetype", b"application/epub+zip")), "save it as .html or .pdf"),
+        (zlib.compress(bytes(64 << 20), wbits=-15), b"\x04\x01\x08", 64 << 20, 1),
+        (bz2.compress(bytes(64 << 20)), b"\x04\x02\x02", 64 << 20, 1),
+        (b"words", b"\0", 5, 1_000_000),
     ],
-    ids=["7z", "rar", "epub"],
+    ids=["deflate", "bzip2", "list"],
 )
-def test_archives_of_other_kinds_say_what_to_do(data: bytes, advice: str) -> None:
-    with pytest.raises(DocumentError, match=advice) as caught:
-        parse(data, "a.zip")
+def test_7z_bombs_end_at_the_bound(packed: bytes, method: bytes, size: int, files: int) -> None:
+    assert [one.data for one in listed(packed_by_hand(b"words", b"\0", 5), "a.7z")] == [b"words"]
+    assert code_of(lambda: listed(packed_by_hand(packed, method, size, files), "a.7z")) == "unpacked"
+
+
+@pytest.mark.parametrize(
+    ("method", "stated", "kept"),
+    [
+        (b"\x21", b"\x28", b"\0"),
+        (b"\x21", b"\x18", b"\0"),
+        (b"\x03\x01\x01", b"\x5d\xff\xff\xff\xff", b"\x5d\0\x10\0\0"),
+    ],
+)
+def test_a_dictionary_of_7z_is_no_larger_than_what_it_unpacks(method: bytes, stated: bytes, kept: bytes) -> None:
+    coder = {"method": method, "properties": stated, "numinstreams": 1, "numoutstreams": 1}
+    assert seven_zip._limit_dictionary(coder, 1000)["properties"] == kept
+
+
+def test_without_its_extra_a_7z_archive_is_one_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(seven_zip.EXTRAS, "sevenzip", Extra("7z archives", {"no_such_module": "py7zr"}))
+    with pytest.raises(DocumentError, match=r"cinnabar-extract\[sevenzip\]") as caught:
+        listed(SEVEN_ZIPS["lzma2"], "a.7z")
     assert caught.value.code == "unsupported"
-
-
-def test_a_member_under_aes_says_what_to_do() -> None:
-    data = bytearray(encrypted_zip("x.txt", b"secret words", "open"))
-    for mark, method in ((b"PK\3\4", 8), (b"PK\1\2", 10)):
-        data[data.index(mark) + method] = 99
-    (member,) = listed(bytes(data), passwords=["open"])
-    assert member.problem is not None and member.problem.code == "unsupported"
-    assert "AES" in member.problem.detail
+    inside = listed(zipped(("a.7z", SEVEN_ZIPS["lzma2"]), ("x.txt", b"x")))
+    assert [(one.name, one.problem.code if one.problem else "") for one in inside] == [
+        ("a.7z", "unsupported"), ("x.txt", ""),
+    ]  # fmt: skip
 
 
 def named_parts(document: Document) -> list[tuple[str, str]]:

@@ -51,7 +51,7 @@ _TEXTS = {
 }
 
 
-_SUFFIXES = (".xls", ".xlsx", ".docx", ".ods", ".msg", ".rtf", ".gz", ".zip")
+_SUFFIXES = (".xls", ".xlsx", ".docx", ".ods", ".msg", ".rtf", ".gz", ".zip", ".epub")
 _CHARSETS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252")
 #: Every pair of a kind, a suffix and a charset stands in one of them.
 _PAIRS = [

@@ -66,6 +66,16 @@ def test_mails_of_all_mailboxes_in_a_mail_are_bounded(monkeypatch: pytest.Monkey
     assert len(parts(document, "message")) == 5 and "truncated" in document.flags
 
 
+def test_an_emlx_is_read_up_to_its_count() -> None:
+    mail = HEAD + b"\nall is well\n"
+    data = b"%d  \n" % len(mail) + mail + b'<?xml version="1.0"?><plist><dict/></plist>'
+    document = parse(data, "1.emlx")
+    assert parts(document, "body") == ["all is well"]
+    assert document.facts["mail.subject"].value == "Hello"
+    with pytest.raises(DocumentError):
+        parse(b"<plist></plist>", "1.emlx")
+
+
 def test_a_web_archive_is_its_page_without_its_styles() -> None:
     data = (
         b"From: <Saved by a browser>\nSubject: Prices\nMIME-Version: 1.0\n"
@@ -85,8 +95,11 @@ def test_files_between_the_lines_of_a_text_are_attachments() -> None:
     assert parts(document, "body") == ["above", "below\nbegin again with care"]
     assert parts(document, "attachment") == ["item;price\npaint;10"]
     assert names(document) == ("prices ü.txt",)
-    data = HEAD + b"\nabove\n=ybegin line=128 size=2 name=note.txt\nxy\n=yend size=2\nbelow\n"
-    assert parse(data, "a.eml").flags == ("attachment_unsupported",)
+    coded = bytes((byte + 42) % 256 for byte in b"remember 4711").replace(b"=", b"=}")
+    data = HEAD + b"\nabove\n=ybegin line=128 size=13 name=note.txt\n" + coded + b"\n=yend size=13\nbelow\n"
+    document = parse(data, "a.eml")
+    assert parts(document, "attachment") == ["remember 4711"] and names(document) == ("note.txt",)
+    assert parts(document, "body") == ["above", "below"]
 
 
 def der(tag: int, *values: bytes) -> bytes:
@@ -168,6 +181,22 @@ DTSTART;VALUE=DATE:20240509\r
 END:VEVENT\r
 END:VCALENDAR\r
 """
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "flags"),
+    [
+        ("a.pdf.asc", b"-----BEGIN PGP MESSAGE-----\n\nhQEMA\n-----END PGP MESSAGE-----\n", ("encrypted",)),
+        ("a.pdf.gpg", b"\x85\x02\x0c\x03 secret", ("encrypted",)),
+        ("a.pdf.sig", b"\x89\x01\x33\x04 seal", ("signed",)),
+        ("a.txt.asc", b"-----BEGIN PGP SIGNATURE-----\n\niQEz\n", ("signed",)),
+        ("a.gpg", b"plain words", ("attachment_unsupported",)),
+    ],
+)
+def test_files_of_openpgp_are_named_and_left_closed(name: str, content: bytes, flags: tuple[str, ...]) -> None:
+    document = parse(attached(content, "application/octet-stream", name).as_bytes(), "a.eml")
+    assert names(document) == (name,) and parts(document, "attachment") == [""]
+    assert document.flags == flags
 
 
 def test_events_are_labelled_lines_with_their_place() -> None:

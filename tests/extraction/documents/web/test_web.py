@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 
 import pytest
 
+from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.limits import MAX_ROW_CELLS
 from cinnabar.extraction.documents.ingest import parse
@@ -145,3 +148,31 @@ def test_xhtml_is_html_and_content_without_a_suffix_is_told() -> None:
     page = b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><body><p>words</p></body></html>'
     assert parse(page, "a.xml").text == "words"
     assert parse(b'<?xml version="1.0"?><a>x</a>', "noname").text == "a: x"
+
+
+def book(**members: str) -> bytes:
+    made = io.BytesIO()
+    opf = '<package><metadata><title>A book</title></metadata><manifest><item id="b" href="b.xhtml"/>'
+    opf += '<item id="a" href="a%20x.xhtml"/><item id="c" href="gone.xhtml"/></manifest>'
+    opf += '<spine><itemref idref="a"/><itemref idref="b"/></spine></package>'
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("mimetype", "application/epub+zip")
+        archive.writestr("META-INF/container.xml", '<c><rootfiles><rootfile full-path="O/c.opf"/></rootfiles></c>')
+        archive.writestr("O/c.opf", opf)
+        archive.writestr("O/a x.xhtml", "<html><body><h1>One</h1></body></html>")
+        archive.writestr("O/b.xhtml", "<html><body><p>two</p></body></html>")
+        for name, held in members.items():
+            archive.writestr(f"META-INF/{name}.xml", held)
+    return made.getvalue()
+
+
+def test_chapters_of_a_book_come_in_reading_order() -> None:
+    document = parse(book(), "a.epub")
+    assert document.text == "One\n\ntwo" and document.metadata["title"] == "A book"
+    assert place(document, "two") == "chapter 2"
+
+
+def test_a_protected_book_needs_a_password() -> None:
+    with pytest.raises(DocumentError) as caught:
+        parse(book(rights="<x/>"), "a.epub")
+    assert caught.value.code == "password"
