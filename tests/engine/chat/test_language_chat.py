@@ -420,13 +420,13 @@ def test_the_seconds_of_documents_between_its_passes_are_not_those_of_a_chat(
         own, worked = done(chat, wanted("before")), list[float]()
 
         def work(_: SharedEngine) -> None:
-            end = time.thread_time() + 0.6
+            end = time.thread_time() + 0.3
             while len(worked) < 3 and time.thread_time() < end:
                 pass
             worked.append(end)
 
         monkeypatch.setattr(SharedEngine, "_between", work)
-        monkeypatch.setattr(chat._engine._tasks, "_seconds", 1.2)
+        monkeypatch.setattr(chat._engine._tasks, "_seconds", 0.6)
         assert plain(done(chat, wanted("again"))) == plain(own) and len(worked) > 3
 
 
