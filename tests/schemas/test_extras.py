@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.support import import_graph
+from tests.support.cases import each
 
 from cinnabar import extras
 from cinnabar.errors import UsageError
@@ -85,7 +86,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
     }
 
 
-@pytest.mark.parametrize(("extra", "command", "named"), USES)
+@each("extra, command, named", USES)
 def test_a_missing_extra_is_named_with_what_needs_it_and_the_pip_line(
     extra: str, command: str, named: str, told: dict[str, tuple[int, str]]
 ) -> None:
