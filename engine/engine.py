@@ -13,7 +13,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -98,7 +98,7 @@ class Engine:
 
         Raises RunError if the observer or the watcher fails. A failure within a request becomes its `Failed`.
         """
-        costs = [cost_of(request, self.model) for request in requests]
+        costs = [cost_of(request, self.model.count_tokens) for request in requests]
         with torch.inference_mode():
             return run(requests, costs, self.token_budget, lambda batch: self._fill_batch(batch, observer, watcher))
 
@@ -267,17 +267,9 @@ NO_NUMBERS = "model"
 ALONE = frozenset({TOO_SLOW, NO_NUMBERS})
 
 
-class Counting(Protocol):
-    """A model that counts the tokens of a text."""
-
-    def count_tokens(self, text: str) -> int:
-        """Returns the number of tokens of this text."""
-        ...
-
-
-def cost_of(request: Request, counting: Counting) -> int:
+def cost_of(request: Request, count_tokens: Callable[[str], int]) -> int:
     """Returns the tokens that a request takes in a batch: those of its passage, and of its slots."""
-    return counting.count_tokens(request.passage.text) + SLOT * len(request.form.slots)
+    return count_tokens(request.passage.text) + SLOT * len(request.form.slots)
 
 
 def pack(costs: Sequence[int], budget: int) -> list[list[int]]:

@@ -20,7 +20,6 @@ from cinnabar.apps.server.schema_cache import SchemaCache
 from cinnabar.apps.server.settings import ServerSettings
 from cinnabar.apps.server.two_tiers import TwoTiers
 from cinnabar.engine.chat.document_chat import DocumentChat
-from cinnabar.engine.chat.requests import ChatModel
 from cinnabar.engine.chat.shared_engine import SharedEngine
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.few_shot import Examples
@@ -111,7 +110,7 @@ def _models(
     settings: ServerSettings,
     examples: Examples | None,
     escalation: Escalation | None,
-) -> tuple[ChatModel, SharedEngine | TwoTiers]:
+) -> tuple[DocumentChat, SharedEngine | TwoTiers]:
     """Returns the model of a source as one that chats, and the engine that fills forms with it for /v1/extract."""
     if isinstance(source, ModelSource):
         reader = source.load()
@@ -171,7 +170,7 @@ def model_name(model: str) -> str:
 class Api:
     """The routes of one server. working: whether the model's thread is alive."""
 
-    model: ChatModel
+    model: DocumentChat
     completions: Completions
     documents: FileReading
     gate: Gate

@@ -27,9 +27,8 @@ from cinnabar.apps.server.parameters import (
 )
 from cinnabar.apps.server.request_events import RequestEvents
 from cinnabar.apps.server.schema_cache import SchemaCache
-from cinnabar.engine.chat.document_chat import INSTEAD
+from cinnabar.engine.chat.document_chat import INSTEAD, DocumentChat
 from cinnabar.engine.chat.requests import (
-    ChatModel,
     ChatRequest,
     Done,
     Message,
@@ -63,7 +62,7 @@ class Completions:
 
     def __init__(
         self,
-        model: ChatModel,
+        model: DocumentChat,
         name: str,
         effort: str,
         schemas: SchemaCache,

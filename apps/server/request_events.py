@@ -12,7 +12,8 @@ from typing import Any
 from fastapi import Request
 
 from cinnabar.apps.server.errors import ApiError, of_failure
-from cinnabar.engine.chat.requests import Cancel, ChatModel, ChatRequest, Done, Event, FailedRequest, State
+from cinnabar.engine.chat.document_chat import DocumentChat
+from cinnabar.engine.chat.requests import Cancel, ChatRequest, Done, Event, FailedRequest, State
 
 #: States that wait to be sent.
 _STATES = 64
@@ -25,7 +26,7 @@ class RequestEvents:
     memory.
     """
 
-    def __init__(self, model: ChatModel, chat_request: ChatRequest, request: Request) -> None:
+    def __init__(self, model: DocumentChat, chat_request: ChatRequest, request: Request) -> None:
         self._loop, self._news = asyncio.get_running_loop(), asyncio.Event()
         self._states: deque[State] = deque(maxlen=_STATES)
         self._end: Done | FailedRequest | None = None

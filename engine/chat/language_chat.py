@@ -28,7 +28,7 @@ from cinnabar.errors import NotAccepted
 
 
 class LanguageChat(DocumentChat):
-    """Answers requests with one language model: as tasks of its engine, or from a document; see `ChatModel`.
+    """Answers requests with one language model: as tasks of its engine, or from a document.
 
     engine: of the model, with the denoiser of its tasks. The others are those of `DocumentChat`.
     """

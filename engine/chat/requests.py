@@ -1,4 +1,4 @@
-"""The requests of a chat, the events that answer them, and the protocol of the models behind a server.
+"""The requests of a chat, and the events that answer them.
 
 Each request ends with exactly one `Done` or `Failed`; with `states` there are `State` events before it.
 
@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal
 
 from cinnabar.engine.settings import EFFORTS, Effort
 from cinnabar.errors import UsageError
@@ -191,34 +191,6 @@ Deliver = Callable[[Event], None]
 #: Gives a request up, from any thread; without effect if it has ended. The request then ends with `FailedRequest`, code
 #: `cancelled`.
 Cancel = Callable[[], None]
-
-
-class ChatModel(Protocol):
-    """A model that answers requests of many clients at once.
-
-    name: what clients call it. context: the most tokens of prompt and answer together.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def context(self) -> int: ...
-
-    @property
-    def abilities(self) -> frozenset[Ability]: ...
-
-    def submit(self, request: ChatRequest, deliver: Deliver) -> Cancel:
-        """Takes a request in and returns at once; all that happens to it is told through `deliver`.
-
-        What can be refused at once may be delivered before the call returns. A model with too many requests waiting
-        answers `Failed` with the code `overloaded`.
-        """
-        ...
-
-    def close(self) -> None:
-        """Ends all requests with `FailedRequest`, code `closed`, and frees what the model holds."""
-        ...
 
 
 _SNIPPETS, _FILE, _HISTORY = _SECTIONS = ("recently_viewed_code_snippets", "current_file_content", "edit_diff_history")

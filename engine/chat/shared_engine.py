@@ -124,7 +124,7 @@ class SharedEngine:
 
         The caller's thread counts the tokens. `watch` is called by the engine's thread, so it must not wait.
         """
-        cost = cost_of(request, self.engine(effort))
+        cost = cost_of(request, self.engine(effort).count_tokens)
         one = AwaitedRecord(identity=request.id, request=request, effort=effort, cost=cost, watch=watch)
         with self._changed:
             return self._put(one, self._queue if self._is_ready(one) else self._unprepared)

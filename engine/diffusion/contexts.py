@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -23,46 +22,6 @@ from cinnabar.engine.models.language.traits import Traits
 #: From so many rows on, and so many positions of their open blocks, the host's work is worth reading the weights twice:
 #: the products of a half take longer than that (128 blocks of 4 gain nothing).
 APART, POSITIONS = 64, 1024
-
-
-class Context(Protocol):
-    """Reads sequences. `join` takes one in, and all other calls are about those that it has taken in."""
-
-    def refusal(self, tokens: int) -> str | None:
-        """Returns why a sequence that may have so many tokens can never be read, None if it can."""
-        ...
-
-    def join(self, sequence: OpenSequence) -> bool:
-        """Takes a sequence in; returns whether there is room for it now."""
-        ...
-
-    def leave(self, sequence: OpenSequence, spoilt: bool = False) -> None:
-        """Drops a sequence and what is kept of it; `spoilt` says that what was read of it may be no numbers."""
-        ...
-
-    def rewind(self, sequence: OpenSequence, begin: int) -> None:
-        """Takes back what is kept of this sequence from this border of blocks on."""
-        ...
-
-    def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> tuple[list[int], torch.Tensor]:
-        """Returns (rows, [N, D]) after one pass: the numbers of the sequences that it scored, in their order, and the
-        hidden states that score each such row's `wanted` positions (absolute).
-
-        sequences: all that are taken in, or a part of them, the oldest first. The others are not read to their end yet.
-        """
-        ...
-
-    def parts(self, sequences: Sequence[OpenSequence]) -> int:
-        """Returns in how many parts these sequences are best read, so that the host is at work on one meanwhile."""
-        ...
-
-    def count_cached(self, sequence: OpenSequence) -> int:
-        """Returns how many tokens of the prompt were not computed, since another sequence had read them."""
-        ...
-
-    def clear(self) -> None:
-        """Drops all sequences and all that is kept, as after an error within a pass."""
-        ...
 
 
 @dataclass(slots=True)
@@ -162,8 +121,10 @@ class PagedContext:
         self.cache.clear()
 
     def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> tuple[list[int], torch.Tensor]:
-        """Runs one pass over the pieces of text that are planned for it, and returns the rows that it scored with the
-        hidden states at their wanted positions.
+        """Runs one pass over the pieces of text that are planned for it. Returns (rows, [N, D]): the numbers of the
+        sequences that it scored, in their order, and the hidden states at each one's `wanted` positions (absolute).
+
+        sequences: all that are taken in, or a part of them, the oldest first. The others are not read to their end yet.
         """
         shift = int(self._traits.shift)
         pieces: dict[int, Piece] = {}

@@ -17,7 +17,7 @@ import torch
 
 from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.commitment import AskedPass, Commitment, grade
-from cinnabar.engine.diffusion.contexts import Context, PagedContext
+from cinnabar.engine.diffusion.contexts import PagedContext
 from cinnabar.engine.diffusion.decoded import Decoded, DecodingRun, Undecoded
 from cinnabar.engine.diffusion.forced import TokenSpelling, TokenTexts
 from cinnabar.engine.diffusion.graph_tables import GraphTables
@@ -102,7 +102,7 @@ class Denoiser:
         self.end = tokenizer.end
         self.texts: TokenTexts = TokenTexts(tokenizer.vocabulary)
         self.block = traits.block
-        self._context: Context
+        self._context: PagedContext | NoiseContext
         if isinstance(decoder, DiffusionGemma):
             self._context = NoiseContext(decoder, self.end)
         else:

@@ -101,7 +101,7 @@ class NoiseContext:
         held = position_numbers(self._decoder.traits) * positions + near * min(positions, self._most)
         return held * self._decoder.model.norm.weight.element_size()
 
-    def leave(self, sequence: OpenSequence, spoilt: bool = False) -> None:  # noqa: ARG002, as in `Context`
+    def leave(self, sequence: OpenSequence, spoilt: bool = False) -> None:  # noqa: ARG002, as in `PagedContext`
         """Drops the text of a sequence, spoilt or not: a spoilt prefix would spoil the other texts, too."""
         self._texts.pop(id(sequence), None)
 

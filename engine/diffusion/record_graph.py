@@ -5,7 +5,6 @@ A block of some positions reaches only a part of the graph; the scan of a block 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,9 +13,6 @@ import numpy as np
 
 from cinnabar.engine.lifting import Ints, Vocabulary, lift
 from cinnabar.schemas.automata.automaton import Automaton
-
-#: Edges of the parts that a graph keeps, 24 bytes each; a part has up to all edges of the graph.
-KEPT_EDGES = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,23 +77,8 @@ class RecordGraph:
         """[E] int64, ascending: state and class of each edge as one number."""
         return self.source * self.classes + self.label
 
-    @cached_property
-    def _parts(self) -> OrderedDict[tuple[int, int], GraphPart]:
-        return OrderedDict()
-
     def cut(self, state: int, positions: int) -> GraphPart:
-        """Returns the part that this many tokens, one or more, reach from a state.
-
-        The parts that were asked for last are kept.
-        """
-        part = self._parts.pop((state, positions), None) or self._cut(state, positions)
-        self._parts[state, positions] = part
-        kept = sum(len(other.source) for other in self._parts.values())
-        while kept > KEPT_EDGES and len(self._parts) > 1:
-            kept -= len(self._parts.popitem(last=False)[1].source)
-        return part
-
-    def _cut(self, state: int, positions: int) -> GraphPart:
+        """Returns the part that this many tokens, one or more, reach from a state."""
         number = np.full(self.states, -1, np.int64)
         number[state] = 0
         reached, edges = [np.array([state])], [np.zeros(0, np.int64)]

@@ -1,4 +1,4 @@
-"""A cache of automata, and of arrays made from them, so that what takes long to build is built once on a machine.
+"""A cache of automata, so that what takes long to build is built once on a machine.
 
 The name of an entry is a digest of its key and of the code that builds it, so a new release never reads an entry of
 an old one. Each entry holds a digest of its arrays; an entry that does not match its digest is built again.
@@ -27,40 +27,24 @@ WORTH = 0.02
 LIMIT = 256 << 20
 
 #: The content of an entry.
-Arrays = dict[str, npt.NDArray[Any]]
+_Arrays = dict[str, npt.NDArray[Any]]
+_FIELDS = ("transitions", "byte_class", "accepting")
 
 
 def load_or_build(key: object, build: Callable[[], Automaton]) -> Automaton:
     """The automaton of this key, from disk or built; `repr(key)` must name everything that the automaton depends on."""
-    return automaton_of(cached_arrays(key, lambda: arrays_of(build())))
-
-
-def cached_arrays(key: object, build: Callable[[], Arrays]) -> Arrays:
-    """The arrays of this key, from disk or built, read-only."""
     folder = cache_folder()
     path = None if folder is None else folder / f"{hashlib.sha256(f'{_code()}:{key!r}'.encode()).hexdigest()}.npz"
     arrays = None if path is None else _read(path)
     if arrays is None:
         begun = time.perf_counter()
-        arrays = build()
+        automaton = build()
+        arrays = {name: getattr(automaton, name) for name in _FIELDS}
         if path is not None and time.perf_counter() - begun >= WORTH:
             _write(path, arrays)
     for array in arrays.values():
         array.setflags(write=False)
-    return arrays
-
-
-def arrays_of(automaton: Automaton) -> Arrays:
-    """An automaton as an entry holds it."""
-    return {name: getattr(automaton, name) for name in _FIELDS}
-
-
-def automaton_of(arrays: Arrays) -> Automaton:
-    """The automaton of these arrays of an entry."""
     return Automaton(*(arrays[name] for name in _FIELDS))
-
-
-_FIELDS = ("transitions", "byte_class", "accepting")
 
 
 @cache
@@ -72,7 +56,7 @@ def _code() -> str:
     return digest.hexdigest()
 
 
-def _read(path: Path) -> Arrays | None:
+def _read(path: Path) -> _Arrays | None:
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
@@ -85,7 +69,7 @@ def _read(path: Path) -> Arrays | None:
     return arrays
 
 
-def _digest(arrays: Arrays) -> str:
+def _digest(arrays: _Arrays) -> str:
     digest = hashlib.sha256()
     for name, array in sorted(arrays.items()):
         digest.update(f"{name}:{array.dtype.str}:{array.shape}:".encode())
@@ -93,7 +77,7 @@ def _digest(arrays: Arrays) -> str:
     return digest.hexdigest()
 
 
-def _write(path: Path, arrays: Arrays) -> None:
+def _write(path: Path, arrays: _Arrays) -> None:
     buffer = io.BytesIO()
     whole: dict[str, Any] = {**arrays, "digest": np.array(_digest(arrays))}
     np.savez_compressed(buffer, **whole)

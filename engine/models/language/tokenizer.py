@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import tokenizers
 
@@ -331,18 +331,6 @@ ENDS = (
 )  # fmt: skip
 
 
-class Marked(Protocol):
-    """The part of a tokenizer that is needed."""
-
-    @property
-    def added(self) -> Mapping[str, AddedToken]: ...
-
-    @property
-    def begin(self) -> int | None: ...
-
-    def encode(self, text: str) -> list[int]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class MiddleMarks:
     """The tokens before the beginning of a text, before its end and before the middle; `ends` stand behind a middle."""
@@ -352,14 +340,14 @@ class MiddleMarks:
     middle: int
     ends: tuple[int, ...]
 
-    def prompt(self, tokenizer: Marked, before: str, behind: str) -> list[int]:
+    def prompt(self, tokenizer: Tokenizer, before: str, behind: str) -> list[int]:
         """Returns the prompt behind which the middle of these two texts stands, which are encoded as plain text."""
         first = [] if tokenizer.begin is None else [tokenizer.begin]
         parted = [self.before, *tokenizer.encode(before), self.behind, *tokenizer.encode(behind), self.middle]
         return first + parted
 
 
-def middle_marks(tokenizer: Marked) -> MiddleMarks | None:
+def middle_marks(tokenizer: Tokenizer) -> MiddleMarks | None:
     """Returns the marks of the first triple that a vocabulary has among its special tokens, None if it has none."""
     triple = next((one for one in TRIPLES if all(text in tokenizer.added for text in one)), None)
     if triple is None:

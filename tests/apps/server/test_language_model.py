@@ -71,7 +71,7 @@ def choice(answer: httpx.Response) -> dict[str, Any]:
     (found,) = answer.json()["choices"]
     message = found.get("message", {})
     written = found.get("text") or message.get("content") or message.get("tool_calls")
-    assert answer.json()["usage"]["completion_tokens"] > 0 or not written  # a drawn answer may end at once
+    assert answer.json()["usage"]["completion_tokens"] > 0 or not written
     return dict(found)
 
 
@@ -139,12 +139,6 @@ def test_the_official_client_fills_in_the_middle(marked: ServerProcess) -> None:
 def test_the_answer_is_the_likeliest_one_at_any_temperature(tiny: ServerProcess) -> None:
     plain, *others = (choice(ask(tiny, **how)) for how in ({}, {"temperature": 1}, {"temperature": 2, "top_p": 0.9}))
     assert others == [plain] * 2
-
-
-def test_what_the_model_cannot_do_is_told(tiny: ServerProcess) -> None:
-    assert ask(tiny, messages=[{"role": "user", "content": "word " * 4000}]).json()["error"]["code"] == (
-        "context_length_exceeded"
-    )
 
 
 def test_examples_stand_in_the_prompt_of_a_request_with_their_schema(tiny: ServerProcess) -> None:

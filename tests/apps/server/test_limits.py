@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import socket
 import threading
@@ -301,7 +300,3 @@ def test_names_of_the_server_are_those_of_this_machine_and_those_that_were_given
         assert not settings.allows_origin(origin), origin
     with pytest.raises(UsageError):
         ServerSettings(host="::")
-
-
-def test_the_start_is_told_as_json(served: ServerProcess) -> None:
-    assert json.dumps(served.url).startswith('"http://127.0.0.1:') and served.url.endswith("/v1")

@@ -34,7 +34,6 @@ from tests.support.tiny_models import KINDS, decoder
 from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.chat.language_chat import LanguageChat, shared_language_engine
 from cinnabar.engine.chat.requests import (
-    ChatModel,
     ChatRequest,
     Done,
     Event,
@@ -339,12 +338,6 @@ def test_closing_ends_all_requests_and_refuses_further_ones(model: LanguageModel
         assert events.empty()
     assert failed(chat, wanted()).code == "closed"
     chat.close()
-
-
-def test_a_language_chat_is_a_chat_model(chat: LanguageChat) -> None:
-    told: ChatModel = chat
-    assert (told.name, told.context) == ("tiny", 2048)
-    assert told.abilities == {"extract", "chat", "tools", "fim", "edit"}
 
 
 def test_the_chat_extracts_what_the_engine_extracts(model: LanguageModel) -> None:

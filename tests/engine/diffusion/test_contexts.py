@@ -8,7 +8,7 @@ import torch
 from tests.support.effort import some
 from tests.support.tiny_models import CACHED, CAUSAL, END, VOCABULARY, decoder, record
 
-from cinnabar.engine.diffusion.contexts import Context, PagedContext
+from cinnabar.engine.diffusion.contexts import PagedContext
 from cinnabar.engine.diffusion.record_graph import graph_of
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.models.language import memory
@@ -53,7 +53,7 @@ def opened(one: OpenSequence) -> np.ndarray:
     return part[one.tokens[part] < 0]
 
 
-def check(model: Decoder, context: Context, rows: list[OpenSequence]) -> None:
+def check(model: Decoder, context: PagedContext, rows: list[OpenSequence]) -> None:
     """Each row is scored in one of the next passes, the others go on meanwhile, and all see what they see alone."""
     left = list(rows)
     for _ in range(40):
@@ -67,7 +67,7 @@ def check(model: Decoder, context: Context, rows: list[OpenSequence]) -> None:
     raise AssertionError("some rows were never scored")
 
 
-def joined(context: Context, rows: list[OpenSequence]) -> None:
+def joined(context: PagedContext, rows: list[OpenSequence]) -> None:
     assert all(context.join(one) for one in rows)
 
 

@@ -15,7 +15,6 @@ from tests.support.effort import examples
 from tests.support.random_schemas import forms
 from tests.support.tiny_models import TOKENIZER
 
-from cinnabar.engine.diffusion import record_graph as module
 from cinnabar.engine.diffusion.graph_cache import cached_graph
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.lifting import Vocabulary
@@ -147,7 +146,6 @@ def test_a_part_is_what_so_many_tokens_reach(at: int, positions: int) -> None:
         edges |= set(zip(*(x[fresh].tolist() for x in (found.source, found.label, found.target)), strict=True))
         reached |= set(found.target[fresh].tolist())
     part = found.cut(state, positions)
-    assert part is found.cut(state, positions), "it is kept"
     assert part.states[0] == state and set(part.states.tolist()) == reached
     named = zip(*(x.tolist() for x in (
         part.states[part.source], part.classes[part.label], part.states[part.target])), strict=True)  # fmt: skip
@@ -155,19 +153,6 @@ def test_a_part_is_what_so_many_tokens_reach(at: int, positions: int) -> None:
     assert (np.diff(part.source) >= 0).all()
     assert part.distance.tolist() == found.distance[part.states].tolist()
     assert len(part.classes) == len({label for _, label, _ in edges})
-
-
-def test_the_parts_of_the_last_states_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = graph()
-    first, second = found.cut(0, 4), found.cut(1, 4)
-    assert found.cut(0, 4) is first
-    third = graph().cut(2, 4)
-    room = len(first.source) + len(second.source) + len(third.source) - 1
-    monkeypatch.setattr(module, "KEPT_EDGES", room)
-    found.cut(2, 4)
-    assert found.cut(0, 4) is first and found.cut(1, 4) is not second
-    monkeypatch.setattr(module, "KEPT_EDGES", 0)
-    assert found.cut(3, 4) is found.cut(3, 4), "the last one is kept, however large"
 
 
 def test_the_smallest_record_is_in_the_graph() -> None:
