@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from tests.support.cases import each
 from tests.support.chat_clients import (
     NOTE,
@@ -45,7 +44,6 @@ from cinnabar.engine.chat.requests import (
 )
 from cinnabar.engine.chat.shared_engine import SharedEngine
 from cinnabar.engine.diffusion.decoded import DecodingRun
-from cinnabar.engine.engine import NO_NUMBERS
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.request import Filled, Request, text_passage
 from cinnabar.engine.settings import EFFORTS
@@ -286,26 +284,6 @@ def test_after_a_pass_that_fails_each_request_is_decoded_alone(
         ends = [ended(one)[1] for one in found]
         assert [plain(one) for one in ends[:4]] == expected and max(sizes) > 1
         assert isinstance(ends[4], FailedRequest) and ends[4].code == "engine_error"
-
-
-def test_scores_that_are_no_numbers_harm_only_their_request(model: LanguageModel) -> None:
-    with serving(model) as chat:
-        expected = plain(done(chat, wanted("good", "name", schema=NOTE)))
-        (bad,) = model.tokenizer.encode("\x07")
-        weight = model.decoder.model.embed_tokens.weight
-        with torch.no_grad():
-            kept = weight[bad].clone()
-            weight[bad] = float("nan")
-        try:
-            found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(3)]
-            for at, text in enumerate(("name", "\x07 name", "name")):
-                chat.submit(wanted("good", text, schema=NOTE), found[at].put)
-            ends = [ended(one)[1] for one in found]
-        finally:
-            with torch.no_grad():
-                weight[bad] = kept
-        assert [plain(ends[0]), plain(ends[2])] == [expected, expected]
-        assert isinstance(ends[1], FailedRequest) and NO_NUMBERS in ends[1].message
 
 
 def test_a_client_that_cannot_take_its_states_ends_itself_alone(model: LanguageModel) -> None:

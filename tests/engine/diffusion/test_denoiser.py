@@ -13,7 +13,7 @@ import pytest
 import torch
 from tests.support.effort import first, some
 from tests.support.scripted_decoder import Script, ScriptedDecoder, edited, favour, put_other, scripted
-from tests.support.tiny_models import BLOCK, CAUSAL, END, FEW_KINDS, KINDS, REVISING, TOKENIZER, VOCABULARY, decoder
+from tests.support.tiny_models import BLOCK, END, FEW_KINDS, KINDS, REVISING, TOKENIZER, VOCABULARY, decoder
 
 from cinnabar.engine.diffusion import denoiser as denoiser_module
 from cinnabar.engine.diffusion import graph_tables
@@ -24,7 +24,6 @@ from cinnabar.engine.diffusion.lookahead import Constraint
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.diffusion.settings import SETTINGS
-from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.errors import ModelError
@@ -293,18 +292,6 @@ def test_a_model_that_was_not_trained_on_wrong_tokens_doubts_none(kind: str) -> 
     assert plain == same and same[0].reopened == 0
 
 
-def test_scores_that_are_no_numbers_fail_their_own_request_alone() -> None:
-    form = form_of({"kind": {"enum": ["ab", "the"]}})
-    good, bad = task(form, "good"), task(form, "bad")
-
-    def script(_: int, seen: dict[int, int]) -> torch.Tensor:
-        return favour(END) * (float("nan") if seen.get(0) == bad.prompt[0] else 1.0)
-
-    found = Denoiser(ScriptedDecoder(BLOCK, script), TOKENIZER).decode([good, bad, good])
-    assert isinstance(found[0], Decoded) and isinstance(found[2], Decoded)
-    assert isinstance(found[1], Undecoded) and found[1].code == "model"
-
-
 def test_a_budget_below_the_smallest_record_is_told() -> None:
     form = form_of(INVOICE)
     least = int(graph_of_form(form).distance[0])
@@ -334,12 +321,6 @@ def test_a_record_that_the_judge_refuses_gives_way_to_its_longest_accepted_begin
 def test_a_model_that_the_loop_cannot_run_is_refused() -> None:
     with pytest.raises(ModelError, match="mask token"):
         Denoiser(decoder(replace(BLOCK, mask=None)), TOKENIZER)
-
-
-def test_the_vocabulary_of_the_tests_spells_every_byte() -> None:
-    assert isinstance(VOCABULARY, Vocabulary)
-    assert {text for text in VOCABULARY_TEXTS.values() if len(text) == 1} == {bytes([byte]) for byte in range(256)}
-    assert CAUSAL.mask is None
 
 
 @pytest.mark.parametrize("kind", KINDS)
