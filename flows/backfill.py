@@ -31,6 +31,7 @@ from cinnabar.flows.stored_parameters import stored_flow
     "model",
     "device",
     *(name for name in RunOptions.model_fields if name != "retry_quarantined"),
+    "related",
     "max_error_rate",
     "ray",
 )
@@ -61,6 +62,8 @@ def backfill_folder(
         below: Records and fields with a lower confidence are filled again.
         where: Only records that meet this SQL condition on the columns of their table.
         others: Files, folders, mailboxes and stores to search for documents that have moved.
+        related: Documents that are of the schema's kind with a probability below this are skipped; documents that
+            earlier runs skipped as other_kind are compared again.
         max_error_rate: The run fails if a larger share of the documents read is in quarantine, or skipped as empty.
         password_block: The Secret block with the mailbox's password, instead of the environment.
         wait: Seconds to wait for another run that is writing to `out`; 0 refuses at once.

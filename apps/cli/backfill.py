@@ -19,7 +19,8 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.run.backfill.backfill import BackfillWork, begin_backfill
+from cinnabar.extraction.run.backfill.backfill import begin_backfill
+from cinnabar.extraction.run.backfill.estimate import BackfillEstimate
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.cluster.connection import join_cluster
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -36,13 +37,27 @@ _Version = Annotated[
     str,
     typer.Option(metavar="S", help="The new version: a name, also of the folder, a JSON Schema file, or module:Class."),
 ]
-_DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell the documents and fields that it would fill.")]
-_Source = Annotated[str | None, typer.Option(metavar="PATH", help="Records of this file, folder, mailbox or pattern.")]
+_DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only estimate the documents, tokens and seconds that it takes.")
+]
+_Source = Annotated[
+    str | None, typer.Option(metavar="PATH", help="Records of this file, folder, mailbox or pattern.")
+]
 _Below = Annotated[
     float | None,
     typer.Option(metavar="P", help="Records with a confidence below this; such fields are filled again."),
 ]
-_Where = Annotated[str | None, typer.Option(metavar="SQL", help="Records that meet this condition on their columns.")]
+_Where = Annotated[
+    str | None, typer.Option(metavar="SQL", help="Records that meet this condition on their columns.")
+]
+_Related = Annotated[
+    float | None,
+    typer.Option(
+        metavar="P",
+        help="Skip documents that are of the schema's kind with a probability below P, and compare those that"
+        " earlier runs skipped as other_kind again.",
+    ),
+]
 _Model = Annotated[
     str | None,
     typer.Option(
@@ -52,6 +67,7 @@ _Model = Annotated[
 
 
 @takes_options(
+    "related",
     "max_error_rate",
     "model",
     *(one for one in RUN_OPTIONS if one not in ("limit", "min_confidence", "retry_quarantined", "split")),
@@ -65,6 +81,7 @@ def backfill(
     source: _Source = None,
     below: _Below = None,
     where: _Where = None,
+    related: _Related = None,
     model: _Model = None,
     others: FromOption = None,
     as_json: AsJson = False,
@@ -85,13 +102,16 @@ def backfill(
       cinnabar backfill --schema invoice_v2.json --out tables --where "gross_total > 1000"
       cinnabar backfill --schema invoice --out tables --below 0.7 --effort high
       cinnabar backfill --schema invoice_v2.json --out tables --from archive/2025 --from old.mbox
+      cinnabar backfill --schema invoice_v2.json --out tables --related 0.5
       cinnabar backfill --schema invoice_v2.json --out tables --ray auto
 
-    With --json the object has the work, and the summary of the run or null.
+    The estimate comes from a sample of a few documents on this machine, also with --ray.
+
+    With --json the object has the estimate, and the summary of the run or null.
     """
     stored = latest_source(out, schema) if out.is_dir() and schema not in LIBRARY else None
     given = schema if stored is None or Path(schema).exists() else stored
-    plan = plan_of([given], out, on=on, model=model, **run_options)
+    plan = plan_of([given], out, on=on, model=model, related=related, **run_options)
     if plan.model is not None and is_remote(plan.model):
         raise UsageError(f"--model {plan.model}: expected a local model; a backfill asks no server")
     if not out.is_dir():
@@ -106,7 +126,7 @@ def backfill(
 def _work(
     plan: RunPlan, assignment: Assignment, chosen: Selection, others: list[str], dry_run: bool, as_json: bool
 ) -> int:
-    """Tells the work, does it unless this is a `dry_run`, and returns the exit status."""
+    """Tells the estimate, does the work unless it is a `dry_run`, and returns the exit status."""
     assert plan.out is not None
     out = plan.out
     lying = parse_locations(others)
@@ -116,39 +136,41 @@ def _work(
         join_cluster(plan.ray, assignment) as cluster,
         (backfill := begin_backfill(assignment, out, chosen, bar, lying)).run as run,
     ):
+        estimate = backfill.estimate()
         if not as_json:
-            _print_work(backfill.work, assignment.source.name, names(out))
+            _print_estimate(estimate, assignment.source.name, names(out))
         if not (dry_run or run.empty):
             # Standard output is for the result, but Ray prints lost workers there.
             with redirect_stdout(sys.stderr):
                 summary = run.work_through(cluster)
     if as_json:
         ended = None if summary is None else asdict(summary)
-        print(json.dumps({"work": asdict(backfill.work), "summary": ended, "out": str(out)}))
+        print(json.dumps({"estimate": asdict(estimate), "summary": ended, "out": str(out)}))
     elif summary is not None:
         _report(summary, out)
     return 0 if summary is None else limit_status(summary, bar.reasons(), plan)
 
 
-def _print_work(work: BackfillWork, name: str, there: list[str]) -> None:
-    if not (work.documents or work.done or work.lost):
+def _print_estimate(estimate: BackfillEstimate, name: str, there: list[str]) -> None:
+    if not (estimate.documents or estimate.done or estimate.lost):
         others = f"; there are records of {', '.join(there)}" if there and name not in there else ""
-        reason = f"no record of an older version was chosen{others}{_gone_elsewhere(work)}"
+        reason = f"no record of an older version was chosen{others}{_gone_elsewhere(estimate)}"
         print(harmless(f"{name}: nothing to fill: {reason}"))
         return
-    filled_fields = "all fields" if "" in work.asked else ", ".join(work.asked) or "nothing"
-    dropped = f"; dropped: {', '.join(work.dropped)}" if work.dropped else ""
+    filled_fields = "all fields" if "" in estimate.asked else ", ".join(estimate.asked) or "nothing"
+    dropped = f"; dropped: {', '.join(estimate.dropped)}" if estimate.dropped else ""
     print(harmless(f"{name}: to be filled: {filled_fields}{dropped}"))
     print(
-        f"{with_noun(work.documents, 'document')}; {work.done} done before, {work.lost} gone or changed"
-        f"{_gone_elsewhere(work)}"
+        f"{with_noun(estimate.documents, 'document')}, about {with_noun(estimate.tokens, 'token')} and"
+        f" {estimate.seconds:,.1f} seconds (from a sample of {estimate.sampled});"
+        f" {estimate.done} done before, {estimate.lost} gone or changed{_gone_elsewhere(estimate)}"
     )
 
 
-def _gone_elsewhere(work: BackfillWork) -> str:
-    if not work.elsewhere:
+def _gone_elsewhere(estimate: BackfillEstimate) -> str:
+    if not estimate.elsewhere:
         return ""
-    return f"; {with_noun(work.elsewhere, 'document')} left out, which a later choice sent elsewhere"
+    return f"; {with_noun(estimate.elsewhere, 'document')} left out, which a later choice or --related sent elsewhere"
 
 
 def _report(summary: Summary, out: Path) -> None:

@@ -50,6 +50,7 @@ def correct(
     parts: Annotated[bool, typer.Option("--parts", help="Only show where the documents of a packet begin.")] = False,
     split: Annotated[_Pages, typer.Option(metavar="PAGE", help="Of a packet: a document begins on this page.")] = None,
     join: Annotated[_Pages, typer.Option(metavar="PAGE", help="Of a packet: no document begins there.")] = None,
+    turn: Annotated[_Texts, typer.Option(metavar="PAGE:DEGREES", help="Of a packet: turn it clockwise.")] = None,
     kind: Annotated[
         _Texts, typer.Option(metavar="PAGE:SCHEMA", help="Of a packet: the schema of the document that begins there.")
     ] = None,
@@ -61,7 +62,7 @@ def correct(
     --set, --absent, --accept and --undo may be given several times. All changes count or none: a record that would
     break its schema is refused. While a run is going, the correction waits for its next batch.
 
-    --split, --join and --kind correct where the documents of a packet begin, and may be given several times,
+    --split, --join, --turn and --kind correct where the documents of a packet begin, and may be given several times,
     too; the next `extract --split` reads what is new. Records of parts that are no documents any more leave the tables.
 
     \b
@@ -71,19 +72,19 @@ def correct(
       cinnabar correct mails/1042.txt --out tables --list
       cinnabar correct mails/1042.txt --out tables --undo all
       cinnabar correct scans/monday.pdf --out tables --parts
-      cinnabar correct scans/monday.pdf --out tables --split 4 --join 9 --kind 4:receipt
+      cinnabar correct scans/monday.pdf --out tables --split 4 --join 9 --turn 5:180 --kind 4:receipt
     """
     changes = _changes(values or (), absent or (), accept or (), other_kind)
-    of_packet = parts or bool(split or join or kind)
+    of_packet = parts or bool(split or join or turn or kind)
     if bool(changes) + bool(undo) + list_them + of_packet != 1:
         raise UsageError(
             "correct: expected changes (--set, --absent, --accept, --other-kind), --undo, --list, or of a packet "
-            "--parts, --split, --join or --kind"
+            "--parts, --split, --join, --turn or --kind"
         )
     if of_packet:
         if schema is not None:
             raise UsageError("--schema: expected --kind PAGE:SCHEMA in its place, for a document of a packet")
-        _correct_packet(out, document, split, join, kind, who, as_json)
+        _correct_packet(out, document, split, join, turn, kind, who, as_json)
         return
     warn_of_unread(out)
     reviewed = _correct_record(out, *record_named(out, document, schema), changes, undo, who)
@@ -106,7 +107,7 @@ def _correct_record(
 
 
 def _correct_packet(
-    out: Path, packet: str, split: _Pages, join: _Pages, kind: _Texts, who: str | None, as_json: bool
+    out: Path, packet: str, split: _Pages, join: _Pages, turn: _Texts, kind: _Texts, who: str | None, as_json: bool
 ) -> None:
     """Corrects where the documents of a packet begin, if anything is said, and shows it."""
     # Cold start: modules of models take .2 s.
@@ -114,12 +115,14 @@ def _correct_packet(
     from cinnabar.extraction.store.packets import PacketStatement
 
     shown = packet_around(out, packet)
-    if split or join or kind:
+    if split or join or turn or kind:
         try:
-            kinds = dict(one.split(":", 1) for one in kind or ())
-            said = PacketStatement.model_validate({"split": split or [], "join": join or [], "kinds": kinds})
+            turns, kinds = (dict(one.split(":", 1) for one in given or ()) for given in (turn, kind))
+            said = PacketStatement.model_validate(
+                {"split": split or [], "join": join or [], "turns": turns, "kinds": kinds}
+            )
         except ValueError as error:
-            raise UsageError("--kind: expected a page, a colon, and a schema") from error
+            raise UsageError("--turn, --kind: expected a page, a colon, and degrees or a schema") from error
         shown = amend(out, shown, said, who or getpass.getuser())
     if as_json:
         print(json.dumps(shown.as_json()))

@@ -94,7 +94,7 @@ def _check_paths(command: Callable[..., Any]) -> Callable[..., Any]:
 
 #: Commands that only show something; the name of a command in a group follows that of the group.
 SHOWING = frozenset({
-    "sql", "show", "text", "status", "schema list", "flows login",
+    "sql", "show", "text", "status", "schema list", "quarantine list", "flows login",
 })  # fmt: skip
 
 _QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only, and with --json the result.")]

@@ -35,6 +35,7 @@ def log_in_to_mailbox(
     tenant: Annotated[
         str, typer.Option(metavar="T", envvar="CINNABAR_OAUTH_TENANT", help="Your tenant of Microsoft 365.")
     ] = "organizations",
+    browser: Annotated[bool, typer.Option("--browser", help="Log in by an address, as Gmail wants it.")] = False,
     file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the login in this file, for a server.")
     ] = None,
@@ -42,9 +43,9 @@ def log_in_to_mailbox(
 ) -> None:
     """Log in to a mailbox of Microsoft 365 or Gmail by OAuth, so that runs read it without a password.
 
-    It shows a page, waits until you have confirmed there in a browser on any device and entered the address where it
-    ends, keeps the login, and opens the mailbox once. The client's secret, if it has one, is read from
-    CINNABAR_OAUTH_CLIENT_SECRET.
+    It shows a page and a code, waits until you have entered the code there on any device, keeps the login, and opens
+    the mailbox once. For Gmail you give it the address where your browser ends. The client's secret, if it has one, is
+    read from CINNABAR_OAUTH_CLIENT_SECRET.
 
     \b
     Examples:
@@ -57,8 +58,8 @@ def log_in_to_mailbox(
     provider = provider_of(mailbox.host)
     if file is not None:
         check_writable(file)  # before somebody consents in vain
-    client = Login(client_id, tenant, client_secret)
-    login = log_in(provider, client, lambda text: print_notice(harmless(text)), sys.stdin.readline)
+    ask = sys.stdin.readline if browser or not provider.device else None
+    login = log_in(provider, Login(client_id, tenant, client_secret), lambda text: print_notice(harmless(text)), ask)
     place = stored_login(mailbox) if file is None else in_file(file)
     place.write(login.text())
     # By what was kept, because a provider may take a refresh token only once.

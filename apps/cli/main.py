@@ -58,6 +58,7 @@ COMMANDS = {
     "eval": CommandEntry("evaluate:evaluate", "Score the whole path on labelled documents."),
     "improve": CommandEntry("improve:improve", "Train a model on corrected documents."),
     "flows": CommandEntry("flows:flows_app", "Run on a schedule, with Prefect."),
+    "quarantine": CommandEntry("quarantine:quarantine_app", "See, retry and release documents in quarantine."),
     "schema": CommandEntry("schema:schema_app", "List and check schemas."),
     "model": CommandEntry("model:model_app", "Check and fetch language models."),
 }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cinnabar.engine.few_shot import Examples, FewShot
 from cinnabar.engine.models.remote.ledger import Tokens
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cinnabar.extraction.documents.content.inputs import Content
     from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 
+T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
@@ -50,10 +51,16 @@ class CostEstimate:
         if self.cost is None or self.dearest is None:
             return f"{with_noun(self.documents, 'document')}, {about} {basis} at unknown prices (see `prices`)"
         enough, most = (
-            amount.quantize(Decimal("0.0001"), ROUND_UP) for amount in (self.cost + self.dearest, self.dearest)
+            amount.quantize(Decimal("0.0001"), ROUND_UP)
+            for amount in (self.cost + self.dearest, self.dearest)
         )
         room = f"one request may cost up to ${most}, so all need a --budget of about ${enough}"
         return f"{with_noun(self.documents, 'document')}, {about} ${self.cost:.4f} {basis}; {room}"
+
+
+def sample(items: Sequence[T], most: int = ESTIMATE_SAMPLE) -> Sequence[T]:
+    """Returns some of these items, evenly spread over all."""
+    return items[:: max(1, -(-len(items) // most))]
 
 
 def estimate_cost(
@@ -69,8 +76,7 @@ def estimate_cost(
 
     `context` is the wanted tokens of a passage; the model's room limits it. `examples` stand in each prompt.
     """
-    # Evenly spread over all.
-    tried = items[:: max(1, -(-len(items) // ESTIMATE_SAMPLE))]
+    tried = sample(items)
     parsed = [on_pages(read, form.pages) for _, read in pool.parse_many(tried)]
     documents = [read for read in parsed if isinstance(read, Document)]
     few_shot = FewShot(examples, served.context, tokens_of)

@@ -75,14 +75,16 @@ UNREADABLE: dict[str, Reason] = {
 }
 #: Why the record of a document that was read is held back.
 HELD: dict[str, Reason] = {
-    "missing": Reason("The document lacks a value that the schema demands.", "correct it, or allow null in the schema"),
+    "missing": Reason(
+        "The document lacks a value that the schema demands.", "correct it, or allow null in the schema"
+    ),
     "invalid": Reason("The record breaks a rule of the schema.", "correct it, or change the schema"),
     "low_confidence": Reason("A value is less sure than --min-confidence.", "look at it in cinnabar review"),
     "list_incomplete": Reason(
         "A list has other rows than its document counts or numbers.", "look at it in cinnabar review"
     ),
-    "check_failed": Reason("The record fails a check of its schema.", "correct it, or accept it"),
-    "empty_record": Reason("Every value of the record is null.", "accept it, or leave the document out"),
+    "check_failed": Reason("The record fails a check of its schema.", "correct it, or release it with the flag"),
+    "empty_record": Reason("Every value of the record is null.", "release it, or leave the document out"),
     "refused_fact": Reason(
         "The schema refuses what the parser knows of the document.", "change the field that takes the fact"
     ),

@@ -181,7 +181,7 @@ def _find_stored(out: Path, document: str, schema_name: str | None) -> _Stored:
         sizes = connection.execute("SELECT size FROM documents WHERE document = ?", [digest]).fetchall()
     for path, fingerprint, text in runs:
         arguments = json.loads(text or "{}")
-        # A person's correction is a run without a model.
+        # A person's release or correction is a run without a model.
         if "model" in arguments and "effort" in arguments:
             others = (other for (other,) in paths if other != path)
             size = sizes[0][0] if sizes else None

@@ -83,6 +83,10 @@ class Batches(Sequence[Sequence[Input]]):
         """Returns the parsed inputs of a batch, None for late ones, and starts parsing the next batch."""
         return self._reader.read(number)
 
+    def parse(self, inputs: Sequence[Input]) -> list[OpenedInput]:
+        """Returns these inputs parsed, and waits for all of them."""
+        return self._reader.parse(inputs)
+
     def set_aside_late(self, read: Sequence[OpenedInput | None], batch: Batch) -> Batch:
         """Returns the filled batch of the documents that were read, with the late ones set aside too."""
         there = [at for at, one in enumerate(read) if one is not None]

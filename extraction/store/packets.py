@@ -28,14 +28,15 @@ _Kind = Annotated[str, StringConstraints(strip_whitespace=True, max_length=200, 
 
 
 class PacketStatement(BaseModel):
-    """What a person says of a packet: documents that begin on the pages `split` and none on the pages `join`, and the
-    schemas (`kinds`) of the documents that begin on pages, "" for none.
+    """What a person says of a packet: documents that begin on the pages `split` and none on the pages `join`, degrees
+    by which pages are turned clockwise, and the schemas (`kinds`) of the documents that begin on pages, "" for none.
 
     A sheet that was left out belongs to a document once it is named in `split` or `join`.
     """
 
     split: list[int] = []
     join: list[int] = []
+    turns: dict[int, int] = {}
     kinds: dict[int, _Kind] = {}
 
 
@@ -43,7 +44,8 @@ class Packet(BaseModel):
     """The boundaries of a packet with this digest and so many pages, which the splitter of this `version` found.
 
     `likely` has the probability that a document begins on a page, 0 if it is left out, and 0 or 1 where a person
-    (`who`) said so; `sheets` are pages that only separate documents. `kinds` as in `PacketStatement`.
+    (`who`) said so; `sheets` are pages that only separate documents. `turns` and `kinds` as in `PacketStatement`. The
+    parts of an `old` one have names of another form (`PageRange.digest`).
     """
 
     digest: str
@@ -52,7 +54,9 @@ class Packet(BaseModel):
     likely: dict[int, float] = {}
     sheets: tuple[int, ...] = ()
     who: str = ""
+    turns: dict[int, int] = {}
     kinds: dict[int, str] = {}
+    old: bool = True
 
     def parts(self) -> list[tuple[PageRange, float]]:
         """Returns the parts, which have every page but the sheets, with the probability that each is one document."""
@@ -62,7 +66,8 @@ class Packet(BaseModel):
         for first, following in pairwise([start, *begins, self.pages + 1]):
             own = [page for page in range(first, following) if page not in self.sheets]
             inner = prod(1 - self.likely.get(page, 0.0) for page in own[1:])
-            part = PageRange(own[0], own[-1], self.kinds.get(own[0], ""))
+            turns = tuple((page, self.turns[page]) for page in own if self.turns.get(page))
+            part = PageRange(own[0], own[-1], turns, self.kinds.get(own[0], ""))
             parts.append((part, self.likely.get(first, 1.0) * self.likely.get(following, 1.0) * inner))
         return parts
 
@@ -70,14 +75,18 @@ class Packet(BaseModel):
         """Returns the digests of its documents; a file that is a single one has its own."""
         parts = [part for part, _ in self.parts()]
         whole = parts == [PageRange(1, self.pages)]
-        return [self.digest] if whole else [part.digest(self.digest) for part in parts]
+        return [self.digest] if whole else [part.digest(self.digest, self.old) for part in parts]
 
     def after(self, said: PacketStatement, who: str) -> Packet:
-        """Returns the packet as a person says. Raises UsageError for pages with which that cannot be."""
+        """Returns the packet as a person says. Raises UsageError for pages or degrees with which that cannot be."""
         own, left_out = [part.first for part, _ in self.parts()], {*self.sheets}
+        every = {*range(1, self.pages + 1)}
+        inner = {page for page in every - left_out if page >= own[0]}.union(said.split, said.join)
         for name, asked, allowed in (
-            ("split", said.split, {*range(1, self.pages + 1)}.difference(own)),
+            ("split", said.split, every.difference(own)),
             ("join", said.join, {*own[1:], *(page for page in left_out if page > own[0])}),
+            ("turn", said.turns, inner),
+            ("degrees", said.turns.values(), {0, 90, 180, 270}),
             ("kind", said.kinds, {*own, *said.split}.difference(said.join)),
         ):
             for number in {*asked} - allowed:
@@ -87,8 +96,8 @@ class Packet(BaseModel):
         likely = {own[0]: 1.0} if any(page < own[0] for page in said.split) else {}
         likely |= {**self.likely, **dict.fromkeys(said.join, 0.0), **dict.fromkeys(said.split, 1.0)}
         sheets = tuple(page for page in self.sheets if page not in (*said.split, *said.join))
-        new = {"who": who, "likely": likely, "sheets": sheets, "kinds": self.kinds | said.kinds}
-        return self.model_copy(update=new)
+        new: dict[str, Any] = {"who": who, "likely": likely, "sheets": sheets}
+        return self.model_copy(update=new | {"turns": self.turns | said.turns, "kinds": self.kinds | said.kinds})
 
     @property
     def state(self) -> str:
@@ -136,5 +145,5 @@ def packets_of(out: Path, paths: Collection[str], digests: Collection[str]) -> l
     """Returns the digests of the packets that documents with these paths and digests are, or are parts of."""
     ranges = [part[1] for part in map(named_part, paths) if part is not None]
     stored = [path.stem for path in sorted((out / PACKETS).glob("*.json")) if is_own("digest", path.stem)]
-    parts = {one: {part.digest(one) for part in ranges} for one in stored}
+    parts = {one: {digest for part in ranges for digest in part.digests(one)} for one in stored}
     return [one for one in stored if one in digests or not parts[one].isdisjoint(digests)]

@@ -62,7 +62,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class LatestRecord:
-    """The latest record of a document, with the bytes (`size`) of its document, None if unknown.
+    """The latest record of a document, with the characters and bytes (`size`) of its document; 0 and None if unknown.
 
     `paths` are all paths under which these bytes were read, the record's first. `current` is true if no later run found
     other bytes there.
@@ -72,6 +72,7 @@ class LatestRecord:
     paths: tuple[str, ...]
     schema_fingerprint: str
     run_id: str
+    characters: int
     size: int | None
     current: bool
 
@@ -129,12 +130,12 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
             f"WITH latest AS ({_LATEST}), read AS (FROM outcomes WHERE document IS NOT NULL),"
             " paths AS (SELECT document, list(DISTINCT path ORDER BY path) AS paths FROM read GROUP BY ALL),"
             " newest AS (SELECT path, arg_max(document, run_id) AS newest FROM read GROUP BY ALL)"
-            " SELECT document, r.path, paths, schema_fingerprint, r.run_id, size,"
-            " newest = document FROM latest AS r"
+            " SELECT document, r.path, paths, schema_fingerprint, r.run_id, coalesce(characters, 0),"
+            " size, newest = document FROM latest AS r"
             f" LEFT JOIN {READ_BY} USING (document, schema_fingerprint, engine_fingerprint)"
-            " JOIN (SELECT run_id AS its_run, started FROM runs) ON its_run = coalesce(read_by, r.run_id)"
+            " JOIN (SELECT run_id AS its_run, started, arguments FROM runs) ON its_run = coalesce(read_by, r.run_id)"
             " JOIN paths USING (document) JOIN newest ON newest.path = r.path"
-            " LEFT JOIN (SELECT document, size FROM documents) USING (document)"
+            " LEFT JOIN (SELECT document, characters, size FROM documents) USING (document)"
             f" WHERE {' AND '.join(wanted)} ORDER BY r.path, r.run_id DESC"
         )
         rows = connection.execute(single_query(connection, sql), [name, *values]).fetchall()
@@ -257,15 +258,16 @@ def _row(pointer: str, record: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RoutingChoice:
-    """The last choice for a document: the run that made it, and the schema, "" for none."""
+    """The last choice for a document: the run that made it, its routing, and the schema, "" for none."""
 
     run_id: str
+    routing: str
     schema: str
 
 
 # A document that is done is listed by the first schema of its run, too, so such a row counts only beside a record.
 _DECIDED = (
-    "SELECT o.document, o.run_id,"
+    f"SELECT o.document, o.run_id, o.path, r.arguments ->> '{ROUTING}' AS routing,"
     f" CASE WHEN o.code = '{OTHER_KIND}' THEN '' ELSE o.schema_name END AS place"
     " FROM outcomes AS o JOIN runs AS r USING (run_id)"
     f" WHERE o.document <> '' AND r.arguments ->> '{ROUTING}' IS NOT NULL"
@@ -280,10 +282,40 @@ def last_choices(out: Path, name: str) -> dict[str, RoutingChoice]:
     """Returns the last choice for each document, by digest, among schemas of which one has this name."""
     if not out.is_dir() or not names(out):
         return {}
-    sql = f"SELECT document, max(run_id), arg_max(place, run_id) FROM ({_DECIDED}) GROUP BY document"
+    sql = (
+        "SELECT document, max(run_id), arg_max(routing, run_id), arg_max(place, run_id)"
+        f" FROM ({_DECIDED}) GROUP BY document"
+    )
     with connect(out, sql=sql) as connection:
         rows = connection.execute(sql, [name]).fetchall()
     return {document: RoutingChoice(*rest) for document, *rest in rows}
+
+
+def refused_documents(out: Path, name: str, source: str | None = None) -> list[LatestRecord]:
+    """Returns the documents without a record of the schema that the last choice sent to none, by path.
+
+    They have no record: `schema_fingerprint` is "". `source` chooses them as that of a `Selection` does.
+    """
+    if not out.is_dir() or not names(out):
+        return []
+    wanted, values = ("true", []) if source is None else of_source(source, out)
+    sql = (
+        f"WITH decided AS ({_DECIDED}), read AS (FROM outcomes WHERE document IS NOT NULL),"
+        " paths AS (SELECT document, list(DISTINCT path ORDER BY path) AS paths FROM read GROUP BY ALL),"
+        " newest AS (SELECT path, arg_max(document, run_id) AS newest FROM read GROUP BY ALL),"
+        " r AS (SELECT document, max(run_id) AS run_id, arg_max(place, run_id) AS place, arg_max(path, run_id) AS path"
+        " FROM decided GROUP BY document)"
+        " SELECT document, path, paths, r.run_id, newest = document"
+        " FROM r JOIN paths USING (document) JOIN newest USING (path)"
+        " WHERE place = '' AND document NOT IN (SELECT document FROM records WHERE schema_name = ?)"
+        f" AND {wanted} ORDER BY path"
+    )
+    with connect(out, sql=sql) as connection:
+        rows = connection.execute(sql, [name, name, *values]).fetchall()
+    return [
+        LatestRecord(document, (path, *(p for p in paths if p != path)), "", run_id, 0, None, current)
+        for document, path, paths, run_id, current in rows
+    ]
 
 
 def latest_source(out: Path, name: str) -> SchemaSource | None:

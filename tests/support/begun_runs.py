@@ -43,9 +43,10 @@ def begun_backfill(
     options: RunOptions = DEFAULT_OPTIONS,
     progress: ProgressListener | None = None,
     others: Sequence[Location] = (),
+    routing: Routing | None = None,
 ) -> Backfill:
     """Returns a backfill that has begun."""
-    assignment = Assignment(source, model, options).with_examples()
+    assignment = Assignment(source, model, options, routing=routing).with_examples()
     return begin_backfill(assignment, out, chosen, progress, others)
 
 
@@ -58,7 +59,8 @@ def backfill(
     progress: ProgressListener | None = None,
     others: Sequence[Location] = (),
     cluster: Cluster | None = None,
+    routing: Routing | None = None,
 ) -> Summary | None:
     """Fills the values that a new version of a schema adds to the stored records; None if there is nothing to do."""
-    with begun_backfill(source, out, model, chosen, options, progress, others).run as begun:
+    with begun_backfill(source, out, model, chosen, options, progress, others, routing).run as begun:
         return None if begun.empty else begun.work_through(cluster)

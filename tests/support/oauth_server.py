@@ -1,4 +1,4 @@
-"""An authorization server by TLS on loopback: authorization codes with PKCE, refreshed tokens."""
+"""An authorization server by TLS on loopback: device grant, authorization codes with PKCE, refreshed tokens."""
 
 from __future__ import annotations
 
@@ -16,23 +16,27 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from tests.support.certificates import Certificates
 
-CLIENT, SCOPE = "owners-client", "mail.read offline_access"
+CLIENT, SCOPE, CODE = "owners-client", "mail.read offline_access", "WDJB-MJHT"
 
 
 @dataclass
 class Authority:
     """What the server does, and what it was asked.
 
-    tokens: a file with the access tokens that are valid now, one a line, which the IMAP server reads. rotating: each
-    refresh token is taken once. denied: the error of the page in the browser. echoing: it repeats what it refuses.
+    tokens: a file with the access tokens that are valid now, one a line, which the IMAP server reads. pending: the
+    errors that come before the person has entered the code. granted: the scope that it gives. rotating: each refresh
+    token is taken once. denied: the error of the page in the browser. echoing: it repeats what it refuses.
     """
 
     tokens: Path
+    pending: list[str] = field(default_factory=list)
+    granted: str | None = "mail.read"
     secret: str = ""
     rotating: bool = False
     revoked: bool = False
     denied: str = ""
     echoing: bool = False
+    broken: int = 0
     asked: list[dict[str, str]] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
     given: int = 0
@@ -49,6 +53,8 @@ class Authority:
         with self.tokens.open("a") as file:
             file.write(access + "\n")
         answer: dict[str, object] = {"access_token": access, "token_type": "Bearer", "expires_in": 3600}
+        if self.granted is not None:
+            answer["scope"] = self.granted
         if refresh:
             self.known.add(token := f"refresh-{self.given}-{'y' * 40}")
             answer["refresh_token"] = token
@@ -63,6 +69,9 @@ class Authority:
             return f"{asked['redirect_uri']}?{urlencode({'state': asked['state']} | answer)}"
         if asked.get("client_id") != CLIENT or (path == "/token" and asked.get("client_secret", "") != self.secret):
             return {"error": "invalid_client", "error_description": "AADSTS7000215: who is this?\nTrace ID: 1"}
+        if path == "/device":
+            code = {"device_code": "d" * 40, "user_code": CODE, "verification_uri": f"{self.url}/enter"}
+            return code | {"interval": 2, "expires_in": 60}
         return self._token(asked)
 
     def _token(self, asked: dict[str, str]) -> dict[str, object]:
@@ -73,9 +82,13 @@ class Authority:
             if self.rotating:
                 self.known.remove(asked["refresh_token"])
             return self._give(self.rotating)
-        digest = hashlib.sha256(asked["code_verifier"].encode()).digest()
-        if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != self.challenges.pop(asked["code"]):
-            return {"error": "invalid_grant"}
+        if asked["grant_type"] == "authorization_code":
+            digest = hashlib.sha256(asked["code_verifier"].encode()).digest()
+            if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != self.challenges.pop(asked["code"]):
+                return {"error": "invalid_grant"}
+            return self._give(True)
+        if self.pending and (error := self.pending.pop(0)):
+            return {"error": error}
         return self._give(True)
 
 
@@ -88,6 +101,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         text = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        if self.authority.broken:
+            self.authority.broken -= 1
+            self.send_error(503)
+            return
         self._say(self.authority.answer(self.path, dict(parse_qsl(text))))
 
     def log_message(self, format: str, *args: object) -> None:

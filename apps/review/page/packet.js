@@ -1,4 +1,4 @@
-// A document that is some pages of a packet: where it begins, its schema, and what a person says of that.
+// A document that is some pages of a packet: where it begins, how its pages lie, its schema, and what a person says of that.
 
 import { html, useEffect, useState } from "./vendor/preact-htm.mjs";
 import * as api from "./api.js";
@@ -30,12 +30,13 @@ export function PacketBar({ at, schemas }) {
   const pages = Array.from({ length: own.last - own.first + 1 }, (_, index) => own.first + index).filter((one) => !packet.sheets.includes(one));
   const next = packet.parts[place + 1];
   const chosen = pages.includes(page) ? page : own.first;
+  const turned = (Object.fromEntries(own.turns)[chosen] || 0) + 90;
   const button = (text, change, off = false) => html`<button type="button" class="small" disabled=${off} onClick=${() => say(change)}>${text}</button>`;
   return html`<div class="notice packet" role="group" aria-label="Packet">
     <p>Pages ${own.first} to ${own.last} of a packet of ${packet.pages}, ${Math.round(100 * own.probability)}% sure${packet.who && html`; last corrected by <bdi>${packet.who}</bdi>`}.</p>
     <p>${place > 0 && button("Join with the one before", { join: [own.first] })} ${next && button("Join with the next", { join: [next.first] })}</p>
     <p><label>Page <select value=${chosen} onChange=${(event) => setPage(Number(event.target.value))}>${pages.map((one) => html`<option value=${one}>${one}</option>`)}</select></label>
-      ${" "}${button("Split here", { split: [chosen] }, chosen === own.first)}</p>
+      ${" "}${button("Split here", { split: [chosen] }, chosen === own.first)} ${button("Turn to the right", { turns: { [chosen]: turned % 360 } })}</p>
     <p><label>Schema <input list="packet-kinds" value=${kind} onInput=${(event) => setKind(event.target.value)} /></label>
       <datalist id="packet-kinds">${schemas.map((one) => html`<option value=${one.name} />`)}</datalist>
       ${" "}${button("Read with this schema", { kinds: { [own.first]: kind.trim() } }, kind.trim() === own.kind)}</p>

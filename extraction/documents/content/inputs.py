@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BufferedReader
 from pathlib import Path, PurePath
@@ -97,6 +97,10 @@ class Content(ABC):
     def with_bytes(self) -> Content:
         """Returns it for another machine, with its bytes. Raises as `read`."""
         return Sent(self.name, self.read(), self.modified)
+
+    def inside(self) -> Sequence[Content]:
+        """Returns the files in it if it is an archive of another machine."""
+        return ()
 
     def own_document(self, found: Document | DocumentError) -> Document | DocumentError:
         """Returns the document that it is of what was parsed."""

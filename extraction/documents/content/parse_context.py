@@ -28,7 +28,8 @@ class ParserSettings:
     are read in processes of their own, for a file that ended its parser. seconds: of wall clock for a document, which a
     reader of many pages plans with. drawn_from: the page of a PDF that is drawn for a person, with as many after it as
     a moment allows; 0 draws the first pages. pages: the first and the last page of a PDF that are read, without what
-    belongs to the whole file; None reads all of it.
+    belongs to the whole file; None reads all of it. turns: pages of a PDF and the degrees by which they are turned
+    clockwise before they are read.
 
     Raises ValueError for an unknown `ocr`.
     """
@@ -42,6 +43,7 @@ class ParserSettings:
     seconds: float = 30.0
     drawn_from: int = 0
     pages: tuple[int, int] | None = None
+    turns: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         if self.ocr not in get_args(OcrChoice):

@@ -90,7 +90,7 @@ def _draw_pdf(data: bytes, path: str, settings: ParserSettings) -> Document:
         for index in range(first, min(len(pdf), first + MAX_DRAWN)):
             if builder.part_count and time.monotonic() - begun > seconds:
                 break
-            with loaded_page(pdf, index, groups) as (page, _):
+            with loaded_page(pdf, index, groups, settings) as (page, _):
                 if not page:
                     continue
                 frame = frame_of(page)

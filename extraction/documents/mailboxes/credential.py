@@ -1,6 +1,6 @@
 """A connection shows a mail server a password or a fresh access token of a login; here is where both are kept.
 
-OAuth 2.0 for mailboxes: a code from a browser with PKCE (RFC 7636), and refreshed tokens.
+OAuth 2.0 for mailboxes: the device grant (RFC 8628), a code from a browser with PKCE (RFC 7636), refreshed tokens.
 
 Providers are asked by HTTPS, whose certificate is checked; no redirect is followed. No token reaches a message.
 """
@@ -16,11 +16,13 @@ import re
 import secrets
 import ssl
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from http.client import HTTPException, HTTPSConnection
 from pathlib import Path
+from time import sleep
 from typing import Any, Self
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
@@ -175,11 +177,12 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """The endpoints of an authorization server, and its scope of IMAP."""
+    """The endpoints of an authorization server, and its scope of IMAP; without `device` if that grant lacks it."""
 
     token: str
     authorization: str
     scope: str
+    device: str = ""
 
 
 _MICROSOFT = "https://login.microsoftonline.com/{tenant}/oauth2/v2.0"
@@ -189,6 +192,7 @@ PROVIDERS = {
         f"{_MICROSOFT}/token",
         f"{_MICROSOFT}/authorize",
         "https://outlook.office.com/IMAP.AccessAsUser.All offline_access",
+        f"{_MICROSOFT}/devicecode",
     ),
     "imap.gmail.com": Provider(
         "https://oauth2.googleapis.com/token",
@@ -205,6 +209,15 @@ def provider_of(host: str) -> Provider:
     return PROVIDERS[host]
 
 
+def log_in(provider: Provider, client: Login, show: Callable[[str], None], ask: Callable[[], str] | None) -> Login:
+    """Returns the login that a person confirms: by a code on any device, or with `ask` by an address of a browser.
+
+    Raises UsageError if they refuse or do not answer in time, or the provider refuses.
+    """
+    answer = _by_device(provider, client, show) if ask is None else _by_browser(provider, client, show, ask)
+    return _read_grant(client, answer)[1]
+
+
 def refresh_login(provider: Provider, login: Login) -> tuple[str, Login]:
     """Returns a fresh access token, and the login that asks for the next one: some providers change it each time.
 
@@ -214,11 +227,27 @@ def refresh_login(provider: Provider, login: Login) -> tuple[str, Login]:
     return _read_grant(login, _answer(provider.token, login, **grant, scope=provider.scope))
 
 
-def log_in(provider: Provider, client: Login, show: Callable[[str], None], ask: Callable[[], str]) -> Login:
-    """Returns the login that a person confirms in a browser on any device, whose last address `ask` gives.
+def _by_device(provider: Provider, client: Login, show: Callable[[str], None]) -> dict[str, Any]:
+    begun = _answer(provider.device, client, scope=provider.scope)
+    if "device_code" not in begun:
+        raise _refusal("no code for a login", begun)
+    show(f"visit {begun['verification_uri']} and enter the code {begun['user_code']}")
+    # What holds if the provider says nothing, and how much longer to wait after slow_down: RFC 8628, 3.2 and 3.5.
+    pause, deadline = float(begun.get("interval", 5)), time.monotonic() + float(begun.get("expires_in", 900))
+    grant = {"grant_type": "urn:ietf:params:oauth:grant-type:device_code", "device_code": str(begun["device_code"])}
+    while time.monotonic() + pause < deadline:
+        sleep(pause)
+        answer = _answer(provider.token, client, **grant)
+        if answer.get("error") in ("slow_down", "temporarily_unavailable"):
+            pause += 5
+        elif answer.get("error") != "authorization_pending":
+            return answer
+    return {"error": "expired_token"}
 
-    Raises UsageError if they refuse, or the provider does.
-    """
+
+def _by_browser(
+    provider: Provider, client: Login, show: Callable[[str], None], ask: Callable[[], str]
+) -> dict[str, Any]:
     verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(24)
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
     asked = {"response_type": "code", "client_id": client.client_id, "redirect_uri": _REDIRECT, "state": state}
@@ -231,7 +260,7 @@ def log_in(provider: Provider, client: Login, show: Callable[[str], None], ask: 
     if "code" not in told or told.get("state") != state:
         raise _refusal("no code for this login", told)
     grant = {"grant_type": "authorization_code", "code": told["code"], "redirect_uri": _REDIRECT}
-    return _read_grant(client, _answer(provider.token, client, **grant, code_verifier=verifier))[1]
+    return _answer(provider.token, client, **grant, code_verifier=verifier)
 
 
 def _read_grant(client: Login, answer: Mapping[str, Any]) -> tuple[str, Login]:
@@ -244,7 +273,7 @@ def _read_grant(client: Login, answer: Mapping[str, Any]) -> tuple[str, Login]:
 def _refusal(what: str, answer: Mapping[str, Any]) -> UsageError:
     told = (str(answer.get(name, "")).partition("\n")[0].strip() for name in ("error", "error_description"))
     reason = ": ".join(harmless(part)[:200] for part in told if part) or "an answer without it"
-    again = answer.get("error") in ("invalid_grant", "interaction_required")
+    again = answer.get("error") in ("invalid_grant", "interaction_required", "expired_token")
     return UsageError(f"the provider gave {what} ({reason})" + ("; log in again" if again else ""))
 
 

@@ -17,40 +17,53 @@ from cinnabar.schemas.facts import LANGUAGE
 #: The fact with the schema that a person chose for a part.
 KIND = "packet.kind"
 _PERSON = b"packet part"
-_NAMED = re.compile(r"(.+)#pages=([1-9]\d{0,4})-([1-9]\d{0,4})(?:&kind=([^&#]+))?", re.DOTALL)
+_NAMED = re.compile(r"(.+)#pages=([1-9]\d{0,4})-([1-9]\d{0,4})((?:&turn=\d+:\d+)*)(?:&kind=([^&#]+))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class PageRange:
     """The pages from `first` to `last` of a packet, with what a person said of them.
 
-    kind: the name of a schema. As text it is the fragment of a part's path: `pages=3-5&kind=receipt`.
+    turns: pages and the degrees by which they are turned clockwise, kind: the name of a schema. As text it is the
+    fragment of a part's path: `pages=3-5&turn=4:90&kind=receipt`.
     """
 
     first: int
     last: int
+    turns: tuple[tuple[int, int], ...] = ()
     kind: str = ""
 
     def __str__(self) -> str:
-        return f"pages={self.first}-{self.last}{self.kind and '&kind='}{quote(self.kind, safe=' ')}"
+        turned = "".join(f"&turn={page}:{degrees}" for page, degrees in self.turns)
+        return f"pages={self.first}-{self.last}{turned}{self.kind and '&kind='}{quote(self.kind, safe=' ')}"
 
-    def digest(self, packet: str) -> str:
-        """Returns the name of these pages of a packet with this digest; no bytes of a file have it."""
-        return hashlib.blake2b(f"{packet}#{self}".encode(), digest_size=32, person=_PERSON).hexdigest()
+    def digest(self, packet: str, old: bool = False) -> str:
+        """Returns the name of these pages of a packet with this digest; no bytes of a file have it.
+
+        Those of an `old` packet keep the name under which they are stored, a SHA-256 that a text may have too.
+        """
+        text = f"{packet}#{self}".encode()
+        return (hashlib.sha256(text) if old else hashlib.blake2b(text, digest_size=32, person=_PERSON)).hexdigest()
+
+    def digests(self, packet: str) -> tuple[str, str]:
+        """Returns the names that these pages of a packet have, and had in old folders."""
+        return self.digest(packet), self.digest(packet, old=True)
 
 
 def named_part(path: str) -> tuple[str, PageRange] | None:
     """Returns the packet's path and the pages that the path of a part names; None for another path."""
     if (match := _NAMED.fullmatch(path)) is None:
         return None
-    return match[1], PageRange(int(match[2]), int(match[3]), unquote(match[4] or ""))
+    turns = tuple((int(page), int(degrees)) for page, degrees in re.findall(r"(\d+):(\d+)", match[4]))
+    return match[1], PageRange(int(match[2]), int(match[3]), turns, unquote(match[5] or ""))
 
 
 @dataclass(frozen=True, slots=True)
 class PacketPart(Content):
     """Pages of the packet `content`, whose path is `packet` and whose bytes have the SHA-256 `packet_digest`.
 
-    `certainty` is the probability, in percent, that they are one whole document; None if it is not known here.
+    `certainty` is the probability, in percent, that they are one whole document; None if it is not known here. `old` as
+    for `PageRange.digest`.
     """
 
     content: Path | Content
@@ -58,6 +71,7 @@ class PacketPart(Content):
     packet_digest: str
     pages: PageRange
     certainty: int | None = None
+    old: bool = False
 
     @property
     def path(self) -> str:
@@ -67,7 +81,7 @@ class PacketPart(Content):
     @property
     def digest(self) -> str:
         """Returns the digest of the pages."""
-        return self.pages.digest(self.packet_digest)
+        return self.pages.digest(self.packet_digest, self.old)
 
     def read(self) -> bytes:
         """Returns the bytes of the packet. Raises DocumentError if they cannot be read."""
@@ -103,7 +117,7 @@ class PacketPart(Content):
     @property
     def settings(self) -> dict[str, Any]:
         """Returns what a parser of the packet must know to read these pages (`ParserSettings`)."""
-        return {"pages": (self.pages.first, self.pages.last)}
+        return {"pages": (self.pages.first, self.pages.last), "turns": self.pages.turns}
 
     def own_document(self, found: Document | DocumentError) -> Document | DocumentError:
         """Returns the parsed pages as the document that they are, which knows its place in the packet."""

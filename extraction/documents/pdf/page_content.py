@@ -136,16 +136,19 @@ def _to_list(value: Any) -> Any:
 
 
 @contextmanager
-def loaded_page(pdf: Any, index: int, groups: set[str]) -> Iterator[tuple[Any, PageEntries]]:
+def loaded_page(pdf: Any, index: int, groups: set[str], settings: ParserSettings) -> Iterator[tuple[Any, PageEntries]]:
     """Opens a page with its annotations drawn into it, and closes it; the page is None if it cannot be loaded.
 
-    groups: names of the buttons that were read before; those of the page are added.
+    groups: names of the buttons that were read before; those of the page are added. The page is turned in the open file
+    as the settings say.
     """
     form = pdf.formenv.raw if pdf.formenv else None
     entries = PageEntries()
     page = pdfium.FPDF_LoadPage(pdf.raw, index)
     try:
         if page:
+            quarters = dict(settings.turns).get(index + 1, 0) // 90
+            pdfium.FPDFPage_SetRotation(page, (pdfium.FPDFPage_GetRotation(page) + quarters) % 4)
             entries = page_entries(page, form, groups)
             # pdfium's text lacks the annotations. Flattening draws them into the page, in memory.
             if entries.flatten and pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY) == pdfium.FLATTEN_SUCCESS:

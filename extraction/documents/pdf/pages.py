@@ -94,7 +94,7 @@ def _in_turn(reading: ParseContext, pdf: Any, wanted: range, spent: Spent) -> It
     for index in wanted:
         if reading.is_late(STOP_AFTER):
             return
-        with loaded_page(pdf, index, spent.groups) as (page, entries):
+        with loaded_page(pdf, index, spent.groups, reading.settings) as (page, entries):
             if not page:
                 yield None
             elif reading.is_late(PLAIN_AFTER):
@@ -113,7 +113,7 @@ def _from_copies(reading: ParseContext, pdf: Any, wanted: range, spent: Spent) -
 
     def work(index: int) -> Iterator[bytes]:
         before = set(spent.groups)
-        with loaded_page(pdf, wanted[index], spent.groups) as (page, entries):
+        with loaded_page(pdf, wanted[index], spent.groups, settings) as (page, entries):
             if not page:
                 return
             new = spent.groups - before

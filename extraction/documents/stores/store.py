@@ -230,6 +230,10 @@ class StoreItem(Content):
         """Returns the SHA-256 of its bytes, which are read if they are not known. Raises the errors of `read`."""
         return self.digest or self.store.hash_object(self)
 
+    def inside(self) -> Sequence[Content]:
+        """Returns the files and mails in the object."""
+        return [one for one in self.store.items_of(self.object) if one.inner and not self.inner]
+
     def read(self) -> bytes:
         """Returns its bytes. Raises DocumentError if they cannot be read, RunError if nothing can."""
         return self.store.data(self)

@@ -54,12 +54,12 @@ def _sentence(document: Document, length: ListLength) -> str:
     parts = [f"{length.found} of {with_noun(told, 'row')}" if length.found <= told else _more(length.found, told)]
     if length.told_at is not None:
         words = printed_around(document.text, length.told_at)
-        parts[0] += f' ("{words}"{_on_page(document, length.told_at[0])})'
+        parts[0] += f" (\"{words}\"{_on_page(document, length.told_at[0])})"
     parts += _numbers(document, length)
     for gap in [gap for gap in length.gaps if not gap.numbers][:NAMED_GAPS]:
         words = printed_around(document.text, (gap.at, gap.at))
         what = with_noun(abs(gap.count), "row") + (" missing" if gap.count > 0 else " too many")
-        parts.append(f'{what} by "{words}"{_on_page(document, gap.at)}')
+        parts.append(f"{what} by \"{words}\"{_on_page(document, gap.at)}")
     if not length.gaps and length.numbered:
         parts.append("numbered without a gap")
     if not length.gaps and length.agreeing > 1:
@@ -155,7 +155,7 @@ def drops_sign(form: Form, leaf: Leaf, evidence: Evidence | None, text: str, loc
     return first == b"-" + value.encode()
 
 
-_DETAIL = "no value was found; `cinnabar correct` accepts this record, --on empty=write writes all such records"
+_DETAIL = "no value was found; `cinnabar quarantine release` writes this record, --on empty=write all such records"
 # Values that the document does not state.
 _UNSTATED = frozenset(("default", "fact"))
 _NOTHING = frozenset((None, "null", '""'))

@@ -7,9 +7,10 @@ of `extraction/run/extract.py`; a later run skips the documents that an interrup
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,9 +19,10 @@ from cinnabar.extraction.corrections.changes import renamed_record
 from cinnabar.extraction.documents.inputs import Input, Location
 from cinnabar.extraction.documents.mailboxes.address import password_of_environment
 from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.filling.cost_estimate import sample
 from cinnabar.extraction.filling.progress import NoProgress, ProgressListener
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
-from cinnabar.extraction.run.backfill.outstanding import Outstanding
+from cinnabar.extraction.run.backfill.estimate import BackfillEstimate, Item, Outstanding
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.batches import Batches
 from cinnabar.extraction.run.commits import Commits, Opening, open_output
@@ -34,6 +36,7 @@ from cinnabar.extraction.store.stored_records import (
     Stored,
     last_choices,
     load_records,
+    refused_documents,
     select,
     source_of,
 )
@@ -59,15 +62,17 @@ def begin_backfill(
 
     `--below` (in `chosen`) asks less sure leaves and rows again. `others` are files, folders and mailboxes to search
     for documents that are not at their old path. A record stays out if a later run chose another schema for its
-    document, among schemas of which one has this name. Nothing is written without work to do, nor before the first
-    batch is worked on. Raises UsageError before any work if the new version conflicts with the stored one
-    (NotUnited), a mailbox cannot be opened, or another process is writing.
+    document, among schemas of which one has this name. With a `routing` of the one schema, a document is left out if it
+    is of another kind, and documents that had no schema so far are compared, too. Nothing is written without work to
+    do, nor before the first batch is worked on. Raises UsageError before any work if the new version conflicts with the
+    stored one (NotUnited), a mailbox cannot be opened, or another process is writing.
     """
     assignment.check_parts()
     progress, chosen = progress or NoProgress(), chosen or Selection()
     source, options, parsers = assignment.source, assignment.options, parser_settings(assignment.options)
     latest, elsewhere = _choose_records(assignment, out, chosen)
-    changes_since = {one: _compare(assignment, out, one) for one in {one.schema_fingerprint for one in latest}}
+    versions = {one.schema_fingerprint for one in latest} - {""}
+    changes_since = {one: _compare(assignment, out, one) for one in versions}
     with ExitStack() as stack:
         store = open_output(assignment, out, stack)
         fingerprint = _fingerprint(assignment.fingerprint, chosen.below)
@@ -85,51 +90,73 @@ def begin_backfill(
             **({PASSWORD_COUNT: passwords} if passwords else {}),
         }
         settled = [*outstanding.done, *outstanding.lost]
-        commits = Commits(assignment, Opening(store, [*outstanding.records], fingerprint, about, settled), progress)
+        commits = Commits(assignment, Opening(store, outstanding.names, fingerprint, about, settled), progress)
         models = LoadedModels(assignment, commits)
-        batches = stack.enter_context(Batches(outstanding.inputs, assignment, parsers, store.out))
-        records = StoredRecords(store.out, outstanding.records, changes_since, chosen.below or 0.0)
+        items = outstanding.items
+        batches = stack.enter_context(Batches([one.input for one in items], assignment, parsers, store.out))
+        found = {one.name: one.found for one in items}
+        records = StoredRecords(store.out, found, changes_since, chosen.below or 0.0)
         run = BatchedRun(
             commits, batches, models, known=lambda items, number: records.known(items, batches[number + 1 :])
         )
-        return Backfill(run.closing(stack), _work(outstanding, changes_since, chosen.below, elsewhere))
+        return Backfill(run.closing(stack), batches, models, records, outstanding, elsewhere)
 
 
-@dataclass(frozen=True, slots=True)
-class BackfillWork:
-    """The work of a backfill: `documents` to fill, the places `asked` in each, and those `dropped`.
-
-    `done` is the number of documents that are done already, `lost` of those that are gone or have changed, `elsewhere`
-    of those that a later run sent to another schema or to none.
-    """
-
-    documents: int
-    asked: tuple[str, ...]
-    dropped: tuple[str, ...]
-    done: int
-    lost: int
-    elsewhere: int
+# The fewest and the most documents that an estimate fills, and of how many one.
+_LEAST_TRIED, _MOST_TRIED, _ONE_OF = 6, 20, 5
 
 
 @dataclass(frozen=True, slots=True)
 class Backfill:
-    """A backfill that has begun, and the work that it has."""
+    """A backfill that has begun, and what its estimate comes from; `elsewhere` counts records of other schemas."""
 
     run: BatchedRun
-    work: BackfillWork
+    batches: Batches
+    models: LoadedModels
+    records: StoredRecords
+    outstanding: Outstanding
+    elsewhere: int
 
+    def estimate(self) -> BackfillEstimate:
+        """Returns an estimate of the work from a few documents, which are read and filled but not stored."""
+        work, changed = self.outstanding, self.records.changes.values()
+        # Filling costs more than parsing: an estimate must not cost as much as the work.
+        most = max(_LEAST_TRIED, min(_MOST_TRIED, len(work.items) // _ONE_OF))
+        tried = sample(sorted(work.items, key=lambda item: item.found.characters), most)
+        tokens, seconds = 0, 0.0
+        if tried:
+            # Parsers, model and the questions of a form start with the first document; that says nothing of the others.
+            self._try(tried[:1])
+            tokens, seconds = self._try(tried)
+        times = len(work.items) / max(1, len(tried))
+        asked = {at: None for one in changed for at in one.asked_places}
+        below = [f"values below {self.records.below:g}"] if self.records.below else []
+        return BackfillEstimate(
+            documents=len(work.items),
+            tokens=round(tokens * times),
+            seconds=round(seconds * times, 1),
+            asked=(*asked, *below),
+            dropped=tuple({at: None for one in changed for at in one.gone}),
+            done=len(work.done),
+            lost=len(work.lost),
+            sampled=len(tried),
+            elsewhere=self.elsewhere,
+        )
 
-def _work(left: Outstanding, changes_since: Mapping[str, Changes], below: float | None, elsewhere: int) -> BackfillWork:
-    asked = {at: None for one in changes_since.values() for at in one.asked_places}
-    below_that = [f"values below {below:g}"] if below else []
-    return BackfillWork(
-        documents=len(left.inputs),
-        asked=(*asked, *below_that),
-        dropped=tuple({at: None for one in changes_since.values() for at in one.gone}),
-        done=len(left.done),
-        lost=len(left.lost),
-        elsewhere=elsewhere,
-    )
+    def _try(self, items: Sequence[Item]) -> tuple[int, float]:
+        """Fills these documents without storing anything; returns the tokens of their texts and the seconds."""
+        # Cold start: Torch takes a second.
+        from cinnabar.extraction.run.work.refilling import refill_batch
+
+        inputs = [item.input for item in items]
+        # A run fetches the stored records of hundreds of documents at a time, so it is not counted.
+        job, known = self.models.load(), self.records.known(inputs)
+        begun = time.perf_counter()
+        read = self.batches.parse(inputs)
+        refill_batch(read, known, job)
+        seconds = time.perf_counter() - begun
+        texts = [one.found.text for one in read if not isinstance(one.found, Exception)]
+        return sum(map(job.engine.count_tokens, texts)), seconds
 
 
 def _choose_records(assignment: Assignment, out: Path, chosen: Selection) -> tuple[list[LatestRecord], int]:
@@ -138,13 +165,31 @@ def _choose_records(assignment: Assignment, out: Path, chosen: Selection) -> tup
     older = select(out, source.name, chosen)
     older = [one for one in older if chosen.below is not None or one.schema_fingerprint != source.fingerprint]
     choices = last_choices(out, source.name)
-    placed = [one for one in older if _is_placed_here(one, choices.get(one.document), source.name)]
-    return placed[: assignment.options.limit], len(older) - len(placed)
+    placed = [one for one in older if _is_placed_here(one, choices.get(one.document), assignment)]
+    latest = [*placed, *_find_unplaced(assignment, out, chosen, choices)]
+    return latest[: assignment.options.limit], len(older) - len(placed)
 
 
-def _is_placed_here(one: LatestRecord, choice: RoutingChoice | None, schema: str) -> bool:
-    """Returns whether no later choice sent a record elsewhere."""
-    return choice is None or choice.run_id <= one.run_id or choice.schema == schema
+def _is_placed_here(one: LatestRecord, choice: RoutingChoice | None, assignment: Assignment) -> bool:
+    """Returns whether no later choice sent a record elsewhere.
+
+    With a routing a document that another choice sent nowhere is asked again.
+    """
+    routing = assignment.routing
+    if choice is None or choice.run_id <= one.run_id or choice.schema == assignment.source.name:
+        return True
+    return not choice.schema and routing is not None and choice.routing != routing.fingerprint
+
+
+def _find_unplaced(
+    assignment: Assignment, out: Path, chosen: Selection, choices: Mapping[str, RoutingChoice]
+) -> list[LatestRecord]:
+    """Returns the documents that went to no schema so far: [] if options choose records, or by this very choice."""
+    routing = assignment.routing
+    if routing is None or replace(chosen, source=None) != Selection():
+        return []
+    refused = refused_documents(out, assignment.source.name, chosen.source)
+    return [one for one in refused if choices[one.document].routing != routing.fingerprint]
 
 
 def _compare(assignment: Assignment, out: Path, fingerprint: str) -> Changes:
@@ -181,7 +226,7 @@ class StoredRecords:
     def __init__(
         self, out: Path, latest: Mapping[str, LatestRecord], changes: Mapping[str, Changes], below: float
     ) -> None:
-        self._out, self._found, self._changes, self._below = out, latest, changes, below
+        self._out, self._found, self.changes, self.below = out, latest, changes, below
         self._fetched: dict[str, Stored] = {}
 
     def known(self, items: Sequence[Input], coming: Sequence[Sequence[Input]] = ()) -> Known:
@@ -190,14 +235,14 @@ class StoredRecords:
         from cinnabar.extraction.run.work.refilling import Known
 
         wanted = [self._found[item.path] for item in items]
-        if any(one.document not in self._fetched for one in wanted):
+        if any(one.document not in self._fetched for one in wanted if one.schema_fingerprint):
             following = (self._found[item.path] for item in islice(chain.from_iterable(coming), _FETCH))
-            self._fetched = load_records(self._out, [*wanted, *following])
-        return Known([self._known(one) for one in wanted], self._below)
+            self._fetched = load_records(self._out, [one for one in chain(wanted, following) if one.schema_fingerprint])
+        return Known([self._known(one) if one.schema_fingerprint else None for one in wanted], self.below)
 
     def _known(self, one: LatestRecord) -> tuple[Stored, Changes]:
         """Returns a stored record, by the names of the version that is asked for, and the changes since its own."""
-        found, changes = self._fetched[one.document], self._changes[one.schema_fingerprint]
+        found, changes = self._fetched[one.document], self.changes[one.schema_fingerprint]
         if not changes.renames.pairs:
             return found, changes
         moved = changes.renames.pointer

@@ -111,7 +111,8 @@ class DocumentLookup:
         for path in paths:
             if (part := named_part(path)) and (packets := packets_of(self._out, [path], [digest])):
                 content = self.find([part[0]], packets[0], size)
-                return None if content is None else PacketPart(content, part[0], packets[0], part[1])
+                old = part[1].digest(packets[0]) != digest
+                return None if content is None else PacketPart(content, part[0], packets[0], part[1], old=old)
         return None
 
     def _here(self, paths: Sequence[str], digest: str, size: int | None) -> Path | Content | None:
@@ -134,6 +135,13 @@ class DocumentLookup:
                     return content
         return None
 
+    def lying_at(self, path: str) -> Path | Content | None:
+        """Returns the content at this path now, with any bytes; None if there is none."""
+        path = without_number(path)
+        if (mailbox := self._mailbox_of(path)) is not None:
+            return self._look_into(mailbox).named.get(path)
+        return next(self._in_store(path) if is_store_address(path) else self._contents_named(path), None)
+
     def file_at(self, path: str) -> Path | Content | None:
         """Returns the file of this name, with any bytes; None if there is none, as for a number in an mbox."""
         path = without_number(path)
@@ -144,6 +152,12 @@ class DocumentLookup:
         if is_store_address(path) and self._store_of(path) is None:
             return f"{path} was not looked for: name a mount of its server by --from (docs/recipes.md)"
         return f"{path} is not there any more"
+
+    def inside(self, file: Path | Content) -> list[tuple[str, Content]]:
+        """Returns the files in an archive with the ends of their paths, none if the file is no archive."""
+        content = content_of(file)
+        members = content.inside() if content.local is None else self._opened.members(content.local)
+        return [(one.inner_path, one) for one in members or ()]
 
     def _in_store(self, path: str) -> Iterator[StoreItem]:
         """Yields what lies at this address in a store that may be asked."""

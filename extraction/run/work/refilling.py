@@ -28,6 +28,7 @@ from cinnabar.extraction.filling.pipeline import (
     on_chosen_pages,
     raise_unsure,
     record_of,
+    run_batch,
     stages_since,
     to_quarantine,
     tokens_or_long,
@@ -50,16 +51,18 @@ from cinnabar.schemas.pointers import above
 
 #: A parser's codes for a document that is missing.
 _ABSENT = ("unreadable", "not_a_file")
+#: The flag of a record that a person released (extraction/run/quarantine.py); the new record keeps it.
+_RELEASED = "released"
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
     """The stored records of a batch's documents, in order, and the changes of their schema since.
 
-    Leaves, rows and lists below `below` are asked as well.
+    A document that went to no schema so far has None. Leaves, rows and lists below `below` are asked as well.
     """
 
-    records: Sequence[tuple[Stored, Changes]]
+    records: Sequence[tuple[Stored, Changes] | None]
     below: float = 0.0
 
 
@@ -67,20 +70,40 @@ def refill_batch(read: Sequence[OpenedInput], known: Known, job: Job, set_aside:
     """Returns one outcome for each input, like `run_batch`, with the model's work limited to the asked values.
 
     If the schema allows no record with the frozen values, the whole record is asked. A document that has changed or
-    gone since it was found is skipped.
+    gone since it was found is skipped, and with a routing one of another kind, too. A document without a record is
+    read like that of a new run.
     """
     overtakes = set_aside and may_overtake(read, job)
-    settled = {at: lost for at, one in enumerate(read) if (lost := _lost(one)) is not None}
+    settled: dict[int, Outcome] = {at: lost for at, one in enumerate(read) if (lost := _lost(one)) is not None}
+    started = time.perf_counter()
+    job = _route(read, job, settled)
+    took = 1000 * (time.perf_counter() - started)
     left = [at for at in range(len(read)) if at not in settled]
-    records = Known([known.records[at] for at in left], known.below)
-    return in_order(len(read), settled, [(left, _refill([read[at] for at in left], records, job, overtakes))], 0.0)
+    stored = {at: record for at in left if (record := known.records[at]) is not None}
+    new = [at for at in left if at not in stored]
+    records = Known([*stored.values()], known.below)
+    parts = [(new, run_batch([read[at] for at in new], job, overtakes))] if new else []
+    parts.append(([*stored], _refill([read[at] for at in stored], records, job, overtakes)))
+    return in_order(len(read), settled, parts, took)
+
+
+def _route(read: Sequence[OpenedInput], job: Job, settled: dict[int, Outcome]) -> Job:
+    """Returns the job of the schema that is filled again; documents of another kind get their outcome in `found`."""
+    if job.routing is None:
+        return job
+    for at, one in enumerate(read):
+        if at not in settled and isinstance(place := job.routing.place(one), Outcome):
+            settled[at] = place
+    (name,) = job.routing.jobs
+    return job.routing.jobs[name]
 
 
 def _refill(read: Sequence[OpenedInput], known: Known, job: Job, overtakes: bool) -> Batch:
     """Fills documents with a stored record."""
     begun, filling, escalated = time.perf_counter(), dict[str, float](), Escalated()
-    chosen = zip(on_chosen_pages(read, job), known.records, strict=True)
-    planned = [_plan(one, *record, job, known.below, overtakes) for one, record in chosen]
+    records = [record for record in known.records if record is not None]
+    chosen = on_chosen_pages(read, job)
+    planned = [_plan(one, *record, job, known.below, overtakes) for one, record in zip(chosen, records, strict=True)]
     aside = {at: plan.tokens for at, plan in enumerate(planned) if isinstance(plan, LongDocument)}
     plans = [plan for plan in planned if not isinstance(plan, LongDocument)]
     with time_stage(filling, "fill"):
@@ -282,11 +305,17 @@ def _record(
     fields = stored.fields
     kept = [x for x in old.leaves if not new(x.pointer) and not changes.drops(fields[x.pointer])]
     value = old.value
-    rows = {at: sure for at, sure in old.rows.items() if not new(at) and not changes.drops(field_of(at, value))}
-    lists = {at: sure for at, sure in old.lists.items() if not new(at) and not changes.drops(field_of(at, value))}
-    lengths = {at: note for at, note in old.lengths.items() if not new(at) and not changes.drops(field_of(at, value))}
+    rows = {
+        at: sure for at, sure in old.rows.items() if not new(at) and not changes.drops(field_of(at, value))
+    }
+    lists = {
+        at: sure for at, sure in old.lists.items() if not new(at) and not changes.drops(field_of(at, value))
+    }
+    lengths = {
+        at: note for at, note in old.lengths.items() if not new(at) and not changes.drops(field_of(at, value))
+    }
     alone = filled is not None and filled.alone
-    leaves, flags = list(kept), {*document.flags, *({ALONE} if alone else ())}
+    leaves, flags = list(kept), {*document.flags, *({_RELEASED} & {*old.flags}), *({ALONE} if alone else ())}
     if filled is not None:
         asked = {at: leaf for at, leaf in filled.leaves.items() if new(at)}
         fresh = record_of(document, replace(filled, leaves=asked), job.compiled.form, facts)

@@ -19,14 +19,18 @@ def base(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Path:
     root = tmp_path_factory.mktemp("backfill")
     (root / "docs").mkdir()
     for number in range(3):
-        (root / "docs" / f"{number}.txt").write_text(f"Note {number}\nWritten by Anna on 2024-05-0{number + 1}\n")
+        (root / "docs" / f"{number}.txt").write_text(
+            f"Note {number}\nWritten by Anna on 2024-05-0{number + 1}\n"
+        )
     fields = {"author": {"type": ["string", "null"]}, "day": {"type": ["string", "null"], "format": "date"}}
     for version, more in {"v1": {}, "v2": {"done": {"type": ["boolean", "null"]}}}.items():
         (root / version).mkdir()
         schema = {"type": "object", "properties": fields | more}
         (root / version / "note.json").write_text(json.dumps(schema))
     (root / "bad").mkdir()
-    (root / "bad" / "note.json").write_text(json.dumps({"type": "object", "properties": {"day": {"type": "string"}}}))
+    (root / "bad" / "note.json").write_text(
+        json.dumps({"type": "object", "properties": {"day": {"type": "string"}}})
+    )
     arguments = ["--schema", str(root / "v1" / "note.json"), "--out", str(root / "out")]
     model = ["--model", str(tiny_model)]
     assert run(["extract", str(root / "docs"), *arguments, *model, "--on", "empty=write"]) == 0
@@ -77,13 +81,13 @@ def test_a_schema_that_the_folder_holds_is_named_as_it_is_there(
 
 
 @pytest.mark.slow
-def test_the_work_is_told_first_and_then_done(
+def test_the_work_is_estimated_first_and_then_done(
     base: Path, tiny_model: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = ["--where", "run_id >= '2024'", "--source", str(base / "docs")]
     assert backfill(base, tiny_model, "--dry-run", *chosen) == 0
     said = capsys.readouterr().out
-    assert "to be filled: /done" in said and "3 documents; 0 done" in said
+    assert "to be filled: /done" in said and "3 documents, about " in said
     assert query(base / "out", "select count(*) from runs").rows == [(1,)]
     (base / "archive").mkdir()
     (base / "docs" / "2.txt").rename(base / "archive" / "old.txt")
@@ -96,7 +100,7 @@ def test_the_work_is_told_first_and_then_done(
     assert "2.txt" not in said and "… and 1 more" in said
     assert backfill(base, tiny_model, "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["work"]["documents"], found["work"]["lost"], found["summary"]["skipped"]) == (
+    assert (found["estimate"]["documents"], found["estimate"]["lost"], found["summary"]["skipped"]) == (
         0,
         1,
         1,

@@ -108,7 +108,7 @@ def test_the_help_of_a_command_has_examples_that_parse(name: str) -> None:
         parsed(shlex.split(line))
 
 
-@pytest.mark.parametrize("group", ["flows", "model", "schema", "status"])
+@pytest.mark.parametrize("group", ["flows", "model", "quarantine", "schema", "status"])
 def test_the_help_of_a_group_has_examples_that_parse(group: str, capsys: CaptureResult) -> None:
     assert run([group, "--help"]) == 0
     examples = re.findall(r"^ *cinnabar (.*)$", capsys.readouterr().out.partition("Examples:")[2], re.MULTILINE)
@@ -156,6 +156,9 @@ USES = {
     "status": "status --out out",
     "verify": "verify --out out",
     "forget": "forget 0.txt --out out --yes",
+    "quarantine list": "quarantine list --out out",
+    "quarantine release": "quarantine release --all --out out",
+    "quarantine retry": "quarantine retry --out out --model {model}",
     "schema list": "schema list",
     "schema check": "schema check note.json",
 }

@@ -22,7 +22,7 @@ COMMANDS = (
     ("show", "a.txt"),
     ("export", "bill", "--to", "TO/bill.csv"),
     ("sql", "select * from checks"),
-    ("sql", "from quarantine"),
+    ("quarantine", "list"),
     ("improve", "bill", "--discard"),
     ("correct", "a.txt", "--set", '/number="Z"'),
     ("correct", "a.txt", "--undo", "all"),
@@ -46,7 +46,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [pytest.param(one, marks=[] if one in QUICK else pytest.mark.slow) for one in CORPUS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=[] if one in QUICK else pytest.mark.slow) for one in CORPUS]
+)
 def test_a_folder_from_a_stranger_leads_nowhere_and_breaks_no_command(
     sound: Path, tmp_path: Path, name: str, capsys: CaptureResult
 ) -> None:

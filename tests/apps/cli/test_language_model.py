@@ -53,7 +53,7 @@ def test_a_folder_reads_documents_and_brings_them_to_a_new_version(model: str, c
     brought = ["backfill", "--schema", "two.json", "--out", "out", "--model", model, "--effort", "instant"]
     assert run([*brought, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
-    assert said["work"]["asked"] == ["/kind"] and said["summary"]["written"] == 3
+    assert said["estimate"]["asked"] == ["/kind"] and said["summary"]["written"] == 3
 
 
 @pytest.mark.slow

@@ -56,13 +56,13 @@ def test_a_list_of_another_length_is_told_everywhere(asked: list[str], capsys: p
     assert query(out, "SELECT length FROM lists").rows == [(None,)]
 
 
-def test_such_a_list_is_held_back_if_wanted_until_a_person_accepts_it(
+def test_such_a_list_is_held_back_if_wanted_and_released_by_a_person(
     asked: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = Path(asked[5])
     assert run([*asked, "--on", "list-incomplete=quarantine"]) == 0
     found = query(out, "SELECT code, detail, pointers FROM quarantine").rows
     assert found == [("list_incomplete", f"/crew: {SENTENCE}", ["/crew"])]
-    assert run(["correct", "crew.txt", "--out", str(out), "--accept", "/"]) == 0
+    assert run(["quarantine", "release", "crew.txt", "--out", str(out)]) == 0
     assert query(out, "SELECT count(*) FROM crew").rows == [(1,)]
     capsys.readouterr()

@@ -48,6 +48,7 @@ def test_other_names_with_colons_are_paths(path: str) -> None:
         "forget x --out {} --yes",
         "correct x --out {}",
         "improve invoice --out {}",
+        "quarantine list --out {}",
         "init {}",
         "serve --out {}",
         "flows serve mail.txt --schema invoice --out {}",

@@ -21,12 +21,12 @@ def test_a_packet_is_shown_joined_and_refused_in_words(tmp_path: Path, capsys: p
     assert (told["who"], told["pages"]) == ("eva", 6)
     assert run([*name, "--split", "3"]) == 2
     assert "split: expected one of 2, 4, 5, 6, got 3" in capsys.readouterr().err
-    assert run([*name, "--kind", "3:bill"]) == 0
-    assert "3-6&kind=bill" in capsys.readouterr().out
-    assert run([*name, "--kind", "4"]) == 2
+    assert run([*name, "--turn", "4:90", "--kind", "3:bill"]) == 0
+    assert "3-6&turn=4:90&kind=bill" in capsys.readouterr().out
+    assert run([*name, "--turn", "4"]) == 2
     assert "expected a page, a colon" in capsys.readouterr().err
     for wrong, advice in (
-        ([], "--parts, --split, --join or --kind"),
+        ([], "--parts, --split, --join, --turn or --kind"),
         (["--list", "--split", "4"], "--undo, --list, or of a packet"),
         (["--schema", "bill", "--join", "4"], "--schema: expected --kind PAGE:SCHEMA"),
     ):

@@ -34,6 +34,7 @@ def test_broken_files_are_named_with_status_1(done: Path, capsys: CaptureResult)
     [
         (["status", "--json", "report"], "expected --out and --json after `report`"),
         (["verify"], "no results"),
+        (["quarantine", "release"], "--code or --all"),
         (["export", "note"], "csv, json, jsonl, parquet, xlsx"),
         (["export", "note", "--sql", "select 1", "--format", "csv"], "name of a view, or --sql"),
     ],

@@ -1,4 +1,4 @@
-"""The buttons of the review page for packets, in a real browser: join, split, and another schema."""
+"""The buttons of the review page for packets, in a real browser: join, split, turn, and another schema."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cinnabar.extraction.maintenance.packets import packet_around
 
 
 @pytest.mark.slow
-def test_a_person_names_splits_and_joins_on_the_page(chromium: Any, tmp_path: Path) -> None:
+def test_a_person_turns_names_splits_and_joins_on_the_page(chromium: Any, tmp_path: Path) -> None:
     out = split_folder(tmp_path)
 
     def parts() -> list[str]:
@@ -39,13 +39,15 @@ def test_a_person_names_splits_and_joins_on_the_page(chromium: Any, tmp_path: Pa
 
         bar.get_by_text("Pages 3 to 5 of a packet of 6").wait_for()
         bar.get_by_role("combobox", name="Page").select_option("4")
-        bar.get_by_label("Schema").fill("minutes")
-        click("Read with this schema", "1-2", "3-5&kind=minutes", "6-6")
+        click("Turn to the right", "1-2", "3-5&turn=4:90", "6-6")
         bar.get_by_text("last corrected by Grace").wait_for()
-        click("Split here", "1-2", "3-3&kind=minutes", "4-5", "6-6")
+        click("Turn to the right", "1-2", "3-5&turn=4:180", "6-6")
+        bar.get_by_label("Schema").fill("minutes")
+        click("Read with this schema", "1-2", "3-5&turn=4:180&kind=minutes", "6-6")
+        click("Split here", "1-2", "3-3&kind=minutes", "4-5&turn=4:180", "6-6")
         bar.get_by_text("Pages 3 to 3").wait_for()
-        click("Join with the next", "1-2", "3-5&kind=minutes", "6-6")
+        click("Join with the next", "1-2", "3-5&turn=4:180&kind=minutes", "6-6")
         bar.get_by_text("Pages 3 to 5").wait_for()
-        click("Join with the one before", "1-5", "6-6")
+        click("Join with the one before", "1-5&turn=4:180", "6-6")
         bar.get_by_text("Pages 1 to 5").wait_for()
         assert problems == []

@@ -25,8 +25,10 @@ from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.maintenance.forgetting import forget
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
+from cinnabar.extraction.run.backfill.retrying import retry
 from cinnabar.extraction.run.cluster.workers import shipments_of
 from cinnabar.extraction.run.extract import extract
+from cinnabar.extraction.run.quarantine import held_documents
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
 
@@ -82,13 +84,28 @@ def test_a_run_stores_them_and_skips_them_afterwards(folder: Path, tmp_path: Pat
     assert query(out, "select name from note order by name").rows == [("B",), ("X",), ("Y",)]
     again = extract([folder], schema, out, model, RunOptions(workers=1))
     assert (again.written, again.skipped, again.quarantined) == (0, 4, 0)
-    assert query(out, "select path, code from quarantine").rows == [(str(folder / "damaged.zip"), "broken")]
+    (one,) = held_documents(out)
+    assert (one.path, one.code) == (str(folder / "damaged.zip"), "broken")
     retried = extract([folder], schema, out, model, RunOptions(workers=1, retry_quarantined=True))
     assert (retried.skipped, retried.reasons) == (3, {"broken": 1})
     with DocumentLookup(out) as lookup:
         for one in found(folder / "a.zip"):
             content = lookup.find([one.path], one.digest, None)
             assert content is not None and not isinstance(content, Path) and content.read().startswith(b"name=")
+            assert lookup.lying_at(one.path) is not None
+
+
+def test_an_archive_in_quarantine_is_unpacked_by_a_retry_once_it_is_whole(folder: Path, tmp_path: Path) -> None:
+    schema = load_schema({"title": "note", "type": "object", "properties": {"name": {"type": "string"}}})
+    model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
+    extract([folder / "damaged.zip"], schema, out, model, RunOptions(workers=1))
+    (one,) = held_documents(out)
+    assert (one.path, one.code) == (str(folder / "damaged.zip"), "broken")
+    (folder / "damaged.zip").write_bytes(zipped(z=b"name=Z\n", y=b"name=Y\n"))
+    (summary,) = retry(out, [one], model).runs
+    assert summary.written == 2
+    paths = query(out, "select path from documents order by path").rows
+    assert paths == [(f"{folder}/damaged.zip/y.txt",), (f"{folder}/damaged.zip/z.txt",)]
 
 
 def test_an_encrypted_archive_opens_with_the_passwords_of_a_run(
@@ -100,7 +117,7 @@ def test_an_encrypted_archive_opens_with_the_passwords_of_a_run(
     assert extract([tmp_path / "a.zip"], schema, out, model, RunOptions(workers=1)).reasons == {"password": 1}
     monkeypatch.setenv("CINNABAR_PASSWORDS", "wrong\nopen sesame")
     assert extract([tmp_path / "a.zip"], schema, out, model, RunOptions(workers=1)).written == 1
-    assert query(out, "from quarantine").rows == []
+    assert held_documents(out) == []
 
 
 def mail_with(name: str, content: bytes) -> bytes:
@@ -199,8 +216,7 @@ def test_an_archive_leaves_quarantine_only_once_it_was_opened_later(folder: Path
     for data, code in ((whole, []), (whole[:30], ["broken"]), (whole, []), (whole[:30], ["broken"])):
         archive.write_bytes(data)
         extract([folder], schema, out, model, RunOptions(workers=1))
-        held = query(out, f"select code from quarantine where path = '{archive}'").rows
-        assert [one for (one,) in held] == code
+        assert [one.code for one in held_documents(out) if one.path == str(archive)] == code
 
 
 def test_office_files_and_other_files_are_no_archives(tmp_path: Path) -> None:

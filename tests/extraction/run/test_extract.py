@@ -14,7 +14,7 @@ from tests.support.reading_model import ReadingModel
 from cinnabar.errors import NotUnited, RunError, UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.documents.inputs import examine, files_at
+from cinnabar.extraction.documents.inputs import examine, expand
 from cinnabar.extraction.filling.model_sources import ModelSource, model_source
 from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -109,7 +109,9 @@ def test_every_input_has_an_outcome_and_a_second_run_loads_no_model(folder: Path
     assert (third.written, third.quarantined, third.skipped) == (1, 2, 6)
 
 
-def test_records_do_not_depend_on_workers_batches_or_the_order_of_inputs(folder: Path, tmp_path: Path) -> None:
+def test_records_do_not_depend_on_workers_batches_or_the_order_of_inputs(
+    folder: Path, tmp_path: Path
+) -> None:
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     ways = [
         ([folder], RunOptions(workers=1)),
@@ -151,7 +153,9 @@ def test_a_version_of_other_types_is_refused_before_any_work(folder: Path, tmp_p
     assert loads.count == 0 and query(out, "select count(*) from runs").rows == [(1,)]
 
 
-def test_review_releases_waiting_records_and_reads_no_other_document_again(folder: Path, tmp_path: Path) -> None:
+def test_review_releases_waiting_records_and_reads_no_other_document_again(
+    folder: Path, tmp_path: Path
+) -> None:
     out, loads = tmp_path / "out", Loads()
     (folder / "unsure.txt").write_text("name=U\n")
     loads.model.doubted = "name=U"
@@ -183,7 +187,9 @@ def test_an_interrupted_run_resumes_at_its_last_batch(folder: Path, tmp_path: Pa
     assert query(out, "select count(*) from note").rows == [(5,)]
 
 
-def test_a_batch_may_be_worked_on_twice_and_a_run_with_one_left_out_fails(folder: Path, tmp_path: Path) -> None:
+def test_a_batch_may_be_worked_on_twice_and_a_run_with_one_left_out_fails(
+    folder: Path, tmp_path: Path
+) -> None:
     options = RunOptions(workers=1, batch=4)
     with begun_extraction([folder], SOURCE, tmp_path / "out", Loads().source(), options) as begun:
         begun.work(1)
@@ -197,6 +203,19 @@ def test_a_batch_may_be_worked_on_twice_and_a_run_with_one_left_out_fails(folder
 def test_limit_takes_the_first_inputs(folder: Path, tmp_path: Path) -> None:
     summary = extract([folder], SOURCE, tmp_path / "out", Loads().source(), RunOptions(workers=1, limit=2))
     assert (summary.inputs, summary.written) == (2, 2)
+
+
+def test_among_equal_files_the_one_with_a_known_suffix_is_read(tmp_path: Path) -> None:
+    for name in ("a.unknown", "b.txt"):
+        (tmp_path / name).write_text("name=Same\n")
+    summary = extract(
+        [tmp_path / "a.unknown", tmp_path / "b.txt"],
+        SOURCE,
+        tmp_path / "out",
+        Loads().source(),
+        RunOptions(workers=1),
+    )
+    assert (summary.written, summary.skipped) == (1, 1)
 
 
 def test_every_outcome_is_reported_as_progress(folder: Path, tmp_path: Path) -> None:
@@ -221,8 +240,14 @@ def test_hidden_files_and_the_output_folder_are_no_inputs(folder: Path) -> None:
     (folder / ".git" / "config").write_text("x")
     (folder / "out").mkdir()
     (folder / "out" / "x.parquet").write_text("x")
-    names = [path.name for path in files_at(folder, folder / "out")]
+    names = [path.name for path in expand([folder], folder / "out")]
     assert len(names) == 8 and not {".hidden", "config", "x.parquet"} & set(names)
+
+
+def test_an_explicitly_named_file_is_one_input_even_if_hidden_or_named_twice(tmp_path: Path) -> None:
+    hidden = tmp_path / ".hidden.txt"
+    hidden.write_text("x")
+    assert expand([hidden, tmp_path / "." / ".hidden.txt"]) == [hidden]
 
 
 def test_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path: Path) -> None:
@@ -234,7 +259,7 @@ def test_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path: Path) 
     (folder / "loop").symlink_to(folder)
     (folder / "itself.txt").symlink_to(folder / "itself.txt")
     (folder / "away").symlink_to(tmp_path)
-    found = {path.name: examine(path, [folder]) for path in files_at(folder)}
+    found = {path.name: examine(path, [folder]) for path in expand([folder])}
     assert "loop" not in found
     for name in ("link.txt", "away"):
         problem = found[name].problem
@@ -287,6 +312,12 @@ def test_wrong_use_is_an_error_before_any_file_is_made(folder: Path, tmp_path: P
     assert not out.exists()
     with pytest.raises(UsageError, match="cannot be written"):
         extract([folder], SOURCE, folder / "0.txt", loads.source())
+    with pytest.raises(UsageError, match="workers"):
+        RunOptions(workers=0)
+    with pytest.raises(UsageError, match="min-confidence: expected 0 to 1, got 80"):
+        RunOptions(min_confidence=80)
+    with pytest.raises(UsageError, match="instant, low"):
+        RunOptions(effort="huge")
     with pytest.raises(UsageError, match=r"model\.json"):
         model_source(str(tmp_path))
     with pytest.raises(UsageError, match="auto, cpu, cuda"):

@@ -90,12 +90,11 @@ def test_all_that_the_folder_holds_is_shown_before_a_run(place: Path, capsys: py
     assert [*map(tuple, told)] == [("inbox/freight/f1.txt", "C-7", "18.90")]
     held = query(place, "SELECT path, code FROM quarantine ORDER BY path").rows
     assert [*map(tuple, held)] == [
-        ("inbox/orders/broken.pdf", "truncated"),
-        ("inbox/orders/greeting.txt", "empty_record"),
+        ("inbox/orders/broken.pdf", "truncated"), ("inbox/orders/greeting.txt", "empty_record"),
     ]
     made = {(one.who, str(one.action)) for one in corrections(place)}
     assert made >= {("Ada", "value"), ("Bob", "value"), ("Cleo", "audit")}
-    for words in (["status"], ["status", "checks"], ["sql", "from quarantine"], ["show", "first.txt"]):
+    for words in (["status"], ["status", "checks"], ["quarantine", "list"], ["show", "first.txt"]):
         assert commanded(capsys, *words)
     with pytest.raises(UsageError, match=r"the view case_checks is gone: .*docs/recipes.md"):
         query(place, "SELECT * FROM case_checks")

@@ -167,7 +167,8 @@ def test_a_packet_that_a_person_joined_is_one_document(kept, out):
 def test_a_page_that_cannot_begin_a_document_is_refused(kept, out):
     packet = stored_packet(out, hashlib.sha256(kept.read_bytes()).hexdigest())
     for said in (
-        {"split": [1]}, {"split": [7]}, {"split": [3]}, {"join": [2]}, {"kinds": {2: "x"}},
+        {"split": [1]}, {"split": [7]}, {"split": [3]}, {"join": [2]}, {"turns": {7: 90}}, {"turns": {2: 45}},
+        {"kinds": {2: "x"}},
     ):  # fmt: skip
         with pytest.raises(UsageError, match="expected one of"):
             packet.after(PacketStatement(**said), "ada")
@@ -213,10 +214,27 @@ def test_boundaries_of_others_are_told_as_damaged(tmp_path):
 
 
 @settings(max_examples=40)
-@given(st.integers(1, 99), st.text(st.characters(codec="utf-8"), max_size=12))
-def test_the_path_of_a_part_tells_its_pages_and_kind(first, kind):
-    pages = PageRange(first, first + 2, kind)
+@given(
+    st.integers(1, 99),
+    st.lists(st.tuples(st.integers(1, 99), st.sampled_from([90, 180, 270]))),
+    st.text(st.characters(codec="utf-8"), max_size=12),
+)
+def test_the_path_of_a_part_tells_its_pages_turns_and_kind(first, turns, kind):
+    pages = PageRange(first, first + 2, tuple(turns), kind)
     assert named_part(f"a#pages=1-2/{kind}#{pages}") == (f"a#pages=1-2/{kind}", pages)
+
+
+def test_a_page_that_a_person_turned_is_read_again_as_it_then_lies(kept, out):
+    after = say(out, turns={4: 90})
+    assert stored_packet(out, after.digest).parts() == after.parts()
+    assert [name for name, _ in names(out)] == ["packet.pdf#pages=1-2", "packet.pdf#pages=6-6"]
+    assert run(kept, out).written == 1
+    assert ("packet.pdf#pages=3-5&turn=4:90", "B") in names(out)
+    part = PacketPart(kept, str(kept), after.digest, after.parts()[1][0])
+    with ParserPool(1) as pool:
+        whole, drawn = pool.submit(part).result(), pool.drawn(part, 4)
+    sizes = [(one.width, one.height) for one in whole.parts if one.kind == "page"]
+    assert sizes[1] == sizes[0][::-1] and (drawn.parts[0].width, drawn.parts[0].height) == sizes[1]
 
 
 @pytest.mark.slow

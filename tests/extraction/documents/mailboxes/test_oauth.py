@@ -1,4 +1,4 @@
-"""A mailbox by OAuth: a login by a browser, fresh tokens in a run, refusals, and no token anywhere."""
+"""A mailbox by OAuth: a login by code or browser, fresh tokens in a run, refusals, and no token anywhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from tests.support import certificates, imap_server, oauth_server
 from tests.support.begun_runs import begun_extraction
 from tests.support.imap_server import Server, mail
-from tests.support.oauth_server import CLIENT, SCOPE, Authority
+from tests.support.oauth_server import CLIENT, CODE, SCOPE, Authority
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.apps.cli.main import run
@@ -45,7 +45,7 @@ SCHEMA = {
     "required": ["name", "total"],
 }
 TOKEN_SHOWN = Credential("XOAUTH2", "access-9", b"user=anna@example.org\x01auth=Bearer access-9\x01\x01")
-TOKEN = re.compile(r"(access|refresh)-\d+|[xy]{40}|a-code|hush")
+TOKEN = re.compile(r"(access|refresh)-\d+|[dxy]{40}|a-code|hush")
 
 
 class Mailboxes:
@@ -80,58 +80,84 @@ def authority(mailboxes: Mailboxes, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "keyring", None)
     with oauth_server.running(mailboxes.made, mailboxes.tokens) as found:
         ends = (f"{found.url}/{{tenant}}/{name}" for name in ("token", "authorize"))
-        monkeypatch.setitem(credential.PROVIDERS, "127.0.0.1", Provider(*ends, SCOPE))
+        provider = Provider(*ends, SCOPE, f"{found.url}/{{tenant}}/device")
+        monkeypatch.setitem(credential.PROVIDERS, "127.0.0.1", provider)
         yield found
 
 
-def browsed(shown: str) -> str:
-    """Returns the address where a browser ends that visits the page that was shown."""
-    page = urlsplit(shown.removeprefix("cinnabar: ").split()[1])
-    connection = HTTPSConnection(page.netloc, timeout=5, context=ssl.create_default_context())
-    with closing(connection):
-        connection.request("GET", f"{page.path}?{page.query}")
-        return str(connection.getresponse().headers["Location"])
-
-
 @pytest.fixture
-def browser(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """The lines that a person saw who confirms each login."""
-    shown: list[str] = []
-
-    class Terminal:
-        def readline(self) -> str:
-            shown[:] = capsys.readouterr().err.splitlines()
-            return f" {browsed(shown[0])}\n"
-
-    monkeypatch.setattr("sys.stdin", Terminal())
-    return shown
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    waited: list[float] = []
+    monkeypatch.setattr(credential, "sleep", waited.append)
+    return waited
 
 
 def log_in(server: Server, *more: str) -> int:
     return run(["flows", "login", server.address(), *more])
 
 
-def test_after_a_login_runs_read_the_mailbox_without_a_password(
-    authority: Authority, server: Server, browser: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_after_a_login_by_code_runs_read_the_mailbox_without_a_password(
+    authority: Authority, server: Server, waits: list[float], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    authority.pending = ["authorization_pending", "slow_down", "authorization_pending"]
     server.renumber("Daily", mail(1), mail(2))
-    assert log_in(server) == 0 and authority.given == 2
-    assert len(browser) == 2 and "enter the address http://localhost/" in browser[1]
-    (kept,) = (tmp_path / "config/cinnabar/mailboxes").iterdir()
+    assert log_in(server) == 0
     out, err = capsys.readouterr()
-    assert f"the login is kept in {kept}" in out and not TOKEN.search("".join([out, err, *browser]))
+    assert f"visit {authority.url}/enter and enter the code {CODE}" in err
+    (kept,) = (tmp_path / "config/cinnabar/mailboxes").iterdir()
+    assert f"the login is kept in {kept}" in out and not TOKEN.search(out + err)
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     with ExitStack() as connections:
         items = gather(parse_locations([server.address("Daily")]), None, connections)
         assert [item.read() for item in items] == [mail(1), mail(2)]
+    # RFC 8628, 3.5: five seconds more from the first slow_down on.
+    assert waits == [2, 2, 7, 7]
+
+
+@pytest.mark.parametrize(
+    ("pending", "expected"),
+    [
+        (["authorization_pending", "access_denied"], "gave no access token (access_denied)"),
+        (["expired_token"], "gave no access token (expired_token); log in again"),
+        (["authorization_pending"] * 1000, "gave no access token (expired_token); log in again"),
+        (["authorization_declined"], "authorization_declined"),
+    ],
+)
+def test_a_login_that_nobody_confirms_ends_in_one_line_and_keeps_nothing(
+    authority: Authority,
+    server: Server,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    pending: list[str],
+    expected: str,
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(credential.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(credential, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    authority.pending = pending
+    assert log_in(server) == 2
+    assert expected in (err := capsys.readouterr().err) and err.count("\n") == 2
+    assert not (tmp_path / "config").exists()
+
+
+def test_a_provider_that_fails_while_it_is_asked_is_asked_again_more_slowly(
+    authority: Authority, waits: list[float]
+) -> None:
+    authority.pending = ["temporarily_unavailable", "authorization_pending"]
+    client = Login(CLIENT, "home")
+    given = credential.log_in(
+        credential.provider_of("127.0.0.1"), client, lambda _: setattr(authority, "broken", 1), None
+    )
+    assert given.refresh_token and waits == [2, 7, 12, 12]
 
 
 def test_a_token_that_expires_in_the_middle_of_a_run_is_renewed(
-    authority: Authority, server: Server, browser: list[str]
+    authority: Authority, server: Server, waits: list[float]
 ) -> None:
     server.renumber("Long", *map(mail, range(4)))
     authority.rotating = True
-    assert log_in(server) == 0 and browser
+    assert log_in(server) == 0 and waits
     with ExitStack() as connections:
         items = gather(parse_locations([server.address("Long")]), None, connections)
         assert items[0].read() == mail(0)
@@ -144,10 +170,10 @@ def test_a_token_that_expires_in_the_middle_of_a_run_is_renewed(
 
 
 def test_the_results_of_a_run_hold_no_token(
-    authority: Authority, server: Server, browser: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    authority: Authority, server: Server, waits: list[float], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.renumber("Tables", mail(1), mail(2))
-    assert log_in(server) == 0 and browser
+    assert log_in(server) == 0 and waits
     model, out = ReadingModel(), tmp_path / "out"
     source, schema = ModelSource(model.fingerprint, lambda: model), load_schema(SCHEMA)
     where = parse_locations([server.address("Tables")])
@@ -162,10 +188,10 @@ def test_the_results_of_a_run_hold_no_token(
 
 
 def test_a_revoked_login_says_log_in_again_before_and_within_a_run(
-    authority: Authority, server: Server, browser: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    authority: Authority, server: Server, waits: list[float], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.renumber("Revoked", mail(1), mail(2))
-    assert log_in(server) == 0 and browser
+    assert log_in(server) == 0 and waits
     with ExitStack() as connections:
         items = gather(parse_locations([server.address("Revoked")]), None, connections)
         authority.revoked = authority.echoing = True
@@ -180,12 +206,21 @@ def test_a_revoked_login_says_log_in_again_before_and_within_a_run(
     assert not TOKEN.search(err + str(refused.value))
 
 
+def browsed(shown: str) -> str:
+    """Returns the address where a browser ends that visits the page that was shown."""
+    page = urlsplit(shown.split()[1])
+    connection = HTTPSConnection(page.netloc, timeout=5, context=ssl.create_default_context())
+    with closing(connection):
+        connection.request("GET", f"{page.path}?{page.query}")
+        return str(connection.getresponse().headers["Location"])
+
+
 def test_a_login_by_the_address_of_a_browser_proves_itself_by_pkce_and_state(authority: Authority) -> None:
     provider, client = credential.provider_of("127.0.0.1"), Login(CLIENT, "home")
     shown: list[str] = []
 
     def entered() -> str:
-        return browsed(shown[-2])
+        return f" {browsed(shown[-2])}\n"
 
     assert credential.log_in(provider, client, shown.append, entered).refresh_token in authority.known
     assert urlsplit(shown[0].split()[1]).path == "/home/authorize"
@@ -199,10 +234,24 @@ def test_a_login_by_the_address_of_a_browser_proves_itself_by_pkce_and_state(aut
         assert "stolen" not in str(refused.value) and authority.given == given
 
 
+def test_a_login_by_a_browser_reads_its_address_from_the_terminal(
+    authority: Authority, server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Terminal:
+        def readline(self) -> str:
+            page, asking = capsys.readouterr().err.splitlines()
+            assert "enter the address http://localhost/" in asking
+            return browsed(page.removeprefix("cinnabar: "))
+
+    monkeypatch.setattr("sys.stdin", Terminal())
+    assert authority.url and log_in(server, "--browser", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["address"] == server.address()
+
+
 def test_a_login_of_a_server_lies_in_a_file_an_environment_variable_or_a_block(
     authority: Authority,
     server: Server,
-    browser: list[str],
+    waits: list[float],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -210,7 +259,7 @@ def test_a_login_of_a_server_lies_in_a_file_an_environment_variable_or_a_block(
     authority.secret = "hush"
     monkeypatch.setenv("CINNABAR_OAUTH_CLIENT_SECRET", "hush")
     file = tmp_path / "secrets" / "mailbox.login"
-    assert log_in(server, "--file", str(file), "--json") == 0 and browser
+    assert log_in(server, "--file", str(file), "--json") == 0 and waits
     assert json.loads(capsys.readouterr().out)["kept"] == str(file)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600 and not (tmp_path / "config").exists()
     login = file.read_text().strip()
@@ -261,7 +310,9 @@ def test_a_token_goes_to_no_server_without_oauth_and_to_none_of_another_provider
 def test_a_mail_server_that_refuses_a_token_gets_its_answer_and_shows_no_token(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cinnabar.extraction.documents.mailboxes.imap.credential_of", lambda _: TOKEN_SHOWN)
+    monkeypatch.setattr(
+        "cinnabar.extraction.documents.mailboxes.imap.credential_of", lambda _: TOKEN_SHOWN
+    )
     with pytest.raises(UsageError, match=r"did not let anna@example.org in \(.*is IMAP on for the mailbox\?") as found:
         ImapMailbox(parse_address(server.address()))
     assert not TOKEN.search(str(found.value))
@@ -305,9 +356,10 @@ def test_a_broken_login_is_never_sent_as_a_password() -> None:
     assert "hush" not in str(refused.value)
 
 
-def test_microsoft_365_is_asked_in_its_tenant() -> None:
-    microsoft = credential.provider_of("outlook.office365.com")
+def test_microsoft_365_is_asked_in_its_tenant_and_gmail_wants_a_browser() -> None:
+    microsoft, google = (credential.provider_of(host) for host in ("outlook.office365.com", "imap.gmail.com"))
     assert microsoft.token.format(tenant="t") == "https://login.microsoftonline.com/t/oauth2/v2.0/token"
+    assert microsoft.device and google.authorization and not google.device
 
 
 @pytest.mark.parametrize(

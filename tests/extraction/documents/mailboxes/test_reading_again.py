@@ -1,10 +1,10 @@
-"""Rereading mails from their mailboxes, by a backfill."""
+"""Rereading mails from their mailboxes, by a backfill and by a retry of the quarantine."""
 
 from __future__ import annotations
 
 import mailbox
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from email.message import EmailMessage
 from pathlib import Path
@@ -17,6 +17,7 @@ from tests.support.imap_server import PASSWORD, Server
 from tests.support.imap_server import mail as sent
 from tests.support.reading_model import ReadingModel
 
+from cinnabar.engine.request import Passage
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import Location, parse_locations
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
@@ -24,8 +25,10 @@ from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
+from cinnabar.extraction.run.backfill.retrying import retry
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
+from cinnabar.extraction.run.quarantine import held_documents
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.stored_records import Selection
 from cinnabar.schemas import SchemaSource, load_schema
@@ -76,7 +79,9 @@ def read(location: str | Path, out: Path, source: SchemaSource = OLD) -> Summary
     return extract(parse_locations([str(location)]), source, out, model(), ONE)
 
 
-def fill(out: Path, chosen: Selection | None = None, others: list[Location] | None = None) -> tuple[int, int, int]:
+def fill(
+    out: Path, chosen: Selection | None = None, others: list[Location] | None = None
+) -> tuple[int, int, int]:
     found = backfill(NEW, out, model(), chosen, ONE, others=others or [])
     assert found is not None
     assert not [*Path("scratch").iterdir()], "a temporary file was left over"
@@ -157,7 +162,9 @@ def test_only_the_chosen_mails_behind_imap_are_fetched_and_each_once(
 
 
 @pytest.mark.slow
-def test_mails_of_a_renumbered_mailbox_are_found_by_their_bytes(server: Server, tmp_path: Path) -> None:
+def test_mails_of_a_renumbered_mailbox_are_found_by_their_bytes(
+    server: Server, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     server.renumber("Moved", *map(online, range(3)))
     read(server.address("Moved"), out)
@@ -226,4 +233,40 @@ def test_a_folder_of_a_stranger_gets_no_password(
     monkeypatch.setattr(ImapMailbox, "__init__", lambda box, _: asked.append(box))
     assert fill(out) == (1, 0, 1)
     assert "lies behind IMAP, name its place with --from" in lost(out)[0][1]
+    assert len(retry(out, held_documents(out), model()).gone) == 1
     assert not asked
+
+
+class Lenient(ReadingModel):
+    """Read misspelled names, too."""
+
+    def encode(self, passages: Sequence[Passage]) -> list[Any]:
+        return [text.replace("nome=", "name=") for text in super().encode(passages)]
+
+
+@pytest.mark.slow
+def test_mails_in_quarantine_are_retried_at_their_present_place(server: Server, tmp_path: Path) -> None:
+    out, nameless = tmp_path / "out", "nome=M\n"
+    with closing(mailbox.mbox("box.mbox")) as mbox:
+        for number in range(3):
+            mbox.add(mail(number, nameless))
+    with closing(mailbox.Maildir("maildir")) as folder:
+        key = folder.add(mail(5, nameless))
+    server.renumber("Held", sent(6, nameless), sent(7, nameless))
+    places = ["box.mbox", "maildir", server.address("Held")]
+    extract(parse_locations(places), schema(), out, model(), ONE)
+    assert len(held_documents(out)) == 6
+    with closing(mailbox.mbox("box.mbox")) as mbox:
+        mbox.remove(0)
+    Path("maildir", "new", key).rename(Path("maildir", "cur", f"{key}:2,S"))
+    server.renumber("Held", sent(7, nameless))
+
+    found = retry(out, held_documents(out), model(), others=parse_locations([server.address("Held")]))
+    assert [(run.inputs, run.written, run.quarantined) for run in found.runs] == [(4, 0, 4)]
+    assert sorted(path.rpartition("#")[0] or path[:4] for path in found.gone) == ["box.mbox", "imap"]
+    assert len(held_documents(out)) == 6 and verify(out).problems == []
+    lenient = ModelSource("lenient", Lenient)
+    found = retry(out, held_documents(out, ["box.mbox#2"]), lenient)
+    assert [(run.inputs, run.written) for run in found.runs] == [(1, 1)]
+    assert query(out, "select path, name from note").rows == [("box.mbox#2", "M")]
+    assert len(held_documents(out)) == 5

@@ -12,11 +12,11 @@ from tests.support.begun_runs import backfill
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.apps.cli.main import run
-from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.extract import extract
+from cinnabar.extraction.run.quarantine import held_documents, release
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import DocumentInfo, Outcome, Record
@@ -90,14 +90,14 @@ def test_a_record_that_fails_is_flagged_and_every_result_is_in_the_table(flagged
     assert not verify(out).problems
 
 
-def test_a_record_that_fails_is_held_back_if_asked_until_it_is_accepted(holding: Path, tmp_path: Path) -> None:
+def test_a_record_that_fails_is_held_back_if_asked_until_it_is_released(holding: Path, tmp_path: Path) -> None:
     out = Path(shutil.copytree(holding, tmp_path / "out"))
-    (one,) = query(out, "SELECT document, schema_name, code, pointers, detail FROM quarantine").rows
-    assert one[2:4] == ("check_failed", ["/net", "/tax", "/gross"])
-    assert one[4] == "adds_up does not hold: net + tax = gross (/net 100.1, /tax 19.02, /gross 120.12)"
+    (one,) = held_documents(out)
+    assert (one.code, one.pointers) == ("check_failed", ["/net", "/tax", "/gross"])
+    assert one.detail == "adds_up does not hold: net + tax = gross (/net 100.1, /tax 19.02, /gross 120.12)"
     assert ("wrong", "adds_up", False, "quarantined") in results(out)
-    Corrector(out).correct(*one[:2], [Change(Action.ACCEPT, "")], "eva")
-    assert flags(out)["wrong"] == ["check_failed:adds_up"]
+    assert release(out, [one]).released
+    assert flags(out)["wrong"] == ["check_failed:adds_up", "released"]
     assert ("wrong", "adds_up", False, "written") in results(out) and len(results(out)) == 6
 
 

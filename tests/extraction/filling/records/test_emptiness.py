@@ -19,6 +19,7 @@ from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.plan.run_options import OnEmpty, RunOptions, RunPlan
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
+from cinnabar.extraction.run.quarantine import held_documents, release
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.flows.parameters import broken_limits
@@ -101,13 +102,22 @@ def test_a_run_counts_its_empty_records(
     assert (again.skipped, again.steps) == (3, 0)
 
 
-@pytest.mark.parametrize("change", [Change(Action.VALUE, "/name", '"Eva"'), Change(Action.ACCEPT, "")])
-def test_a_person_who_fills_or_accepts_an_empty_record_takes_it_out_of_quarantine(folder: Path, change: Change) -> None:
+def test_an_empty_record_is_released_without_a_model(folder: Path) -> None:
     run(folder)
     out = folder.parent / "out"
-    ((document,),) = query(out, "SELECT document FROM quarantine").rows
-    Corrector(out).correct(document, "note", [change], "eva")
-    assert query(out, "FROM quarantine").rows == []
+    assert release(out, held_documents(out, codes=["empty_record"])).refused == {}
+    assert query(out, "SELECT count(*) FROM note").rows == [(3,)]
+
+
+@pytest.mark.parametrize("change", [Change(Action.VALUE, "/name", '"Eva"'), Change(Action.ACCEPT, "")])
+def test_a_person_who_fills_or_accepts_an_empty_record_takes_it_out_of_quarantine(
+    folder: Path, change: Change
+) -> None:
+    run(folder)
+    out = folder.parent / "out"
+    (one,) = held_documents(out)
+    Corrector(out).correct(one.document, "note", [change], "eva")
+    assert held_documents(out) == []
     assert query(out, "SELECT count(*) FROM records WHERE list_contains(flags, 'empty')").rows == [(0,)]
 
 

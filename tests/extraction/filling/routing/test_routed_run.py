@@ -18,6 +18,7 @@ from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.packets import PacketStatement
 from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.stored_records import Selection
 from cinnabar.schemas import load_schema
 
 # The model is untrained, so that its records may be empty.
@@ -131,7 +132,9 @@ def test_the_same_choice_again_reads_nothing_and_another_choice_routes_again(
     assert run(inbox, out, BILL, LETTER, NOTE).written == 0 and by_first_word == []
 
 
-def test_a_run_that_stopped_halfway_goes_on_where_it_was(inbox: Path, tmp_path: Path, by_first_word: list[str]) -> None:
+def test_a_run_that_stopped_halfway_goes_on_where_it_was(
+    inbox: Path, tmp_path: Path, by_first_word: list[str]
+) -> None:
     out = tmp_path / "out"
     with begun_extraction([inbox], BILL, out, source(), OPTIONS, routing=Routing((BILL, LETTER))) as extraction:
         extraction.work(0)
@@ -236,8 +239,10 @@ DATED = load_schema(
 )
 
 
-def refill(out: Path, model: ReadingModel) -> Any:
-    return backfill(DATED, out, ModelSource("reading", lambda: model), None, OPTIONS)
+def refill(out: Path, model: ReadingModel, least: float | None = None, **chosen: Any) -> Any:
+    routing = None if least is None else Routing((DATED,), least)
+    asked = ModelSource("reading", lambda: model)
+    return backfill(DATED, out, asked, Selection(**chosen), OPTIONS, routing=routing)
 
 
 @pytest.mark.usefixtures("by_first_word")
@@ -260,10 +265,10 @@ def test_a_record_whose_document_a_later_choice_sent_elsewhere_is_left_out(
     run(inbox, out, BILL, LETTER)
     begun = begun_backfill(DATED, out, source(), options=OPTIONS)
     with begun.run:
-        assert begun.work.elsewhere == 2
+        assert begun.estimate().elsewhere == 2
     begun = begun_backfill(BILL, out, source(), options=OPTIONS)
     with begun.run:
-        assert begun.work.elsewhere == 0  # their records are of this version already
+        assert begun.estimate().elsewhere == 0  # their records are of this version already
     by_first_word.clear()
     # bill1 and the three that the choice added; not letter1 and poem.
     assert refill(out, ReadingModel()).written == 4
@@ -283,6 +288,51 @@ def test_a_choice_without_the_schema_leaves_its_records_alone(
     run(inbox / "bill1.txt", out, LETTER, NOTE)
     assert by_first_word == ["bill1.txt"]
     assert refill(out, ReadingModel()).written == 1
+
+
+@pytest.mark.slow
+def test_a_backfill_compares_documents_of_no_schema_again_and_leaves_out_other_kinds(
+    inbox: Path, tmp_path: Path, by_first_word: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    (inbox / "reminder.txt").write_text("reminder\nname=late\nday=monday\n")
+    run(inbox, out, BILL, LETTER)
+    assert outcomes(out)["reminder.txt"][-1][1] == "other_kind"
+    by_first_word.clear()
+    # The new version is for reminders, too, and not for the first bill.
+    known = {"reminder.txt": "bill", "bill0.txt": "other", "copy.txt": "other"}
+
+    def route(self: ByFirstWord, document: Document) -> Route:
+        type(self).routed.append(Path(document.path).name)
+        found = known.get(Path(document.path).name, document.text.split()[0])
+        return Route(found if found == "bill" else None, {"bill": 0.9 if found == "bill" else 0.1})
+
+    monkeypatch.setattr(ByFirstWord, "route", route)
+    model = ReadingModel()
+    summary = refill(out, model, 0.5)
+    assert sorted(by_first_word) == ["bill0.txt", "bill1.txt", "bill2.txt", "bill3.txt", "poem.txt", "reminder.txt"]
+    assert (summary.written, summary.skips) == (4, {"other_kind": 2})
+    found = query(out, "select name, day from bill_all where name = 'late'").rows
+    assert found == [("late", "monday")]
+    assert query(out, "select count(*) from bill").rows == [(4,)]  # bill0 keeps its old record
+    by_first_word.clear()
+    assert refill(out, model, 0.5) is None and by_first_word == []
+    # The record is that of an extraction.
+    fresh = tmp_path / "fresh"
+    extract([inbox / "reminder.txt"], DATED, fresh, source(), OPTIONS)
+    sql = "select document, pointer, value_json, confidence, spans from fields where value_json = '\"late\"'"
+    assert query(fresh, sql).rows == query(out, sql).rows
+    assert extract([inbox / "reminder.txt"], DATED, out, source(), OPTIONS).skips == {"done": 1}
+
+
+@pytest.mark.usefixtures("by_first_word")
+def test_options_that_choose_records_leave_documents_without_one_alone(inbox: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(inbox, out, BILL, LETTER)
+    assert refill(out, ReadingModel(), 0.5, where="name = 'N1'").inputs == 1
+    (inbox / "poem.txt").unlink()
+    gone = refill(out, ReadingModel(), 0.5, source=str(inbox / "poem.txt"))
+    assert (gone.inputs, gone.skips) == (1, {"gone": 1})
 
 
 @pytest.mark.slow

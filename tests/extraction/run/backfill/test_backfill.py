@@ -247,6 +247,7 @@ def test_records_are_chosen_by_date_source_model_and_sql(docs: Path, out: Path) 
     assert chosen_names(out, source=f"{docs}/") == everything
     assert chosen_names(out, source=str(docs / "1.txt")) == chosen_names(out, source="*/1.*") == ["1"]
     assert chosen_names(out, source=str(docs)[:-1]) == []
+    assert chosen_names(out, model="reading") == everything and chosen_names(out, model="other") == []
     assert chosen_names(out, where="city = 'Bonn' -- and no more") == ["1", "3"]
     assert chosen_names(out, where="len(lines) > 2", source="*/4.txt") == ["4"]
     for wrong in ("nonsense =", "1 = 1); drop view note; select (1 = 1", "total > 1"):
@@ -273,13 +274,17 @@ class Unsure(Counting):
 def test_only_values_below_a_confidence_are_asked_again(docs: Path, tmp_path: Path) -> None:
     out = tmp_path / "unsure"
     read(docs, OLD, out, Unsure())
-    before = rows(out, "select document, pointer, confidence from fields where pointer <> '/city' order by all")
+    before = rows(
+        out, "select document, pointer, confidence from fields where pointer <> '/city' order by all"
+    )
     better = Unsure()
     better.better = True
     summary = fill(out, OLD, better, Selection(below=0.8))
     assert summary is not None and summary.written == better.work == 2
     assert rows(out, "select min(confidence) > 0.9 from fields where pointer = '/city'") == [(True,)]
-    after = rows(out, "select document, pointer, confidence from fields where pointer <> '/city' order by all")
+    after = rows(
+        out, "select document, pointer, confidence from fields where pointer <> '/city' order by all"
+    )
     assert before == after
     assert fill(out, OLD, better, Selection(below=0.8)) is None
     assert verify(out).problems == []
@@ -296,12 +301,13 @@ def test_a_record_that_the_new_schema_refuses_is_asked_as_a_whole(out: Path) -> 
     assert [size for _, size in rows(out, sizes)] == [3] * 5
 
 
-def test_a_backfill_that_has_begun_tells_its_work_and_stores_nothing(out: Path) -> None:
+def test_an_estimate_tells_the_work_and_stores_nothing(out: Path) -> None:
     begun = begun_backfill(NEW, out, of(ReadingModel()), options=RunOptions(workers=1))
     with begun.run:
-        found = begun.work
+        found = begun.estimate()
     assert (found.documents, found.done, found.lost) == (5, 0, 0)
     assert found.asked == ("/day", "/lines/*/vat") and found.dropped == ("/na",)
+    assert 20 < found.tokens < 60 and found.seconds >= 0 and found.sampled == 5
     assert rows(out, "select count(*) from runs") == [(1,)]
     assert rows(out, "select count(*) from records") == [(5,)]
 

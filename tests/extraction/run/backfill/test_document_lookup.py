@@ -18,7 +18,9 @@ from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.backfill import document_lookup
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
+from cinnabar.extraction.run.backfill.retrying import retry
 from cinnabar.extraction.run.extract import extract
+from cinnabar.extraction.run.quarantine import held_documents
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.spelling import FILE, KEPT, known_folders, remember
 from cinnabar.schemas import SchemaSource, load_schema
@@ -65,6 +67,8 @@ def test_a_backfill_finds_documents_from_any_working_directory(
     monkeypatch.chdir(tmp_path / "elsewhere")
     office.rename(tmp_path / "moved")
     moved = Path("..", "moved")
+    (found,) = retry(moved / "out", held_documents(moved / "out"), model()).runs
+    assert (found.inputs, found.quarantined) == (1, 1)
     summary = backfill(schema("day"), moved / "out", model(), options=ONE)
     assert summary is not None and (summary.written, summary.skipped) == (2, 0)
     assert days(moved / "out") == [("A", "mon"), ("B", "tue")]
@@ -88,7 +92,10 @@ def test_missing_documents_are_searched_in_the_folders_that_the_user_names(
         "docs/1.txt is not there any more; the record of the version before stays;"
         " if it has moved, or lies behind IMAP, name its place with --from"
     )
+    assert retry(out, held_documents(out), model()).gone == {"docs/3.txt": "docs/3.txt is not there any more"}
     (office / "docs" / "2.txt").rename(office / "docs" / "renamed.txt")
+    (found,) = retry(out, held_documents(out), model(), others=[office]).runs
+    assert (found.inputs, found.quarantined) == (1, 1)
     summary = backfill(schema("day"), out, model(), options=ONE, others=[office / "docs"])
     assert summary is not None and (summary.written, summary.skipped) == (2, 0)
     assert days(out) == [("A", "mon"), ("B", "tue")]
@@ -110,7 +117,8 @@ def test_bytes_decide_and_not_names(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             assert found.find(["a.txt"], digest(text), len(text)) == folder / "a.txt"
         assert found.find(["a.txt"], digest("another"), 7) is None
         # Without known bytes, the folder of the latest run counts.
-        assert found.file_at("a.txt") == second / "a.txt" and found.file_at("b.txt") is None
+        assert found.lying_at("a.txt") == found.file_at("a.txt") == second / "a.txt"
+        assert found.lying_at("b.txt") is None
         assert found.file_at("x" * 5000) is None
     # The search does not follow a link out of its folder.
     (out / "link.txt").symlink_to(first / "a.txt")
@@ -118,11 +126,15 @@ def test_bytes_decide_and_not_names(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert found.find(["gone.txt"], digest("this is first"), 13) is None
 
 
-def test_only_files_of_the_right_size_are_read_and_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_files_of_the_right_size_are_read_and_only_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, text in (("right", "four"), ("same-size", "five"), ("other", "three")):
         (tmp_path / name).write_text(text)
     looked, real = [], inputs.examine
-    monkeypatch.setattr(document_lookup, "examine", lambda item, roots: looked.append(item.name) or real(item, roots))
+    monkeypatch.setattr(
+        document_lookup, "examine", lambda item, roots: looked.append(item.name) or real(item, roots)
+    )
     with DocumentLookup(tmp_path / "out", [tmp_path]) as found:
         assert found.find(["gone"], digest("four"), 4) == tmp_path / "right"
         assert found.find(["gone"], digest("nine"), 4) is None

@@ -201,7 +201,9 @@ MIXED = (
 
 
 @pytest.mark.slow
-def test_a_cluster_sends_each_document_to_the_schema_that_one_machine_chooses(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_cluster_sends_each_document_to_the_schema_that_one_machine_chooses(
+    cluster: Cluster, tmp_path: Path
+) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     for number in range(9):
@@ -293,7 +295,9 @@ def test_a_model_that_does_not_fit_gives_the_error_of_one_machine(cluster: Clust
         extract([tmp_path / "a.txt"], SOURCE, tmp_path / "out", source(load), cluster=cluster)
 
 
-def test_a_lost_cluster_is_one_line(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_cluster_is_one_line(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     felt = Heartbeat(cluster)
     felt.check()
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -351,15 +355,13 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         check_cluster("local", Assignment(SOURCE, source()))
 
 
-def test_a_cluster_refuses_remote_models_and_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_refuses_remote_models(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INCEPTION_API_KEY", "key")
     remote = model_source("mercury-2")
     with pytest.raises(UsageError, match=r"^--ray: .* got --model with one behind a server"):
         check_cluster("auto", Assignment(SOURCE, remote))
     with pytest.raises(UsageError, match=r"^--ray: .* got --escalate-to with one behind a server"):
         check_cluster("auto", Assignment(SOURCE, source(), escalation=Escalation(remote, 0.8)))
-    with pytest.raises(UsageError, match=r"^--engines auto: expected 1 with --ray.* this machine alone"):
-        check_cluster("local", Assignment(SOURCE, source(), RunOptions(engines="auto")))
 
 
 def machine(name: str, alive: bool = True, **resources: float) -> dict[str, Any]:
@@ -426,3 +428,18 @@ def test_a_file_that_became_unreadable_harms_only_itself(tmp_path: Path) -> None
     assert isinstance(gone.content, DocumentError) and gone.content.code == "not_a_file"
     assert isinstance(there.content, Sent)
     assert (there.content.name, there.content.data) == (tmp_path / "b.txt", b"name=B\n")
+
+
+@pytest.mark.parametrize("engines", ["2", "auto"])
+def test_ray_and_engines_are_refused_together_before_anything_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], engines: str
+) -> None:
+    from cinnabar.apps.cli.main import run
+
+    (tmp_path / "a.txt").write_text("a")
+    given = ["--out", str(tmp_path / "out"), "--ray", "local", "--engines", engines]
+    assert run(["extract", str(tmp_path / "a.txt"), "--schema", "receipt", *given]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"cinnabar: --engines {engines}: expected 1 with --ray")
+    assert line.endswith("leave out --engines to use the cluster, or --ray to use this machine alone")
+    assert not (tmp_path / "out").exists()

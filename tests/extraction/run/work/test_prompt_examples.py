@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, field_validator
 from tests.support import mercury_server as mercury
 from tests.support.begun_runs import backfill
 from tests.support.reading_model import ReadingModel
@@ -158,6 +159,26 @@ def test_a_record_that_breaks_the_schema_is_told_before_any_document_is_read(
         extract([docs], strict, tmp_path / "out", source_of(checkpoint), quick(own))
 
 
+class Note(BaseModel):
+    """A class with a rule that its JSON Schema does not tell."""
+
+    name: str
+    total: int | None
+
+    @field_validator("name")
+    @classmethod
+    def of_whom(cls, name: str) -> str:
+        if name == "M1":
+            raise ValueError("nobody of this name")
+        return name
+
+
+def test_a_record_that_breaks_a_rule_of_the_class_is_told(checkpoint: Path, tmp_path: Path) -> None:
+    own = labelled(tmp_path / "set", load_schema(Note))
+    with pytest.raises(UsageError, match=r"record of 1\.txt breaks the schema Note at /name: .*nobody of this name"):
+        found(quick(own), source_of(checkpoint), load_schema(Note))
+
+
 def test_what_cannot_be_shown_is_one_line(checkpoint: Path, docs: Path, tmp_path: Path) -> None:
     own = labelled(tmp_path / "set")
     with pytest.raises(UsageError, match="reader has no prompt, so train it on the set: cinnabar improve --set SET"):
@@ -212,3 +233,9 @@ def test_of_a_large_set_a_draw_is_read(checkpoint: Path, tmp_path: Path, monkeyp
     own = labelled(tmp_path / "set")
     (some,) = found(quick(own), source_of(checkpoint)).examples.by_form.values()
     assert len(some) == 2
+
+
+def test_examples_are_parsed_when_a_document_needs_them(checkpoint: Path, tmp_path: Path) -> None:
+    own = labelled(tmp_path / "set")
+    examples = found(quick(own), source_of(checkpoint))
+    assert "examples" not in vars(examples) and examples.examples is examples.examples

@@ -1,39 +1,76 @@
-"""Splits a backfill's chosen records into documents to fill and outcomes of those done or lost."""
+"""Splits a backfill's chosen records into items to fill and outcomes of those done or lost, and tells of their work."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Self
 
+from cinnabar.extraction.documents.content.inputs import Content
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.run.backfill.document_lookup import ELSEWHERE, DocumentLookup
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import Done, is_done
 from cinnabar.extraction.store.stored_records import CHANGED, GONE, LatestRecord
 
+
+@dataclass(frozen=True, slots=True)
+class BackfillEstimate:
+    """The work of a backfill: `documents` to fill, their `tokens`, and the `seconds` on this machine.
+
+    The last two are from `sampled` documents. `asked` are the places to fill in each and `dropped` those to remove,
+    `done` the number of documents that are done already, `lost` of those that are gone or have changed, `elsewhere` of
+    those that a later run sent to another schema or to none.
+    """
+
+    documents: int
+    tokens: int
+    seconds: float
+    asked: tuple[str, ...]
+    dropped: tuple[str, ...]
+    done: int
+    lost: int
+    sampled: int
+    elsewhere: int = 0
+
+
 _KEPT = f"the record of the version before stays; {ELSEWHERE}"
 
 
 @dataclass(frozen=True, slots=True)
-class Outstanding:
-    """The chosen records by their names in the run: outcomes of those `done` or `lost`, and `inputs` to fill."""
+class Item:
+    """A document to fill: its name in the run, its file or mail, and its record."""
 
-    records: dict[str, LatestRecord]
+    name: str
+    content: Path | Content
+    found: LatestRecord
+
+    @property
+    def input(self) -> Input:
+        """Returns the document as an input of the run."""
+        return Input(self.name, self.content, self.found.document)
+
+
+@dataclass(frozen=True, slots=True)
+class Outstanding:
+    """The chosen records: their `names` in the run, outcomes of those `done` or `lost`, and `items` to fill."""
+
+    names: list[str]
     done: list[Outcome] = field(default_factory=list)
     lost: list[Outcome] = field(default_factory=list)
-    inputs: list[Input] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
 
     @classmethod
     def of(cls, chosen: Sequence[LatestRecord], done: Done, document_lookup: DocumentLookup) -> Self:
         """Splits the chosen records; `done` holds the digests of finished documents."""
         # An older content gets a name of its own if its path was read again since.
-        self = cls({f.paths[0] if f.current else f"{f.paths[0]}@{f.document[:16]}": f for f in chosen})
-        for name, record in self.records.items():
+        self = cls([f.paths[0] if f.current else f"{f.paths[0]}@{f.document[:16]}" for f in chosen])
+        for name, record in zip(self.names, chosen, strict=True):
             if is_done(done, record.document, name):
                 self.done.append(Outcome(name, "skipped", "done", digest=record.document))
             elif (content := document_lookup.find(record.paths, record.document, record.size)) is not None:
-                self.inputs.append(Input(name, content, record.document))
+                self.items.append(Item(name, content, record))
             else:
                 self.lost.append(_lost(name, record, document_lookup))
         return self
