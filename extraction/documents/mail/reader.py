@@ -92,7 +92,8 @@ def add_message(reading: ParseContext, root: Entity) -> None:
         for value in root.values(header)[:1]:
             builder.metadata[header.lower()] = value[:1000]
     if names:
-        builder.metadata["attachments"] = orjson.dumps([_encodable(name) for name in names]).decode()
+        encodable = [decode(name.encode("utf-8", "surrogatepass"))[0] for name in names]
+        builder.metadata["attachments"] = orjson.dumps(encodable).decode()
 
 
 def _message(reading: ParseContext, root: Entity, names: list[str]) -> _Headers:
@@ -283,7 +284,8 @@ def _add_attachment(reading: ParseContext, entity: Entity) -> None:
     """Adds the content of an attachment to the open part, if its format is known."""
     builder, media_type, name = reading.builder, entity.media_type, entity.name
     by_suffix = SUFFIXES.get(PurePath(name).suffix.lower())
-    if not media_type.startswith(("text/", "message/")) or media_type == "text/rtf" or not _is_textual(by_suffix):
+    other = by_suffix is not None and not by_suffix.media_type.startswith("text/")
+    if not media_type.startswith(("text/", "message/")) or media_type == "text/rtf" or other:
         # Some programs call every attachment a text.
         content = entity.content()
         if not content or _is_trifle(media_type, content):
@@ -296,11 +298,6 @@ def _add_attachment(reading: ParseContext, entity: Entity) -> None:
         builder.write(text.strip("\r\n"))
     elif text:
         add_content(reading, b"\xef\xbb\xbf" + text.encode("utf-8", "replace"), name, media_type)
-
-
-def _is_textual(by_suffix: Format | None) -> bool:
-    """Returns False if the suffix tells a format that is no text in a charset of the mail's choice."""
-    return by_suffix is None or by_suffix.media_type.startswith("text/")
 
 
 def _is_plain(media_type: str, by_suffix: Format | None) -> bool:
@@ -323,10 +320,6 @@ def _is_trifle(media_type: str, content: bytes) -> bool:
     else:
         return len(content) < _LEAST_BYTES
     return min(sides) < _LEAST_SIDE or max(sides) < _LEAST_ICON
-
-
-def _encodable(name: str) -> str:
-    return decode(name.encode("utf-8", "surrogatepass"))[0]
 
 
 # The line that begins a mail: a sender and a time, or a sender alone, and a header below it.

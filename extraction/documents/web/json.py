@@ -93,7 +93,8 @@ class _Outline:
             if label:
                 self._line(f"{label}:", pointer, depth)
             for name, one in value:
-                self.add(one, name, f"{pointer}/{_escape(name)}", depth + bool(label))
+                token = name.replace("~", "~0").replace("/", "~1")
+                self.add(one, name, f"{pointer}/{token}", depth + bool(label))
         else:
             self._list(value, label, pointer, depth)
 
@@ -136,7 +137,3 @@ def _columns(values: Sequence[Any]) -> list[str]:
     if not objects or not all(_is_flat(value) for one in values for _, value in one):
         return []
     return column_names([name for name, _ in one] for one in values)
-
-
-def _escape(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
