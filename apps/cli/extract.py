@@ -56,6 +56,7 @@ def extract(
     on: OnOption = None,
     flow: Annotated[bool, typer.Option("--flow", help="Run as a Prefect flow.")] = False,
     as_json: AsJson = False,
+    on_empty: Annotated[str | None, typer.Option("--on-empty", hidden=True)] = None,
     **run_options: Any,
 ) -> int:
     """Read documents into tables: one record each, with the evidence behind every value.
@@ -88,7 +89,8 @@ def extract(
     """
     if flow:
         check_extra("flows", "cinnabar extract --flow")
-    plan = plan_of(schema, out, on=on, **run_options)
+    policies = [*(on or ()), *([f"empty={on_empty}"] if on_empty else [])]
+    plan = plan_of(schema, out, on=policies, **run_options)
     # Cold start: help and the refusal of an option need none of what a run needs.
     from cinnabar.extraction.run.work.assignment import Assignment
 
