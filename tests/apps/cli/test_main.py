@@ -18,6 +18,7 @@ from cinnabar.apps.cli.main import run
 from cinnabar.engine.models.reader.priors.config import RULES
 from cinnabar.errors import UsageError
 from cinnabar.extraction.learning.evaluation import best_constant_of, summarise
+from cinnabar.extraction.store.reading import query
 
 CaptureResult = pytest.CaptureFixture[str]
 
@@ -302,3 +303,10 @@ def test_a_closed_stream_is_no_failure(tmp_path: Path, closed: str) -> None:
         )
         assert (done.returncode, done.stderr) == (0, "")
         assert ("text" in done.stdout) is (" >&-" not in f" {closed}")
+
+
+def test_the_option_that_tools_call_goes_on_working_unlisted(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("nothing of that kind")
+    words = ["extract", str(tmp_path / "a.txt"), "--schema", "receipt", "--out", str(tmp_path / "out"), "-q"]
+    assert run([*words, "--on-empty", "write"]) == 0
+    assert query(tmp_path / "out", "SELECT count(*) FROM records").rows == [(1,)]
