@@ -99,17 +99,8 @@ class Refusal(Enum):
         (), "no value was found that meets this and the keywords beside it", "loosen one of them", no_value=True
     )
     FALSE = RefusalText(("false",), "no value is allowed here", "allow one, or leave this part out", no_value=True)
-    NO_LENGTH = RefusalText(
-        ("minLength",),
-        "no string has both {low} characters or more and {high} or fewer",
-        "loosen one of them",
-        no_value=True,
-    )
-    NO_NUMBER_OF_ITEMS = RefusalText(
-        ("minItems",),
-        "no array has both {low} items or more and {high} or fewer",
-        "loosen one of them",
-        no_value=True,
+    NO_SIZE = RefusalText(
+        (), "none has both {low} {parts} or more and {high} or fewer", "loosen one of them", no_value=True
     )
     NO_RECORD = RefusalText(
         (), "no record was found that meets it and all other keywords", "loosen its demands", no_value=True

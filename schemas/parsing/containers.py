@@ -19,11 +19,12 @@ MAX_MIN_ITEMS = 512
 def array_shape(reader: ReadingState, schema: SchemaObject, level: int) -> Shape | None:
     """The arrays that the keywords of a schema allow; None if no value can be written."""
     low, high = _whole(schema, "minItems") or 0, _whole(schema, "maxItems")
+    place = schema.pointer("minItems")
     if high is not None and low > high:
-        reader.note_no_value(refused(Refusal.NO_NUMBER_OF_ITEMS, schema.pointer("minItems"), low=low, high=high))
+        reader.note_no_value(refused(Refusal.NO_SIZE, place, "minItems", low=low, high=high, parts="items"))
         return None
     if low > MAX_MIN_ITEMS:
-        raise refused(Refusal.LEAST, schema.pointer("minItems"), "minItems", most=MAX_MIN_ITEMS, got=low)
+        raise refused(Refusal.LEAST, place, "minItems", most=MAX_MIN_ITEMS, got=low)
     wanted = 0
     if "contains" in schema:
         wanted = (_whole(schema, "minContains") if "minContains" in schema else 1) or 0

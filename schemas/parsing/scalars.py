@@ -48,7 +48,7 @@ def string_shape(schema: Mapping[str, Any], pointer: str) -> String:
     low, high = whole(schema, "minLength", pointer) or 0, whole(schema, "maxLength", pointer)
     place = f"{pointer}/minLength"
     if high is not None and low > high:
-        raise refused(Refusal.NO_LENGTH, place, low=low, high=high)
+        raise refused(Refusal.NO_SIZE, place, "minLength", low=low, high=high, parts="characters")
     if low > MAX_UNROLLED_LENGTH:
         raise refused(Refusal.LEAST, place, "minLength", most=MAX_UNROLLED_LENGTH, got=low)
     name = schema.get("format")

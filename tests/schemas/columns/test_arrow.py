@@ -179,12 +179,6 @@ def test_library_records_fit_their_columns(name: str) -> None:
     assert len(through_parquet([json.loads(compiled.minimal())], found)) == 1
 
 
-def test_money_of_the_library_is_a_decimal_column() -> None:
-    found = arrow_schema(compile_schema(load_schema("invoice").schema))
-    assert found.field("gross_total").type == pa.decimal128(38, 4)
-    assert found.field("issue_date").type == pa.date32()
-
-
 @pytest.mark.parametrize(
     ("value", "kind"),
     [

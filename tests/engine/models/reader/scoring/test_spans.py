@@ -78,13 +78,6 @@ def test_spans_with_the_same_reading_are_one_candidate_with_the_sum_of_their_pro
     assert found[0].spans == ((TEXT.rindex("ACME"), len(TEXT)),)
 
 
-def test_two_spellings_of_one_number_are_one_candidate() -> None:
-    pointed = [at("1,250.00", math.log(0.25)), at("1250", math.log(0.25))]
-    found, logs = candidates_of(slot_of(type="number"), True, pointed, READER)
-    assert [c.text for c in found] == [b"1250"]
-    assert math.exp(logs[0]) == pytest.approx(0.5)
-
-
 def test_a_typed_slot_takes_whole_mentions() -> None:
     found, _ = candidates_of(slot_of(type="number"), True, [at("1,2", -0.5)], READER)
     start = TEXT.index("1,250.00")
