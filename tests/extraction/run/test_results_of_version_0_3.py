@@ -94,7 +94,7 @@ def test_all_that_the_folder_holds_is_shown_before_a_run(place: Path, capsys: py
     ]
     made = {(one.who, str(one.action)) for one in corrections(place)}
     assert made >= {("Ada", "value"), ("Bob", "value"), ("Cleo", "audit")}
-    for words in (["status"], ["status", "checks"], ["quarantine", "list"], ["show", "first.txt"]):
+    for words in (["status"], ["sql", "from checks"], ["quarantine", "list"], ["show", "first.txt"]):
         assert commanded(capsys, *words)
     with pytest.raises(UsageError, match=r"the view case_checks is gone: .*docs/recipes.md"):
         query(place, "SELECT * FROM case_checks")
