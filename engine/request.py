@@ -77,7 +77,7 @@ class Leaf:
     several readings `absence` and `confidence` may both be low. `posterior` and `rival` are the model's own
     probabilities of its likeliest text, written or not, and of the next one; `engine/models/reader/calibration.py`
     computes the confidence from them. `slot` indexes `Form.slots`, -1 if no slot was asked.
-    `demanded`: the schema allows no absence here.
+    `demanded`: the schema allows no absence here. `flags` tell what stands beside it (extraction/filling/surroundings).
     """
 
     text: str | None
@@ -91,6 +91,7 @@ class Leaf:
     rival: float = 0.0
     slot: int = -1
     demanded: bool = False
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from cinnabar.extraction.filling.records.indirect_evidence import row_region, wo
 from cinnabar.extraction.filling.records.marks import with_marks
 from cinnabar.extraction.filling.records.merging import merge
 from cinnabar.extraction.filling.records.validation import Validator
+from cinnabar.extraction.filling.surroundings.surroundings import read_surroundings
 from cinnabar.extraction.filling.tiers import ALONE, Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnListIncomplete, OnMissing
 from cinnabar.extraction.plan.thresholds import LONG_DOCUMENT
@@ -280,6 +281,7 @@ def _merge(plan: _DocumentPlan, results: Sequence[Result], job: Job) -> MergedRe
         filled = with_constants(job.compiled.form, merge(job.compiled.form, plan.chunks, answers))
         filled = with_facts(job.compiled.form, filled, plan.facts)
         filled = with_marks(job.compiled.form, filled, plan.document)
+        filled = read_surroundings(job.compiled.form, filled, plan.document)
     except Exception as error:
         return to_quarantine(plan.path, plan.document, "internal_error", error_text(error))
     return MergedRecord(plan.document, filled, plan.facts)
@@ -358,7 +360,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
     A fact field whose fact was refused gets the flag `refused_fact`; of a list only the record has it.
     """
     leaves = []
-    filled = with_constants(form, filled)
+    filled = read_surroundings(form, with_constants(form, filled), document)
     locale = locale_of(document)
     columns = TableColumns(document) if len(filled.rows) >= COLUMN_ROWS else None
     for pointer, leaf in filled.leaves.items():
@@ -382,7 +384,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
                 missing=leaf.missing,
                 evidence=evidence,
                 page=page_of(document, evidence),
-                flags=(*_flags_that_hold(flags), *ambiguous),
+                flags=(*_flags_that_hold(flags), *ambiguous, *leaf.flags),
             )
         )
     rows = {pointer: chance for pointer, (_, chance) in filled.rows.items()}

@@ -1,0 +1,11 @@
+"""How far the surroundings of a value reach, and how sure it is when they speak against it.
+
+A changed threshold changes values: raise the part `merging` (engine/version.py).
+"""
+
+from __future__ import annotations
+
+#: The most confidence of a value whose surroundings speak against it, and of one that they correct.
+DOUBTED, CORRECTED = 0.45, 0.85
+#: The letters that tell a word of a label, and the fewest letters of such a word.
+LABEL_STEM, SHORTEST_STEM = 5, 3
