@@ -8,14 +8,15 @@ from collections.abc import Iterator
 
 from cinnabar.engine.readings.readings import BOOLEANS
 from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind, Span
-from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DOUBTED
+from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DENIAL_WORDS, DOUBTED
 
 #: The flag of an answer that is negated, or told twice against itself.
 CONTRADICTED = "contradicted"
 #: Words that deny what follows them within a clause.
 _DENIALS = (
     r"not|never|no longer|no more|cannot|can't|isn't|aren't|wasn't|weren't|hasn't|haven't|won't|without|un"
-    r"|nicht|nie|niemals|nicht mehr|kein|keine|keinen|noch nicht|ne|pas|jamais|plus|aucun|aucune|non|mai|nunca|ningún|niet|geen"
+    r"|nicht|nie|niemals|nicht mehr|kein|keine|keinen|noch nicht|ne|pas|jamais|plus|aucun|aucune|non|mai"
+    r"|nunca|ningún|niet|geen"
 )
 _DENIED = re.compile(rf"\b(?:{_DENIALS})\b", re.IGNORECASE)
 # What ends a clause: a denial before it says nothing of what follows.
@@ -56,4 +57,67 @@ def denied(clause: str) -> re.Match[str] | None:
     return next(_DENIED.finditer(clause, begin), None)
 
 
-KINDS: tuple[Kind, ...] = (_boolean,)
+def _choice(one: Beside) -> Finding | None:
+    """A choice that is denied where it is printed is its opposite, or is doubted."""
+    options = one.slot.options
+    if len(options) < 2 or one.value is None or one.leaf.text not in options or not one.spans:
+        return None
+    near = " ".join(one.before.split(" ")[-DENIAL_WORDS:])
+    if (denial := denied(near)) is None:
+        return None
+    at = one.spans[0][0] - len(near) + denial.start()
+    other = _opposite(one.value, [json.loads(option) for option in options])
+    spans = ((at, one.spans[-1][1]),)
+    return Finding(
+        CONTRADICTED,
+        None if other is None else json.dumps(other, ensure_ascii=False),
+        spans,
+        CORRECTED if other else DOUBTED,
+    )
+
+
+# Beginnings of words that make them their opposites, and words that are opposites in a decision.
+_OPPOSED = re.compile(r"^(?:un|in|im|ir|il|dis|non|not|no|out of|nicht|non)[ -]?(?=\w)", re.IGNORECASE)
+_GRANTED = frozenset(
+    (
+        "approved",
+        "accepted",
+        "granted",
+        "confirmed",
+        "passed",
+        "allowed",
+        "genehmigt",
+        "angenommen",
+        "bestätigt",
+        "approuvé",
+        "accepté",
+    )
+)
+_REFUSED = frozenset(
+    ("rejected", "declined", "denied", "refused", "failed", "forbidden", "abgelehnt", "verweigert", "refusé", "rejeté")
+)
+
+
+def _opposite(value: object, options: list[object]) -> object | None:
+    """Returns the option that a denied one leaves: the only other, or its opposite in words; None if none is."""
+    others = [option for option in options if option not in (value, None)]
+    if len(others) == 1:
+        return others[0]
+    plain = {option: _plain(option) for option in others}
+    own = _plain(value)
+    same = [option for option, words in plain.items() if _bare(words) == _bare(own) and words != own]
+    if not same and own in _GRANTED:
+        same = [option for option, words in plain.items() if words in _REFUSED]
+    return same[0] if len(same) == 1 and _bare(own) in (own, own.removeprefix("in ")) else None
+
+
+def _plain(option: object) -> str:
+    return str(option).replace("_", " ").lower()
+
+
+def _bare(words: str) -> str:
+    """Returns the words without what makes them the opposite of others: "in stock" and "out of stock" are one."""
+    return _OPPOSED.sub("", words)
+
+
+KINDS: tuple[Kind, ...] = (_boolean, _choice)

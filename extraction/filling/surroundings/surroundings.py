@@ -14,14 +14,14 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.planning import locale_of
 from cinnabar.extraction.filling.records.facts import put_value
 from cinnabar.extraction.filling.records.indirect_evidence import row_region, words_behind
-from cinnabar.extraction.filling.surroundings import answers
+from cinnabar.extraction.filling.surroundings import answers, currencies
 from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import Form
 
 #: The kinds in the order in which they are asked; the first that finds something decides.
-KINDS: tuple[Kind, ...] = (*answers.KINDS,)
+KINDS: tuple[Kind, ...] = (*answers.KINDS, *currencies.KINDS)
 #: Values that nobody read from the document.
 _GIVEN = frozenset(("known", "fact", "default", "minimal"))
 
@@ -66,7 +66,9 @@ def _leaf(leaf: Leaf, found: Finding, text: str | None) -> Leaf:
     if text is None or text == leaf.text:
         return replace(leaf, confidence=min(leaf.confidence, found.most), flags=flags)
     if text == "null":
-        return replace(leaf, text=text, confidence=found.most, spans=(), origin="absent", absence=found.most, flags=flags)
+        return replace(
+            leaf, text=text, confidence=found.most, spans=(), origin="absent", absence=found.most, flags=flags
+        )
     return replace(
         leaf, text=text, confidence=found.most, posterior=found.most, spans=found.spans or leaf.spans, flags=flags
     )

@@ -1,0 +1,50 @@
+"""Currencies: the code or name that a document states counts before a sign that several currencies share."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+
+from cinnabar.engine.readings.codes import CURRENCY_CODES, currencies_of, names_of
+from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind, Span
+from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, CURRENCY_NAME, DOUBTED
+
+#: The flag of a currency that the document states elsewhere than at the amount.
+STATED = "currency_stated"
+_SIGN = re.compile(r"[^\w\s.,'()+\-−–/:*]+|\b(?:kr|Rs|R)\b")
+
+
+def _currency(one: Beside) -> Finding | None:
+    """A shared sign is the one of its currencies that the document states; of several it is in doubt."""
+    if one.value not in CURRENCY_CODES or not one.spans or one.value in one.printed:
+        return None
+    sign = _SIGN.search(one.printed)
+    shared = currencies_of(sign[0]) if sign is not None else ()
+    if one.value not in shared or len(shared) < 2:
+        return None
+    stated = {code: place for code in shared if (place := _stated(code, one.document.text, sign[0]))}  # type: ignore[index]
+    own = stated.pop(one.value, None)
+    # "dollars" within "Canadian dollars" states nothing of its own.
+    if not stated or (own is not None and not any(a <= own[0] and own[1] <= b for a, b in stated.values())):
+        return None
+    if len(stated) > 1:
+        return Finding(STATED, most=DOUBTED)
+    ((code, place),) = stated.items()
+    return Finding(STATED, json.dumps(code), (place,), CORRECTED)
+
+
+def _stated(code: str, text: str, sign: str) -> Span | None:
+    """Returns where a text states a currency by its code or by a name of its own; None if nowhere."""
+    found = _pattern(code, sign).search(text)
+    return None if found is None else found.span()
+
+
+@lru_cache(maxsize=256)
+def _pattern(code: str, sign: str) -> re.Pattern[str]:
+    names = [name for name in names_of(code) if name != sign and len(name) >= CURRENCY_NAME]
+    worded = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.compile(rf"(?<!\w)(?:{code}|(?i:{worded or code}))(?!\w)")
+
+
+KINDS: tuple[Kind, ...] = (_currency,)
