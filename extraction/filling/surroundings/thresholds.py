@@ -13,3 +13,5 @@ LABEL_STEM, SHORTEST_STEM = 5, 3
 DENIAL_WORDS = 5
 #: The fewest letters of a currency's name that tells it alone ("yen" and "real" are words too).
 CURRENCY_NAME = 4
+#: How sure it is that a field has no date, if the one that was read has another label.
+UNLABELLED = 0.6

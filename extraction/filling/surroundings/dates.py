@@ -1,0 +1,108 @@
+"""Dates: the label beside a date says whose date it is, a birth lies in the past, an end is not before its start."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections.abc import Iterator
+
+from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
+from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DOUBTED, UNLABELLED
+
+#: The flags of a date that another label claims, of one in the future that cannot be, of an end before its start.
+OTHER_LABEL, IN_THE_FUTURE, ENDS_BEFORE_START = "other_label", "in_the_future", "ends_before_start"
+
+# What a date is of, by words of its label in several languages.
+_ROLES = {
+    "due": r"\bdue|payable|pay(?:ment)? (?:by|until|before)|deadline|fällig|zahlbar|zahlungsziel|échéance|à payer avant"
+    r"|scadenza|vencimiento|vervaldatum",
+    "issued": r"invoice|issued?\b|issuing|bill(?:ed|ing)? date|ausgestellt|ausstell|rechnung|facture|émis|fattura|emiss"
+    r"|emisión|factura|factuur|order(?:ed)?\b|bestell|commande|ordine|pedido|printed|gedruckt",
+    "delivered": r"deliver|shipp|liefer|versand|livr|consegna|entrega|levering|arriv",
+    "birth": r"\bborn|birth|geboren|geburt|\bgeb\b|naissance|\bnée?\b|nascita|\bnat[oa]\b|nacimiento|geboorte",
+    "founded": r"\bfounded|foundation|incorporated|gegründet|gründung|fondée?|costituita|fundada",
+    "joined": r"\bjoined|hired|entry date|eintritt|embauche|assunzione|member since|mitglied seit",
+    "signed": r"\bsigned|signature|unterschrieben|unterschrift|unterzeichn|signé|firmat",
+    "start": r"\bstart|\bbegin|valid from|\bfrom\b|beginn|\bab\b|\bvon\b|gültig ab|début|inizio|\bdal\b|inicio|\bdesde\b",
+    "end": r"\bends?\b|ending|until|expir|valid (?:to|thru|through)|\bto\b|ende\b|\bbis\b|ablauf|fin\b|jusqu|fine\b|\bhasta\b",
+}
+_ROLE_WORDS = {role: re.compile(words, re.IGNORECASE) for role, words in _ROLES.items()}
+#: Roles of what has happened when a document tells it.
+_PAST = frozenset(("birth", "founded", "joined", "signed"))
+_WHOLE_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+
+
+def _label(one: Beside) -> Finding | None:
+    """A date that another label claims is not that of this field: nothing in its place, or in doubt."""
+    if not _is_date(one) or not one.spans:
+        return None
+    own = _roles(one.asked.label) or _roles(one.slot.description)
+    claimed = _roles(_last_part(one.before))
+    if not own or not claimed or own & claimed or {"start", "end"} & claimed:
+        return None
+    return Finding(
+        OTHER_LABEL, "null" if one.slot.nullable else None, most=UNLABELLED if one.slot.nullable else DOUBTED
+    )
+
+
+def _birth(one: Beside) -> Finding | None:
+    """What has happened lies in the past: a year of two digits is of the last century, another one is in doubt."""
+    day = _day(one)
+    if day is None or day <= datetime.date.today() or not _PAST & _roles(one.asked.label):
+        return None
+    if one.spans and not _WHOLE_YEAR.search(one.printed):
+        text = f"{day.year - 100}{one.value[4:]}"
+        return Finding(IN_THE_FUTURE, json.dumps(text), one.spans, CORRECTED)
+    return Finding(IN_THE_FUTURE, most=DOUBTED)
+
+
+def _period(one: Beside) -> Finding | None:
+    """An end before its start is in the next year if its words tell no year, and in doubt if they do."""
+    day, roles = _day(one), _roles(one.asked.label)
+    if day is None or not {"start", "end"} & roles:
+        return None
+    ends = "end" in roles
+    for other in _partners(one, "start" if ends else "end"):
+        first, last = (other, day) if ends else (day, other)
+        if last >= first:
+            continue
+        if ends and one.spans and not _WHOLE_YEAR.search(one.printed) and last.replace(year=last.year + 1) >= first:
+            return Finding(ENDS_BEFORE_START, json.dumps(f"{last.year + 1}{one.value[4:]}"), one.spans, CORRECTED)
+        return Finding(ENDS_BEFORE_START, most=DOUBTED)
+    return None
+
+
+def _partners(one: Beside, role: str) -> Iterator[datetime.date]:
+    """Yields the dates of this role beside a field, in the same object."""
+    parent = one.pointer.rpartition("/")[0]
+    for pointer, leaf in one.others.items():
+        if pointer != one.pointer and pointer.rpartition("/")[0] == parent and 0 <= leaf.slot < len(one.form.slots):
+            other = Beside(one.form, pointer, leaf, one.document, one.locale, leaf.spans, one.region, one.others)
+            if _is_date(other) and role in _roles(other.asked.label) and (day := _day(other)) is not None:
+                yield day
+
+
+def _is_date(one: Beside) -> bool:
+    return one.slot.format in ("date", "date-time") and isinstance(one.value, str)
+
+
+def _day(one: Beside) -> datetime.date | None:
+    if not _is_date(one):
+        return None
+    try:
+        return datetime.date.fromisoformat(one.value[:10])
+    except ValueError:
+        return None
+
+
+def _roles(words: str) -> frozenset[str]:
+    return frozenset(role for role, pattern in _ROLE_WORDS.items() if pattern.search(words.replace("_", " ")))
+
+
+def _last_part(before: str) -> str:
+    """Returns what stands right before a value on its line: its label, without other dates and cells before it."""
+    return re.split(r"\t| {3,}|\||;|\d", before)[-1][-60:]
+
+
+KINDS: tuple[Kind, ...] = (_label, _birth, _period)
