@@ -7,11 +7,14 @@ import json
 import re
 from collections.abc import Iterator
 
+from cinnabar.engine.readings.periods import periods_in
 from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
-from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DOUBTED, UNLABELLED
+from cinnabar.extraction.filling.surroundings.thresholds import AGREED, CORRECTED, DOUBTED, LONGEST_REGION, UNLABELLED
 
 #: The flags of a date that another label claims, of one in the future that cannot be, of an end before its start.
 OTHER_LABEL, IN_THE_FUTURE, ENDS_BEFORE_START = "other_label", "in_the_future", "ends_before_start"
+#: The flag of an end of a period that was read together with its other end.
+OF_PERIOD = "of_period"
 
 # What a date is of, by words of its label in several languages.
 _ROLES = {
@@ -24,8 +27,10 @@ _ROLES = {
     "founded": r"\bfounded|foundation|incorporated|gegründet|gründung|fondée?|costituita|fundada",
     "joined": r"\bjoined|hired|entry date|eintritt|embauche|assunzione|member since|mitglied seit",
     "signed": r"\bsigned|signature|unterschrieben|unterschrift|unterzeichn|signé|firmat",
-    "start": r"\bstart|\bbegin|valid from|\bfrom\b|beginn|\bab\b|\bvon\b|gültig ab|début|inizio|\bdal\b|inicio|\bdesde\b",
-    "end": r"\bends?\b|ending|until|expir|valid (?:to|thru|through)|\bto\b|ende\b|\bbis\b|ablauf|fin\b|jusqu|fine\b|\bhasta\b",
+    "start": r"\bfirst day|\bstart|\bbegin|valid from|\bfrom\b|beginn|\bab\b|\bvon\b"
+    r"|début|inizio|\bdal\b|inicio|\bdesde\b",
+    "end": r"\blast day|\bends?\b|ending|until|expir|valid (?:to|thru|through)|\bto\b|ende\b"
+    r"|\bbis\b|ablauf|fin\b|jusqu|fine\b|\bhasta\b",
 }
 _ROLE_WORDS = {role: re.compile(words, re.IGNORECASE) for role, words in _ROLES.items()}
 #: Roles of what has happened when a document tells it.
@@ -73,6 +78,28 @@ def _period(one: Beside) -> Finding | None:
     return None
 
 
+def _within_period(one: Beside) -> Finding | None:
+    """An end of the one period of a field's region is its first or its last day, whichever the field asks for."""
+    roles = _roles(one.asked.label)
+    if one.slot.format != "date" or len({"start", "end"} & roles) != 1 or one.leaf.origin == "generated":
+        return None
+    start, end = one.region
+    text = one.document.text[start : min(end, start + LONGEST_REGION)]
+    found = list(periods_in(text, one.locale)) if _MAY_BE_PERIOD.search(text) else []
+    if len({(period.first, period.last) for period in found}) != 1:
+        return None
+    period = found[0]
+    span = (start + period.start, start + period.end)
+    if one.spans and not (span[0] <= one.spans[0][0] and one.spans[-1][1] <= span[1]):
+        return None
+    told = json.dumps((period.last if "end" in roles else period.first).isoformat())
+    return Finding(OF_PERIOD, told, (span,), AGREED if told == one.leaf.text else CORRECTED)
+
+
+# A cheap look before the search: a dash or a word between digits or months.
+_MAY_BE_PERIOD = re.compile(r"[\d.\w]\s?(?:[-–—]|to|till|until|through|bis|au|al|hasta|tot)\s?[\w\d]", re.IGNORECASE)
+
+
 def _partners(one: Beside, role: str) -> Iterator[datetime.date]:
     """Yields the dates of this role beside a field, in the same object."""
     parent = one.pointer.rpartition("/")[0]
@@ -105,4 +132,4 @@ def _last_part(before: str) -> str:
     return re.split(r"\t| {3,}|\||;|\d", before)[-1][-60:]
 
 
-KINDS: tuple[Kind, ...] = (_label, _birth, _period)
+KINDS: tuple[Kind, ...] = (_within_period, _label, _birth, _period)

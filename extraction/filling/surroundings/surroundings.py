@@ -16,6 +16,7 @@ from cinnabar.extraction.filling.records.facts import put_value
 from cinnabar.extraction.filling.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.filling.surroundings import answers, currencies, dates, units
 from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
+from cinnabar.extraction.filling.surroundings.thresholds import AGREED
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import Form
@@ -56,7 +57,7 @@ def _findings(form: Form, filled: Filled, document: Document) -> Iterator[tuple[
         spans = words_behind(form, leaf, document.text, region)
         beside = Beside(form, pointer, leaf, document, locale, spans, region, filled.leaves)
         finding = next(filter(None, (kind(beside) for kind in KINDS)), None)
-        if finding is not None:
+        if finding is not None and (finding.most < AGREED or finding.value != leaf.text):
             yield pointer, finding
 
 
@@ -70,5 +71,13 @@ def _leaf(leaf: Leaf, found: Finding, text: str | None) -> Leaf:
             leaf, text=text, confidence=found.most, spans=(), origin="absent", absence=found.most, flags=flags
         )
     return replace(
-        leaf, text=text, confidence=found.most, posterior=found.most, spans=found.spans or leaf.spans, flags=flags
+        leaf,
+        text=text,
+        confidence=found.most,
+        posterior=found.most,
+        absence=0.0,
+        spans=found.spans or leaf.spans,
+        origin="copied" if leaf.origin == "absent" else leaf.origin,
+        missing=False,
+        flags=flags,
     )
