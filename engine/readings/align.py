@@ -43,9 +43,9 @@ def find_value(
             if name.lower() in lowered:
                 spans += _find_name(text, name)
     if not spans and any(map(str.isdigit, value)):
-        spans = [
-            (m.start, m.end) for m in mentions if _has_text(_read(text, m, locale), value)
-        ] or _find_joined(text, value)
+        spans = [(m.start, m.end) for m in mentions if _has_text(_read(text, m, locale), value)] or _find_joined(
+            text, value
+        )
         if not spans and kind_hint in ("number", "integer"):
             spans = _find_number(text, value, locale, mentions)
     return sorted(set(spans))
@@ -102,9 +102,7 @@ def _find_typed(
         kinds = ("duration",)
     else:
         return []
-    spans = [
-        (m.start, m.end) for m in mentions if m.kind in kinds and _has_text(_read(text, m, locale), value)
-    ]
+    spans = [(m.start, m.end) for m in mentions if m.kind in kinds and _has_text(_read(text, m, locale), value)]
     if not spans and kinds == ("date",):
         stamps = [mention for mention in mentions if mention.kind == "datetime"]
         spans = [(m.start, m.end) for m in stamps if _has_text(_read(text, m, locale), value)]
@@ -166,9 +164,7 @@ def _find_joined(text: str, value: str) -> list[tuple[int, int]]:
     return _matches(text, joined, tuple(places[i] for i in kept), needle, value)
 
 
-def _matches(
-    text: str, folded: str, places: tuple[int, ...], needle: str, value: str
-) -> list[tuple[int, int]]:
+def _matches(text: str, folded: str, places: tuple[int, ...], needle: str, value: str) -> list[tuple[int, int]]:
     out: list[tuple[int, int]] = []
     at = folded.find(needle)
     while at >= 0:

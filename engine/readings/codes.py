@@ -422,7 +422,5 @@ def names_of(value: str) -> tuple[str, ...]:
         if value in codes:
             keys += name_table(table).keys_of("|".join(codes))
     known = {name.lower() for name in names}
-    names |= dict.fromkeys(
-        key for key in keys if sum(map(str.isalpha, key)) >= SHORTEST_NAME and key not in known
-    )
+    names |= dict.fromkeys(key for key in keys if sum(map(str.isalpha, key)) >= SHORTEST_NAME and key not in known)
     return tuple(names)

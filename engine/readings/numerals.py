@@ -232,9 +232,7 @@ _POWERS = {
     "千": 3, "천": 3, "万": 4, "萬": 4, "만": 4, "百万": 6, "千万": 7, "億": 8, "亿": 8, "억": 8, "兆": 12,
 }  # fmt: skip
 _SIGNS = "$€£¥₹"
-_CODES = (
-    "EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|CAD|AUD|NZD|BRL|MXN|ZAR|SGD|HKD|KRW|TRY|RUB|ILS|THB|MYR"
-)
+_CODES = "EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|CAD|AUD|NZD|BRL|MXN|ZAR|SGD|HKD|KRW|TRY|RUB|ILS|THB|MYR"
 _MONEY = rf"(?:(?:[A-Z]{{1,2}})?[{_SIGNS}]|(?:{_CODES})\b|Rs\.?)"
 _MONEY_BEFORE = re.compile(rf"(?<![A-Za-z]){_MONEY}{_GAP}?[-−]?$")
 # The whole scale may stand on the next line; a sentence or a cell that begins there is no scale.

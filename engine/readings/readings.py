@@ -89,8 +89,10 @@ _MINUS_LAST = re.compile(rf"(?:^|[\s(]|[^\w])[-−–]\s?(?:{_CURRENCY_WORD})?$"
 # parentheses around a currency; after a word, or first on a line, a dash may divide or list, and parentheses add.
 _ALONE = r"(?::\s*|\S(?:[ \u00a0]{2,}|\t\s*))"
 _MINUS_APART = re.compile(rf"{_ALONE}[-−–][ \u00a0\u202f](?:(?:{_CURRENCY_WORD}){_BLANK})?$")
-# A dash on the next line divides or lists.
-_MINUS_AFTER = re.compile(rf"{_BLANK}[-−](?=\s|$)|\s{{0,3}}(?:DR|Dr|dr)\b|\s?(?:{_CURRENCY_WORD})?\s?\)")
+# A dash on the next line divides or lists, and so does one with a blank on either side.
+_MINUS_AFTER = re.compile(
+    rf"[-−](?=\s|$)|{_BLANK}[-−](?=\s*(?:\n|$))|\s{{0,3}}(?:DR|Dr|dr)\b|\s?(?:{_CURRENCY_WORD})?\s?\)"
+)
 _OPENED = re.compile(rf"\(\s?(?:{_CURRENCY_WORD})?\s?$")
 _OPENED_ALONE = re.compile(rf"{_ALONE}{_OPENED.pattern}")
 _NON_DIGIT = re.compile(r"\D+")
@@ -342,7 +344,7 @@ def _is_beside_number(pre: str, post: str) -> bool:
 def _sign(pre: str, post: str, decimal: bool, before: str, after: str) -> bool | None:
     """Returns whether the text around digits makes them negative; None if it may, which comes second."""
     tight = post.lstrip()
-    if _MINUS_LAST.search(pre.rstrip()) or (tight[:1] in ("-", "−") and (tight[1:2].strip() == "" or decimal)):
+    if _MINUS_LAST.search(pre.rstrip()) or (post[:1] in ("-", "−") and (tight[1:2].strip() == "" or decimal)):
         return True
     sign: bool | None = False
     if "(" in pre and ")" in post:

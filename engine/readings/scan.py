@@ -33,9 +33,7 @@ _NUMBER = re.compile(
 )
 _UNLIKELY = re.compile(r"0\d+[.,]|\d{4,}[.,]\d{3,}")
 _DIGITS = re.compile(r"\d+")
-_SPACED_NUMBER = re.compile(
-    r"(?<![\d.,'])[-−]?\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+(?:[.,]\d{1,4})?(?![\d])"
-)
+_SPACED_NUMBER = re.compile(r"(?<![\d.,'])[-−]?\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+(?:[.,]\d{1,4})?(?![\d])")
 _ORDINAL = re.compile(r"(?<![\w.,])\d{1,4}(?:st|nd|rd|th)\b")
 _WORDS = re.compile(rf"\b(?:{NUMBER_WORDS})\b(?:\s*\(\s*\d+\s*\))?", re.IGNORECASE)
 _LOOKS_LIKE_WORD = re.compile(
@@ -44,9 +42,7 @@ _LOOKS_LIKE_WORD = re.compile(
 )
 # Bounded as in RFC 5321, and it begins only where a word begins: a long run of letters costs one attempt.
 _ADDRESS = re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+")
-_URL = re.compile(
-    r"(?:https?://|ftp://|www\.)[^\s<>\"'|]+[^\s<>\"'|.,;:!?)\]}]|\bdoi:\s?10\.\S+", re.IGNORECASE
-)
+_URL = re.compile(r"(?:https?://|ftp://|www\.)[^\s<>\"'|]+[^\s<>\"'|.,;:!?)\]}]|\bdoi:\s?10\.\S+", re.IGNORECASE)
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?:\s?[A-Z0-9]{4}){2,7}(?:\s?[A-Z0-9]{1,4})?\b")
 # Letters or digits joined by the marks of codes; kept if there is a digit or if all letters are capitals.
 _TOKEN = re.compile(r"[A-Za-zÀ-ÿ0-9][A-Za-zÀ-ÿ0-9]*(?:[-./_+:@#=*][A-Za-zÀ-ÿ0-9]+)*|[<>=~^]=?\s?\d[\w.]*")

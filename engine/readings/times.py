@@ -188,9 +188,7 @@ def bare_time(text: str, after: str = "") -> tuple[str, ...]:
     return _times(int(match["h"]), match["m"] or "00", None, None, after, False)
 
 
-def _times(
-    hour: int, minute: str, second: str | None, half: str | None, after: str, certain: bool
-) -> tuple[str, ...]:
+def _times(hour: int, minute: str, second: str | None, half: str | None, after: str, certain: bool) -> tuple[str, ...]:
     tail = minute if second is None else f"{minute}:{second}"
     if half is not None and (twelve := _WORDS.get(half.lower().strip("()").removesuffix("s"))) is not None:
         if hour == 12:

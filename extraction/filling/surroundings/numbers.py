@@ -1,0 +1,101 @@
+"""Numbers: a dash beside one is its sign, or joins it to the other end of a range."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from cinnabar.engine.readings.codes import CURRENCY_SIGNS
+from cinnabar.engine.readings.dates import dates_in
+from cinnabar.engine.readings.numerals import asks_unsigned, digits_to_decimals
+from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
+from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DOUBTED
+from cinnabar.schemas.automata.numbers import canonical_number
+
+#: The flags of one end of a range, and of a number whose sign the document prints otherwise.
+IN_RANGE, SIGN = "in_range", "sign_beside"
+
+_CURRENCY = rf"(?:[A-Z]{{3}}|[{CURRENCY_SIGNS}])"
+_NUMBER = r"\d(?:[\d.,'’]*\d)?(?: \d{3})*(?:[.,]\d+)?"
+_DASHES = "-\u2010-\u2015\u2212"
+_JOINT = rf"\s?{_CURRENCY}?\s?(?:[{_DASHES}]|\b(?:to|bis|à|au|al|hasta)\b)\s?{_CURRENCY}?\s?"
+_OTHER_END = re.compile(rf"{_JOINT}(?P<number>{_NUMBER})")
+_FIRST_END = re.compile(rf"(?P<number>{_NUMBER}){_JOINT}$")
+_ASKS_LEAST = re.compile(
+    r"\b(?:lowest|least|minimum|min|smallest|shortest|earliest|cheapest|lower (?:end|bound|limit)|from"
+    r"|mindest\w*|kleinste\w*|kürzeste\w*|niedrigste\w*|untere\w*|minimal\w*|plus (?:bas|petit|court)\w*|mínim\w*|minim\w*)\b",
+    re.IGNORECASE,
+)
+_ASKS_MOST = re.compile(
+    r"\b(?:highest|most|maximum|max|largest|longest|latest|dearest|upper (?:end|bound|limit)|up to|at most"
+    r"|höchst\w*|größte\w*|längste\w*|obere\w*|maximal\w*|plus (?:haut|grand|long)\w*|máxim\w*|massim\w*)\b",
+    re.IGNORECASE,
+)
+_MINUS_BEFORE = re.compile(
+    rf"(?:(?:^|[\s(:|])[{_DASHES}]|[△▲]|\b(?:minus|moins|meno|menos)\b)\s?{_CURRENCY}?\s?$", re.IGNORECASE
+)
+_MINUS_BEHIND = re.compile(rf"[{_DASHES}](?!\w)(?=\s|$)|\s?{_CURRENCY}?[{_DASHES}](?=\s*$)|\s?(?:CR|Cr)\b")
+_DEBIT = re.compile(r"\d\s?(?:DR|Dr)\b")
+# A dash with blanks around it, or one that divides a number from a remark.
+_DIVIDING_BEHIND = re.compile(rf"\s+(?:{_CURRENCY}\s)?[{_DASHES}]\s*(?=\S)|\s?[{_DASHES}]\s?{_CURRENCY}?\s?\d")
+
+
+def _range(one: Beside) -> Finding | None:
+    """One end of a range is the one that the field asks for, or is in doubt."""
+    if not _is_number(one) or not one.spans or _is_dated(one):
+        return None
+    behind, before = _OTHER_END.match(one.after), _FIRST_END.search(one.before)
+    if (behind is None) == (before is None):
+        return None
+    other = behind or before
+    assert other is not None, "one end has another"
+    if re.match(rf"\s?[{_DASHES}./]\s?\d", one.after[behind.end() :] if behind else one.after):
+        return None
+    numbers = [one.printed, other["number"]] if behind else [other["number"], one.printed]
+    read = [digits_to_decimals(re.sub(r"[^\d.,'’ ]", "", text).strip(), one.locale) for text in numbers]
+    if not all(read) or Decimal(read[0][0]) >= Decimal(read[1][0]):
+        return None
+    least, most = bool(_ASKS_LEAST.search(one.words)), bool(_ASKS_MOST.search(one.words))
+    if least == most:
+        own = canonical_number(read[0 if behind else 1][0])
+        return Finding(IN_RANGE, own if one.slot.accepts(own.encode()) else None, most=DOUBTED)
+    text = canonical_number(read[1 if most else 0][0])
+    start, end = one.spans[0][0], one.spans[-1][1]
+    span = (start, end + behind.end()) if behind else (start - len(other[0]), end)
+    return Finding(IN_RANGE, text, (span,), one.leaf.confidence if text == one.leaf.text else CORRECTED)
+
+
+def _sign(one: Beside) -> Finding | None:
+    """A number has the minus that is printed with it, in any spelling, and none that divides it from a remark."""
+    text = one.leaf.text or ""
+    if not _is_number(one) or not one.spans or asks_unsigned(one.slot.description) or text in ("0", "0.0"):
+        return None
+    inside = re.search(r"\d.*\d|\d", one.printed)
+    if inside is None:
+        return None
+    before, behind = one.before + one.printed[: inside.start()], one.printed[inside.end() :] + one.after
+    minus = _MINUS_BEFORE.search(before) is not None or (
+        (mark := _MINUS_BEHIND.match(behind)) is not None
+        and not (mark[0].strip().lower() == "cr" and _DEBIT.search(one.document.text))
+    )
+    if minus and not text.startswith("-"):
+        negative = f"-{text}"
+        accepted = one.slot.accepts(negative.encode())
+        return Finding(SIGN, negative if accepted else None, one.spans, CORRECTED if accepted else DOUBTED)
+    if text.startswith("-") and not minus and "(" not in before[-4:] and _DIVIDING_BEHIND.match(behind):
+        return Finding(SIGN, text[1:], one.spans, CORRECTED)
+    return None
+
+
+def _is_number(one: Beside) -> bool:
+    return one.slot.kind in ("number", "integer") and one.value is not None
+
+
+def _is_dated(one: Beside) -> bool:
+    """Returns whether the words of a number are part of a date."""
+    start, end = one.line
+    own = one.spans[0][0] - start
+    return any(a <= own < b for a, b, _ in dates_in(one.document.text[start:end][: own + 200], one.locale))
+
+
+KINDS: tuple[Kind, ...] = (_range, _sign)
