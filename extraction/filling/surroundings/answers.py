@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from cinnabar.engine.readings.readings import BOOLEANS
-from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind, Span
+from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind, Span, stems
 from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DENIAL_WORDS, DOUBTED
 
 #: The flag of an answer that is negated, or told twice against itself.
@@ -67,6 +67,8 @@ def _choice(one: Beside) -> Finding | None:
         return None
     at = one.spans[0][0] - len(near) + denial.start()
     other = _opposite(one.value, [json.loads(option) for option in options])
+    if other is None and not stems(one.asked.label) & stems(one.before):
+        return None
     spans = ((at, one.spans[-1][1]),)
     return Finding(
         CONTRADICTED,

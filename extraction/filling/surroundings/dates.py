@@ -68,7 +68,9 @@ def _period(one: Beside) -> Finding | None:
     if day is None or not {"start", "end"} & roles:
         return None
     ends = "end" in roles
-    for other in _partners(one, "start" if ends else "end"):
+    for other, sure in _partners(one, "start" if ends else "end"):
+        if sure < min(DOUBTED, one.leaf.confidence):
+            continue
         first, last = (other, day) if ends else (day, other)
         if last >= first:
             continue
@@ -100,14 +102,14 @@ def _within_period(one: Beside) -> Finding | None:
 _MAY_BE_PERIOD = re.compile(r"[\d.\w]\s?(?:[-–—]|to|till|until|through|bis|au|al|hasta|tot)\s?[\w\d]", re.IGNORECASE)
 
 
-def _partners(one: Beside, role: str) -> Iterator[datetime.date]:
-    """Yields the dates of this role beside a field, in the same object."""
+def _partners(one: Beside, role: str) -> Iterator[tuple[datetime.date, float]]:
+    """Yields the dates of this role beside a field, in the same object, with their confidence."""
     parent = one.pointer.rpartition("/")[0]
     for pointer, leaf in one.others.items():
         if pointer != one.pointer and pointer.rpartition("/")[0] == parent and 0 <= leaf.slot < len(one.form.slots):
             other = Beside(one.form, pointer, leaf, one.document, one.locale, leaf.spans, one.region, one.others)
             if _is_date(other) and role in _roles(other.asked.label) and (day := _day(other)) is not None:
-                yield day
+                yield day, leaf.confidence
 
 
 def _is_date(one: Beside) -> bool:

@@ -23,7 +23,8 @@ _OTHER_END = re.compile(rf"{_JOINT}(?P<number>{_NUMBER})")
 _FIRST_END = re.compile(rf"(?P<number>{_NUMBER}){_JOINT}$")
 _ASKS_LEAST = re.compile(
     r"\b(?:lowest|least|minimum|min|smallest|shortest|earliest|cheapest|lower (?:end|bound|limit)|from"
-    r"|mindest\w*|kleinste\w*|kürzeste\w*|niedrigste\w*|untere\w*|minimal\w*|plus (?:bas|petit|court)\w*|mínim\w*|minim\w*)\b",
+    r"|mindest\w*|kleinste\w*|kürzeste\w*|niedrigste\w*|untere\w*|minimal\w*"
+    r"|plus (?:bas|petit|court)\w*|mínim\w*|minim\w*)\b",
     re.IGNORECASE,
 )
 _ASKS_MOST = re.compile(

@@ -85,8 +85,8 @@ _PER = re.compile(
     re.IGNORECASE,
 )
 _EACH = re.compile(
-    r"\b(?:per (?:piece|unit|item|article|one)|unit price|each|pro stück|je stück|stückpreis|einzelpreis|l'unité|unitaire"
-    r"|per pezzo|unitario|por unidad)\b",
+    r"\b(?:per (?:piece|unit|item|article|one)|unit price|each|pro stück|je stück|stückpreis|einzelpreis|l'unité"
+    r"|unitaire|per pezzo|unitario|por unidad)\b",
     re.IGNORECASE,
 )
 _CENTS = re.compile(r"\s?(?:ct|cts|cent|cents|¢|centimes|céntimos|centesimi|pence)(?!\w)", re.IGNORECASE)
@@ -99,7 +99,8 @@ _SCALES = (
     ),
     (
         1_000_000,
-        r"in millions?|in mio\.?|in millionen|en millions|in milioni|en millones|\b(?:EUR|USD|CHF|[$€£])\s?m(?:io|n|illion)?\b",
+        r"in millions?|in mio\.?|in millionen|en millions|in milioni|en millones"
+        r"|\b(?:EUR|USD|CHF|[$€£])\s?m(?:io|n|illion)?\b",
     ),
 )
 _SCALED = tuple((factor, re.compile(words, re.IGNORECASE)) for factor, words in _SCALES)
