@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from cinnabar.engine.readings.digits import ascii_digits
 from cinnabar.engine.readings.locale import Locale, document_locale
 from cinnabar.engine.request import Passage, Prompted
 from cinnabar.engine.tables.headings import with_headings
@@ -136,7 +137,10 @@ def document_stretch(document: Document, start: int, end: int) -> Document:
 
 
 def passage_of(document: Document, start: int = 0, end: int | None = None) -> Passage:
-    """Returns the characters [start, end) of a document as a passage; word boxes become shares of their page."""
+    """Returns the characters [start, end) of a document as a passage.
+
+    Word boxes become shares of their page, digits of other scripts those of ASCII.
+    """
     end = len(document.text) if end is None else end
     words = document.words
     first, last = np.searchsorted(words.start, [start, end])
@@ -144,7 +148,7 @@ def passage_of(document: Document, start: int = 0, end: int | None = None) -> Pa
     if len(document.parts) and len(box):
         size = np.array([(p.width or np.nan, p.height or np.nan) for p in document.parts], dtype=np.float32)
         box = box / np.tile(size, 2)[words.part[first:last]]
-    text = document.text[start:end]
+    text = ascii_digits(document.text[start:end])
     return Passage(
         # Not hashed: no file has such a digest.
         digest=f"{document.digest}:{start}:{end}",
