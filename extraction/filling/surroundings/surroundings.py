@@ -14,7 +14,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.planning import locale_of
 from cinnabar.extraction.filling.records.facts import put_value
 from cinnabar.extraction.filling.records.indirect_evidence import row_region, words_behind
-from cinnabar.extraction.filling.surroundings import answers, currencies, dates, numbers, units
+from cinnabar.extraction.filling.surroundings import answers, currencies, dates, empties, numbers, units
 from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
 from cinnabar.extraction.filling.surroundings.thresholds import AGREED
 from cinnabar.schemas.automata.strings import parse
@@ -22,7 +22,14 @@ from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import Form
 
 #: The kinds in the order in which they are asked; the first that finds something decides.
-KINDS: tuple[Kind, ...] = (*answers.KINDS, *currencies.KINDS, *numbers.KINDS, *units.KINDS, *dates.KINDS)
+KINDS: tuple[Kind, ...] = (
+    *empties.KINDS,
+    *answers.KINDS,
+    *currencies.KINDS,
+    *numbers.KINDS,
+    *units.KINDS,
+    *dates.KINDS,
+)
 #: Values that nobody read from the document.
 _GIVEN = frozenset(("known", "fact", "default", "minimal"))
 
