@@ -19,6 +19,7 @@ from cinnabar.engine.tables.table import PrintedTable, tables_of
 from cinnabar.extraction.documents.chunking import Chunk, chunks, overlap_of, window_chunks
 from cinnabar.extraction.documents.content.document import Document, Span, check_length, too_long
 from cinnabar.extraction.documents.invoice_copies import copies_in
+from cinnabar.extraction.filling.surroundings.notes import without_notes
 from cinnabar.extraction.plan.limits import LEAST_LIMIT
 from cinnabar.schemas.facts import LANGUAGE
 from cinnabar.schemas.form.form import Form
@@ -139,7 +140,8 @@ def document_stretch(document: Document, start: int, end: int) -> Document:
 def passage_of(document: Document, start: int = 0, end: int | None = None) -> Passage:
     """Returns the characters [start, end) of a document as a passage.
 
-    Word boxes become shares of their page, digits of other scripts those of ASCII.
+    Word boxes become shares of their page, digits of other scripts those of ASCII, and notes that tell an assistant
+    what to answer become blanks.
     """
     end = len(document.text) if end is None else end
     words = document.words
@@ -148,7 +150,7 @@ def passage_of(document: Document, start: int = 0, end: int | None = None) -> Pa
     if len(document.parts) and len(box):
         size = np.array([(p.width or np.nan, p.height or np.nan) for p in document.parts], dtype=np.float32)
         box = box / np.tile(size, 2)[words.part[first:last]]
-    text = ascii_digits(document.text[start:end])
+    text = without_notes(ascii_digits(document.text[start:end]))
     return Passage(
         # Not hashed: no file has such a digest.
         digest=f"{document.digest}:{start}:{end}",
