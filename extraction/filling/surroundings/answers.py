@@ -8,34 +8,48 @@ from collections.abc import Iterator
 
 from cinnabar.engine.readings.readings import BOOLEANS
 from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind, Span, stems
-from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DENIAL_WORDS, DOUBTED
+from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DENIAL_WORDS, DOUBTED, UNLABELLED
 
 #: The flag of an answer that is negated, or told twice against itself.
 CONTRADICTED = "contradicted"
+#: The flags of a boolean that its answer decided, and of a choice that nothing states.
+ANSWERED, UNSTATED = "answer_beside", "not_stated"
 #: Words that deny what follows them within a clause.
 _DENIALS = (
-    r"not|never|no longer|no more|cannot|can't|isn't|aren't|wasn't|weren't|hasn't|haven't|won't|without|un"
-    r"|nicht|nie|niemals|nicht mehr|kein|keine|keinen|noch nicht|ne|pas|jamais|plus|aucun|aucune|non|mai"
-    r"|nunca|ningún|niet|geen"
+    r"not(?! only)|no(?!\.)|never|no longer|no more|cannot|can't|isn't|aren't|wasn't|weren't|hasn't|haven't|won't"
+    r"|without|nicht(?! nur)|nie|niemals|keine?n?|ohne|ne|pas|jamais|aucune?|sans|non|senza|nunca|ningún|niet|geen"
 )
 _DENIED = re.compile(rf"\b(?:{_DENIALS})\b", re.IGNORECASE)
 # What ends a clause: a denial before it says nothing of what follows.
 _CLAUSE = re.compile(r"[.;:!?|\t]|,\s|\bbut\b|\baber\b|\bsondern\b|\bmais\b", re.IGNORECASE)
 # An answer right behind a label, with what may stand between.
 _ANSWER = re.compile(r"[\s:?=\-–→.|\"']*(\[\s?\]|\[x\]|[☐☒☑✓✔✗]|[^\W\d_]+)(?=$|[\s,.;:!|)\"'])", re.IGNORECASE)
+# A line of a form: a label and one word.
+_LABELLED = re.compile(r"^[^\n:?]{2,40}[:?][ \t]*([^\W\d_]+)[ \t.]*$", re.MULTILINE)
 
 
 def _boolean(one: Beside) -> Finding | None:
     """A boolean takes the answer printed beside its label; a denied statement is false."""
     if set(one.slot.options) != {"true", "false"}:
         return None
-    told = dict(_told(one))
+    told, sure = dict(_told(one)), CORRECTED
+    if not told:
+        told, sure = _same_answers(one), UNLABELLED
     values = {*told.values()}
     if len(values) == 2:
         return Finding(CONTRADICTED, spans=tuple(told), most=DOUBTED)
     if len(values) == 1 and (answer := values.pop()) is not one.value:
-        return Finding("answer_beside", json.dumps(answer), tuple(told)[:1], CORRECTED)
+        return Finding(ANSWERED, json.dumps(answer), tuple(told)[:1], sure)
     return None
+
+
+def _same_answers(one: Beside) -> dict[Span, bool]:
+    """Returns the answers of a form whose labels are in other words, if all are the same and each field has one."""
+    fields = sum({*slot.options} == {"true", "false"} for slot in one.form.slots)
+    text = one.document.text[: one.region[1]]
+    found = [match for match in _LABELLED.finditer(text, one.region[0]) if match[1].lower() in BOOLEANS]
+    told = {match.span(1): BOOLEANS[match[1].lower()] for match in found}
+    return told if len(told) == fields and len({*told.values()}) == 1 else {}
 
 
 def _told(one: Beside) -> Iterator[tuple[Span, bool]]:
@@ -76,6 +90,12 @@ def _choice(one: Beside) -> Finding | None:
         spans,
         CORRECTED if other else DOUBTED,
     )
+
+
+def _unstated(one: Beside) -> Finding | None:
+    """A choice of which the document has no word is none, where the schema allows that."""
+    chosen = one.leaf.origin == "chosen" and isinstance(one.value, str)
+    return Finding(UNSTATED, "null", most=UNLABELLED) if chosen and not one.spans and one.slot.nullable else None
 
 
 # Beginnings of words that make them their opposites, and words that are opposites in a decision.
@@ -122,4 +142,4 @@ def _bare(words: str) -> str:
     return _OPPOSED.sub("", words)
 
 
-KINDS: tuple[Kind, ...] = (_boolean, _choice)
+KINDS: tuple[Kind, ...] = (_boolean, _choice, _unstated)

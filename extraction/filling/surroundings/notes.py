@@ -20,7 +20,7 @@ _NOTES = re.compile(
     r"(?:ignore|disregard|forget|override|ignorieren?(?: sie)?|vergiss|ignorez|oubliez|ignora)\b[^\n.]{0,30}"
     r"\b(?:documents? above|(?:text|all(?: of)?(?: that)?) above|instructions?|prompts?|dokument|obige\w*|anweisung\w*"
     r"|ci-dessus|consignes|istruzioni|instrucciones)\b"
-    rf"|\b(?:as|if you are|you are) an? {_READER}\b[^\n.]{{0,60}}\b(?:answer|respond|output|return|report|write|fill)\b",
+    rf"|\b(?:as|if you are|you are) an? {_READER}\b[^\n.]{{0,60}}\b(?:answer|respond|output|return|report|write)\b",
     re.IGNORECASE | re.MULTILINE,
 )
 
