@@ -6,7 +6,9 @@ import datetime
 import json
 import re
 from collections.abc import Iterator
+from itertools import chain
 
+from cinnabar.engine.readings.dates import dates_in
 from cinnabar.engine.readings.periods import periods_in
 from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
 from cinnabar.extraction.filling.surroundings.thresholds import AGREED, CORRECTED, DOUBTED, LONGEST_REGION, UNLABELLED
@@ -44,11 +46,24 @@ def _label(one: Beside) -> Finding | None:
         return None
     own = _roles(one.asked.label) or _roles(one.slot.description)
     claimed = _roles(_last_part(one.before))
-    if not own or not claimed or own & claimed or {"start", "end"} & claimed:
+    if not own or own & claimed or {"start", "end"} & claimed or not (claimed or _is_told_elsewhere(one, own)):
         return None
     return Finding(
         OTHER_LABEL, "null" if one.slot.nullable else None, most=UNLABELLED if one.slot.nullable else DOUBTED
     )
+
+
+def _is_told_elsewhere(one: Beside, own: frozenset[str]) -> bool:
+    """Returns whether a label of the field's own kind stands in the document without this date beside or below it."""
+    text, at, told = one.document.text, one.spans[0][0], False
+    for found in chain.from_iterable(_ROLE_WORDS[role].finditer(text[:LONGEST_REGION]) for role in own):
+        start, end = one.line_of(*found.span())
+        below = one.line_of(end, min(len(text), end + 1))
+        if start <= at < below[1]:
+            return False
+        labelled = re.match(r"[^:\n]{0,24}:", text[found.end() : end])
+        told = told or (labelled is not None and not dates_in(text[found.end() : end], one.locale))
+    return told
 
 
 def _birth(one: Beside) -> Finding | None:
