@@ -35,6 +35,9 @@ _ROLES = {
     r"|\bbis\b|ablauf|fin\b|jusqu|fine\b|\bhasta\b",
 }
 _ROLE_WORDS = {role: re.compile(words, re.IGNORECASE) for role, words in _ROLES.items()}
+# A date of no particular kind, which is none of these.
+_BARE_LABEL = re.compile(r"(?:^|\n)\W*(?:date|datum|data|fecha)\s*[:.]?\s*$", re.IGNORECASE)
+_NAMED = frozenset(("due", "birth", "founded", "joined", "delivered"))
 #: Roles of what has happened when a document tells it.
 _PAST = frozenset(("birth", "founded", "joined", "signed"))
 _WHOLE_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
@@ -46,7 +49,14 @@ def _label(one: Beside) -> Finding | None:
         return None
     own = _roles(one.asked.label) or _roles(one.slot.description)
     claimed = _roles(_last_part(one.before))
-    if not own or own & claimed or {"start", "end"} & claimed or not (claimed or _is_told_elsewhere(one, own)):
+    if (
+        not own
+        or own & claimed
+        or {"start", "end"} & claimed
+        or not (
+            claimed or _is_told_elsewhere(one, own) or (own & _NAMED and _BARE_LABEL.search(_last_part(one.before)))
+        )
+    ):
         return None
     return Finding(
         OTHER_LABEL, "null" if one.slot.nullable else None, most=UNLABELLED if one.slot.nullable else DOUBTED
