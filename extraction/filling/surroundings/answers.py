@@ -8,7 +8,13 @@ from collections.abc import Iterator
 
 from cinnabar.engine.readings.readings import BOOLEANS
 from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind, Span, stems
-from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DENIAL_WORDS, DOUBTED, UNLABELLED
+from cinnabar.extraction.filling.surroundings.thresholds import (
+    CORRECTED,
+    DENIAL_WORDS,
+    DOUBTED,
+    LONGEST_REGION,
+    UNLABELLED,
+)
 
 #: The flag of an answer that is negated, or told twice against itself.
 CONTRADICTED = "contradicted"
@@ -46,8 +52,9 @@ def _boolean(one: Beside) -> Finding | None:
 def _same_answers(one: Beside) -> dict[Span, bool]:
     """Returns the answers of a form whose labels are in other words, if all are the same and each field has one."""
     fields = sum({*slot.options} == {"true", "false"} for slot in one.form.slots)
-    text = one.document.text[: one.region[1]]
-    found = [match for match in _LABELLED.finditer(text, one.region[0]) if match[1].lower() in BOOLEANS]
+    text, start = one.document.text, one.region[0]
+    lines = _LABELLED.finditer(text, start, min(one.region[1], start + LONGEST_REGION))
+    found = [match for match in lines if match[1].lower() in BOOLEANS]
     told = {match.span(1): BOOLEANS[match[1].lower()] for match in found}
     return told if len(told) == fields and len({*told.values()}) == 1 else {}
 

@@ -6,14 +6,15 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import groupby
 from typing import Any
 
 from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.request import Leaf
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.filling.surroundings.thresholds import DOUBTED, LABEL_STEM, SHORTEST_STEM
+from cinnabar.extraction.filling.surroundings.thresholds import DOUBTED, LABEL_STEM, LONGEST_REGION, SHORTEST_STEM
 from cinnabar.schemas.form.form import Form, Slot
 
 Span = tuple[int, int]
@@ -105,13 +106,18 @@ class Beside:
         wanted = stems(self.asked.label)
         if not wanted:
             return
-        start, end = self.region
-        for line in re.finditer(r"[^\n]+", self.document.text[start:end]):
-            found = [(m.start(), m.end(), m[0].lower()[:LABEL_STEM]) for m in _WORD.finditer(line[0])]
-            own = [one for one in found if one[2] in wanted]
-            if own and len({one[2] for one in own}) >= least * len(wanted):
-                begin = start + line.start()
-                yield begin + own[0][0], begin + own[-1][1]
+        text, (start, end) = self.document.text, self.region
+        found = _label_words(frozenset(wanted)).finditer(text, start, min(end, start + LONGEST_REGION))
+        for _, words in groupby(found, lambda word: self.line_of(*word.span())):
+            own = [*words]
+            if len({word[0][:LABEL_STEM].lower() for word in own}) >= least * len(wanted):
+                yield own[0].start(), own[-1].end()
+
+
+@lru_cache(maxsize=256)
+def _label_words(wanted: frozenset[str]) -> re.Pattern[str]:
+    """Returns a pattern of whole words that begin so."""
+    return re.compile(rf"(?<![^\W_])(?:{'|'.join(sorted(map(re.escape, wanted)))})[^\W_]*", re.IGNORECASE)
 
 
 #: Looks at a value; None if its kind finds nothing there.

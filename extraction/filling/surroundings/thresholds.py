@@ -15,7 +15,7 @@ DENIAL_WORDS = 5
 CURRENCY_NAME = 4
 #: How sure it is that a field has no date, if the one that was read has another label.
 UNLABELLED = 0.6
-#: The most characters of a text in which the one period is looked for.
-LONGEST_REGION = 20_000
+#: The most characters of a text in which a label, or the one period, is looked for.
+LONGEST_REGION = 40_000
 #: Surroundings that agree with a value leave its confidence as it is.
 AGREED = 1.0
