@@ -14,7 +14,16 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.planning import locale_of
 from cinnabar.extraction.filling.records.facts import put_value
 from cinnabar.extraction.filling.records.indirect_evidence import row_region, words_behind
-from cinnabar.extraction.filling.surroundings import answers, currencies, dates, empties, ends, numbers, units
+from cinnabar.extraction.filling.surroundings import (
+    answers,
+    currencies,
+    dates,
+    empties,
+    ends,
+    numbers,
+    speakers,
+    units,
+)
 from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
 from cinnabar.extraction.filling.surroundings.thresholds import AGREED
 from cinnabar.schemas.automata.strings import parse
@@ -30,6 +39,7 @@ KINDS: tuple[Kind, ...] = (
     *units.KINDS,
     *dates.KINDS,
     *ends.KINDS,
+    *speakers.KINDS,
 )
 #: Values that nobody read from the document.
 _GIVEN = frozenset(("known", "fact", "default", "minimal"))

@@ -1,0 +1,29 @@
+"""Who speaks: whom a mail was sent to is no value of a field that asks for somebody else."""
+
+from __future__ import annotations
+
+import re
+
+from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
+from cinnabar.extraction.filling.surroundings.thresholds import DOUBTED
+
+#: The flag of a value that stands among the receivers of a mail.
+RECEIVER = "mail_receiver"
+_RECEIVERS = re.compile(r"\s*(?:to|cc|bcc|reply-to|delivered-to|resent-to):", re.IGNORECASE)
+_ASKS_RECEIVER = re.compile(
+    r"\b(?:to|cc|recipients?|receivers?|addressees?|e-?mail|mail|address(?:ed)?|empfänger\w*|adressat\w*|destinatair\w*"
+    r"|destinatari\w*|ontvanger)\b",
+    re.IGNORECASE,
+)
+
+
+def _receiver(one: Beside) -> Finding | None:
+    """A value of a mail's `To` is in doubt, unless its field asks for receivers or addresses."""
+    if not one.spans or one.slot.kind != "string" or _ASKS_RECEIVER.search(one.words):
+        return None
+    at = one.spans[0][0]
+    within = any(part.kind == "headers" and part.start <= at < part.end for part in one.document.parts)
+    return Finding(RECEIVER, most=DOUBTED) if within and _RECEIVERS.match(one.before) else None
+
+
+KINDS: tuple[Kind, ...] = (_receiver,)
