@@ -282,7 +282,8 @@ def _merge(plan: _DocumentPlan, results: Sequence[Result], job: Job) -> MergedRe
         filled = with_constants(job.compiled.form, merge(job.compiled.form, plan.chunks, answers))
         filled = with_facts(job.compiled.form, filled, plan.facts)
         filled = with_marks(job.compiled.form, filled, plan.document)
-        filled = read_surroundings(job.compiled.form, filled, plan.document)
+        if job.tier is not None:  # it is asked for what the surroundings leave in doubt
+            filled = read_surroundings(job.compiled.form, filled, plan.document)
     except Exception as error:
         return to_quarantine(plan.path, plan.document, "internal_error", error_text(error))
     return MergedRecord(plan.document, filled, plan.facts)
