@@ -21,13 +21,13 @@ FIRST = 11
 #: The version of each part.
 VERSIONS: dict[str, int] = {
     "schemas": 15,
-    "engine": 31,
+    "engine": 32,
     "reader": 30,
     "replies": 13,
     "language": 25,
     "remote": 12,
     "parsing": 15,
-    "merging": 21,
+    "merging": 22,
     "routing": 11,
     "plain": 13,
     "pdf": 15,
