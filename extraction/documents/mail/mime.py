@@ -52,6 +52,18 @@ _TOOL_LINES = re.compile(
 # Without one of these, headers are those of a server, and the mail's own, with a sender, may follow.
 _OWN_HEADER = re.compile(rb"(?im)^(?:From|To|Subject|Date|Message-ID|MIME-Version|Content-[a-z-]+)[ \t]*:")
 _SENDER = re.compile(rb"(?im)^From[ \t]*:[^\r\n]*@")
+# Lines that are no headers, down to one that may be or to a blank line.
+_AMONG = re.compile(rb"(?:[^\r\n]+(?:\r\n|\n|\r)){1,10}?(?=[!-9;-~]{1,100}[ \t]*:|[\r\n])")
+_NAME = re.compile(rb"(?m)^([!-9;-~]{1,100})[ \t]*:")
+# Headers with values that hardly a line of a text has.
+_TELLING = re.compile(
+    rb"(?im)^(subject|(?:from|to|sender|reply-to)(?=[ \t]*:[^\r\n]*@)|date(?=[^\r\n]*\d\d:\d\d)|received|return-path"
+    rb"|delivered-to|message-id|mime-version|(?:content|x)-[!-9;-~]{1,90})[ \t]*:"
+)
+# A body that is encoded has no line of words, and one of parts has none before its first delimiter.
+_CODED = re.compile(rb"(?im)^Content-(?:Type[ \t]*:\s*multipart/|Transfer-Encoding[ \t]*:\s*(?:base64|(?:x-)?uu))")
+_DELIMITER = re.compile(rb"--[^\s-]|begin \d")
+_BASE64 = re.compile(rb"(?:[A-Za-z0-9+/=]{4}|\s){2,}")
 # A line with a header after it looks like a delimiter; it helps if the mail names a wrong boundary.
 _PLAUSIBLE = re.compile(rb"(?mi)^--([^\s-][^\r\n]{0,200}?)[ \t]*\r?\nContent-[A-Za-z-]{1,40}:")
 _ENCODED = re.compile(r"=\?([^?\s]{1,80})\?([bqBQ])\?([^?]*)\?=")
@@ -363,15 +375,13 @@ def _whole_mail(data: bytes) -> Entity:
 
 def _entity(data: bytes) -> Entity:
     """Splits data into header block and body. Data without a header field at the start are all body."""
-    flags: set[str] = set()
-    fields = _FIELDS.match(data)
-    head, body = (fields[0], data[fields.end() :]) if fields else (b"", data)
+    head, damaged, end = _head_of(data)
+    flags, body = {"repaired"} if damaged else set[str](), data[end:]
     # A blank line separates them; without it the body begins at the first line that is not a field.
     body = body[2:] if body[:2] == b"\r\n" else body[1:] if body[:1] in (b"\r", b"\n") else body
     if len(head) > MAX_HEADER_BYTES or head.count(b"\n") > MAX_HEADER_LINES:
         flags.add("truncated")
         head = b"\n".join(head[:MAX_HEADER_BYTES].split(b"\n")[:MAX_HEADER_LINES])
-    damaged: list[str] = []
     for line in _DAMAGED.finditer(head):
         if not _OBSOLETE.fullmatch(line[1]):
             flags.add("repaired")
@@ -380,6 +390,30 @@ def _entity(data: bytes) -> Entity:
                 flags.add("truncated")
                 break
     return Entity(_PARSER.parsebytes(_LOOSE.sub(rb"\1:", head) + b"\n\n"), body, flags=flags, damaged=tuple(damaged))
+
+
+def _head_of(data: bytes) -> tuple[bytes, list[str], int]:
+    """Returns the headers at the start of data, the lines among them that are none, and the place of their end.
+
+    Without a blank line below them, or if the mail has the headers below such a line already, those are of its text.
+    """
+    fields = _FIELDS.match(data)
+    head, end = (fields[0], fields.end()) if fields else (b"", 0)
+    sound, damaged = (head, list[str](), end), list[str]()
+    while fields and len(damaged) < _MAX_DAMAGED and end < MAX_HEADER_BYTES and (among := _AMONG.match(data, end)):
+        end = among.end()
+        if (fields := _FIELDS.match(data, end)) is not None:
+            below, known = fields[0], {name.lower() for name in _NAME.findall(head)}
+            new = sum(name.lower() not in known for name in _TELLING.findall(below))
+            if sum(b"-" not in name and not _OBSOLETE.fullmatch(name) for name in _NAME.findall(below)) >= new:
+                break
+            head, end = head + below, fields.end()
+        elif not _CODED.search(head) or _BASE64.fullmatch(among[0]) or _DELIMITER.match(among[0]):
+            break
+        damaged += [decode(line)[0].strip()[:MAX_HEADER_VALUE] for line in among[0].splitlines()]
+        if data[end : end + 1] in (b"\r", b"\n"):
+            sound = head, [*damaged], end
+    return sound
 
 
 def _split(body: bytes, boundary: bytes) -> list[bytes]:

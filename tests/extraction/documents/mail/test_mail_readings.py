@@ -152,3 +152,33 @@ def test_a_mail_of_nothing_but_data_for_programs_is_read() -> None:
     for kind, content in (("text/html", page), ("application/ld+json", data)):
         mail = f"From: a@b.example\nContent-Type: {kind}\n\n{content}"
         assert "orderNumber: PO-4711" in parse(mail.encode(), "a.eml").text
+
+
+_LINES_AMONG = [
+    "Forwarded by the gateway", "a folded line that lost its blank", "=== headers as received ===", "?", ": no name",
+    "From postmaster@y.example Mon Mar  4 10:00:00 2024", "Çevrimiçi mesaj", "one line\nand another one",
+]  # fmt: skip
+
+
+@each("line", _LINES_AMONG)
+@each("above", range(1, 7))
+def test_a_line_among_the_headers_is_kept_and_those_below_it_count(line: str, above: int) -> None:
+    lines = _MAIL.split(b"\n")
+    document = parse(b"\n".join([*lines[:above], line.encode(), *lines[above:]]), "a.eml")
+    _assert_read(document)
+    assert all(one in document.text for one in line.split("\n")) and document.flags == ("repaired",)
+
+
+@each(
+    "text",
+    [
+        "Hello Kim,\nTotal: 5 EUR\n\nRegards\n",
+        "see the mail below.\nFrom: Ada <ada@x.example>\nSubject: Rent\n\nIt is due.\n",
+        "two things\nTo: ada@x.example\nTotal: 5 EUR\n\nRegards\n",
+        "a line\nTo: ada@x.example\nCc: no blank line ends them\n",
+    ],
+)
+def test_a_text_without_a_blank_line_above_it_is_no_header(text: str) -> None:
+    document = parse(b"From: Kim <kim@x.example>\nSubject: Order\n" + text.encode(), "a.eml")
+    body = next(part for part in document.parts if part.kind == "body")
+    assert document.text[body.start : body.end].split() == text.split() and document.flags == ()
