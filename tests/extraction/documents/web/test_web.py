@@ -7,6 +7,7 @@ import json
 import zipfile
 
 import pytest
+from tests.support.cases import each
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
@@ -41,6 +42,37 @@ def test_rows_of_csv_are_lines_with_their_columns_below_each_other() -> None:
 )
 def test_the_delimiter_is_told_by_the_lines(text: str, delimiter: str) -> None:
     assert delimiter_of(text) == delimiter
+
+
+@each(
+    "cell, meant",
+    [
+        ('="007"', "007"),
+        ('"=""04,50"""', "04,50"),
+        ('"=T(""MARCH1"")"', "MARCH1"),
+        ('="say ""hi"""', 'say "hi"'),
+        ('=""', ""),
+        ("'0080", "0080"),
+        ("'12E5", "12E5"),
+        ("'+49 30 1234", "+49 30 1234"),
+        ("'=SUM(A1)", "=SUM(A1)"),
+        ("'2024-05-06 10:00", "2024-05-06 10:00"),
+        ('"6\\" pipe, \\"new\\""', '6" pipe, "new"'),
+        ('"C:\\\\dir \\"x\\""', 'C:\\dir "x"'),
+        # As they are spelled.
+        ('"C:\\dir\\"', "C:\\dir\\"),
+        ("=SUM(A1)", "=SUM(A1)"),
+        ("'90s", "'90s"),
+        ("'quoted'", "'quoted'"),
+        ("'5'", "'5'"),
+        ("O'Neil", "O'Neil"),
+    ],
+)
+def test_cells_are_read_without_what_guards_them_from_a_spreadsheet(cell: str, meant: str) -> None:
+    for delimiter in ",;":
+        rows = "".join(f"{cell.replace(',', delimiter)}{delimiter}end\n" for _ in range(3))
+        lines = parse(f"Code{delimiter}Note\n{rows}".encode(), "a.csv").text.split("\n")[1:]
+        assert [line.removesuffix("end").strip() for line in lines] == [meant.replace(",", delimiter)] * 3
 
 
 def test_csv_without_a_delimiter_is_plain_text() -> None:
