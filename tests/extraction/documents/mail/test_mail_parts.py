@@ -6,6 +6,7 @@ import email.policy
 from email.message import EmailMessage
 
 import pytest
+from tests.support.cases import each
 from tests.support.parsed_files import parts
 
 from cinnabar.errors import DocumentError
@@ -214,6 +215,45 @@ def test_events_are_labelled_lines_with_their_place() -> None:
     mail.add_alternative(CALENDAR, subtype="calendar")
     within = parse(mail.as_bytes(), "a.eml")
     assert parts(within, "attachment") == [document.text] and within.flags == ()
+
+
+_FILE = base64.b64encode(b"Room: 4711\n" * 12).decode()
+_FOLDED = "\n ".join(_FILE[at : at + 60] for at in range(0, len(_FILE), 60))
+
+
+@each(
+    "line, read",
+    [
+        (f"ATTACH;ENCODING=BASE64;VALUE=BINARY;FMTTYPE=text/plain;FILENAME=room.txt:{_FOLDED}", True),
+        (f"ATTACH;FMTTYPE=text/plain;X-FILENAME=room.txt;ENCODING=b:{_FILE}", True),
+        (f"ATTACH:data:text/plain;base64,{_FILE}", True),
+        (f"ATTACH;FMTTYPE=text/plain;BASE64:\n{_FOLDED.replace(' ', '')}\n", True),
+        (f"IMAGE;VALUE=BINARY;ENCODING=BASE64:{_FOLDED}", False),
+        (f"NOTE;ENCODING=BASE64:{_FILE}", False),
+        (f"ATTACH;ENCODING=BASE64;FMTTYPE=application/x-unknown:{_FILE * 4000}", False),
+    ],
+)
+def test_files_within_content_lines_are_attachments_or_left_out(line: str, read: bool) -> None:
+    data = f"BEGIN:VEVENT\nSUMMARY:Tour\n{line}\nLOCATION:Gate\nEND:VEVENT\n"
+    document = parse(data.encode(), "a.ics")
+    assert document.text.startswith("Summary: Tour\nLocation: Gate")
+    assert len(document.text) < 300 and document.text.count("Room: 4711") == 12 * read
+    within = parse(attached(data.encode(), "text/calendar", "a.ics").as_bytes(), "a.eml")
+    assert document.text in within.text and within.flags == document.flags
+
+
+@each(
+    "lines, text",
+    [
+        ("X-ALT-DESC;FMTTYPE=text/html:<p>Gate: 7</p>\\n<p>Bring a hat\\, Kim</p>", "Gate: 7\n\nBring a hat, Kim"),
+        ("STYLED-DESCRIPTION;FMTTYPE=text/html:<b>Gate</b>: 7", "Gate: 7"),
+        ("X-ALT-DESC;FMTTYPE=text/html:<p>rich</p>\nDESCRIPTION:plain", "plain"),
+        ("DESCRIPTION: \nX-ALT-DESC;FMTTYPE=text/html:<p>rich</p>", "rich"),
+    ],
+)
+def test_a_page_stands_for_a_missing_description(lines: str, text: str) -> None:
+    document = parse(f"BEGIN:VEVENT\nSUMMARY:Tour\n{lines}\nEND:VEVENT\n".encode(), "a.ics")
+    assert document.text == f"Summary: Tour\nDescription: {text}"
 
 
 @pytest.mark.parametrize("data", [b"BEGIN:VEVENT\n" * 3000, b"END:VEVENT\n" * 50 + b"X", b"BEGIN:VALARM\nX y"])
