@@ -17,7 +17,13 @@ import numpy as np
 import numpy.typing as npt
 import pypdfium2.raw as pdfium
 
-from cinnabar.extraction.documents.content.limits import MAX_SEARCHED_OBJECTS, MAX_SEARCHED_PAIRS, MAX_SEARCHED_WORDS
+from cinnabar.extraction.documents.content.limits import (
+    MAX_SEARCHED_OBJECTS,
+    MAX_SEARCHED_PAIRS,
+    MAX_SEARCHED_WORDS,
+    MAX_SHAPE_DEPTH,
+    MAX_SHAPES,
+)
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords
 from cinnabar.extraction.documents.pdf.rendering import grey_pixels
 from cinnabar.extraction.documents.pdf.thresholds import (
@@ -53,6 +59,8 @@ def _call(name: str, *arguments: Any, gives: Any = ctypes.c_int) -> Any:
 
 _text_object = _call("FPDFText_GetTextObject", _POINTER, ctypes.c_int, gives=ctypes.c_size_t)
 _page_object = _call("FPDFPage_GetObject", _POINTER, ctypes.c_int, gives=ctypes.c_size_t)
+_form_count = _call("FPDFFormObj_CountObjects", _POINTER)
+_form_object = _call("FPDFFormObj_GetObject", _POINTER, ctypes.c_ulong, gives=ctypes.c_size_t)
 _type = _call("FPDFPageObj_GetType", _POINTER)
 _bounds = _call("FPDFPageObj_GetBounds", *[_POINTER] * 5)
 _draw_mode = _call("FPDFPath_GetDrawMode", *[_POINTER] * 3)
@@ -82,8 +90,8 @@ def hidden_words(page: Any, text_page: Any, frame: Frame, words: PageWords) -> _
     """Returns [W], true for the words of an open page that no reader sees.
 
     A word that may be hidden, by its colour or by what is drawn over it, is one if the page looks the same without it.
-    Text at the scan of a page counts as visible: OCR put it there. So does invisible text with something drawn at its
-    place, such as letters in outline.
+    Text at the scan of a page counts as visible: OCR put it there. Where a scan comes in pieces, or no other word is on
+    the page, invisible text counts if something is drawn at its place, such as letters in outline.
     """
     width, height = frame.size
     middle = (words.box[:, :2] + words.box[:, 2:]) / 2
@@ -94,13 +102,20 @@ def hidden_words(page: Any, text_page: Any, frame: Frame, words: PageWords) -> _
     # Fonts with a false height have letters of a true width.
     hidden: _Bools = outside | ((across < LEAST_HEIGHT) & (along < 2 * LEAST_HEIGHT * _lengths(words)))
     owner = _integers(map(_text_object, repeat(_address(text_page)), words.first.tolist()))
-    faint, unseen = _by_style(owner)
+    faint, mode = _by_style(owner)
+    unseen = np.isin(mode, _INVISIBLE)
     objects = _objects(page)
     kinds = _integers(map(_type, objects))
     images = _images(objects, kinds, frame)
-    scan = bool((_areas(images.box) > SCAN_SHARE * width * height).any())
+    shares = _areas(images.box) / max(width * height, 1.0)
+    scan = bool((shares > SCAN_SHARE).any())
+    if unseen.any():
+        if any(_holds_image(objects[at]) for at in images.order[shares > SCAN_SHARE].tolist()):
+            unseen[:] = False
+        pieces = shares[kinds[images.order] == pdfium.FPDF_PAGEOBJ_IMAGE].sum() > SCAN_SHARE
+        if not (pieces or (unseen | hidden).all()):
+            hidden |= unseen & (mode == pdfium.FPDF_TEXTRENDERMODE_INVISIBLE)
     if scan:
-        unseen[:] = False
         # OCR may place words of the edge beside it.
         beyond = np.maximum(-middle, middle - (width, height)).max(axis=1)
         hidden &= ~outside | (beyond > SCAN_BESIDE * width)
@@ -145,22 +160,22 @@ def _each(work: Any, objects: Sequence[int], into: npt.NDArray[Any]) -> _Bools:
     return done
 
 
-def _by_style(owner: _Ints) -> tuple[_Bools, _Bools]:
-    """Returns two arrays [W]: words of a faint colour or a layer, and words that are drawn invisible.
+def _by_style(owner: _Ints) -> tuple[_Bools, _Ints]:
+    """Returns two arrays [W]: true for words of a faint colour or a layer, and the mode in which words are drawn.
 
     owner: [W] the addresses of their text objects, 0 if there is none.
     """
     known, inverse = np.unique(owner, return_inverse=True)
-    faint, unseen = np.zeros(len(known), np.bool_), np.zeros(len(known), np.bool_)
+    faint, mode = np.zeros(len(known), np.bool_), np.zeros(len(known), np.int64)
     real = known != 0
     objects = known[real].tolist()
     if objects:
-        unseen[real] = np.isin(_integers(map(_render_mode, objects)), _INVISIBLE)
+        mode[real] = _integers(map(_render_mode, objects))
         colour = np.zeros((len(objects), 4), np.uint32)
         coloured = _each(_fill_colour, objects, colour)
         light = (colour[:, :3].min(axis=1) >= NEAR_WHITE) | (colour[:, 3] < OPAQUE_FROM)
         faint[real] = (coloured & light) | _on_layer(objects)
-    return faint[inverse], unseen[inverse]
+    return faint[inverse], mode[inverse]
 
 
 def _on_layer(objects: Sequence[int]) -> _Bools:
@@ -182,6 +197,14 @@ def _on_layer(objects: Sequence[int]) -> _Bools:
 def _images(objects: Sequence[int], kinds: _Ints, frame: Frame) -> _Covers:
     """Returns the images of a page, with the forms that may hold some."""
     return _boxes(objects, np.isin(kinds, (pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_FORM)), frame)
+
+
+def _holds_image(one: int, depth: int = 0) -> bool:
+    """Returns whether an object is an image, or a form with one among its first objects."""
+    if depth > MAX_SHAPE_DEPTH or (kind := _type(one)) != pdfium.FPDF_PAGEOBJ_FORM:
+        return depth <= MAX_SHAPE_DEPTH and kind == pdfium.FPDF_PAGEOBJ_IMAGE
+    inner = map(_form_object, repeat(one), range(min(_form_count(one), MAX_SHAPES)))
+    return any(_holds_image(each, depth + 1) for each in inner)
 
 
 def _shapes(objects: Sequence[int], kinds: _Ints, frame: Frame) -> _Covers:

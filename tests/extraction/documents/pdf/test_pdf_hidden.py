@@ -13,6 +13,7 @@ from pypdf.generic import ArrayObject, DictionaryObject, NameObject, TextStringO
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
+from tests.support.cases import each
 
 from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
@@ -119,13 +120,61 @@ def test_the_ocr_layer_of_a_scan_is_read_above_and_below_the_image() -> None:
         assert document.flags == ()
 
 
-def test_invisible_text_at_letters_in_outline_is_read() -> None:
+def rule(sheet: canvas.Canvas) -> None:
+    sheet.line(60, 704, 300, 704)
+
+
+def other_words(sheet: canvas.Canvas) -> None:
+    sheet.drawString(60, 702, "in the matter of the estate")
+
+
+def emblem(sheet: canvas.Canvas) -> None:
+    sheet.drawImage(picture(200, stripes=True), 60, 680, 150, 50)
+
+
+def outlines(sheet: canvas.Canvas) -> None:
+    for x in range(72, 130, 4):
+        sheet.rect(x, 700, 2, 8, fill=1)
+
+
+def strips(sheet: canvas.Canvas) -> None:
+    for at in range(9):
+        sheet.drawImage(picture(230, stripes=True), 0, at * A4[1] / 10, A4[0], A4[1] / 10)
+
+
+def within_a_form(draw: Draw) -> Draw:
+    def drawn(sheet: canvas.Canvas) -> None:
+        sheet.beginForm("all", 0, 0, *A4)
+        sheet.rect(0, 0, *A4)
+        draw(sheet)
+        sheet.endForm()
+        sheet.doForm("all")
+
+    return drawn
+
+
+@each(
+    "ink, words, read",
+    [
+        (rule, True, False),
+        (other_words, True, False),
+        (emblem, True, False),
+        (outlines, True, False),
+        (within_a_form(outlines), True, False),
+        (outlines, False, True),
+        (strips, True, True),
+        (within_a_form(strips), True, True),
+    ],
+)
+def test_invisible_text_over_ink_counts_at_scans_and_beside_no_other_words(ink: Draw, words: bool, read: bool) -> None:
     def draw(sheet: canvas.Canvas) -> None:
-        for x in range(72, 130, 4):
-            sheet.rect(x, 700, 2, 8, fill=1)
+        if not words:
+            sheet._code.clear()
+        ink(sheet)
         invisible(sheet)
 
-    assert parse(page(draw), "a.pdf").text.split()[-2:] == ["pay", "9,000"]
+    document = parse(page(draw), "a.pdf")
+    assert ("9,000" in document.text, "hidden_text" in document.flags) == (read, not read)
 
 
 def test_text_on_a_layer_that_is_off_is_left_out() -> None:
