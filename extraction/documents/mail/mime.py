@@ -52,8 +52,11 @@ _TOOL_LINES = re.compile(
 # Without one of these, headers are those of a server, and the mail's own, with a sender, may follow.
 _OWN_HEADER = re.compile(rb"(?im)^(?:From|To|Subject|Date|Message-ID|MIME-Version|Content-[a-z-]+)[ \t]*:")
 _SENDER = re.compile(rb"(?im)^From[ \t]*:[^\r\n]*@")
-# Lines that are no headers, down to one that may be or to a blank line.
-_AMONG = re.compile(rb"(?:[^\r\n]+(?:\r\n|\n|\r)){1,10}?(?=[!-9;-~]{1,100}[ \t]*:|[\r\n])")
+# Lines that are no headers, nor a delimiter or a coded body, down to one that may be a header or to a blank line.
+_AMONG = re.compile(
+    rb"(?!--[^\s-]|begin \d|(?:[A-Za-z0-9+/=]{4}){5,}[\r\n])"
+    rb"(?:[^\r\n]+(?:\r\n|\n|\r)){1,10}?(?=[!-9;-~]{1,100}[ \t]*:|[\r\n])"
+)
 _NAME = re.compile(rb"(?m)^([!-9;-~]{1,100})[ \t]*:")
 # Headers with values that hardly a line of a text has.
 _TELLING = re.compile(
@@ -62,8 +65,6 @@ _TELLING = re.compile(
 )
 # A body that is encoded has no line of words, and one of parts has none before its first delimiter.
 _CODED = re.compile(rb"(?im)^Content-(?:Type[ \t]*:\s*multipart/|Transfer-Encoding[ \t]*:\s*(?:base64|(?:x-)?uu))")
-_DELIMITER = re.compile(rb"--[^\s-]|begin \d")
-_BASE64 = re.compile(rb"(?:[A-Za-z0-9+/=]{4}|\s){2,}")
 # A line with a header after it looks like a delimiter; it helps if the mail names a wrong boundary.
 _PLAUSIBLE = re.compile(rb"(?mi)^--([^\s-][^\r\n]{0,200}?)[ \t]*\r?\nContent-[A-Za-z-]{1,40}:")
 _ENCODED = re.compile(r"=\?([^?\s]{1,80})\?([bqBQ])\?([^?]*)\?=")
@@ -408,7 +409,7 @@ def _head_of(data: bytes) -> tuple[bytes, list[str], int]:
             if sum(b"-" not in name and not _OBSOLETE.fullmatch(name) for name in _NAME.findall(below)) >= new:
                 break
             head, end = head + below, fields.end()
-        elif not _CODED.search(head) or _BASE64.fullmatch(among[0]) or _DELIMITER.match(among[0]):
+        elif not _CODED.search(head):
             break
         damaged += [decode(line)[0].strip()[:MAX_HEADER_VALUE] for line in among[0].splitlines()]
         if data[end : end + 1] in (b"\r", b"\n"):

@@ -81,7 +81,7 @@ class PageEntries:
     """The entries of a page; `flatten` says that its annotations have to be drawn into it.
 
     widgets: the boxes of all fields of the form, as those of entries. buttons: those of check boxes and radio buttons
-    that are shown, and whether each is on.
+    that are shown, and whether each is on. struck: the boxes of the lines that are struck out.
     """
 
     fields: list[Entry] = field(default_factory=list)
@@ -89,6 +89,7 @@ class PageEntries:
     files: list[Any] = field(default_factory=list)
     widgets: list[tuple[float, float, float, float]] = field(default_factory=list)
     buttons: list[tuple[tuple[float, float, float, float], bool]] = field(default_factory=list)
+    struck: list[tuple[float, float, float, float]] = field(default_factory=list)
     flatten: bool = False
     cut: bool = False
 
@@ -117,6 +118,8 @@ def page_entries(page: Any, form: Any, groups: set[str]) -> PageEntries:
             elif kind in _WRITTEN:
                 if kind == pdfium.FPDF_ANNOT_FILEATTACHMENT:
                     entries.files.append(pdfium.FPDFAnnot_GetFileAttachment(annotation))
+                if kind == pdfium.FPDF_ANNOT_STRIKEOUT and not _is_unseen(annotation):
+                    entries.struck += _quads(annotation)
                 entries.flatten |= kind == pdfium.FPDF_ANNOT_FREETEXT
                 text = string_of(pdfium.FPDFAnnot_GetStringValue, annotation, b"Contents").strip()
                 if text:
@@ -209,6 +212,15 @@ def _box(annotation: Any) -> tuple[float, float, float, float]:
     left, right = sorted((rectangle.left, rectangle.right))
     bottom, top = sorted((rectangle.bottom, rectangle.top))
     return left, top, right, bottom
+
+
+def _quads(annotation: Any) -> Iterator[tuple[float, float, float, float]]:
+    """Yields the boxes of the lines of text that an annotation marks."""
+    quad = pdfium.FS_QUADPOINTSF()
+    for at in range(min(pdfium.FPDFAnnot_CountAttachmentPoints(annotation), MAX_ANNOTATIONS)):
+        if pdfium.FPDFAnnot_GetAttachmentPoints(annotation, at, quad):
+            across, up = (quad.x1, quad.x2, quad.x3, quad.x4), (quad.y1, quad.y2, quad.y3, quad.y4)
+            yield min(across), max(up), max(across), min(up)
 
 
 def string_of(function: Any, *arguments: Any) -> str:

@@ -39,6 +39,7 @@ from cinnabar.extraction.documents.pdf.joined_letters import (
 )
 from cinnabar.extraction.documents.pdf.layout import linearise
 from cinnabar.extraction.documents.pdf.rendering import picture_of, switch_off_unseen
+from cinnabar.extraction.documents.pdf.struck_words import struck_words
 from cinnabar.extraction.documents.pdf.thresholds import OUTLINED_LETTERS, STAMP_MARGIN, STAMPED_SCAN
 from cinnabar.extraction.documents.pdf.visibility import hidden_words, is_searched, is_text, mostly_unknown
 
@@ -170,7 +171,10 @@ def page_content(page: Any, entries: PageEntries, settings: ParserSettings, spen
     if always or (settings.ocr == "auto" and _needs_ocr(page, frame, words, nonsense, scan)):
         content.picture = _picture(content, page, frame, spent)
     if not (always and content.picture):
-        content.words = Lines.of(*_with_marks(content, page, entries, frame, words, spent, scan), scan)
+        read, marks, struck = _with_marks(content, page, entries, frame, words, spent, scan)
+        if struck.any():
+            content.flags.add("struck_text")
+        content.words = Lines.of(read if settings.hidden else read.only(~struck), marks, scan)
     if not (words.text or content.picture):
         content.image = nonsense or _has_image(page)
     if hidden.text:
@@ -292,19 +296,24 @@ def _needs_ocr(page: Any, frame: Frame, words: PageWords, nonsense: bool, scan: 
 
 def _with_marks(
     content: PageContent, page: Any, entries: PageEntries, frame: Frame, words: PageWords, spent: Spent, scan: bool
-) -> tuple[PageWords, list[Mark]]:
-    """Returns the words of a page, whole where their letters stand in boxes, and its marks; none beyond the bound."""
+) -> tuple[PageWords, list[Mark], npt.NDArray[np.bool_]]:
+    """Returns the words of a page, whole where their letters stand in boxes, its marks, and which words are struck.
+
+    Beyond the bound there are no marks and no struck words.
+    """
+    none = np.zeros(len(words.text), np.bool_)
     if not words.text or content.picture is not None:
-        return words, []
+        return words, [], none
     if spent.marking > MARKING_SECONDS:
         content.flags.add("marks_unsearched")
-        return words, []
+        return words, [], none
     begun = time.process_time()
     pressed = frame.to_display([box for box, _ in entries.buttons])
+    # OCR of a scan leaves no lines.
+    shapes = np.empty((0, 4)) if scan else drawn_shapes(page, frame)
     if scan:
         marks = scanned_page_marks(page, frame, words, pressed)
     else:
-        shapes = drawn_shapes(page, frame)
         marks = drawn_marks(page, frame, words, frame.to_display(entries.widgets), shapes)
         if letters := single_letters(words):
             boxes = frame.to_display([one.box for one in entries.fields]).tolist()
@@ -319,8 +328,9 @@ def _with_marks(
     for (x0, top, x1, bottom), (_, on) in zip(pressed.tolist(), entries.buttons, strict=True):
         if 0 <= x0 < x1 <= frame.size[0] and 0 <= top < bottom <= frame.size[1]:
             marks.append(Mark((x0, top, x1, bottom), TICKED if on else EMPTY))
+    struck = struck_words(words, shapes, frame.to_display(entries.struck))
     spent.marking += time.process_time() - begun
-    return words, marks
+    return words, marks, struck
 
 
 def _picture(content: PageContent, page: Any, frame: Frame, spent: Spent) -> tuple[bytes, float] | None:

@@ -55,6 +55,14 @@ STAMP_MARGIN, STAMPED_SCAN = 0.1, 0.6
 #: Less contrast on a whole page is an empty one.
 PAGE_CONTRAST = 24
 
+# Words that a line goes through (`struck_words.py`).
+
+#: How far from the middle of a word such a line is at most, and how far it goes on beside its words, in heights of one.
+STRUCK_BAND, STRUCK_REACH = 0.2, 0.6
+#: Points that it is thick at most, the share of it that lies on words, and the share of a word that it covers. Of 449
+#: PDFs these find the words of two, which are struck.
+STRUCK_THICK, STRUCK_LINE, STRUCK_WORD = 3.0, 0.6, 0.7
+
 # Marks (`drawn_marks.py`), and the time of a document (`pages.py`).
 
 #: Points that a letter within a box may reach beyond it, across and down.

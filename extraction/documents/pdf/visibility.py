@@ -201,10 +201,10 @@ def _images(objects: Sequence[int], kinds: _Ints, frame: Frame) -> _Covers:
 
 def _holds_image(one: int, depth: int = 0) -> bool:
     """Returns whether an object is an image, or a form with one among its first objects."""
-    if depth > MAX_SHAPE_DEPTH or (kind := _type(one)) != pdfium.FPDF_PAGEOBJ_FORM:
-        return depth <= MAX_SHAPE_DEPTH and kind == pdfium.FPDF_PAGEOBJ_IMAGE
-    inner = map(_form_object, repeat(one), range(min(_form_count(one), MAX_SHAPES)))
-    return any(_holds_image(each, depth + 1) for each in inner)
+    kind = _type(one)
+    deeper = kind == pdfium.FPDF_PAGEOBJ_FORM and depth < MAX_SHAPE_DEPTH
+    inner = range(min(_form_count(one), MAX_SHAPES) if deeper else 0)
+    return kind == pdfium.FPDF_PAGEOBJ_IMAGE or any(_holds_image(_form_object(one, at), depth + 1) for at in inner)
 
 
 def _shapes(objects: Sequence[int], kinds: _Ints, frame: Frame) -> _Covers:

@@ -18,6 +18,8 @@ _DELIMITERS = ",;\t|"
 _SAMPLE_LINES, _SAMPLE = 50, 1 << 16
 # Spellings that programs give a cell lest a spreadsheet takes it for a number, a date or a formula.
 _GUARDED = re.compile(r"""=\s?(?:T\()?\(?"((?:[^"]|"")*)"\)?|'([=+@-].*(?<!')|\d[\dA-Z.,:/-]*(?: \d[\d.,:]*)*)""")
+# A cell that goes on behind a mark with a backslash: the writer doubles no marks.
+_BACKSLASHED = re.compile(r'(?:^|[,;\t|])"[^"\n]*\\" *[^,;\t|\s"]', re.MULTILINE)
 _ESCAPED = re.compile(r'\\(["\\])')
 # Rows and cells that are laid out at once.
 _BLOCK, _BLOCK_CELLS = 500, 1 << 17
@@ -29,7 +31,8 @@ def add_delimited(reading: ParseContext, data: bytes) -> None:
     Cells beyond the bound of a row are left out, with the flag `truncated`; the rows after it are read.
     """
     text, guessed = decode(data)
-    text = _with_doubled_marks(text)
+    if _BACKSLASHED.search(text):
+        text = _ESCAPED.sub(lambda escaped: '""' if escaped[1] == '"' else "\\", text)
     delimiter = delimiter_of(text, "\t" if PurePath(reading.name).suffix.lower() in (".tsv", ".tab") else ",")
     if not delimiter or "\x00" in text:
         add_text(reading, data)
@@ -72,30 +75,6 @@ def _meant(cell: str) -> str:
     if cell[:1] not in ("=", "'") or (guarded := _GUARDED.fullmatch(cell)) is None:
         return cell
     return guarded[2] or (guarded[1] or "").replace('""', '"')
-
-
-def _with_doubled_marks(text: str) -> str:
-    """Returns a text with its quotation marks within quotes doubled, if it has a backslash before them."""
-    if '\\"' not in text:
-        return text
-    lines = [line for line in text.splitlines() if '\\"' in line and len(line) < _SAMPLE][:_SAMPLE_LINES]
-    return _doubled(text) if _unsound([_doubled(line) for line in lines]) < _unsound(lines) else text
-
-
-def _doubled(text: str) -> str:
-    return _ESCAPED.sub(lambda escaped: '""' if escaped[1] == '"' else "\\", text)
-
-
-def _unsound(lines: list[str]) -> int:
-    """Returns how many lines hold letters behind a closing quotation mark, by the delimiter that leaves fewest."""
-    return min(sum(not _is_sound(line, delimiter) for line in lines) for delimiter in _DELIMITERS)
-
-
-def _is_sound(line: str, delimiter: str) -> bool:
-    try:
-        return bool(list(csv.reader([line], delimiter=delimiter, strict=True)))
-    except csv.Error:
-        return False
 
 
 def _limit_lines(reading: ParseContext, text: str, delimiter: str) -> Iterable[str]:

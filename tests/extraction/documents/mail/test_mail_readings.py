@@ -176,9 +176,15 @@ def test_a_line_among_the_headers_is_kept_and_those_below_it_count(line: str, ab
         "see the mail below.\nFrom: Ada <ada@x.example>\nSubject: Rent\n\nIt is due.\n",
         "two things\nTo: ada@x.example\nTotal: 5 EUR\n\nRegards\n",
         "a line\nTo: ada@x.example\nCc: no blank line ends them\n",
+        "bGluZXMgb2YgYmFzZTY0IG9m\nTo: ada@x.example\n\nRegards\n",
     ],
 )
 def test_a_text_without_a_blank_line_above_it_is_no_header(text: str) -> None:
     document = parse(b"From: Kim <kim@x.example>\nSubject: Order\n" + text.encode(), "a.eml")
     body = next(part for part in document.parts if part.kind == "body")
     assert document.text[body.start : body.end].split() == text.split() and document.flags == ()
+
+
+def test_a_delimiter_right_below_the_headers_begins_a_part() -> None:
+    mail = _MAIL.partition(b"\nContent-Type")[0] + b"\nContent-Type: multipart/mixed; boundary=B\n--B\n"
+    _assert_read(parse(mail + _MAIL.partition(b"+0100\n")[2] + b"--B--\n", "a.eml"))
