@@ -1,0 +1,200 @@
+"""Measures whether what stands beside a value is read: drawn documents of seven kinds, each beside its control.
+
+    python -m bench surroundings_report [--model auto] [--json] [--record]
+
+`surroundings.json` has twenty documents of each kind in several languages and formats, and frames that go around them.
+A document has a schema of one field to look at and those of its frame, the trouble (a negation, a unit, a struck text)
+with the right value, and the control: the same without the trouble. A value counts as in doubt if it is null or its
+confidence is below .5.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from docx import Document as Letter
+from openpyxl import Workbook
+from openpyxl.styles import Font
+
+from bench.recording import Row, record
+from bench.reporting import table
+from cinnabar.extraction.documents.ingest.dispatch import parse
+from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
+from cinnabar.extraction.filling.planned_models import sources_of
+from cinnabar.extraction.filling.records.validation import Validator
+from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.schemas import compile_schema, load_schema
+
+DOCUMENTS = Path(__file__).with_name("surroundings.json")
+#: Below the first a value is in doubt; from the second on a reader takes it as sure.
+DOUBTED, SURE = 0.5, 0.9
+#: The least shares that are right, and right or in doubt, and the most that are wrong though sure.
+WANTED = {"right": 0.85, "right or in doubt": 0.97, "wrong at .9": 0.01}
+_SORTS: dict[str, dict[str, Any]] = {
+    "bool": {"type": ["boolean", "null"]},
+    "num": {"type": ["number", "null"]},
+    "int": {"type": ["integer", "null"]},
+    "str": {"type": ["string", "null"]},
+    "code": {"type": ["string", "null"], "pattern": "^[A-Z]{3}$"},
+    "date": {"type": ["string", "null"], "format": "date"},
+    "moment": {"type": ["string", "null"], "format": "date-time"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read of a document of this kind, of its trouble or its control."""
+
+    kind: str
+    field: str
+    control: bool
+    right: Any
+    got: Any
+    confidence: float
+    flags: tuple[str, ...]
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the value is the right one: numbers to a thousandth, moments to the minute, texts by their letters."""
+        if None in (self.right, self.got) or isinstance(self.right, bool):
+            return self.right is self.got
+        if isinstance(self.right, int | float):
+            return abs(self.got - self.right) <= 0.001 * abs(self.right)
+        got = self.got[:16] if "T" in self.right and ":" in self.right else self.got
+        return _letters(got) == _letters(self.right)
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether nobody would take the value as it is."""
+        return self.got is None or self.confidence < DOUBTED
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether there is a value that is told as sure."""
+        return self.got is not None and self.confidence >= SURE
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"\W", "", text).casefold()
+
+
+def field_schema(title: str, about: str, sort: str) -> dict[str, Any]:
+    """The schema of a field from its title, its description and its sort, such as `num` or `enum:card|cash`."""
+    name, _, rest = sort.partition(":")
+    if name == "enum":
+        kind: dict[str, Any] = {"enum": [*rest.split("|"), None]}
+    elif name == "str" and rest:
+        kind = _SORTS[name] | {"maxLength": int(rest)}
+    elif name == "num" and rest:
+        kind = _SORTS[name] | dict(zip(("minimum", "maximum"), map(int, rest.split(":")), strict=True))
+    else:
+        kind = _SORTS[name]
+    return {"title": title} | ({"description": about} if about else {}) | kind
+
+
+def file_of(text: str, form: str) -> bytes:
+    """The bytes of a file of this form; in sheets and letters a text between tildes is struck."""
+    if form not in ("docx", "xlsx"):
+        return text.encode()
+    held = io.BytesIO()
+    if form == "docx":
+        letter = Letter()
+        for line in text.splitlines():
+            paragraph = letter.add_paragraph()
+            for place, part in enumerate(line.split("~")):
+                paragraph.add_run(part).font.strike = bool(place % 2)
+        letter.save(held)
+        return held.getvalue()
+    book = Workbook()
+    sheet = book.worksheets[0]
+    for down, line in enumerate(text.splitlines(), 1):
+        for across, part in enumerate(line.split("\t"), 1):
+            bare = part.strip("~")
+            number = re.fullmatch(r"[\d.]+", bare)
+            sheet.cell(down, across, float(bare) if number else bare).font = Font(strike=bare != part)
+    book.save(held)
+    return held.getvalue()
+
+
+def readings(model: str) -> Iterator[Reading]:
+    """Reads each document and its control with this model."""
+    data = json.loads(DOCUMENTS.read_text("utf-8"))
+    plan = RunPlan.of(model=model, on_missing="guess")
+    source, escalation = sources_of(plan, model)
+    engine = source.filler(plan.options.effort, plan.options.steps)
+    tier = escalation and escalation.tier(lambda: escalation.source.filler(plan.options.effort, None))
+    for kind, form, frame, (name, *about), body, trouble, right, control, control_right in data["documents"]:
+        head, tail, others = data["frames"][frame]
+        members = {one: field_schema(*own) for one, own in {**others, name: about}.items()}
+        read = load_schema({"type": "object", "properties": members, "required": [*members]})
+        job = Job(compile_schema(read.schema), engine, Validator(read), "guess", tier=tier)
+        for is_control, inserted, wanted in ((False, trouble, right), (True, control, control_right)):
+            document = parse(file_of(head + body.format(inserted) + tail, form), f"page.{form}")
+            (outcome,) = run_batch([OpenedInput(f"page.{form}", document.digest, document)], job).outcomes
+            leaves = outcome.record.leaves if outcome.record else ()
+            leaf = next((leaf for leaf in leaves if leaf.pointer == f"/{name}"), None)
+            got = json.loads(leaf.value) if leaf and leaf.value else None
+            yield Reading(
+                kind, name, is_control, wanted, got, leaf.confidence if leaf else 0.0, leaf.flags if leaf else ()
+            )
+
+
+def counted(found: Sequence[Reading]) -> dict[str, Counter[str]]:
+    """What is counted of each kind, and of all."""
+    counts: dict[str, Counter[str]] = {}
+    for one in found:
+        own = Counter(
+            {"control right": one.is_right, "control right at .9": one.is_right and one.is_sure}
+            if one.control
+            else {
+                "documents": 1,
+                "right": one.is_right,
+                "right or in doubt": one.is_right or one.is_doubted,
+                "wrong at .9": one.is_sure and not one.is_right,
+            }
+        )
+        for name in (one.kind, "all"):
+            counts.setdefault(name, Counter()).update(own)
+    return dict(sorted(counts.items(), key=lambda item: item[0] == "all"))
+
+
+def main() -> None:
+    """Prints a row of each kind, or all readings; records the shares of all if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="reader")
+    parser.add_argument("--json", action="store_true", help="every reading")
+    parser.add_argument("--record", action="store_true", help="write the shares to bench/results/surroundings.json")
+    asked = parser.parse_args()
+    found = [*readings(asked.model)]
+    counts = counted(found)
+    if asked.json:
+        print(json.dumps({"kinds": counts, "readings": [asdict(one) for one in found]}, ensure_ascii=False, indent=1))
+    else:
+        heads = [*counts["all"]]
+        print(table(("kind", *heads), [(kind, *(str(own[head]) for head in heads)) for kind, own in counts.items()]))
+    if asked.record:
+        own = counts["all"]
+        shares = {what: own[what] / own["documents"] for what in (*WANTED, "control right", "control right at .9")}
+        rows = [
+            Row(
+                what, f"{WANTED[what]:.0%}" if what in WANTED else "–", f"{share:.1%}",
+                what in WANTED and (share > WANTED[what] if what.startswith("wrong") else share < WANTED[what]),
+            )
+            for what, share in shares.items()
+        ]  # fmt: skip
+        record(
+            "surroundings", "what stands beside a value", "python -m bench surroundings_report", rows, precision="int8",
+            note=f"Model {asked.model}, {own['documents']} documents of seven kinds and as many controls",
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
