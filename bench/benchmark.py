@@ -16,10 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from bench.cold_start import cold_report
-from bench.long_lists import read_ledger
 from bench.mixture import MixedDocument, mixed_documents
 from bench.rates import FIELDS, TOKENS, rate
-from bench.reporting import machine, table
+from bench.reporting import machine
 from bench.timing import throughput
 
 # Torch comes with the engine, which must set up its environment before (engine/__init__.py).
@@ -28,19 +27,7 @@ from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.errors import UsageError
 
 #: The parts that are measured only if the command line names them.
-APART = ("cold", "rows")
-#: The rows of the lists to read.
-ROWS = (300, 3000)
-
-
-def rows_report(model: Model, effort: str) -> Iterator[str]:
-    """The table of long lists."""
-    yield "## Lists of many rows, five fields each"
-    rows = []
-    for r in (read_ledger(model, effort, count) for count in ROWS):
-        speed = f"{r.printed / r.seconds:.1f}"
-        rows.append((f"{r.printed}", f"{r.found}", f"{r.right}", f"{r.seconds:.1f}", speed))
-    yield table(("rows", "found", "right and in their place", "seconds", "rows/s"), rows)
+APART = ("cold",)
 
 
 def rate_report(model: Model, effort: str) -> Iterator[str]:
@@ -64,7 +51,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parts: dict[str, Callable[[], Iterator[str]]] = {
         "throughput": lambda: throughput(model, documents(), a.effort, a.workers),
         "cold": lambda: cold_report(a.samples),
-        "rows": lambda: rows_report(model, a.effort),
         "rate": lambda: rate_report(model, a.effort),
     }
     p = argparse.ArgumentParser(

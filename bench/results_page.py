@@ -17,7 +17,10 @@ PAGE = RESULTS.parents[1] / "docs" / "results.md"
 #: The sections of the page, and the results of each in their order, by the names of their files.
 SECTIONS: dict[str, tuple[str, ...]] = {
     "The house": ("house", "tests", "tests_slow", "wheel", "mutants", "schemas"),
-    "What is read right": ("samples", "reading", "lists", "improve", "calibration", "routing", "demanded", "surroundings"),
+    "What is read right": (
+        "samples", "reading", "lists", "improve", "calibration", "routing", "demanded",
+        "surroundings",
+    ),
     "Language models": ("models_beside", "beside_llama", "gpu"),
     "Files": ("hostile_files", "mutations", "ocr", "parsing", "table_cells", "packets", "marks"),
     "Speed and size": ("rate", "volume", "cold_start", "stored"),

@@ -36,8 +36,8 @@ from cinnabar.schemas import compile_schema, load_schema
 DOCUMENTS = Path(__file__).with_name("surroundings.json")
 #: Below the first a value is in doubt; from the second on a reader takes it as sure.
 DOUBTED, SURE = 0.5, 0.9
-#: The least shares that are right, and right or in doubt, and the most that are wrong though sure.
-WANTED = {"right": 0.85, "right or in doubt": 0.97, "wrong at .9": 0.01}
+#: The least shares, and the most that are wrong though sure; .92 is .98 of what 5295ebcc told of the controls.
+WANTED = {"right": 0.85, "right or in doubt": 0.97, "wrong at .9": 0.01, "control right at .9": 0.917}
 _SORTS: dict[str, dict[str, Any]] = {
     "bool": {"type": ["boolean", "null"]},
     "num": {"type": ["number", "null"]},
@@ -63,7 +63,7 @@ class Reading:
 
     @property
     def is_right(self) -> bool:
-        """Whether the value is the right one: numbers to a thousandth, moments to the minute, texts by their letters."""
+        """Whether the value is right: numbers to a thousandth, moments to the minute, texts by their letters."""
         if None in (self.right, self.got) or isinstance(self.right, bool):
             return self.right is self.got
         if isinstance(self.right, int | float):
@@ -181,15 +181,11 @@ def main() -> None:
         heads = [*counts["all"]]
         print(table(("kind", *heads), [(kind, *(str(own[head]) for head in heads)) for kind, own in counts.items()]))
     if asked.record:
-        own = counts["all"]
-        shares = {what: own[what] / own["documents"] for what in (*WANTED, "control right", "control right at .9")}
-        rows = [
-            Row(
-                what, f"{WANTED[what]:.0%}" if what in WANTED else "–", f"{share:.1%}",
-                what in WANTED and (share > WANTED[what] if what.startswith("wrong") else share < WANTED[what]),
-            )
-            for what, share in shares.items()
-        ]  # fmt: skip
+        own, rows = counts["all"], []
+        for what, wanted in WANTED.items():
+            share = own[what] / own["documents"]
+            missed = share > wanted if what.startswith("wrong") else share < wanted
+            rows.append(Row(what, f"{wanted:.0%}", f"{share:.1%}", missed))
         record(
             "surroundings", "what stands beside a value", "python -m bench surroundings_report", rows, precision="int8",
             note=f"Model {asked.model}, {own['documents']} documents of seven kinds and as many controls",

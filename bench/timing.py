@@ -5,23 +5,19 @@ from __future__ import annotations
 import hashlib
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from bench.mixture import MixedDocument
 from bench.reporting import peak_memory, table
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Model
 from cinnabar.engine.work_time import time_stage
-from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
 from cinnabar.extraction.filling.records.validation import RecordViolation, Validator
 from cinnabar.extraction.run.stored_run import Run
-from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.library import LIBRARY
@@ -53,18 +49,6 @@ class TimedValidator(Validator):
         """Checks as `Validator` does."""
         with self.clock.time("validate"):
             return super().check(record_text)
-
-
-def read_alone(model: Model, effort: str, spec: Any, text: str) -> tuple[Outcome, float]:
-    """The outcome of a text under a schema, read as a run reads a document, and the seconds that it took.
-
-    `spec` is an argument of `load_schema`.
-    """
-    source, document = load_schema(spec), parse(text.encode(), "text.txt")
-    job = Job(compile_schema(source.schema), Engine(model, effort), Validator(source), "guess")
-    begin = time.perf_counter()
-    outcome = run_batch([OpenedInput("text.txt", document.digest, document)], job).outcomes[0]
-    return outcome, time.perf_counter() - begin
 
 
 def throughput(model: Model, documents: Sequence[MixedDocument], effort: str, workers: int) -> Iterator[str]:

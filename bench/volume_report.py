@@ -1,21 +1,19 @@
 """Measures time and memory for ten thousand documents, one in a hundred poison, and accounts for each.
 
     python -m bench volume_report
-    python -m bench volume_report --documents 1000 --flow
+    python -m bench volume_report --documents 1000
     python -m bench volume_report --stored 1000000
     python -m bench volume_report --engines auto
     python -m bench volume_report --mixed --engines auto
 
 Notes, mails and PDFs of some fifty words are written into a folder, mixed with files made to break a reader.
 `cinnabar extract` reads a tenth of them and then all, in a process of its own that is watched from outside: its memory
-with that of its parsers (the sum over the processes, shared pages counted once), sampled five times a second. With
-`--flow` the Prefect flow, server included, reads the whole folder as well, in turn with the command; the difference is
-the cost of Prefect.
+with that of its parsers (the sum over the processes, shared pages counted once), sampled five times a second.
 
 The report is a Markdown table of seconds, processor seconds, documents per second, outcomes and memory, followed by the
-growth of the time and the extra time of the flow. On a machine that does other work, go by the processor seconds. An
-input without an outcome, or with two, ends the report. With `--stored` it measures a folder with so many stored
-outcomes instead (`bench/stored_volume.py`), and with `--mixed` runs over sample documents (`bench/mixed_volume.py`).
+growth of the time. On a machine that does other work, go by the processor seconds. An input without an outcome, or
+with two, ends the report. With `--stored` it measures a folder with so many stored outcomes instead
+(`bench/stored_volume.py`), and with `--mixed` runs over sample documents (`bench/mixed_volume.py`).
 """
 
 from __future__ import annotations
@@ -49,13 +47,6 @@ SCHEMA = {
 #: One document in this many is poison.
 POISON = 100
 CARRIERS = ("Nordfracht", "Hansa Express", "Kurier Lind", "Trans Alpina", "Petersen & Sons", "Blue Line")
-#: A program that reads a folder by the flow; an ephemeral Prefect server starts and ends with it.
-FLOW = """
-import sys
-from cinnabar.flows.extract import extract_folder
-docs, schema, out = sys.argv[1:]
-extract_folder([docs], schema, out, on_missing="guess", workers=2)
-"""
 
 
 def pdf(text: str) -> bytes:
@@ -120,7 +111,6 @@ def main() -> None:
     """Measures the runs and prints the report."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--documents", type=int, default=10_000)
-    parser.add_argument("--flow", action="store_true", help="the Prefect flow over the whole folder, too")
     parser.add_argument("--stored", type=int, metavar="N", help="a folder with N stored outcomes instead")
     parser.add_argument("--mixed", action="store_true", help="mixed sample documents instead")
     parser.add_argument("--batch", type=int, default=64, help="documents in a batch of them")
@@ -140,34 +130,25 @@ def main() -> None:
         for what, count in (("a tenth", said.documents // 10), ("all", said.documents)):
             docs = root / f"{count}"
             write_folder(docs, count)
-            ways = ["command", "flow"] if said.flow and count == said.documents else ["command"]
-            for way in ways:
-                out = root / f"{way}-{count}"
-                given = [str(docs), str(root / "note.json"), str(out)]
-                command = [
-                    *("-m", "cinnabar.apps.cli.main", "extract", str(docs), "--schema", given[1]),
-                    *("--out", str(out), "--on", "missing=guess", "--engines", said.engines),
-                ]
-                if way == "flow":
-                    command = ["-c", FLOW, *given]
-                runs[f"{what}, {way}"] = ran = watch([sys.executable, *command], root / "log")
-                rows.append([
-                    f"{count} by the {way}", f"{ran.seconds:.0f}", f"{ran.work:.0f}",
-                    f"{count / ran.seconds:.1f}", outcomes(out, count),
-                    f"{ran.main / 2**20:.0f}", f"{ran.peak / 2**20:.0f}",
-                ])  # fmt: skip
-                print(f"{rows[-1][0]}: {rows[-1][1]} s", file=sys.stderr, flush=True)
+            out = root / f"out-{count}"
+            command = [
+                *(sys.executable, "-m", "cinnabar.apps.cli.main", "extract", str(docs)),
+                *("--schema", str(root / "note.json"), "--out", str(out)),
+                *("--on", "missing=guess", "--engines", said.engines),
+            ]
+            runs[what] = ran = watch(command, root / "log")
+            rows.append([
+                f"{count}", f"{ran.seconds:.0f}", f"{ran.work:.0f}", f"{count / ran.seconds:.1f}", outcomes(out, count),
+                f"{ran.main / 2**20:.0f}", f"{ran.peak / 2**20:.0f}",
+            ])  # fmt: skip
+            print(f"{rows[-1][0]}: {rows[-1][1]} s", file=sys.stderr, flush=True)
     head = ["documents", "seconds", "of processors", "documents/s", "outcomes"]
     head += ["MiB, main process", "MiB, with parsers"]
     print(table(head, rows))
-    few, all_of_them = runs["a tenth, command"], runs["all, command"]
+    few, all_of_them = runs["a tenth"], runs["all"]
     grown = (all_of_them.main - few.main) / 2**20
     print(f"\nTime grew {all_of_them.seconds / few.seconds:.2f} times, that of processors", end="")
     print(f" {all_of_them.work / few.work:.2f} (wanted 10.5 at most), the main process by {grown:.0f} MiB.")
-    if said.flow:
-        flow = runs["all, flow"]
-        more, work = flow.seconds / all_of_them.seconds - 1, flow.work / all_of_them.work - 1
-        print(f"The flow took {more:+.1%}, of processors {work:+.1%} (wanted 5% at most).")
 
 
 if __name__ == "__main__":

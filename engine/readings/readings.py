@@ -53,7 +53,7 @@ class ReadValue:
     kind: Kind
 
 
-_TRUE = "yes y true ja oui sí si sim x [x] ☒ ☑ ✓ ✔ on wahr vrai 1"
+_TRUE = "yes y true ja oui sí sì si sim x [x] ☒ ☑ ✓ ✔ on wahr vrai 1"
 _FALSE = "no n false nein non não nee off [] ☐ ✗ falsch faux 0"
 #: What the texts of a boolean mean.
 BOOLEANS = dict.fromkeys(_TRUE.split(), True) | dict.fromkeys(_FALSE.split(), False) | {"[ ]": False}

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 from bench.benchmark import main
-from bench.long_lists import ledger, read_ledger
 from bench.mixture import mixed_documents
 from bench.reporting import machine, table
 from bench.timing import throughput
 from tests.support.reading_model import ReadingModel
 
-from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
@@ -62,22 +60,3 @@ def test_the_machine_is_named() -> None:
 def test_a_folder_without_sets_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"benchmark: .*expected"):
         main(["--model", str(tmp_path), "--parts", "rate"])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rows", [80, pytest.param(200, marks=pytest.mark.slow)])
-def test_a_list_over_many_pages_is_complete_right_and_in_order(
-    rows: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # In bfloat16 the model may miss a row among hundreds, on one processor and not on another.
-    monkeypatch.setenv("CINNABAR_PRECISION", "float32")
-    read = read_ledger(load_model("default", "cpu"), "medium", rows)
-    assert (read.found, read.right) == (rows, rows)
-
-
-def test_a_ledger_prints_exactly_its_expected_rows() -> None:
-    text, rows = ledger(130)
-    printed = [line.split() for line in text.splitlines() if re.match(r"\d\d\.", line)]
-    assert [line[1] for line in printed] == [row["item_number"] for row in rows]
-    assert [float(line[-1]) for line in printed] == [row["unit_price"] for row in rows]
-    assert text.count("Date") == text.count("page") == 3

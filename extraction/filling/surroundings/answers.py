@@ -31,7 +31,7 @@ _CLAUSE = re.compile(r"[.;:!?|\t]|,\s|\bbut\b|\baber\b|\bsondern\b|\bmais\b", re
 # An answer right behind a label, with what may stand between.
 _ANSWER = re.compile(r"[\s:?=\-–→.|\"']*(\[\s?\]|\[x\]|[☐☒☑✓✔✗]|[^\W\d_]+)(?=$|[\s,.;:!|)\"'])", re.IGNORECASE)
 # A line of a form: a label and one word.
-_LABELLED = re.compile(r"^[^\n:?]{2,40}[:?][ \t]*([^\W\d_]+)[ \t.]*$", re.MULTILINE)
+_LABELLED = re.compile(r"^\w[^\n:?]{1,40}[:?][ \t]*([^\W\d_]+)[ \t.]*$", re.MULTILINE)
 
 
 def _boolean(one: Beside) -> Finding | None:
@@ -55,6 +55,8 @@ def _same_answers(one: Beside) -> dict[Span, bool]:
     text, start = one.document.text, one.region[0]
     lines = _LABELLED.finditer(text, start, min(one.region[1], start + LONGEST_REGION))
     found = [match for match in lines if match[1].lower() in BOOLEANS]
+    # Who speaks in a conversation is no label.
+    found = [match for match in found if text.count(f"\n{match[0].partition(':')[0]}:") < 2]
     told = {match.span(1): BOOLEANS[match[1].lower()] for match in found}
     return told if len(told) == fields and len({*told.values()}) == 1 else {}
 
@@ -68,6 +70,8 @@ def _told(one: Beside) -> Iterator[tuple[Span, bool]]:
         value = BOOLEANS.get(answer[1].lower()) if answer is not None else None
         if answer is not None and value is not None:
             yield answer.span(1), value
+        elif (cell := one.below(start, end)) and (below := BOOLEANS.get(text[slice(*cell)].lower())) is not None:
+            yield cell, below
         elif (denial := denied(text[line_start:end])) is not None:
             yield (line_start + denial.start(), end), False
 
@@ -88,6 +92,8 @@ def _choice(one: Beside) -> Finding | None:
         return None
     at = one.spans[0][0] - len(near) + denial.start()
     other = _opposite(one.value, [json.loads(option) for option in options])
+    if other is None and one.slot.nullable and not near[denial.end() :].split():
+        return Finding(CONTRADICTED, "null", most=UNLABELLED)
     if other is None and not stems(one.asked.label) & stems(one.before):
         return None
     spans = ((at, one.spans[-1][1]),)
@@ -99,9 +105,23 @@ def _choice(one: Beside) -> Finding | None:
     )
 
 
+def _twice(one: Beside) -> Finding | None:
+    """A choice of which the field's label tells two is in doubt."""
+    if len(one.slot.options) < 2 or not isinstance(one.value, str):
+        return None
+    told = dict[str, Span]()
+    for _, end in one.labels():
+        for option in (json.loads(text) for text in one.slot.options if text != "null"):
+            said = re.compile(rf"\s*[:=|\t]\s*({re.escape(str(option))})\s*$", re.IGNORECASE | re.MULTILINE)
+            if found := said.match(one.document.text, end):
+                told.setdefault(str(option), found.span(1))
+    return Finding(CONTRADICTED, spans=tuple(told.values()), most=DOUBTED) if len(told) > 1 else None
+
+
 def _unstated(one: Beside) -> Finding | None:
-    """A choice of which the document has no word is none, where the schema allows that."""
-    chosen = one.leaf.origin == "chosen" and isinstance(one.value, str)
+    """A choice of which the document has no word is none, where the schema allows that; rows may tell it as a whole."""
+    in_row = re.search(r"/\d+(?:/|$)", one.pointer)
+    chosen = one.leaf.origin == "chosen" and isinstance(one.value, str) and not in_row
     return Finding(UNSTATED, "null", most=UNLABELLED) if chosen and not one.spans and one.slot.nullable else None
 
 
@@ -122,21 +142,22 @@ _GRANTED = frozenset(
         "accepté",
     )
 )
+_PAIRS = ("yes/no", "true/false", "on/off", "open/closed", "ja/nein", "offen/geschlossen", "ouvert/fermé")
 _REFUSED = frozenset(
     ("rejected", "declined", "denied", "refused", "failed", "forbidden", "abgelehnt", "verweigert", "refusé", "rejeté")
 )
 
 
 def _opposite(value: object, options: list[object]) -> object | None:
-    """Returns the option that a denied one leaves: the only other, or its opposite in words; None if none is."""
+    """Returns the option that a denied one leaves, its opposite in words; None if none is."""
     others = [option for option in options if option not in (value, None)]
-    if len(others) == 1:
-        return others[0]
     plain = {option: _plain(option) for option in others}
     own = _plain(value)
     same = [option for option, words in plain.items() if _bare(words) == _bare(own) and words != own]
     if not same and own in _GRANTED:
         same = [option for option, words in plain.items() if words in _REFUSED]
+    if not same:
+        same = [option for option, words in plain.items() if {f"{own}/{words}", f"{words}/{own}"} & {*_PAIRS}]
     return same[0] if len(same) == 1 and _bare(own) in (own, own.removeprefix("in ")) else None
 
 
@@ -149,4 +170,4 @@ def _bare(words: str) -> str:
     return _OPPOSED.sub("", words)
 
 
-KINDS: tuple[Kind, ...] = (_boolean, _choice, _unstated)
+KINDS: tuple[Kind, ...] = (_boolean, _choice, _twice, _unstated)

@@ -19,6 +19,8 @@ from cinnabar.schemas.form.form import Form, Slot
 
 Span = tuple[int, int]
 _WORD = re.compile(r"[^\W_]+")
+# A cell of a row that is printed in columns.
+_CELL = re.compile(r"[^\s|]+(?: [^\s|]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,26 +100,40 @@ class Beside:
         stop = text.find("\n", end)
         return text.rfind("\n", 0, start) + 1, len(text) if stop < 0 else stop
 
-    def labels(self, least: float = 1.0) -> Iterator[Span]:
-        """Yields the places in the value's region that print the words of the field's label, close together on a line.
-
-        `least` is the share of these words that must be there.
-        """
-        wanted = stems(self.asked.label)
-        if not wanted:
-            return
+    def labels(self) -> Iterator[Span]:
+        """Yields the places in the value's region where a line prints the words of the field's label."""
         text, (start, end) = self.document.text, self.region
-        found = _label_words(frozenset(wanted)).finditer(text, start, min(end, start + LONGEST_REGION))
-        for _, words in groupby(found, lambda word: self.line_of(*word.span())):
-            own = [*words]
-            if len({word[0][:LABEL_STEM].lower() for word in own}) >= least * len(wanted):
-                yield own[0].start(), own[-1].end()
+        for wanted in filter(None, map(stems, self._label_texts())):
+            found = _label_words(frozenset(wanted)).finditer(text, start, min(end, start + LONGEST_REGION))
+            for _, words in groupby(found, lambda word: self.line_of(*word.span())):
+                own = [*words]
+                if all(any(word[0].lower().startswith(stem) for word in own) for stem in wanted):
+                    yield own[0].start(), own[-1].end()
+
+    def _label_texts(self) -> tuple[str, ...]:
+        """The title and the name of the field, if its label has both: "Net weight (weight)"."""
+        title, _, name = self.asked.label.removesuffix(")").rpartition(" (")
+        last = self.slot.path.rpartition("/")[2]
+        both = title and re.sub(r"[\W_]", "", name).lower() == re.sub(r"[\W_]", "", last).lower()
+        return (title, name) if both else (self.asked.label,)
+
+    def below(self, start: int, end: int) -> Span | None:
+        """Returns the cell below [start, end), if that is a cell of a row of heads and another row follows."""
+        text, (begin, stop) = self.document.text, self.line_of(start, end)
+        heads = [cell.span() for cell in _CELL.finditer(text, begin, stop)]
+        if len(heads) < 2 or (start, end) not in heads:
+            return None
+        under = self.line_of(stop + 1, stop + 1)
+        down = under[0] - begin
+        cells = (cell.span() for cell in _CELL.finditer(text, *under))
+        return next((cell for cell in cells if cell[0] < end + down and start + down < cell[1]), None)
 
 
 @lru_cache(maxsize=256)
 def _label_words(wanted: frozenset[str]) -> re.Pattern[str]:
-    """Returns a pattern of whole words that begin so."""
-    return re.compile(rf"(?<![^\W_])(?:{'|'.join(sorted(map(re.escape, wanted)))})[^\W_]*", re.IGNORECASE)
+    """Returns a pattern of whole words that begin so; a short word has an ending of two letters at most."""
+    begun = (re.escape(stem) + ("[^\\W_]*" if len(stem) == LABEL_STEM else "[^\\W_]{0,2}") for stem in sorted(wanted))
+    return re.compile(rf"(?<![^\W_])(?:{'|'.join(begun)})(?![^\W_])", re.IGNORECASE)
 
 
 #: Looks at a value; None if its kind finds nothing there.

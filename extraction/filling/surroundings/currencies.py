@@ -14,11 +14,18 @@ from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, CURRE
 STATED = "currency_stated"
 _SIGN = re.compile(r"[^\w\s.,'()+\-−–/:*]+|\b(?:kr|Rs|R)\b")
 
+# A code that ends the amount whose sign was read.
+_CODE_BESIDE = re.compile(r"[\d.,'’ ]*\(?([A-Z]{3})(?=\s*(?:$|[,;.)|\t]|  ))")
+
 
 def _currency(one: Beside) -> Finding | None:
     """A shared sign is the one of its currencies that the document states; of several it is in doubt."""
     if one.value not in CURRENCY_CODES or not one.spans or one.value in one.printed:
         return None
+    beside = _CODE_BESIDE.match(one.after)
+    if beside is not None and beside[1] in CURRENCY_CODES and beside[1] != one.value:
+        end = one.spans[-1][1]
+        return Finding(STATED, json.dumps(beside[1]), ((end + beside.start(1), end + beside.end(1)),), CORRECTED)
     sign = _SIGN.search(one.printed)
     shared = currencies_of(sign[0]) if sign is not None else ()
     if one.value not in shared or len(shared) < 2:

@@ -10,7 +10,7 @@ from itertools import chain
 
 from cinnabar.engine.readings.dates import dates_in
 from cinnabar.engine.readings.periods import periods_in
-from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
+from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind, stems
 from cinnabar.extraction.filling.surroundings.thresholds import AGREED, CORRECTED, DOUBTED, LONGEST_REGION, UNLABELLED
 
 #: The flags of a date that another label claims, of one in the future that cannot be, of an end before its start.
@@ -40,6 +40,9 @@ _BARE_LABEL = re.compile(r"(?:^|\n)\W*(?:date|datum|data|fecha)\s*[:.]?\s*$", re
 _NAMED = frozenset(("due", "birth", "founded", "joined", "delivered"))
 #: Roles of what has happened when a document tells it.
 _PAST = frozenset(("birth", "founded", "joined", "signed"))
+#: How many characters before a day another one may tell its year; months at the begin and at the end of one.
+_NEAR, _FIRST_MONTHS, _LAST_MONTHS = 120, 3, "09"
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)|\d\W\d+\W\d|['’]\d\d\b")
 _WHOLE_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 
 
@@ -47,15 +50,16 @@ def _label(one: Beside) -> Finding | None:
     """A date that another label claims is not that of this field: nothing in its place, or in doubt."""
     if not _is_date(one) or not one.spans:
         return None
-    own = _roles(one.asked.label) or _roles(one.slot.description)
-    claimed = _roles(_last_part(one.before))
+    # A field's own label claims nothing against it, whatever its words are.
+    beside, named = _last_part(one.before), _roles(one.asked.label)
+    own, claimed = named or _roles(one.slot.description), _roles(beside)
+    if set() < stems(one.asked.label) <= stems(beside):
+        return None
     if (
         not own
         or own & claimed
         or {"start", "end"} & claimed
-        or not (
-            claimed or _is_told_elsewhere(one, own) or (own & _NAMED and _BARE_LABEL.search(_last_part(one.before)))
-        )
+        or not (claimed or _is_told_elsewhere(one, named & _NAMED) or (named & _NAMED and _BARE_LABEL.search(beside)))
     ):
         return None
     return Finding(
@@ -66,7 +70,8 @@ def _label(one: Beside) -> Finding | None:
 def _is_told_elsewhere(one: Beside, own: frozenset[str]) -> bool:
     """Returns whether a label of the field's own kind stands in the document without this date beside or below it."""
     text, at, told = one.document.text, one.spans[0][0], False
-    for found in chain.from_iterable(_ROLE_WORDS[role].finditer(text[:LONGEST_REGION]) for role in own):
+    begin, stop = one.region[0], min(one.region[1], one.region[0] + LONGEST_REGION)
+    for found in chain.from_iterable(_ROLE_WORDS[role].finditer(text, begin, stop) for role in own):
         start, end = one.line_of(*found.span())
         below = one.line_of(end, min(len(text), end + 1))
         if start <= at < below[1]:
@@ -102,6 +107,34 @@ def _period(one: Beside) -> Finding | None:
         if ends and one.spans and not _WHOLE_YEAR.search(one.printed) and last.replace(year=last.year + 1) >= first:
             return Finding(ENDS_BEFORE_START, json.dumps(f"{last.year + 1}{one.value[4:]}"), one.spans, CORRECTED)
         return Finding(ENDS_BEFORE_START, most=DOUBTED)
+    return None
+
+
+def _turned_year(one: Beside) -> Finding | None:
+    """A day without a year that follows one at the end of a year is of the next year."""
+    day = _day(one)
+    if day is None or not one.spans or day.month > _FIRST_MONTHS or _YEAR.search(one.printed):
+        return None
+    at = one.spans[0][0]
+    start = max(one.region[0], at - _NEAR)
+    before = one.document.text[start:at]
+    for begin, end, (last, *_) in dates_in(before, one.locale)[-1:]:
+        if _WHOLE_YEAR.search(before[begin:end]) and last[5:7] > _LAST_MONTHS:
+            text = f"{int(last[:4]) + 1}{one.value[4:]}"
+            return Finding(OF_PERIOD, json.dumps(text), one.spans, CORRECTED) if text != one.value else None
+    return None
+
+
+def _told_start(one: Beside) -> Finding | None:
+    """An end before a start that the lines above it tell is in doubt."""
+    day = _day(one)
+    if day is None or not one.spans or "end" not in _roles(one.asked.label):
+        return None
+    above = one.document.text[max(one.region[0], one.line[0] - _NEAR) : one.line[0]]
+    for begin, _, (first, *_) in dates_in(above, one.locale):
+        label = above[:begin].rpartition("\n")[2]
+        if re.search(r":\s*$", label) and _roles(label) == {"start"} and first[:10] > one.value[:10]:
+            return Finding(ENDS_BEFORE_START, most=DOUBTED)
     return None
 
 
@@ -159,4 +192,4 @@ def _last_part(before: str) -> str:
     return re.split(r"\t| {3,}|\||;|\d", before)[-1][-60:]
 
 
-KINDS: tuple[Kind, ...] = (_within_period, _label, _birth, _period)
+KINDS: tuple[Kind, ...] = (_within_period, _label, _birth, _period, _turned_year, _told_start)

@@ -13,6 +13,15 @@ _ERROR = re.compile(
     r"#(?:DIV/0!|NULL!|N/A|REF!|VALUE!|NUM!|NAME\?|SPILL!|CALC!|WERT!|BEZUG!|NV|ZAHL!|VALEUR!|NOMBRE!)|\bNaN\b"
     r"|#{3,}(?![^\s\t|,;])|(?<!\w)Err:\d{3}(?!\w)"
 )
+_PLACEHOLDER = re.compile(
+    r"t\.?b\.?[acd]\.?|n\. ?n\.|to be (?:confirmed|announced|determined|advised|completed|filled in)"
+    r"|(?:wird )?noch (?:offen|zu klären|bekannt(?:zu|ge)geben|nachgereicht)|à (?:confirmer|définir|compléter)"
+    r"|(?:a|por) (?:confirmar|definir|determinar)|da (?:confermare|definire|stabilire)|_{3,}|\.{4,}|…+"
+    r"|[\[<{](?:insert|enter|your|type|please|bitte|hier|ihre?|votre|saisir|inserire|insertar)\b[^\n]*[\]>}]",
+    re.IGNORECASE,
+)
+# Another label, all that stands before a value.
+_OTHER_LABEL = re.compile(r"\s*[^\W\d][^:\n|]{0,40}?(?::\s*|\s*\|\s*|\t| {2,})")
 # What may stand between a label and its value.
 _TO_VALUE = re.compile(r"[\s:=|,;\"']*")
 
@@ -24,12 +33,35 @@ def _error(one: Beside) -> Finding | None:
     if one.spans and _covered(one):
         return _nothing(one)
     for start, end in one.labels():
+        if (cell := one.below(start, end)) and _ERROR.fullmatch(one.document.text, *cell) and cell not in one.spans:
+            return _nothing(one)
         line = one.line_of(start, end)
         behind = _TO_VALUE.match(one.document.text, end, line[1])
         at = behind.end() if behind is not None else end
         if _ERROR.match(one.document.text, at, line[1]) and not any(start <= a < line[1] for a, _ in one.spans):
             return _nothing(one)
     return None
+
+
+def _placeholder(one: Beside) -> Finding | None:
+    """Words that stand until somebody fills a form in are no value."""
+    text = isinstance(one.value, str) and not one.slot.options and one.spans
+    return _nothing(one) if text and _PLACEHOLDER.fullmatch(one.printed.strip()) else None
+
+
+def _beside_nothing(one: Beside) -> Finding | None:
+    """A value beside another label is not that of a field whose own label stands alone on its line."""
+    if one.value is None or not one.spans or not _OTHER_LABEL.fullmatch(one.before):
+        return None
+    text, own = one.document.text, [*one.labels()]
+    if len(own) != 1:
+        return None
+    ((start, end),) = own
+    line = one.line_of(start, end)
+    # A text below may belong to a block of which the label is the heading.
+    if line == one.line or (one.slot.kind == "string" and not one.slot.format and line[0] < one.line[0]):
+        return None
+    return _nothing(one) if text[line[0] : line[1]].strip(" :|\t") == text[start:end] else None
 
 
 def _covered(one: Beside) -> bool:
@@ -44,4 +76,4 @@ def _nothing(one: Beside) -> Finding:
     return Finding(NOT_SHOWN, "null", most=UNLABELLED) if one.slot.nullable else Finding(NOT_SHOWN, most=DOUBTED)
 
 
-KINDS: tuple[Kind, ...] = (_error,)
+KINDS: tuple[Kind, ...] = (_error, _placeholder, _beside_nothing)

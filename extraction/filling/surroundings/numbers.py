@@ -33,9 +33,15 @@ _ASKS_MOST = re.compile(
     re.IGNORECASE,
 )
 _MINUS_BEFORE = re.compile(
-    rf"(?:(?:^|[\s(:|])[{_DASHES}]|[△▲]|\b(?:minus|moins|meno|menos)\b)\s?{_CURRENCY}?\s?$", re.IGNORECASE
+    # A dash with blanks around it is a sign behind a colon or a gap; it divides behind a word, and begins an item.
+    rf"(?:(?:^|[\s(:|])[{_DASHES}](?!\s)|(?:[(:|]|\S\t|\S\s\s+)\s?[{_DASHES}]|[△▲]|\b(?:minus|moins|meno|menos)\b)"
+    rf"\s?{_CURRENCY}?\s?$",
+    re.IGNORECASE,
 )
 _MINUS_BEHIND = re.compile(rf"[{_DASHES}](?!\w)(?=\s|$)|\s?{_CURRENCY}?[{_DASHES}](?=\s*$)|\s?(?:CR|Cr)\b")
+# Accounts print what is lost in brackets.
+_BRACKET_BEFORE, _BRACKET_BEHIND = re.compile(r"[^\W\d_][\s:]*\($"), re.compile(r"\)\s*(?:$|\t|\||  )")
+_LABEL_DASH = re.compile(rf"[^\W\d_]\s[{_DASHES}]\s{_CURRENCY}?\s?$")
 _DEBIT = re.compile(r"\d\s?(?:DR|Dr)\b")
 # A dash with blanks around it, or one that divides a number from a remark.
 _DIVIDING_BEHIND = re.compile(rf"\s+(?:{_CURRENCY}\s)?[{_DASHES}]\s*(?=\S)|\s?[{_DASHES}]\s?{_CURRENCY}?\s?\d")
@@ -79,11 +85,18 @@ def _sign(one: Beside) -> Finding | None:
         (mark := _MINUS_BEHIND.match(behind)) is not None
         and not (mark[0].strip().lower() == "cr" and _DEBIT.search(one.document.text))
     )
+    if _BRACKET_BEFORE.search(before) and _BRACKET_BEHIND.match(behind) and re.search(r"[.,'’]\d", inside[0]):
+        minus = True
     if minus and not text.startswith("-"):
         negative = f"-{text}"
         accepted = one.slot.accepts(negative.encode())
         return Finding(SIGN, negative if accepted else None, one.spans, CORRECTED if accepted else DOUBTED)
-    if text.startswith("-") and not minus and "(" not in before[-4:] and _DIVIDING_BEHIND.match(behind):
+    if (
+        text.startswith("-")
+        and not minus
+        and "(" not in before[-4:]
+        and (_DIVIDING_BEHIND.match(behind) or _LABEL_DASH.search(before))
+    ):
         return Finding(SIGN, text[1:], one.spans, CORRECTED)
     return None
 

@@ -33,8 +33,8 @@ length|0.0254|inch|inches|zoll|pouces
 length|0.3048|ft|foot|feet
 length|0.9144|yd|yard|yards
 length|1609.344|mi|mile|miles
-area|1|m²|m2|sqm|square metres|square meters|quadratmeter|mètres carrés|qm
-area|10000|ha|hectare|hectares|hektar
+area|1|m²|m2|sqm|square metres|square meters|quadratmeter|mètres carrés|metros cuadrados|metri quadrati|qm
+area|10000|ha|hectare|hectares|hektar|hectáreas|ettari
 area|1000000|km²|km2|square kilometres|square kilometers|quadratkilometer
 area|0.0001|cm²|cm2|square centimetres|square centimeters
 volume|1|l|litre|litres|liter|liters|litri|litros
@@ -42,7 +42,7 @@ volume|0.001|ml|millilitre|millilitres|milliliter|milliliters
 volume|0.01|cl|centilitre|centilitres|centiliter|zentiliter
 volume|0.1|dl|decilitre|decilitres|deciliter|deziliter
 volume|100|hl|hectolitre|hectolitres|hectoliter|hektoliter
-volume|1000|m³|m3|cubic metres|cubic meters|kubikmeter|mètres cubes
+volume|1000|m³|m3|cubic metres|cubic meters|kubikmeter|mètres cubes|metros cúbicos|metri cubi
 time|1|s|sec|second|seconds|sekunde|sekunden|secondes|secondi|segundos
 time|0.001|ms|millisecond|milliseconds|millisekunden
 time|60|min|mins|minute|minutes|minuten|minuti|minutos
@@ -84,6 +84,9 @@ _PER = re.compile(
     r"[^\n]{0,16}?(?:\bper|\bje|\bpro|\bpour|\bpar|\bal|/)\s*(?P<count>1[\d.,' ]*0)(?=\s|$|\)|[^\W\d]|[.,;])",
     re.IGNORECASE,
 )
+# A count that was read in place of its price: "per 100: 48.00".
+_PER_BEFORE = re.compile(r"(?:\bper|\bje|\bpro|\bpour|\bpar|\bpor|/)\s*$", re.IGNORECASE)
+_PRICE = re.compile(r"[^\W\d_ ]{0,8}\s?[^\W\d_]{0,8}\s*[:=]\s*(?:[A-Z]{3}|[^\w\s])?\s?(\d[\d.,'’]*\d|\d)")
 _EACH = re.compile(
     r"\b(?:per (?:piece|unit|item|article|one)|unit price|each|pro stück|je stück|stückpreis|einzelpreis|l'unité"
     r"|unitaire|per pezzo|unitario|por unidad)\b",
@@ -131,6 +134,11 @@ def _base(one: Beside) -> Finding | None:
     if number is None:
         return None
     behind = _behind(one)
+    if (count := _count(one.printed)) and _PER_BEFORE.search(one.before) and (price := _PRICE.match(behind)):
+        read = digits_to_decimals(price[1], one.locale)
+        if read and _EACH.search(one.words):
+            return _converted(one, Decimal(read[0]), Decimal(1), Decimal(count), OTHER_BASE)
+        return Finding(OTHER_BASE, most=DOUBTED)
     per = _PER.match(behind)
     if per is not None and (count := _count(per["count"])) and _count_asked(one.words) != count:
         if _EACH.search(one.words):

@@ -7,6 +7,11 @@ from typing import Any
 from tests.support.cases import each
 from tests.support.surrounded_values import one_value, surrounded
 
+from cinnabar.engine.request import Filled, Leaf
+from cinnabar.extraction.documents.ingest.dispatch import parse
+from cinnabar.extraction.filling.surroundings.surroundings import read_surroundings
+from cinnabar.schemas.compiling.compile import compile_schema
+
 YES_OR_NO = {"type": ["boolean", "null"], "description": "Whether the roof leaks."}
 STATE = {"enum": ["granted", "declined", "open", None], "description": "What became of the permit."}
 
@@ -23,6 +28,9 @@ STATE = {"enum": ["granted", "declined", "open", None], "description": "What bec
         ("The roof was never leaking", False),
         ("The roof is leaking.", True),
         ("Painted: no\nLeaking: yes", True),
+        ("house  leaking  painted\nNo. 7  no       yes", False),
+        ("house  leaking  painted\nNo. 7  yes      no", True),
+        ("The roof cannot leak while it is leaking: yes", True),
     ],
 )
 def test_a_boolean_takes_the_answer_beside_its_label(text: str, told: bool) -> None:
@@ -44,10 +52,11 @@ def test_answers_against_each_other_are_doubted_and_told() -> None:
         ("Permit: nicht granted", "granted", "granted", "declined"),
         ("Permit: not only granted", "granted", "granted", "granted"),
         ("Not now. Permit: granted", "granted", "granted", "granted"),
-        ("Permit: not open", "open", "open", "open?"),
+        ("Permit: not open", "open", "open", None),
+        ("Permit: not yet in the open", "open", "open", "open?"),
     ],
 )
-def test_a_denied_choice_is_its_opposite_or_doubted(text: str, words: str, value: str, told: str) -> None:
+def test_a_denied_choice_is_its_opposite_or_doubted(text: str, words: str, value: str, told: str | None) -> None:
     assert one_value(STATE, text, value, words, name="permit") == told
 
 
@@ -61,11 +70,52 @@ def test_a_choice_that_nothing_states_is_left_out() -> None:
         (["active", "inactive"], "Line: no longer active", "active", "active", "inactive"),
         (["with_roof", "without_roof", "unknown"], "Built: not with roof", "with roof", "with_roof", "with_roof?"),
         (["on", "off"], "Pump: not on", "on", "on", "off"),
+        (["ordered", "arrived"], "Parts: not ordered", "ordered", "ordered", "ordered?"),
     ],
 )
-def test_the_opposite_is_the_only_other_option_or_the_same_word_denied(
+def test_the_opposite_is_the_same_word_denied_or_one_of_a_known_pair(
     options: list[str], text: str, words: str, value: str, told: str
 ) -> None:
     field: dict[str, Any] = {"enum": options, "description": "Its state."}
     name = text.partition(":")[0].lower()
     assert one_value(field, text, value, words, name=name) == told
+
+
+@each(
+    "text,told",
+    [
+        ("Permit: granted\nPermit: open", "granted?"),
+        ("Permit: granted\nPermit: granted", "granted"),
+        ("Permit: granted\nGate: open", "granted"),
+    ],
+)
+def test_a_choice_that_is_told_twice_against_itself_is_doubted(text: str, told: str) -> None:
+    assert one_value(STATE, text, "granted", "granted", name="permit") == told
+
+
+@each(
+    "text,told",
+    [
+        ("Dry? no", False),
+        ("Anna: no\nBert: the roof\nAnna: no", True),
+        ("   did anybody see it? no", True),
+    ],
+)
+def test_the_one_answer_of_a_form_counts_and_no_speaker_is_a_label(text: str, told: bool) -> None:
+    assert one_value(YES_OR_NO, text, True, name="leaking") is told
+
+
+def test_a_field_with_a_title_is_found_by_it_or_by_its_name() -> None:
+    field = YES_OR_NO | {"title": "Water comes in"}
+    assert one_value(field, "Water comes in: no\nPainted: yes", True, name="leaking") is False
+    assert one_value(field, "Leaking: no\nPainted: yes", True, name="leaking") is False
+
+
+def test_a_choice_in_a_row_needs_no_words_of_its_own() -> None:
+    kind = {"enum": ["fair", "race", None]}
+    row = {"type": "object", "properties": {"kind": kind}, "required": ["kind"]}
+    schema = {"type": "object", "properties": {"events": {"type": "array", "items": row}}, "required": ["events"]}
+    form = compile_schema(schema).form
+    leaf = Leaf('"fair"', 0.9, (), "chosen", slot=next(slot.index for slot in form.slots if slot.path.endswith("kind")))
+    filled = Filled("", '{"events":[{"kind":"fair"}]}', {"/events/0/kind": leaf}, {"/events/0": (0, 1.0)}, 1, 0)
+    assert read_surroundings(form, filled, parse(b"Stalls and music in Ely", "page.txt")) is filled

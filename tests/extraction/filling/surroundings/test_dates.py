@@ -24,6 +24,7 @@ DAY = {"type": ["string", "null"], "format": "date"}
         ("delivery_date", "Order of 7 May 2024\nDelivery: as agreed", None),
         ("order_date", "Order date: 7 May 2024", "2024-05-07"),
         ("visit", "Issued: 7 May 2024", "2024-05-07"),
+        ("renewal_date", "Renewal date: 7 May 2024\nDelivery: as agreed", "2024-05-07"),
     ],
 )
 def test_a_date_that_another_label_claims_is_left_out(name: str, text: str, told: str | None) -> None:
@@ -54,6 +55,32 @@ def test_an_end_before_its_start_is_doubted_and_the_surer_end_too_if_both_are_su
     found = surrounded({"start": DAY, "end": DAY}, text, values, {"start": "9 May 2024", "end": "2 May 2024"})
     assert {flags for _, _, flags in found.values()} == {("ends_before_start",)}
     assert all(sure < 0.5 for _, sure, _ in found.values())
+
+
+@each(
+    "text,words,told",
+    [
+        ("In: 29 December 2024\nOut: 3 January", "3 January", "2025-01-03"),
+        ("In: 29 December 2024\nOut: 3 January 2024", "3 January 2024", "2024-01-03"),
+        ("In: 29 December 2024\nOut: 3 June", "3 June", "2024-06-03"),
+        ("In: 29 May 2024\nOut: 3 January", "3 January", "2024-01-03"),
+    ],
+)
+def test_a_day_without_a_year_behind_the_end_of_one_is_of_the_next(text: str, words: str, told: str) -> None:
+    month = "06" if "June" in words else "01"
+    assert one_value(DAY, text, f"2024-{month}-03", words, name="out") == told
+
+
+@each(
+    "text,told",
+    [
+        ("Valid from: 9 May 2024\nValid until: 2 May 2024", "2024-05-02?"),
+        ("Valid from: 1 May 2024\nValid until: 2 May 2024", "2024-05-02"),
+        ("Printed: 9 May 2024\nValid until: 2 May 2024", "2024-05-02"),
+    ],
+)
+def test_an_end_before_the_start_that_is_printed_above_it_is_doubted(text: str, told: str) -> None:
+    assert one_value(DAY, text, "2024-05-02", "2 May 2024", name="valid_until") == told
 
 
 @each(

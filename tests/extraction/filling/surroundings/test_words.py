@@ -20,10 +20,56 @@ HEIGHT = {"type": ["number", "null"], "description": "Height."}
         ("Height,#WERT!\nWidth,7", "7", 7, None),
         ("Height: 7\nWidth: #N/A", "7", 7, 7),
         ("Height: 7 (see #4)", "7", 7, 7),
+        ("Tree   Height\nOak 7  #N/A", "7", 7, None),
+        ("Tree   Height\nOak 4  7", "7", 7, 7),
+        ("Width: 7\nHeight:", "7", 7, None),
+        ("Height:\nWidth: 7", "7", 7, None),
+        ("Height:\n7", "7", 7, 7),
+        ("Height: tall\nWidth: 7", "7", 7, 7),
     ],
 )
 def test_an_error_is_no_value(text: str, words: str, value: int, told: int | None) -> None:
     assert one_value(HEIGHT, text, value, words, name="height") == told
+
+
+@each(
+    "text,is_value",
+    [
+        ("TBD", False), ("t.b.a.", False), ("N. N.", False), ("noch offen", False), ("à confirmer", False),
+        ("[please fill in]", False), ("_____", False), ("Nina N.", True), ("[Foo] Ltd", True), ("Tba Ltd", True),
+    ],
+)  # fmt: skip
+def test_a_placeholder_is_no_value(text: str, is_value: bool) -> None:
+    field = {"type": ["string", "null"], "description": "The owner."}
+    assert one_value(field, f"Owner: {text}", text, text, name="owner") == (text if is_value else None)
+
+
+def test_the_heading_of_a_block_leaves_the_values_below_it() -> None:
+    field = {"type": ["string", "null"], "description": "Who sells."}
+    assert one_value(field, "Seller\nName: Ruth", "Ruth", "Ruth", name="seller") == "Ruth"
+    assert one_value(field, "Name: Ruth\nSeller:", "Ruth", "Ruth", name="seller") is None
+
+
+@each(
+    "label,text,told",
+    [
+        ("card_number", "4000 0000 0000 0002 11/27", "4000 0000 0000 0002"),
+        ("isbn", "978-0-306-40615-7 paper", "978-0-306-40615-7"),
+        ("ean", "5901234123457 12 boxes", "5901234123457"),
+        ("file_number", "88 1203 Room four", "88 1203"),
+        ("file_number", "AB 12034", "AB 12034"),
+        ("file_number", "12 long road", "12 long road"),
+        ("remark", "88 1203 Room four", "88 1203 Room four"),
+    ],
+)
+def test_a_number_ends_where_its_check_digit_fits_or_words_begin(label: str, text: str, told: str) -> None:
+    assert one_value({"type": "string"}, f"{label}: {text}", text, text, name=label) == told
+
+
+def test_a_text_from_a_line_that_is_longer_than_the_field_takes_is_doubted() -> None:
+    field = {"type": "string", "maxLength": 12}
+    assert one_value(field, "Colour: dark blue, with a grey lid", "grey", "grey", name="colour") == "grey?"
+    assert one_value(field, "Colour: dark blue\nLid: grey", "dark blue", "dark blue", name="colour") == "dark blue"
 
 
 TEXT = {"type": ["string", "null"], "maxLength": 12}
