@@ -18,6 +18,8 @@ from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.refusals import Refusal, refused
 
 DECIMALS = "x-cinnabar-decimals"
+#: Checks between fields, by their names (extraction/filling/checks).
+CHECKS = "x-cinnabar-checks"
 #: A decimal column has 38 digits, and one of them stands before the point.
 MOST = 37
 # Keywords whose values are data, and keywords that map any name to a schema.

@@ -142,13 +142,13 @@ class Refusal(Enum):
     FACT_PLACE = RefusalText(
         ("x-cinnabar-from",), "{problem}", "bind a field of the document, or a list of plain values"
     )
+    KEYWORD_MISSPELT = RefusalText((), "this keyword is unknown and would have no effect", 'did you mean "{near}"?')
     KEYWORD_GONE = RefusalText((), "{keyword} is gone", "{instead}")
     CHECKS_BELOW_ROOT = RefusalText(
         _CHECKS,
         "expected at the root of the schema, where all columns of the record are known",
         "write it beside the properties of the record",
     )
-    CHECKS_MISSPELLED = RefusalText((), "expected the keyword x-cinnabar-checks, got {got}", "correct the spelling")
     CHECKS = RefusalText(
         _CHECKS,
         'expected an object such as {{"adds_up": "net + tax = gross"}}, got {got}',

@@ -15,7 +15,6 @@ from cinnabar.apps.cli.console import PAGE_WIDTH, standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.records.validation import Validator
-from cinnabar.extraction.maintenance.diagnosis.misspelt_keywords import misspelt_keywords
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.describe import FieldInWords, fields_in_words
@@ -139,13 +138,9 @@ class SchemaReport:
 def report_of_schema(source: SchemaSource, compiled: CompiledSchema) -> SchemaReport:
     """Returns the report of a schema that can be enforced."""
     checks = Checks(source, compiled)
-    misspelt = [
-        (pointer, f'this keyword is unknown and has no effect; did you mean "{near}"?')
-        for pointer, near in misspelt_keywords(source.schema)
-    ]
     return SchemaReport(
         source.name,
         fields_in_words(compiled.form),
-        [*compiled.unenforced_demands, *inexact_multiples(source.schema), *misspelt],
+        [*compiled.unenforced_demands, *inexact_multiples(source.schema)],
         [(one.name, one.expression) for one in checks.each],
     )

@@ -13,8 +13,6 @@ the beginning of the first message.
 from __future__ import annotations
 
 import json
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -23,7 +21,7 @@ from typing import Any
 from cinnabar.engine.chat.answer_kinds import AnswerKind, Call, CallOr, FencedText, FreeText, InfillText, RecordText
 from cinnabar.engine.chat.meeting import NOWHERE, meeting_of
 from cinnabar.engine.chat.requests import ChatRequest, Gap, Message, RequestRefused, Tool
-from cinnabar.engine.diffusion.graph_cache import GRAPHS, graph_of_language
+from cinnabar.engine.diffusion.graph_cache import GRAPH_BYTES, graph_of_language
 from cinnabar.engine.diffusion.prompt import outline
 from cinnabar.engine.diffusion.record_graph import RecordGraph, ended_by
 from cinnabar.engine.diffusion.sequences import Task
@@ -34,6 +32,7 @@ from cinnabar.engine.models.language.tokenizer import middle_marks
 from cinnabar.errors import ModelError, TooLarge, UsageError
 from cinnabar.schemas.compiling.compile import CompiledSchema, compile_schema
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.kept_by_weight import KeptByWeight
 
 #: The most tokens of an answer without `max_tokens`: of a text, of a middle by the model's own marks, and of a record,
 #: if its schema asks for no more. A model that repeats itself without end has to stop somewhere.
@@ -56,8 +55,7 @@ class RequestPlanner:
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
         self._marks = middle_marks(model.tokenizer)
-        self._graphs: OrderedDict[tuple[str, ...], RecordGraph] = OrderedDict()
-        self._lock = threading.Lock()
+        self._graphs = KeptByWeight[tuple[str, ...], RecordGraph](GRAPH_BYTES, lambda graph: graph.nbytes)
 
     def plan(self, request: ChatRequest) -> RequestPlan:
         """Returns the plan of a request; raises RequestRefused if it cannot be answered."""
@@ -152,11 +150,9 @@ class RequestPlanner:
 
     def _graph(self, kind: AnswerKind, param: str) -> RecordGraph:
         """Returns the graph of a kind of answers, the same object for the same kind."""
-        with self._lock:
-            graph = self._graphs.get(kind.key)
-            if graph is not None:
-                self._graphs.move_to_end(kind.key)
-                return graph
+        graph = self._graphs.get(kind.key)
+        if graph is not None:
+            return graph
         try:
             made = graph_of_language(kind.language(), self._model.tokenizer)
         except TooLarge as error:
@@ -166,11 +162,7 @@ class RequestPlanner:
             made = ended_by(made, self._marks.ends)
         if int(made.distance[0]) < 0:
             raise RequestRefused("invalid_schema", "the tokens of the model spell no value of this schema", param)
-        with self._lock:
-            made = self._graphs.setdefault(kind.key, made)
-            while len(self._graphs) > GRAPHS:
-                self._graphs.popitem(last=False)
-        return made
+        return self._graphs.put(kind.key, made)
 
     def _usual(self, request: ChatRequest, kind: AnswerKind, least: int) -> int:
         """Returns the most tokens of an answer whose request does not bound them."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from cinnabar.engine.diffusion.forced import TokenSpelling, spelled_graph
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import record_language
+from cinnabar.schemas.kept_by_weight import kept_by_weight
 
-#: Graphs that are kept.
-GRAPHS = 32
+#: The bytes of the graphs that are kept; a form of 30 fields has 2 MB with 150,000 tokens.
+GRAPH_BYTES = 128 << 20
 
 
-@lru_cache(maxsize=GRAPHS)
+@kept_by_weight(GRAPH_BYTES, lambda graph: graph.nbytes)
 def cached_graph(form: Form, tokenizer: TokenSpelling) -> RecordGraph:
     """Returns the graph of a form over a tokenizer; whatever no automaton expresses is left to the form's judge.
 

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
-from cinnabar.engine.diffusion.graph_cache import GRAPHS, cached_graph
+from cinnabar.engine.diffusion.graph_cache import cached_graph
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import answer_budget
@@ -31,8 +30,11 @@ from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, Object
 from cinnabar.schemas.form.instances import smallest_instance
 from cinnabar.schemas.form.record_language import one_line
 from cinnabar.schemas.judging.judge import Judge, Violation
+from cinnabar.schemas.kept_by_weight import kept_by_weight
 from cinnabar.schemas.pointers import above, escape, lies_within
 
+#: The tokens of the beginnings of prompts that are kept.
+_KEPT_TOKENS = 1 << 20
 #: Marks a property that is left out.
 LEFT_OUT = object()
 
@@ -99,9 +101,7 @@ class Remaining:
             return None
         nullable = node.nullable and pointer not in self._there
         # What is asked of its members counts those that are frozen, too; the judge sees the whole record.
-        return replace(
-            node, properties=tuple(properties), rest=rest, nullable=nullable, least=0, most=None, demands=()
-        )
+        return replace(node, properties=tuple(properties), rest=rest, nullable=nullable, least=0, most=None, demands=())
 
     def _array(self, node: ArrayNode, pointer: str) -> ArrayNode | None:
         parts = [self._node(part, f"{pointer}/{at}") for at, part in enumerate(self._items(node, pointer))]
@@ -177,7 +177,7 @@ class Planner:
     def __init__(self, model: LanguageModel, examples: Examples | None = None) -> None:
         self._model = model
         self._few_shot = FewShot(examples, model.traits.window, lambda text: len(model.tokenizer.encode(text)))
-        self._beginning = lru_cache(maxsize=GRAPHS)(self._rendered_beginning)
+        self._beginning = kept_by_weight(_KEPT_TOKENS, len)(self._rendered_beginning)
 
     def prompt_tokens(self, form: Form) -> int:
         """Returns the most tokens of a prompt for a form without a document.

@@ -32,8 +32,6 @@ SURE_NULL = 0.6
 #: The mean probability from which on a schema is offered. Four of the five kinds of data/samples have .52 to .95, the
 #: receipts .36; of eight folders of other kinds that route to a schema now and then none had more than .36.
 OFFER_SCHEMA = 0.5
-#: How alike an unknown keyword of a schema is to the one that it is taken for, from 0 to 1.
-ALIKE_KEYWORDS = 0.8
 
 # What is measured.
 

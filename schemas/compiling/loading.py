@@ -18,6 +18,7 @@ from cinnabar.errors import SchemaError
 from cinnabar.schemas.keywords import DECIMALS
 from cinnabar.schemas.left_keywords import refuse_left_keywords
 from cinnabar.schemas.library import LIBRARY
+from cinnabar.schemas.misspelt_keywords import refuse_misspelt_keywords
 from cinnabar.schemas.parsing.metaschema import check_schema, fingerprint
 from cinnabar.schemas.parsing.texts import read_schema
 from cinnabar.schemas.parsing.yaml_texts import SUFFIXES, YamlText, is_yaml, read_yaml
@@ -207,6 +208,7 @@ def _source(
 ) -> SchemaSource:
     check_schema(schema, where or name, line_of)
     refuse_left_keywords(schema)
+    refuse_misspelt_keywords(schema)
     title = schema.get("title") if isinstance(schema, dict) else None
     if not keep_name and isinstance(title, str) and title.strip():
         name = title.strip()

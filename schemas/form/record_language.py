@@ -31,6 +31,7 @@ from cinnabar.schemas.automata.strings import any_string, canonical_string, spel
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot, walk
 from cinnabar.schemas.form.member_rules import MemberRules, Seen
 from cinnabar.schemas.formats.formats import format_content
+from cinnabar.schemas.kept_by_weight import kept_by_weight
 from cinnabar.schemas.regex.patterns import written
 
 K = TypeVar("K")
@@ -40,6 +41,8 @@ COMFORTABLE = 4_000
 UNIQUE = 6
 #: The most ways to come to a member that become states; an object with more of them is left to the judge.
 WAYS = 256
+#: The bytes of the tables of automata of records that are kept.
+_KEPT_BYTES = 128 << 20
 #: More than any part has.
 _UNLIMITED = MAX_RAW_STATES
 
@@ -84,7 +87,7 @@ def left_to_judge(form: Form) -> tuple[str, ...]:
     return _compose(form)[1]
 
 
-@lru_cache(maxsize=64)
+@kept_by_weight(_KEPT_BYTES, lambda composed: composed[0].transitions.nbytes)
 def _compose(form: Form) -> tuple[Automaton, tuple[str, ...]]:
     for limits in STEPS:
         plan = _StatePlan(limits)

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.models.identity import model_name_hint
 from cinnabar.engine.models.language.configuration import CONFIG, PRECISION, models_folder
+from cinnabar.engine.models.language.gguf_file import GgufTensor, read_gguf
 from cinnabar.engine.models.language.thresholds import COPY_DISTANCE, COPY_SAMPLE
-from cinnabar.engine.models.language.weights_file import GGUF_INDEX, StoredTensor
+from cinnabar.engine.models.language.weights_file import GGUF_INDEX, GGUF_TYPES, SIZES, StoredTensor
 from cinnabar.errors import ModelError, UsageError
 from cinnabar.extras import check_extra
 
@@ -50,6 +51,14 @@ _PARTS = {
     "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
 }  # fmt: skip
 _OUTSIDE = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
+#: The fields that are read, by the kind of their values.
+_TEXTS = ("general.architecture", "tokenizer.ggml.model", "tokenizer.ggml.pre", "tokenizer.chat_template")
+_KINDS_OF_TOKENS = "tokenizer.ggml.token_type"
+_LISTS = ("tokenizer.ggml.tokens", "tokenizer.ggml.merges", _KINDS_OF_TOKENS)
+_WHOLE = (
+    "embedding_length", "feed_forward_length", "block_count", "context_length", "attention.head_count",
+    "attention.head_count_kv", "attention.key_length",
+)  # fmt: skip
 # Kinds of tokens: of the vocabulary, control tokens, and others that were added to it.
 _CONTROL, _ADDED = 3, 4
 
@@ -74,17 +83,11 @@ def gguf_folder(path: Path) -> Path:
 def write_texts(path: Path, folder: Path) -> None:
     """Writes all of a GGUF file's folder but the weights, which stay in the file; see `gguf_folder`."""
     check_extra("models", f"--model {path}")
-    # Extra: models.
-    from gguf import GGUFReader
-
+    read = read_gguf(path)
+    fields = read.fields
+    _check_fields(path, fields)
     try:
-        reader = GGUFReader(path)
-        fields = {name: field.contents() for name, field in reader.fields.items() if not name.startswith("GGUF.")}
-    # The package fails in several ways on damaged files.
-    except Exception as error:
-        raise ModelError(f"{path}: expected a GGUF file, and it cannot be read: {error}; fetch it again") from error
-    try:
-        tensors = {name: where for tensor in reader.tensors for name, where in _place_of(tensor, fields)}
+        tensors = {name: where for tensor in read.tensors for name, where in _place_of(tensor, fields)}
         head, embedded = tensors.get("lm_head.weight"), tensors["model.embed_tokens.weight"]
         if head is not None and _is_copy(_tensor_at(path, head), _tensor_at(path, embedded)):
             tensors["model.embed_tokens.weight"] = tensors.pop("lm_head.weight")
@@ -131,12 +134,14 @@ def _tensor_at(path: Path, place: Sequence[Any]) -> StoredTensor:
 
 def _is_copy(head: StoredTensor, embedded: StoredTensor) -> bool:
     """Returns whether a head is the embeddings in more bits, as some releases whose two are tied store it."""
+    if head.shape != embedded.shape or not {head.dtype, embedded.dtype} <= {*SIZES, *GGUF_TYPES}:
+        return False
     sample = slice(None, None, max(1, head.shape[0] // COPY_SAMPLE))
     one, other = (dequantise_stored(stored, sample) for stored in (head, embedded))
-    return head.shape == embedded.shape and float((one - other).norm()) < COPY_DISTANCE * float(one.norm())
+    return float((one - other).norm()) < COPY_DISTANCE * float(one.norm())
 
 
-def _place_of(tensor: Any, fields: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+def _place_of(tensor: GgufTensor, fields: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
     """Yields the name of a tensor with its type, shape, first byte and end, and its heads if their halves are apart."""
     stem, _, kind = tensor.name.rpartition(".")
     layer = re.fullmatch(r"blk\.(\d+)\.(\w+)", stem)
@@ -147,9 +152,29 @@ def _place_of(tensor: Any, fields: Mapping[str, Any]) -> Iterator[tuple[str, lis
     heads = 0
     if fields["general.architecture"] == "llama" and layer and layer[2] in ("attn_q", "attn_k"):
         heads = fields[f"llama.attention.head_count{'' if layer[2] == 'attn_q' else '_kv'}"]
-    shape = [int(size) for size in reversed(tensor.shape)]
-    begin = int(tensor.data_offset)
-    yield name, [tensor.tensor_type.name, shape, begin, begin + int(tensor.n_bytes), heads]
+    yield name, [tensor.kind, [*tensor.shape], tensor.begin, tensor.end, heads]
+
+
+def _check_fields(path: Path, fields: Mapping[str, Any]) -> None:
+    """Raises ModelError for a field that is there and of another kind than it must be."""
+    tokens = fields.get("tokenizer.ggml.tokens")
+    count = len(tokens) if isinstance(tokens, list) else 0
+    for name, value in fields.items():
+        part = name.partition(".")[2] if name.startswith(tuple(ARCHITECTURES)) else name
+        wanted, fits = "a text", isinstance(value, str)
+        if part in _WHOLE:
+            wanted, fits = "a whole number from 1 on", type(value) is int and value > 0
+        elif name in _LISTS:
+            kind = int if name == _KINDS_OF_TOKENS else str
+            wanted = f"a list of {'numbers, one for each token' if kind is int else 'texts'}"
+            fits = isinstance(value, list) and all(type(one) is kind for one in value)
+            fits = fits and (kind is str or len(value) == count)
+        elif name.endswith("os_token_id"):
+            wanted, fits = f"one of {count:,} tokens", type(value) is int and 0 <= value < count
+        elif name not in _TEXTS:
+            continue
+        if not fits:
+            raise ModelError(f"{path}: {name}: expected {wanted}, found {value!r:.60}; fetch the file again")
 
 
 def _config(path: Path, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,9 +11,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Container
+from collections import Counter
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cinnabar.engine.models.identity import model_name_hint
 from cinnabar.engine.models.language.configuration import read_settings
@@ -29,8 +31,10 @@ GGUF_INDEX = "gguf.json"
 GGUF_TYPES = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K")
 #: Endings of files that hold pickles, which may run code when they are read.
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
-#: No header is longer; the library sets the same bound.
-_LONGEST = 100_000_000
+#: No header is longer: it would tell of more than 100,000 tensors, and takes twenty times its size in memory.
+_LONGEST = 16 << 20
+#: The bytes of a value, by the dtypes that a file may have beside those.
+_OTHER_SIZES = {"F64": 8, "I64": 8, "U64": 8, "I32": 4, "U32": 4, "I16": 2, "U16": 2, "I8": 1, "U8": 1, "BOOL": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +138,7 @@ def _header(path: Path) -> dict[str, StoredTensor]:
             length = int.from_bytes(file.read(8), "little")
             if not 0 < length <= min(size - 8, _LONGEST):
                 raise ValueError(f"a header of {length} bytes in a file of {size}")
-            header = json.loads(file.read(length))
+            header = json.loads(file.read(length), object_pairs_hook=_each_once)
         tensors = {
             name: StoredTensor(
                 path,
@@ -147,7 +151,8 @@ def _header(path: Path) -> dict[str, StoredTensor]:
             for name, one in header.items()
             if name != "__metadata__"
         }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        _check_places(tensors.values(), 8 + length)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise ModelError(
             f"{path}: expected a safetensors file, and its header cannot be read: {error}; fetch the file again"
         ) from error
@@ -158,6 +163,26 @@ def _header(path: Path) -> dict[str, StoredTensor]:
             " unfinished download"
         )
     return tensors
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Returns the object of a header. Raises ValueError if it names something twice."""
+    held = dict(pairs)
+    if len(held) < len(pairs):
+        raise ValueError(f"{Counter(name for name, _ in pairs).most_common(1)[0][0]!r:.80} comes twice")
+    return held
+
+
+def _check_places(tensors: Iterable[StoredTensor], begin: int) -> None:
+    """Raises ValueError unless each tensor follows the one before it, and is as long as its shape says."""
+    for one in sorted(tensors, key=lambda one: (one.begin, one.end)):
+        size = (SIZES | _OTHER_SIZES).get(one.dtype)
+        length = one.end - one.begin
+        if one.begin != begin or length < 0 or min(one.shape, default=1) < 0:
+            raise ValueError(f"the tensor {one.name!r:.80} lies at {one.begin:,}, expected {begin:,}")
+        if size is not None and one.values * size != length:
+            raise ValueError(f"the tensor {one.name!r:.80} has {length:,} bytes, and its shape {[*one.shape]!r:.80}")
+        begin = one.end
 
 
 @dataclass(frozen=True, slots=True)

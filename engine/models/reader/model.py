@@ -62,13 +62,14 @@ from cinnabar.engine.settings import DEFAULT, Precision, in_precision
 from cinnabar.engine.tables.table import PrintedTable, tables_of
 from cinnabar.engine.work_time import check_time
 from cinnabar.schemas.form.form import Form, Slot
+from cinnabar.schemas.kept_by_weight import KeptByWeight
 
 #: Longer passages, in windows, compute decoder projections anew in each step: they take 2.5 MB a window.
 _WINDOWS_PROJECTED = 50
 #: In later steps over a longer passage each slot looks again at so many windows that most likely hold its value.
 _LOOKED_AT_AGAIN = 4
-#: The number of forms whose encoded questions are kept; the oldest is dropped first.
-_FORMS_KEPT = 64
+#: The bytes of the encoded questions that are kept of forms: 30 kB a question, so 2,000 of them.
+_KEPT_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ class ExtractiveReader:
         self.sentences = sentences if config.applies("described_options") else None
         self.comparer = OptionComparer(self.sentences, config.described_options) if self.sentences else None
         self.decoder = WindowDecoder(self.network, wordpieces, self.device, config, precision, self.comparer)
-        self._forms: dict[str, FormMemory] = {}
+        self._forms = KeptByWeight[str, FormMemory](_KEPT_BYTES, lambda memory: memory.nbytes)
         self._beside: Callable[[], Model | None] | None = None
 
     def beside(self, load: Callable[[], Model | None]) -> ExtractiveReader:
@@ -244,10 +245,8 @@ class ExtractiveReader:
         """Returns the encoded questions of a form whose choices of codes keep their options."""
         form_memory = self._forms.get(form.fingerprint)
         if form_memory is None:
-            form_memory = read_form(form, self.network, self.wordpieces, self.device)
-            if len(self._forms) >= _FORMS_KEPT:
-                self._forms.pop(next(iter(self._forms)))
-            self._forms[form.fingerprint] = form_memory
+            made = read_form(form, self.network, self.wordpieces, self.device)
+            form_memory = self._forms.put(form.fingerprint, made)
         return form_memory
 
     @torch.inference_mode()

@@ -6,7 +6,6 @@ them, for a few seconds, and `expressions` lets only functions through that neit
 
 from __future__ import annotations
 
-import difflib
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -24,11 +23,11 @@ from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.columns.arrow import PRECISION, arrow_schema, arrow_type, arrow_value
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource
+from cinnabar.schemas.keywords import CHECKS as KEYWORD
 from cinnabar.schemas.left_keywords import keyword_places
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.refusals import Refusal, refused
 
-KEYWORD = "x-cinnabar-checks"
 #: Before the name of a check in the flag of a record that fails it.
 FLAG = "check_failed:"
 #: Seconds that a query may take. Two checks on 16 invoices take 2 ms.
@@ -178,9 +177,6 @@ def _stated_checks(schema: Any) -> dict[str, Any]:
         if pointer != f"/{KEYWORD}":
             raise refused(Refusal.CHECKS_BELOW_ROOT, pointer)
     if KEYWORD not in schema:
-        near = difflib.get_close_matches(KEYWORD, [name for name in schema if name.startswith("x-")], 1, 0.9)
-        if near:
-            raise refused(Refusal.CHECKS_MISSPELLED, f"/{escape(near[0])}", near[0], got=near[0])
         return {}
     stated = schema[KEYWORD]
     if not isinstance(stated, dict):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
 
 import torch
 
@@ -39,6 +40,15 @@ class FormMemory:
     slots: list[int]
     arrays: list[int]
     options: list[list[int]]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the tensors."""
+        read, stated = self.read, self.read.statements
+        held = (read.vectors, read.named, read.is_named, stated.label, stated.note, stated.states, stated.mask)
+        return sum(tensor.nbytes for tensor in held) + sum(
+            getattr(self.questions, one.name).nbytes for one in dataclass_fields(self.questions)
+        )
 
 
 def read_form(form: Form, network: Network, wordpieces: WordPieces, device: torch.device) -> FormMemory:

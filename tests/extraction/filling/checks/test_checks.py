@@ -248,12 +248,6 @@ def test_a_property_or_a_value_with_the_name_of_the_keyword_is_no_check() -> Non
     assert not Checks(load_schema(schema), compile_schema(schema))
 
 
-def test_a_misspelt_keyword_is_told() -> None:
-    source = load_schema(SCHEMA | {"x-cinnabar-check": {"a": "net = 1"}})
-    with pytest.raises(UnsupportedSchema, match="expected the keyword x-cinnabar-checks"):
-        Checks(source, compile_schema(source.schema))
-
-
 def test_a_check_that_takes_too_long_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cinnabar.extraction.filling.checks.checks.QUERY_SECONDS", 0.3)
     inner = "list_sum(list_transform(lines, z -> z.amount + x.amount + y.amount))"
