@@ -93,6 +93,12 @@ class PageRanges:
         return frozenset(page for page in chosen if page <= count)
 
 
+def backward_range(text: str) -> str | None:
+    """Returns the first of these ranges of pages that ends before it begins, None if none does."""
+    ends = (one.split("-") for one in text.split(","))
+    return next(("-".join(two) for two in ends if two[1:] and two[1] != "last" and int(two[1]) < int(two[0])), None)
+
+
 def page_ranges_of(named: object, pointer: str) -> PageRanges:
     """Returns the pages that the schema at this pointer names. Raises UnsupportedSchema for other words."""
     if not isinstance(named, str) or not re.fullmatch(PAGES_PATTERN, named):

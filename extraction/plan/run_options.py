@@ -13,6 +13,7 @@ from pydantic import (
     Field,
     ModelWrapValidatorHandler,
     ValidationError,
+    field_validator,
     model_validator,
 )
 from pydantic.fields import FieldInfo
@@ -23,7 +24,7 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.left_options import drop_left_options
 from cinnabar.extraction.plan.limits import LEAST_LIMIT, OcrChoice
 from cinnabar.extraction.plan.thresholds import ESCALATE_BELOW
-from cinnabar.schemas.keywords import PAGES_PATTERN
+from cinnabar.schemas.keywords import PAGES_PATTERN, backward_range
 
 EffortName = Literal["instant", "low", "medium", "high"]
 OnMissing = Literal["quarantine", "guess"]
@@ -134,6 +135,15 @@ class RunOptions(OptionGroup):
     drop_corrections: bool = Field(
         default=False, description="Go on although the schema has no place for values that people corrected."
     )
+
+    @field_validator("pages")
+    @classmethod
+    def _check_pages(cls, pages: str | None) -> str | None:
+        if pages is not None and (backward := backward_range(pages)) is not None:
+            forward = "-".join(reversed(backward.split("-")))
+            raise UsageError(f"--pages: {backward} ends before it begins; write {forward}")
+        return pages
+
     def fingerprint(self, model: str, *fillers: str) -> str:
         """Returns the key part that names model and options; parser workers and device do not change it.
 

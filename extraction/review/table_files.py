@@ -176,5 +176,6 @@ def _clear(out: Path) -> None:
     known = {LISTED, _VIEWS, *(pq.read_table(out / LISTED).column("file").to_pylist() if LISTED in there else ())}
     if other := sorted(name for name in there - known if not name.endswith((".csv", ".xlsx"))):
         raise UsageError(f"--out {out}: expected an empty folder or one of earlier tables, found {other[0]}")
-    for name in there & known:
+    # The list goes last: without it its files would be strangers to the next run.
+    for name in sorted(there & known, key=lambda name: name == LISTED):
         (out / name).unlink()

@@ -343,9 +343,9 @@ def _open_part(contents: CheckpointContents) -> Iterator[_Read]:
 
         def stored_rows(part: TensorRows, rows: slice | None) -> torch.Tensor:
             stored = contents.stored[part.name]
-            if stored.path not in files and not stored.heads and rows is not None:
-                return dequantise_stored(stored, rows)
             with _naming_file(stored.path):
+                if stored.path not in files and not stored.heads and rows is not None:
+                    return dequantise_stored(stored, rows)
                 file = files.get(stored.path)
                 found = dequantise_stored(stored) if file is None else file.get_tensor(stored.name)
             whole: torch.Tensor = found
@@ -358,8 +358,8 @@ def _open_part(contents: CheckpointContents) -> Iterator[_Read]:
 def _naming_file(path: Path) -> Iterator[None]:
     try:
         yield
-    except SafetensorError as error:
-        raise ModelError(f"{path}: cannot be read as safetensors: {error}; fetch the file again") from error
+    except (SafetensorError, ValueError, RuntimeError, KeyError) as error:
+        raise ModelError(f"{path}: its weights cannot be read: {error}; fetch the file again") from error
 
 
 def network_of(traits: Traits) -> Decoder:

@@ -25,6 +25,10 @@ ORIGIN = "origin.json"
 PRECISION = "precision"
 #: Its key for what a model was trained to fill forms by, also our own: RECORDS if it writes whole ones.
 ANSWERS, RECORDS = "answers", "records"
+#: No model has more tokens, a longer window or wider layers: tables of such lengths are made before weights are read.
+_MOST = 1 << 24
+#: The most bytes of a JSON file; tokenizers of 262,144 tokens have 33 MB.
+_LARGEST = 256 << 20
 
 
 class ConfigSettings:
@@ -45,8 +49,8 @@ class ConfigSettings:
         for key in keys:
             value = self.values.get(key)
             if value is not None:
-                if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                    raise self._unlike(key, "a whole number above 0", value)
+                if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST:
+                    raise self._unlike(key, f"a whole number from 1 to {_MOST:,}", value)
                 return value
         if default is None:
             raise ModelError(f"{self.path}: expected `{keys[0]}`, a whole number above 0; the key is missing")
@@ -112,6 +116,8 @@ def read_settings(path: Path) -> ConfigSettings:
     if not path.is_file():
         return ConfigSettings({}, path)
     try:
+        if path.stat().st_size > _LARGEST:
+            raise ValueError(f"more than {_LARGEST:,} bytes")
         values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{path}: expected JSON, and it cannot be read: {error}; fetch the file again") from error

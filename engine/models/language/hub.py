@@ -14,6 +14,7 @@ from typing import Any
 
 from cinnabar.engine.models.language.configuration import CONFIG, GENERATION, ORIGIN
 from cinnabar.engine.models.language.families import read_family
+from cinnabar.engine.models.language.weights_file import INDEX
 from cinnabar.errors import CinnabarError, RunError, UsageError
 from cinnabar.extras import check_extra
 
@@ -57,8 +58,9 @@ def fetch_checkpoint(
             weights = _weights_of(name, every)
 
             def fetch(*patterns: str) -> None:
+                # The list of the files of weights comes when they are there.
                 for file in every:
-                    if any(fnmatch(file, pattern) for pattern in patterns):
+                    if any(fnmatch(file, one) for one in patterns) and (file != INDEX or patterns == (INDEX,)):
                         huggingface_hub.hf_hub_download(
                             name, file, revision=info.sha, endpoint=endpoint, local_dir=out
                         )
@@ -116,6 +118,7 @@ def _fetch_weights_last(
         if one.lfs and sha256_of(out / file) != one.lfs.sha256:
             (out / file).unlink()
             raise RunError(f"{out / file}: arrived with another content than the hub tells; run the same command again")
+    fetch(INDEX)
 
 
 def fetch_file(repository: str, revision: str, name: str, path: Path) -> None:

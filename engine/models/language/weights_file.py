@@ -84,12 +84,19 @@ def stored_tensors(folder: Path) -> dict[str, StoredTensor]:
 def _in_gguf(index: Path) -> dict[str, StoredTensor]:
     settings = read_settings(index)
     path = index.parent / str(settings.text("file"))
-    tensors = {
-        name: StoredTensor(path, name, kind, tuple(shape), begin, end, heads)
-        for name, (kind, shape, begin, end, heads) in settings.table("tensors").items()
-    }
-    if not path.is_file() or path.stat().st_size < max(tensor.end for tensor in tensors.values()):
-        raise ModelError(f"{path}: expected the GGUF file of {index.parent}, whole; found none")
+    size = path.stat().st_size if path.is_file() else 0
+    tensors: dict[str, StoredTensor] = {}
+    for name, place in settings.table("tensors").items():
+        try:
+            kind, shape, begin, end, heads = place
+            numbers = (*shape, begin, end, heads)
+        except (TypeError, ValueError) as error:
+            raise ModelError(f"{index}: expected the place of {name!r:.80}, found {place!r:.80}") from error
+        if not isinstance(kind, str) or any(type(one) is not int or one < 0 for one in numbers):
+            raise ModelError(f"{index}: expected the place of {name!r:.80}, found {place!r:.80}")
+        if not begin <= end <= size:
+            raise ModelError(f"{path}: expected the GGUF file of {index.parent}, whole; found {size:,} bytes")
+        tensors[name] = StoredTensor(path, name, kind, tuple(shape), begin, end, heads)
     return tensors
 
 
@@ -176,6 +183,8 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _check_places(tensors: Iterable[StoredTensor], begin: int) -> None:
     """Raises ValueError unless each tensor follows the one before it, and is as long as its shape says."""
     for one in sorted(tensors, key=lambda one: (one.begin, one.end)):
+        if not re.fullmatch(r"\w{1,20}", one.dtype, re.ASCII) or not one.name.isprintable():
+            raise ValueError(f"the tensor {one.name!r:.80} has the name or type {one.dtype!r:.40}")
         size = (SIZES | _OTHER_SIZES).get(one.dtype)
         length = one.end - one.begin
         if one.begin != begin or length < 0 or min(one.shape, default=1) < 0:

