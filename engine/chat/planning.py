@@ -21,7 +21,7 @@ from typing import Any
 from cinnabar.engine.chat.answer_kinds import AnswerKind, Call, CallOr, FencedText, FreeText, InfillText, RecordText
 from cinnabar.engine.chat.meeting import NOWHERE, meeting_of
 from cinnabar.engine.chat.requests import ChatRequest, Gap, Message, RequestRefused, Tool
-from cinnabar.engine.diffusion.graph_cache import GRAPH_BYTES, graph_of_language
+from cinnabar.engine.diffusion.graph_cache import GRAPH_BYTES, bytes_of, graph_of_language
 from cinnabar.engine.diffusion.prompt import outline
 from cinnabar.engine.diffusion.record_graph import RecordGraph, ended_by
 from cinnabar.engine.diffusion.sequences import Task
@@ -55,7 +55,7 @@ class RequestPlanner:
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
         self._marks = middle_marks(model.tokenizer)
-        self._graphs = KeptByWeight[tuple[str, ...], RecordGraph](GRAPH_BYTES, lambda graph: graph.nbytes)
+        self._graphs = KeptByWeight[tuple[str, ...], RecordGraph](GRAPH_BYTES, bytes_of)
 
     def plan(self, request: ChatRequest) -> RequestPlan:
         """Returns the plan of a request; raises RequestRefused if it cannot be answered."""

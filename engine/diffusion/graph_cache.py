@@ -13,7 +13,13 @@ from cinnabar.schemas.kept_by_weight import kept_by_weight
 GRAPH_BYTES = 128 << 20
 
 
-@kept_by_weight(GRAPH_BYTES, lambda graph: graph.nbytes)
+def bytes_of(graph: RecordGraph) -> int:
+    """Returns the bytes of a graph: of its edges with their keys, of its states, and of the classes of tokens."""
+    edges = graph.source.nbytes + graph.label.nbytes + graph.target.nbytes + 8 * len(graph.source)
+    return edges + graph.distance.nbytes + 8 * graph.states + graph.token_class.nbytes
+
+
+@kept_by_weight(GRAPH_BYTES, bytes_of)
 def cached_graph(form: Form, tokenizer: TokenSpelling) -> RecordGraph:
     """Returns the graph of a form over a tokenizer; whatever no automaton expresses is left to the form's judge.
 

@@ -63,12 +63,6 @@ class RecordGraph:
         return len(self.distance)
 
     @property
-    def nbytes(self) -> int:
-        """The bytes of the tables: of source, label and target, of the key of an edge, and of states and tokens."""
-        edges = self.source.nbytes + self.label.nbytes + self.target.nbytes + 8 * len(self.source)
-        return edges + self.distance.nbytes + 8 * self.states + self.token_class.nbytes
-
-    @property
     def done(self) -> int:
         """The state after the end token."""
         return len(self.distance) - 1

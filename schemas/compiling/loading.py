@@ -15,10 +15,10 @@ from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from cinnabar.errors import SchemaError
+from cinnabar.schemas.compiling.misspelt_keywords import refuse_misspelt_keywords
 from cinnabar.schemas.keywords import DECIMALS
 from cinnabar.schemas.left_keywords import refuse_left_keywords
 from cinnabar.schemas.library import LIBRARY
-from cinnabar.schemas.misspelt_keywords import refuse_misspelt_keywords
 from cinnabar.schemas.parsing.metaschema import check_schema, fingerprint
 from cinnabar.schemas.parsing.texts import read_schema
 from cinnabar.schemas.parsing.yaml_texts import SUFFIXES, YamlText, is_yaml, read_yaml

@@ -87,7 +87,11 @@ def left_to_judge(form: Form) -> tuple[str, ...]:
     return _compose(form)[1]
 
 
-@kept_by_weight(_KEPT_BYTES, lambda composed: composed[0].transitions.nbytes)
+def _bytes_of(composed: tuple[Automaton, tuple[str, ...]]) -> int:
+    return composed[0].transitions.nbytes
+
+
+@kept_by_weight(_KEPT_BYTES, _bytes_of)
 def _compose(form: Form) -> tuple[Automaton, tuple[str, ...]]:
     for limits in STEPS:
         plan = _StatePlan(limits)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from dataclasses import fields as dataclass_fields
 
 import torch
 
@@ -44,11 +43,10 @@ class FormMemory:
     @property
     def nbytes(self) -> int:
         """The bytes of the tensors."""
-        read, stated = self.read, self.read.statements
+        read, stated, asked = self.read, self.read.statements, self.questions
         held = (read.vectors, read.named, read.is_named, stated.label, stated.note, stated.states, stated.mask)
-        return sum(tensor.nbytes for tensor in held) + sum(
-            getattr(self.questions, one.name).nbytes for one in dataclass_fields(self.questions)
-        )
+        held += (asked.ids, asked.mask, asked.label, asked.note, asked.named, asked.spelt)
+        return sum(tensor.nbytes for tensor in held)
 
 
 def read_form(form: Form, network: Network, wordpieces: WordPieces, device: torch.device) -> FormMemory:

@@ -10,7 +10,7 @@ from tests.support.cases import each
 from cinnabar.errors import UnsupportedSchema
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.compiling.loading import stored_schema
-from cinnabar.schemas.misspelt_keywords import misspelt_keywords
+from cinnabar.schemas.compiling.misspelt_keywords import misspelt_keywords
 
 MISSPELT: list[tuple[dict[str, Any], list[tuple[str, str]]]] = [
     ({"propertys": {"a": {}}}, [("/propertys", "properties")]),
