@@ -152,7 +152,7 @@ def _work(
 
 
 def _print_estimate(estimate: BackfillEstimate, name: str, there: list[str]) -> None:
-    if not (estimate.documents or estimate.done or estimate.lost):
+    if not (estimate.documents or estimate.done or estimate.lost or estimate.renamed):
         others = f"; there are records of {', '.join(there)}" if there and name not in there else ""
         reason = f"no record of an older version was chosen{others}{_gone_elsewhere(estimate)}"
         print(harmless(f"{name}: nothing to fill: {reason}"))
@@ -160,6 +160,8 @@ def _print_estimate(estimate: BackfillEstimate, name: str, there: list[str]) -> 
     filled_fields = "all fields" if "" in estimate.asked else ", ".join(estimate.asked) or "nothing"
     dropped = f"; dropped: {', '.join(estimate.dropped)}" if estimate.dropped else ""
     print(harmless(f"{name}: to be filled: {filled_fields}{dropped}"))
+    if estimate.renamed:
+        print(f"{with_noun(estimate.renamed, 'record')} that need no document: names alone have changed")
     print(
         f"{with_noun(estimate.documents, 'document')}, about {with_noun(estimate.tokens, 'token')} and"
         f" {estimate.seconds:,.1f} seconds (from a sample of {estimate.sampled});"

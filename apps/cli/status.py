@@ -15,6 +15,7 @@ from cinnabar.apps.cli.results import warn_of_unread
 from cinnabar.extraction.maintenance.verification import verify as check
 from cinnabar.extraction.run.report.reports import write_report
 from cinnabar.extraction.store.housekeeping import status as look
+from cinnabar.extraction.store.model_runs import MODEL_RUN
 from cinnabar.extraction.store.reading import connect
 from cinnabar.wording import harmless, with_noun
 
@@ -35,7 +36,7 @@ def status(
     Examples:
       cinnabar status --out tables
       cinnabar status --out tables --json
-      cinnabar status report --out tables
+      cinnabar status runs --out tables
     """
     if context.invoked_subcommand is not None:
         if out is not None or as_json:
@@ -59,6 +60,36 @@ def status(
         ("snapshot", "" if content.snapshot else "behind", "" if content.snapshot else "the next run renews it"),
     ]
     standard_output().print(table((content.folder, "", ""), [row for row in rows if row[1:] != ("", "")]))
+
+
+@status_app.command()
+def runs(
+    out: OutOption,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="The last N runs only.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the runs of a folder, the last one first, with their time (UTC), schema, models and counts.
+
+    \b
+    Examples:
+      cinnabar status runs --out tables
+      cinnabar status runs --out tables --limit 1 --json
+    """
+    columns = ("run_id", "started", "seconds", "schema", "model", "inputs", "written", "quarantined", "skipped")
+    # The clock may have been set back during a run.
+    sql = (
+        "SELECT run_id, strftime(make_timestamp(epoch_us(started)), '%Y-%m-%dT%H:%M:%SZ'),"
+        " CASE WHEN finished IS NOT NULL THEN round(greatest(0, epoch_us(finished) - epoch_us(started)) / 1e6, 1) END,"
+        " schema_name, model, inputs, written, quarantined, skipped"
+        f" FROM runs WHERE {MODEL_RUN} ORDER BY run_id DESC LIMIT ?"
+    )
+    with connect(out, views=("runs",)) as connection:
+        rows = connection.execute(sql, [limit]).fetchall()
+    if as_json:
+        print(json.dumps([dict(zip(columns, row, strict=True)) for row in rows]))
+        return
+    shown = [["" if value is None else value for value in row] for row in rows]
+    standard_output().print(table(("run", *columns[1:]), shown))
 
 
 @status_app.command()

@@ -265,6 +265,18 @@ def model_source(
     return ModelSource(fingerprint, load, notice=stale_calibration(name))
 
 
+def name_of(source: Source) -> str:
+    """Returns the name of a model for people: the reader, a folder's, or that for its server."""
+    if isinstance(source, RemoteSource):
+        return source.served.model
+    if isinstance(source, LanguageSource):
+        return Path(source.folder).name
+    if not isinstance(source, ModelSource) or not isinstance(source.load, ModelByName):
+        return source.fingerprint
+    # Those that `improve` keeps for a schema all have one name.
+    return READER if source.load.name == "default" else "/".join(Path(source.load.name).resolve().parts[-2:])
+
+
 def named_folder(source: Source) -> dict[str, str]:
     """Returns the folder of a model as an argument of a run, to find the model again; {} for the one that ships."""
     if isinstance(source, LanguageSource):

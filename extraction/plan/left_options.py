@@ -96,7 +96,6 @@ LEFT_COMMANDS: Mapping[str, str] = {
     "mcp": "`cinnabar serve FOLDER… --mcp stdio` gives agents the tools, and --mcp http does so at /mcp",
     "model merge": "a LoRA folder that lies as `fields` in the folder of its model is applied when that is loaded",
     "status events": _RUN_TOLD,
-    "status runs": '`cinnabar sql "from runs order by run_id desc"` lists them',
     "status checks": '`cinnabar sql "select check_name, holds, count(*) from checks group by all"` counts them',
     "status compact": "runs merge small files themselves, whenever there are 64",
     "flows alert": _RUN_TOLD,

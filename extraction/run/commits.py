@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from cinnabar.engine.work_time import time_stage
 from cinnabar.extraction.corrections.carrying import check_corrections_kept
 from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
-from cinnabar.extraction.filling.model_sources import named_folder
+from cinnabar.extraction.filling.model_sources import name_of, named_folder
 from cinnabar.extraction.filling.packets.boundaries import SEVERAL
 from cinnabar.extraction.filling.progress import ProgressListener
 from cinnabar.extraction.run.run_group import RunGroup
@@ -21,6 +22,7 @@ from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.left_over import remove_left_over
 from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD, Outcome
 from cinnabar.extraction.store.store import Store
+from cinnabar.extraction.store.tables import MODELS
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ class Opening:
     names: Sequence[str]
     fingerprint: str
     about: Mapping[str, Any]
-    settled: Sequence[Outcome] = ()
+    settled: Iterable[Outcome] = ()
 
 
 @dataclass(slots=True)
@@ -100,7 +102,7 @@ class Commits:
     def _begin(self) -> Run | RunGroup:
         opening, assignment = self.opening, self.assignment
         arguments = assignment.options.model_dump() | dict(opening.about) | {"model": assignment.model.fingerprint}
-        arguments |= named_folder(assignment.model)
+        arguments |= named_folder(assignment.model) | {MODELS: [name_of(one) for one in assignment.sources]}
         retry = assignment.options.retry_quarantined
         if assignment.routing is None:
             return Run(
@@ -121,11 +123,11 @@ class Commits:
             retry_quarantined=retry,
         )
 
-    def settle(self, outcomes: Sequence[Outcome]) -> None:
+    def settle(self, outcomes: Iterable[Outcome]) -> None:
         """Commits the outcomes of inputs that no model has to read."""
-        run = self.begin()
-        for start in range(0, len(outcomes), _SKIPS):
-            self.progress.advance(run.commit_batch(outcomes[start : start + _SKIPS]))
+        run, left = self.begin(), iter(outcomes)
+        while some := [*islice(left, _SKIPS)]:
+            self.progress.advance(run.commit_batch(some))
 
     def commit(self, batch: Batch) -> list[Outcome]:
         """Commits the outcomes of a filled batch and returns them as stored; a second call changes nothing."""

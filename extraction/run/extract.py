@@ -27,6 +27,7 @@ from cinnabar.extraction.run.batches import Batches
 from cinnabar.extraction.run.commits import Commits, Opening, open_output
 from cinnabar.extraction.run.loaded_models import LoadedModels
 from cinnabar.extraction.run.packets import settle_split, split_packets
+from cinnabar.extraction.run.renamed_records import bring_along
 from cinnabar.extraction.run.run_group import RunGroup
 from cinnabar.extraction.run.settled_inputs import settle_inputs
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -78,6 +79,8 @@ def begin_extraction(
     with ExitStack() as stack:
         items = gather(paths, out, stack, parsers.passwords, lambda text: progress.note(text))
         store = open_output(assignment, out, stack)
+        for part in assignment.parts:
+            bring_along(store, part, progress)
         sources = [source_of(path) for path in paths]
         spelled = _remember_beginning(store, assignment, sources)
         named, packets = named_apart(items, spelled), set[str]()

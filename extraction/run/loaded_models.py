@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.request import Metered
-from cinnabar.extraction.filling.model_sources import LanguageSource, RemoteSource
+from cinnabar.extraction.filling.model_sources import LanguageSource, RemoteSource, name_of
 from cinnabar.extraction.run.commits import Commits
 from cinnabar.extraction.run.work.assignment import Assignment
 
@@ -50,7 +49,7 @@ class LoadedModels:
         metered, escalation, commits = self._metered(), self.assignment.escalation, self._commits
         raised = {"escalated_documents": commits.escalated_documents, "escalated_fields": commits.escalated_fields}
         if escalation is not None and isinstance(escalation.source, LanguageSource):
-            return raised | {"model": Path(escalation.source.folder).name, "left": 0}
+            return raised | {"model": name_of(escalation.source), "left": 0}
         if not metered:
             return None
         usage: dict[str, Any] = dict(metered[-1].usage()) | {"left": commits.without_budget}

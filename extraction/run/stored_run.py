@@ -240,8 +240,8 @@ class Run:
                     if outcome.code in UNREADABLE and outcome.digest in self._recorded_documents:
                         detail = f"{outcome.detail}; the record that was read before stays"
                         outcome = Outcome(outcome.path, "skipped", outcome.code, detail, outcome.digest)
-            if (engine := self._engine_of(outcome.parsers)) != self.key.engine_fingerprint:
-                outcome = replace(outcome, engine=engine)
+            if not outcome.engine:
+                outcome = replace(outcome, engine=self._engine_of(outcome.parsers))
             if outcome.status == "written":
                 try:
                     record = tables.record_row(outcome, self.key, self._record_schema, self._columns)

@@ -28,7 +28,7 @@ FORMATS = ("csv", "json", "jsonl", "parquet", "xlsx")
 _SUFFIXES = {f".{name}": name for name in FORMATS} | {".ndjson": "jsonl"}
 # In these formats a record's view comes without this column, which repeats its other columns as text.
 _TABULAR, _RECORD = ("csv", "xlsx"), "record_json"
-# A workbook is for people: without these, except the digest where it alone names the document.
+# A workbook is for people: without these.
 _HASHES = {"document", "schema_fingerprint", "engine_fingerprint"}
 _QUOTED = re.compile(r"[\",\r\n]|^$|^\s|\s$")
 _ROWS = 10_000
@@ -69,9 +69,7 @@ def export(out: Path, what: str, form: str, to: Path | BinaryIO, *, sql: bool = 
         records = not sql and what not in VIEWS
         left_out = {_RECORD} if records and form in _TABULAR else set()
         if form == "xlsx" and not sql:
-            columns = connection.sql(f"FROM {quote_name(what)}").columns
-            left_out |= _HASHES - ({"document"} if "path" not in columns else set())
-            left_out &= set(columns)
+            left_out = (left_out | _HASHES) & set(connection.sql(f"FROM {quote_name(what)}").columns)
         ordered = " ORDER BY path" if form == "xlsx" and records else ""
         chosen = f"* EXCLUDE ({', '.join(sorted(left_out))})" if left_out else "*"
         statement = single_query(connection, what if sql else f"SELECT {chosen} FROM {quote_name(what)}{ordered}")

@@ -22,7 +22,7 @@ from cinnabar.extraction.store.files import failures, write_whole
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.names import identifier, quote_name, sql_literal
 from cinnabar.extraction.store.schema_versions import sql_type, united_source
-from cinnabar.extraction.store.tables import COMMAND, DOCUMENTS, TABLE_COLUMNS
+from cinnabar.extraction.store.tables import COMMAND, DOCUMENTS, MODELS, TABLE_COLUMNS
 
 DATABASE = "cinnabar.duckdb"
 Setting = str | bool | int | float | list[str]
@@ -46,9 +46,12 @@ VIEWS = {
     " WHERE document IN (SELECT document FROM {corrections}) GROUP BY ALL) AS o ON o.document = c.document"
     " WHERE undoes IS NULL",
     # Not `ORDER BY finished NULLS LAST`: DuckDB 2.0.0 then gives the row with the NULL one time in ten.
+    # Of two models the second took part if it was asked; runs of older versions name theirs by its fingerprint.
     "runs": "SELECT *, coalesce(arguments ->> 'command',"
-    " CASE WHEN arguments ->> 'backfill' IS NULL THEN 'extract' ELSE 'backfill' END)"
-    " AS kind FROM {runs}"
+    " CASE WHEN arguments ->> 'backfill' IS NULL THEN 'extract' ELSE 'backfill' END) AS kind,"
+    f" coalesce(array_to_string(TRY_CAST(arguments -> '{MODELS}' AS VARCHAR[])"
+    "[:CASE WHEN usage ->> 'escalated_documents' = '0' THEN 1 ELSE 2 END], ', '), arguments ->> 'model') AS model"
+    " FROM {runs}"
     " QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY finished IS NULL) = 1",
     # Older files lack the columns of facts.
     "documents": "SELECT * FROM (SELECT * FROM {documents} UNION ALL BY NAME SELECT {nulls} WHERE false)"
@@ -78,17 +81,17 @@ VIEWS = {
     " (PARTITION BY document, schema_fingerprint ORDER BY run_id DESC) = 1 AND {counting} AS latest"
     " FROM ({records}) AS r",
     # All values ever written, each beside the value of the run before.
-    "history": "SELECT document, schema_name, pointer, field, run_id, started, value_json ->> '$' AS value,"
+    "history": "SELECT document, path, schema_name, pointer, field, run_id, started, value_json ->> '$' AS value,"
     " value_json, lag(value_json) OVER places AS previous_json,"
     " value_json IS DISTINCT FROM lag(value_json) OVER places AND lag(run_id) OVER places IS NOT NULL"
     " AS changed, confidence, origin, page, evidence_text, schema_fingerprint, engine_fingerprint,"
-    " arguments ->> 'model' AS model, latest, {who} AS who"
-    " FROM {fields} AS f JOIN (SELECT run_id, started, arguments FROM runs) USING (run_id)"
-    " LEFT JOIN (SELECT document, schema_fingerprint, run_id, latest FROM records)"
+    " model, latest, {who} AS who"
+    " FROM {fields} AS f JOIN (SELECT run_id, started, model FROM runs) USING (run_id)"
+    " LEFT JOIN (SELECT document, schema_fingerprint, run_id, path, latest FROM records)"
     " USING (document, schema_fingerprint, run_id)"
     " WINDOW places AS (PARTITION BY document, schema_name, pointer ORDER BY run_id)",
     # The values of each document's latest record under each version of its schema.
-    "_fields": "SELECT f.document, f.schema_name, pointer, field, value_json ->> '$' AS value, value_json,"
+    "_fields": "SELECT f.document, path, f.schema_name, pointer, field, value_json ->> '$' AS value, value_json,"
     " confidence, row_confidence, origin, missing, flags, page, spans[1].start AS span_start,"
     " spans[len(spans)].end AS span_end,"
     " evidence_text, place, boxes[1].x0 AS x0, boxes[1].top AS top, boxes[1].x1 AS x1, boxes[1].bottom AS bottom,"
@@ -96,8 +99,9 @@ VIEWS = {
     # Older files lack these columns.
     " FROM (SELECT * FROM {fields} UNION ALL BY NAME"
     " SELECT []::VARCHAR[] AS flags, 0.0::DOUBLE AS row_confidence, NULL::VARCHAR AS place WHERE false) AS f"
-    " SEMI JOIN (SELECT document, schema_fingerprint, max(run_id) AS run_id FROM outcomes AS r"
-    " WHERE outcome = 'written' AND {counting} GROUP BY ALL) AS latest USING (document, schema_fingerprint, run_id)",
+    " JOIN (SELECT document, schema_fingerprint, max(run_id) AS run_id, arg_max(path, run_id) AS path"
+    " FROM outcomes AS r WHERE outcome = 'written' AND {counting} GROUP BY ALL) AS latest"
+    " USING (document, schema_fingerprint, run_id)",
     # Those of one of these records, under the version that the schema's view is of, if the document has one.
     "fields": "SELECT * FROM _fields {latest_written}",
     # The results for the record that counts, in quarantine too.
@@ -110,9 +114,8 @@ VIEWS = {
     "lists": "SELECT path, f.document, f.schema_name, f.pointer, f.field, f.value_json::BIGINT AS items, f.confidence,"
     " n.value_json ->> '$' AS length, coalesce(len(n.flags) > 0, false) AS incomplete, f.row_confidence, f.run_id,"
     " f.schema_fingerprint, f.engine_fingerprint FROM fields AS f"
-    " LEFT JOIN (SELECT path, document, schema_fingerprint, run_id FROM records)"
-    " USING (document, schema_fingerprint, run_id) LEFT JOIN (SELECT document, schema_fingerprint, run_id, pointer,"
-    " value_json, flags FROM fields WHERE origin = 'length') AS n"
+    " LEFT JOIN (SELECT document, schema_fingerprint, run_id, pointer, value_json, flags FROM fields"
+    " WHERE origin = 'length') AS n"
     " USING (document, schema_fingerprint, run_id, pointer) WHERE f.origin = 'list'",
 }
 _WIDE = (
@@ -442,8 +445,9 @@ def view_of_version(
 
 
 def reserved_words(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
-    """Returns the names, in lower case, that no view of records may have."""
-    query = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
+    """Returns the names, in lower case, that no view of records may have: ours, and words that would need quotes."""
+    query = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category IN ('reserved', 'type_function')"
     words = {row[0] for row in connection.execute(query).fetchall()}
     made = {"_snapshot", "_withdrawn", "_moved", "_superseded"}
-    return frozenset(words | {*VIEWS} | made)
+    # DuckDB before 2.0 reserves one more.
+    return frozenset(words | {"grant"} | {*VIEWS} | made)

@@ -27,8 +27,11 @@ from cinnabar.extraction.store.snapshot import view_of
 from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.store import ROUTING
 from cinnabar.extraction.store.tables import LENGTH, LIST, THOUGHTS, evidence_in, length_note
-from cinnabar.schemas import SchemaSource, load_schema, stored_schema
+from cinnabar.schemas import SchemaSource, compile_schema, load_schema, stored_schema
 from cinnabar.schemas.automata.strings import parse
+from cinnabar.schemas.columns.arrow import arrow_schema, united_columns
+from cinnabar.schemas.compiling.changes import Changes, changes
+from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.parsing.texts import read_schema
 from cinnabar.schemas.pointers import unescape
@@ -75,6 +78,11 @@ class LatestRecord:
     characters: int
     size: int | None
     current: bool
+
+    @property
+    def name(self) -> str:
+        """Returns the name of the document in a run: an older content of its path has one of its own."""
+        return self.paths[0] if self.current else f"{self.paths[0]}@{self.document[:16]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +330,15 @@ def latest_source(out: Path, name: str) -> SchemaSource | None:
     """Returns the last version of a schema that has records in this folder, None if none of this name has."""
     used = [entry for entry in manifests.read_live(out) if entry.schema_name == name and entry.records]
     return source_of(out, name, used[-1].schema_fingerprint) if used else None
+
+
+def changes_since(out: Path, source: SchemaSource, new: CompiledSchema, fingerprint: str) -> Changes:
+    """Returns the changes since this version of a schema. Raises NotUnited if the two do not fit one table."""
+    if fingerprint == source.fingerprint:
+        return Changes()
+    old = compile_schema(source_of(out, source.name, fingerprint).schema)
+    united_columns(list(arrow_schema(old)), list(arrow_schema(new)))
+    return changes(old, new)
 
 
 def source_of(out: Path, name: str, fingerprint: str) -> SchemaSource:

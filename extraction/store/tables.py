@@ -48,6 +48,8 @@ SYSTEM_COLUMNS = _columns(
 UNSTORABLE = "unstorable"
 #: The argument of a run that holds corrections and no work of a model, and its value.
 COMMAND, CORRECT = "command", "correct"
+#: The argument of a run with the names of its models: the one that reads, then the one for unsure values.
+MODELS = "models"
 #: The origin of the rows of `fields` that stand for lists: the value is the number of their items.
 LIST = "list"
 #: The origin of a row of earlier versions: what a language model wrote before the record.
@@ -403,7 +405,8 @@ def document_rows(outcomes: Iterable[Outcome], key: Key) -> pa.Table:
     rows = {}
     for outcome in outcomes:
         info = outcome.document
-        if info is not None and info.digest not in rows:
+        # Of a record that came along nothing more is known of the document.
+        if info is not None and info.media_type and info.digest not in rows:
             rows[info.digest] = {
                 "document": info.digest,
                 "path": printable(outcome.path),

@@ -59,6 +59,11 @@ class Changes:
         """The places that must be filled."""
         return self.new + self.changed
 
+    @property
+    def only_renames(self) -> bool:
+        """Whether places have other names, and that is all."""
+        return bool(self.renames.pairs) and not (self.asked_places or self.gone)
+
     def asks(self, path: str) -> bool:
         """Whether all of this place must be filled."""
         return any(covers(place, path) for place in self.asked_places)

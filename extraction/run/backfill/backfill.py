@@ -27,6 +27,7 @@ from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.batches import Batches
 from cinnabar.extraction.run.commits import Commits, Opening, open_output
 from cinnabar.extraction.run.loaded_models import LoadedModels
+from cinnabar.extraction.run.renamed_records import renamed_outcomes
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.store import PASSWORD_COUNT
 from cinnabar.extraction.store.stored_records import (
@@ -34,16 +35,14 @@ from cinnabar.extraction.store.stored_records import (
     RoutingChoice,
     Selection,
     Stored,
+    changes_since,
     last_choices,
     load_records,
     refused_documents,
     select,
-    source_of,
 )
 from cinnabar.extraction.store.tables import printable
-from cinnabar.schemas import compile_schema
-from cinnabar.schemas.columns.arrow import arrow_schema, united_columns
-from cinnabar.schemas.compiling.changes import Changes, changes
+from cinnabar.schemas.compiling.changes import Changes
 
 # Torch takes seconds to import; a backfill that finds its work done does not pay for it.
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def begin_backfill(
     source, options, parsers = assignment.source, assignment.options, parser_settings(assignment.options)
     latest, elsewhere = _choose_records(assignment, out, chosen)
     versions = {one.schema_fingerprint for one in latest} - {""}
-    changes_since = {one: _compare(assignment, out, one) for one in versions}
+    since = {one: changes_since(out, source, assignment.compiled_schema, one) for one in versions}
     with ExitStack() as stack:
         store = open_output(assignment, out, stack)
         fingerprint = _fingerprint(assignment.fingerprint, chosen.below)
@@ -81,7 +80,11 @@ def begin_backfill(
             source.fingerprint, fingerprint, quarantined=not options.retry_quarantined, passwords=passwords
         )
         document_lookup = stack.enter_context(DocumentLookup(store.out, others, password, chosen.source))
-        outstanding = Outstanding.of(latest, done, document_lookup)
+        # Values below a confidence are asked again, and a document's kind is compared, by what the document says.
+        reads = chosen.below is not None or assignment.routing is not None
+        renames = {} if reads else since
+        renamed = {one.digest for one in renamed_outcomes(store, latest, renames, assignment)}
+        outstanding = Outstanding.of(latest, done, document_lookup, renamed)
         about = {
             "backfill": {name: getattr(chosen, name) for name in chosen.__slots__},
             "from": [printable(str(one)) for one in others],
@@ -89,13 +92,15 @@ def begin_backfill(
             # With another number, documents that no password opened are tried again.
             **({PASSWORD_COUNT: passwords} if passwords else {}),
         }
-        settled = [*outstanding.done, *outstanding.lost]
+        along = renamed_outcomes(store, outstanding.renamed, renames, assignment)
+        # They have the key of this run, like all records of a backfill.
+        settled = chain(outstanding.done, outstanding.lost, (replace(one, engine="") for one in along))
         commits = Commits(assignment, Opening(store, outstanding.names, fingerprint, about, settled), progress)
         models = LoadedModels(assignment, commits)
         items = outstanding.items
         batches = stack.enter_context(Batches([one.input for one in items], assignment, parsers, store.out))
         found = {one.name: one.found for one in items}
-        records = StoredRecords(store.out, found, changes_since, chosen.below or 0.0)
+        records = StoredRecords(store.out, found, since, chosen.below or 0.0)
         run = BatchedRun(
             commits, batches, models, known=lambda items, number: records.known(items, batches[number + 1 :])
         )
@@ -141,6 +146,7 @@ class Backfill:
             lost=len(work.lost),
             sampled=len(tried),
             elsewhere=self.elsewhere,
+            renamed=len(work.renamed),
         )
 
     def _try(self, items: Sequence[Item]) -> tuple[int, float]:
@@ -190,16 +196,6 @@ def _find_unplaced(
         return []
     refused = refused_documents(out, assignment.source.name, chosen.source)
     return [one for one in refused if choices[one.document].routing != routing.fingerprint]
-
-
-def _compare(assignment: Assignment, out: Path, fingerprint: str) -> Changes:
-    """Returns the changes since this version. Raises NotUnited if the two do not fit one table."""
-    source, new = assignment.source, assignment.compiled_schema
-    if fingerprint == source.fingerprint:
-        return Changes()
-    old = compile_schema(source_of(out, source.name, fingerprint).schema)
-    united_columns(list(arrow_schema(old)), list(arrow_schema(new)))
-    return changes(old, new)
 
 
 def _fingerprint(engine: str, below: float | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -21,7 +21,7 @@ class BackfillEstimate:
 
     The last two are from `sampled` documents. `asked` are the places to fill in each and `dropped` those to remove,
     `done` the number of documents that are done already, `lost` of those that are gone or have changed, `elsewhere` of
-    those that a later run sent to another schema or to none.
+    those that a later run sent to another schema or to none, `renamed` of those that come along without their document.
     """
 
     documents: int
@@ -33,6 +33,7 @@ class BackfillEstimate:
     lost: int
     sampled: int
     elsewhere: int = 0
+    renamed: int = 0
 
 
 _KEPT = f"the record of the version before stays; {ELSEWHERE}"
@@ -54,21 +55,28 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Outstanding:
-    """The chosen records: their `names` in the run, outcomes of those `done` or `lost`, and `items` to fill."""
+    """The chosen records: their `names` in the run, outcomes of those `done` or `lost`, and `items` to fill.
+
+    `renamed` are the records that need no document.
+    """
 
     names: list[str]
     done: list[Outcome] = field(default_factory=list)
     lost: list[Outcome] = field(default_factory=list)
     items: list[Item] = field(default_factory=list)
+    renamed: list[LatestRecord] = field(default_factory=list)
 
     @classmethod
-    def of(cls, chosen: Sequence[LatestRecord], done: Done, document_lookup: DocumentLookup) -> Self:
-        """Splits the chosen records; `done` holds the digests of finished documents."""
-        # An older content gets a name of its own if its path was read again since.
-        self = cls([f.paths[0] if f.current else f"{f.paths[0]}@{f.document[:16]}" for f in chosen])
+    def of(
+        cls, chosen: Sequence[LatestRecord], done: Done, document_lookup: DocumentLookup, renamed: Collection[str]
+    ) -> Self:
+        """Splits the chosen records; `done` and `renamed` hold the digests of documents that need not be read."""
+        self = cls([record.name for record in chosen])
         for name, record in zip(self.names, chosen, strict=True):
             if is_done(done, record.document, name):
                 self.done.append(Outcome(name, "skipped", "done", digest=record.document))
+            elif record.document in renamed:
+                self.renamed.append(record)
             elif (content := document_lookup.find(record.paths, record.document, record.size)) is not None:
                 self.items.append(Item(name, content, record))
             else:

@@ -117,13 +117,13 @@ class _Gathering:
     def __init__(self, connection: duckdb.DuckDBPyConnection, run_id: str, fields: str) -> None:
         self._connection, self._run = connection, run_id
         row = self._rows(
-            "SELECT schema_name, epoch_us(started), epoch_us(finished), arguments FROM runs"
+            "SELECT schema_name, epoch_us(started), epoch_us(finished), arguments, coalesce(model, '') FROM runs"
             " WHERE run_id = ?",
             run_id,
         )
         if not row:
             raise UsageError(f"{run_id}: no such run; the view `runs` has them")
-        self._schema, self._started, self._finished, arguments = row[0]
+        self._schema, self._started, self._finished, arguments, self._model = row[0]
         self._arguments = json.loads(arguments or "{}")
         self._runs = [run_id, *self._earlier()]
         self._values = fields
@@ -173,7 +173,7 @@ class _Gathering:
             schema_name=self._schema,
             started=datetime.fromtimestamp(self._started / 1e6, UTC),
             seconds=None if finished is None else max(0.0, (finished - self._started) / 1e6),
-            model=str(self._arguments.get("model") or ""),
+            model=self._model,
             options={name: self._arguments[name] for name in ("effort", "steps") if self._arguments.get(name)},
             outcomes=outcomes,
             skips=skips,

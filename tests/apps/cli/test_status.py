@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,15 @@ def test_broken_files_are_named_with_status_1(done: Path, capsys: CaptureResult)
     assert text.endswith(": 1 problem\n")
     status, text = said(capsys, "verify", "--out", str(done))
     assert status == 0 and "all is well" in text
+
+
+def test_runs_are_listed_with_their_models_the_last_one_first(done: Path, capsys: CaptureResult) -> None:
+    status, text = said(capsys, "status", "runs", "--out", str(done), "--limit", "1", "--json")
+    (last,) = json.loads(text)
+    counts = {"inputs", "written", "quarantined", "skipped"}
+    assert status == 0 and {*last} == counts | {"run_id", "started", "seconds", "schema", "model"}
+    assert last["model"] and last["inputs"] == last["written"] + last["quarantined"] + last["skipped"]
+    assert last["run_id"] in said(capsys, "status", "runs", "--out", str(done))[1]
 
 
 @pytest.mark.parametrize(

@@ -10,16 +10,23 @@ from decimal import Decimal
 import duckdb
 import pyarrow as pa
 import pytest
+from tests.support.cases import each
 from tests.support.effort import first
 
 from cinnabar.errors import NotUnited
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store import tables
-from cinnabar.extraction.store.manifest import read_live
-from cinnabar.extraction.store.names import identifier
+from cinnabar.extraction.store.manifest import Manifest, StoredFile, read_live
+from cinnabar.extraction.store.names import columns_of, identifier
 from cinnabar.extraction.store.reading import query, show
 from cinnabar.extraction.store.records import LeafRow, Outcome
-from cinnabar.extraction.store.snapshot import DATABASE, define_views, published_number
+from cinnabar.extraction.store.snapshot import (
+    DATABASE,
+    define_views,
+    published_number,
+    reserved_words,
+    view_names,
+)
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.stored_records import Selection, load_records, select
 from cinnabar.schemas import compile_schema, load_schema
@@ -163,6 +170,58 @@ def test_our_columns_are_renamed_where_the_user_has_their_name(out, workload):
     store_records(out, workload, {"title": "clash", "type": "object", "properties": properties}, record)
     query_ = "SELECT path, path_, record_json_, run_id_, run_id__, Total, total_ FROM clash"
     assert snapshot(out, query_) == [("0.txt", "path", "Record_JSON", "run_id", "run_id_", "Total", "total")]
+
+
+def test_fields_of_any_name_join_every_view_by_document_and_version(out, workload):
+    store_records(out, workload, workload.SCHEMA, {"name": "n", "size": 1})
+    views = sorted(one for one in OWN if not one.startswith("_"))
+    ours = {view: [row[0] for row in query(out, f"DESCRIBE {view}").rows] for view in views}
+    assert [view for view in views if not {"path", "document"} <= {*ours[view]}] == ["runs"]
+    # Theirs are all names of ours, and those by which the queries of the views name their parts.
+    theirs = sorted({"r", "f", "s", "w", "filename", "Document"}.union(*ours.values()), key=str.casefold)
+    text = {"type": "string"}
+    properties = dict.fromkeys(theirs, text) | {"rows": {"type": "array", "items": text}}
+    record = {name: f"their {name}" for name in theirs} | {"rows": ["a"]}
+    made = workload.written("0.txt", record)
+    made = replace(made, record=replace(made.record, lists={"/rows": 0.5}, checks={"holds": True}))
+    with Store.open(out) as store:
+        run = workload.begin(store, {"title": "clash", "type": "object", "properties": properties})
+        run.commit_batch([made])
+        run.finish()
+    names = columns_of([*theirs, "rows"], tables.SYSTEM_COLUMNS.names)
+    for view in (one for one in views if one not in ("runs", "corrections", "quarantine")):
+        by = "document" if view == "documents" else "document, schema_fingerprint"
+        columns = ", ".join(f'v."{column}", c."{names[column]}"' for column in ours[view] if column in names)
+        rows = query(out, f"SELECT {columns}, v.path = c.path FROM clash AS c JOIN {view} AS v USING ({by})").rows
+        assert len(rows) == (len(theirs) + 1 if view in ("fields", "history") else 1)
+        for *values, same in rows:
+            assert same and values[1::2] == [f"their {column}" for column in ours[view] if column in names]
+
+
+@each("category", ["reserved", "type_function", "column_name", "unreserved"])
+def test_a_schema_with_the_name_of_a_word_of_sql_needs_no_quotes(category):
+    now, file = datetime.now(UTC), StoredFile("data", "x", 1, 1, "")
+    with duckdb.connect() as connection:
+        asked = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = ?"
+        words = {row[0] for row in connection.execute(asked, [category]).fetchall()}
+        # Before 2.0 DuckDB reserved "grant".
+        made = [Manifest(number, 0, now, word, word, (file,)) for number, word in enumerate(sorted({*words, "grant"}))]
+        named = view_names(made, reserved_words(connection))
+        assert {*named.values()} == {*words, "grant"} and named["grant_"] == "grant"
+        for view, word in named.items():
+            connection.execute(f"CREATE VIEW \"{view}\" AS SELECT '{word}' AS word, 1 AS document")
+            both = f"SELECT {view}.word FROM {view} JOIN (FROM {view}) AS o USING (document)"
+            assert connection.execute(both).fetchall() == [(word,)]
+
+
+def test_a_run_names_the_models_that_took_part(out, workload):
+    usages = [{}, {"escalated_documents": 0}, {"escalated_documents": 3}]
+    for number, usage in enumerate(usages):
+        with Store.open(out) as store:
+            source = load_schema(workload.SCHEMA)
+            about = {"model": "0a1b", **({"models": ["reader", "smol"]} if number else {})}
+            Run(store, source, compile_schema(source.schema), f"e{number}", about).finish(usage)
+    assert query(out, "SELECT model FROM runs ORDER BY run_id").rows == [("0a1b",), ("reader",), ("reader, smol",)]
 
 
 @pytest.mark.parametrize("title", first(3, ["Runs", "select", "", "fields", "_snapshot", "1st", "日本"]))

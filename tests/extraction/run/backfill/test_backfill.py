@@ -247,7 +247,6 @@ def test_records_are_chosen_by_date_source_model_and_sql(docs: Path, out: Path) 
     assert chosen_names(out, source=f"{docs}/") == everything
     assert chosen_names(out, source=str(docs / "1.txt")) == chosen_names(out, source="*/1.*") == ["1"]
     assert chosen_names(out, source=str(docs)[:-1]) == []
-    assert chosen_names(out, model="reading") == everything and chosen_names(out, model="other") == []
     assert chosen_names(out, where="city = 'Bonn' -- and no more") == ["1", "3"]
     assert chosen_names(out, where="len(lines) > 2", source="*/4.txt") == ["4"]
     for wrong in ("nonsense =", "1 = 1); drop view note; select (1 = 1", "total > 1"):
@@ -389,6 +388,40 @@ def test_a_renamed_place_keeps_its_values_its_corrections_and_their_undoing(
     assert rows(out, of.format(row)) == [("bolts", "human")]
     Corrector(out).undo(document, "note", None, "ann")
     assert rows(out, of.format(name))[0][0] == "N3" and rows(out, of.format(row))[0][0] == "w1"
+
+
+def no_model() -> ReadingModel:
+    raise AssertionError("a name alone is no reason to load a model")
+
+
+@pytest.mark.parametrize("extracts", [True, False])
+def test_a_rename_brings_along_records_whose_documents_nobody_can_read(
+    docs: Path, out: Path, extracts: bool
+) -> None:
+    document = corrected(out, "1.txt", ("/name", '"Ann & Co"'))
+    leaves = "select document, value_json, confidence, spans, origin, flags, path from fields order by all"
+    before, keys = rows(out, leaves), rows(out, "select document, engine_fingerprint from note order by 1")
+    for name in ("0.txt", "1.txt"):
+        (docs / name).unlink()
+    (docs / "2.txt").rename(docs / "moved.txt")
+    (docs / "3.txt").write_bytes(b"%PDF-1.7 cut off")
+    model = ModelSource(ReadingModel().fingerprint, no_model)
+    for again in (False, True):
+        if extracts:
+            summary = extract([docs / "moved.txt", docs / "4.txt"], RENAMED, out, model, OPTIONS)
+            assert (summary.written, summary.skipped) == (0, 2)
+        else:
+            assert (backfill(RENAMED, out, model, None, OPTIONS) is None) == again
+    # A broken file takes no record away.
+    assert read(docs, RENAMED, out).quarantined == 1
+    assert rows(out, leaves) == before
+    assert rows(out, "select document, engine_fingerprint from note order by 1") == keys
+    names = rows(out, "select customer from note order by path")
+    assert names == [("N0",), ("Ann & Co",), ("N2",), ("N3",), ("N4",)]
+    assert rows(out, "select count(*) from documents where media_type <> '' and characters > 0")[0][0] >= 5
+    assert verify(out).problems == []
+    Corrector(out).undo(document, "note", None, "ann")
+    assert rows(out, "select customer from note where path like '%1.txt'") == [("N1",)]
 
 
 @pytest.mark.slow
