@@ -84,6 +84,7 @@ def test_only_unsure_fields_of_unsure_documents_go_up(docs: Path, tmp_path: Path
     assert (summary.written, summary.quarantined) == (6, 0)
     assert summary.usage is not None
     assert (summary.usage["escalated_documents"], summary.usage["escalated_fields"]) == (3, 3)
+    assert query(tmp_path / "out", "SELECT model FROM runs").rows == [("unsure, mercury-2",)]
     assert summary.usage["requests"] == 3 and summary.usage["cost"] == f"{server.cost.normalize():f}"
     for body in server.bodies:
         assert list(body["response_format"]["json_schema"]["schema"]["properties"]) == ["total"]
