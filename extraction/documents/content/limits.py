@@ -205,6 +205,8 @@ MAX_REPEATED, MAX_SPACES = 16_384, 1_000
 MAX_PARENT_STYLES, MAX_WORD_STYLES = 16, 20
 #: Numbered lists of a Word document: those beyond have no numbers.
 MAX_LISTS = 10_000
+#: Controls of a Word document that are bound to data, and members with such data: others keep the text that they hold.
+MAX_BINDINGS, MAX_BOUND_MEMBERS = 2_000, 16
 #: Bytes of a rich text file: refused (`unpacked`).
 MAX_RTF = 100 << 20
 

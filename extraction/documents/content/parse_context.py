@@ -87,10 +87,10 @@ class ParseContext:
         """Returns True after this share of the document's time."""
         return time.monotonic() - self.begun > share * self.settings.seconds
 
-    def leaves_out(self, hidden: bool = True) -> bool:
-        """Returns True for hidden text unless the settings ask for it; it is flagged in any case."""
+    def leaves_out(self, hidden: bool = True, flag: str = "hidden_text") -> bool:
+        """Returns True for hidden or struck text unless the settings ask for it; it is flagged in any case."""
         if hidden:
-            self.builder.flags.add("hidden_text")
+            self.builder.flags.add(flag)
         return hidden and not self.settings.hidden
 
     def read(self, reader: Reader, data: bytes) -> None:
@@ -134,7 +134,8 @@ FLAGS: dict[str, str] = {
     "duplicate_header": "A header that may occur only once occurs repeatedly; all its values were kept.",
     "encrypted": "A mail, or a part of it, is encrypted (S/MIME, OpenPGP); that part was named and left closed.",
     "form_unread": "The data of a form (XFA) cannot be read; values may be missing.",
-    "formula_without_value": "Cells hold formulas, and the file does not hold their values; they were left out.",
+    "error_cells": "Cells show an error of a formula, such as #DIV/0!; they hold no value.",
+    "formula_without_value": "Cells hold formulas, and the file does not hold their values; they are shown as ####.",
     "embedded_files": "Files lie within a PDF whose pages have words; they were left closed (`--hidden` reads them).",
     "hidden_text": "There is text that no reader sees: white, covered, off the page, on a hidden layer, not displayed.",
     "hidden_unsearched": "Pages with too many words or drawings were not searched for hidden text; all of it was read.",

@@ -266,9 +266,8 @@ def _bodies(item: MapiItem) -> list[Entity]:
     if not plain.strip() and not str(html).strip():
         packed = item.properties.get(_RTF, b"")
         rtf = unpacked_rtf(packed) if isinstance(packed, bytes) else b""
-        plain, html, hidden = rtf_body(rtf)
-        if hidden:
-            item.flags.add("hidden_text")
+        plain, html, flags = rtf_body(rtf)
+        item.flags |= flags
     both = [_text(kind, text) for kind, text in (("plain", plain), ("html", str(html))) if text.strip()]
     if len(both) > 1:
         alternative = made("multipart/alternative", b"")

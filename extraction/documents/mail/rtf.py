@@ -27,8 +27,9 @@ _LETTERS: dict[bytes, str] = {
 }  # fmt: skip
 # Words that raise or lower text, and whether.
 _RAISING = {b"super": 1, b"up": 1, b"sub": -1, b"dn": -1, b"nosupersub": 0}
-# Words, most with a number, that change how text is read.
-_NUMBERED = (b"u", b"htmltag", b"htmlrtf", b"ansicpg", b"uc", b"f", b"fcharset", b"v", b"deleted", b"plain", *_RAISING)
+# Words that hide or strike text, and words, most with a number, that change how text is read.
+_HIDING = (b"v", b"deleted", b"strike", b"striked", b"plain")
+_NUMBERED = (b"u", b"htmltag", b"htmlrtf", b"ansicpg", b"uc", b"f", b"fcharset", *_HIDING, *_RAISING)
 # Other words, most of a file, only format; a run of them is one token, because a token takes half a µs.
 _TOKEN = re.compile(
     rb"((?:\\(?!(?:%s)(?![a-zA-Z]))[a-zA-Z]{1,32}(?:-?\d{1,10})?[ \r\n]?)+)|\\([a-zA-Z]{1,32})(-?\d{1,10})?[ ]?"
@@ -82,16 +83,16 @@ def unpacked_rtf(data: bytes) -> bytes:
     return bytes(out[:limit])
 
 
-def rtf_body(rtf: bytes, hidden: bool = False) -> tuple[str, str, bool]:
-    """Returns the plain text or the HTML of a body in RTF, the other one empty, and whether it has hidden text.
+def rtf_body(rtf: bytes, hidden: bool = False) -> tuple[str, str, set[str]]:
+    """Returns the plain text or the HTML of a body in RTF, the other one empty, and the flags of hidden or struck text.
 
-    hidden: hidden text is returned, too.
+    hidden: hidden and struck text is returned, too.
     """
     if not rtf.lstrip().startswith(b"{\\rtf"):
-        return "", "", False
+        return "", "", set()
     reader = _Rtf(rtf, hidden)
     text = reader.read()
-    return ("", text, reader.has_hidden) if reader.is_html else (text, "", reader.has_hidden)
+    return ("", text, reader.flags) if reader.is_html else (text, "", reader.flags)
 
 
 class _Rtf:
@@ -99,7 +100,7 @@ class _Rtf:
 
     def __init__(self, rtf: bytes, hidden: bool) -> None:
         self._rtf = rtf
-        self.has_hidden = False
+        self.flags: set[str] = set()
         self._show_hidden = hidden
         self.is_html = re.search(rb"\\fromhtml\d?\b", rtf[:4096]) is not None
         self._charset = "cp1252"
@@ -107,11 +108,11 @@ class _Rtf:
         self._out: list[tuple[str, int]] = []
         # Bytes of 8-bit text wait, because a character may have two.
         self._held = bytearray()
-        # Of the open group: silent, within htmlrtf, hidden, deleted, number of characters to skip after \u, font, in
-        # the font table; whether its text is raised or lowered.
-        self._silent = self._rtf_only = self._hidden = self._deleted = False
+        # Of the open group: silent, within htmlrtf, hidden, struck, deleted, number of characters to skip after \u,
+        # font, in the font table; whether its text is raised or lowered.
+        self._silent = self._rtf_only = self._hidden = self._struck = self._deleted = False
         self._skip, self._left, self._font, self._level = 1, 0, 0, 0
-        self._stack: list[tuple[bool, bool, bool, bool, int, int, int]] = []
+        self._stack: list[tuple[tuple[bool, bool, bool, bool, bool], tuple[int, int, int]]] = []
         self._starred = self._fonts_table = False
         self._defined = 0
 
@@ -140,11 +141,11 @@ class _Rtf:
         self._left = 0
         self._starred = False
         if brace == b"{" and len(self._stack) < MAX_RTF_GROUPS:
-            state = self._silent, self._rtf_only, self._hidden, self._deleted, self._skip, self._font, self._level
-            self._stack.append(state)
+            hides = self._silent, self._rtf_only, self._hidden, self._struck, self._deleted
+            self._stack.append((hides, (self._skip, self._font, self._level)))
         elif brace == b"}" and self._stack:
-            group = self._stack.pop()
-            self._silent, self._rtf_only, self._hidden, self._deleted, self._skip, self._font, self._level = group
+            hides, (self._skip, self._font, self._level) = self._stack.pop()
+            self._silent, self._rtf_only, self._hidden, self._struck, self._deleted = hides
             if len(self._stack) < 2:
                 self._fonts_table = False
 
@@ -172,10 +173,12 @@ class _Rtf:
             self._rtf_only = self.is_html and number != 0
         elif word == b"v":
             self._hidden = number != 0
+        elif word in (b"strike", b"striked"):
+            self._struck = number != 0
         elif word == b"deleted":
             self._deleted = number != 0
         elif word == b"plain":
-            self._hidden = self._deleted = False
+            self._hidden = self._struck = self._deleted = False
             self._level = 0
         elif word in _RAISING:
             self._level = 0 if number == 0 or self.is_html else _RAISING[word]
@@ -222,10 +225,11 @@ class _Rtf:
         """Returns True if text at this place counts; printed: it has more than blanks."""
         if self._silent or self._rtf_only or self._deleted:
             return False
-        # The pages of HTML that RTF wraps have marks of their own for hidden text.
-        if not self._hidden or self.is_html:
+        # The pages of HTML that RTF wraps have marks of their own for hidden and struck text.
+        if self.is_html or not (self._hidden or (self._struck and printed)):
             return True
-        self.has_hidden |= printed
+        if printed:
+            self.flags.add("hidden_text" if self._hidden else "struck_text")
         return self._show_hidden
 
     def _release(self) -> None:

@@ -24,12 +24,14 @@ from cinnabar.extraction.documents.office.package import (
     Package,
     below,
     child,
+    is_struck,
     level_of,
     local,
     value_of,
     xml_tree,
 )
 from cinnabar.extraction.documents.office.sheet_text import GENERAL, CellCount, NumberFormat, number_format, sheet_rows
+from cinnabar.extraction.documents.plain.rows import UNCOMPUTED
 
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 # Codes in page headers: fonts, sizes, colours, sides, and what is filled in.
@@ -68,6 +70,9 @@ class _Workbook:
         settings = child(root, "workbookPr")
         self._from_1904 = settings is not None and value_of(settings, "date1904") in ("1", "true")
         self._strings: list[str] = []
+        # Strings whose runs have fonts of their own, and formats of cells with a line through their text.
+        self._in_runs: set[int] = set()
+        self._struck: set[int] = set()
         for name in package.related_members(main, "sharedStrings"):
             self._strings += self._shared_texts(name)
         self._persons = {
@@ -117,17 +122,22 @@ class _Workbook:
             if at >= MAX_SHARED_TEXTS:
                 self._reading.builder.flags.add("truncated")
                 return
-            yield _rich_text(item)
+            if next(item.iter("{*}rPr"), None) is not None:
+                self._in_runs.add(at)
+            yield self._rich_text(item)
 
     def _styles(self, name: str) -> Iterator[NumberFormat]:
         root = self._package.tree(name)
         if root is None:
             return
         codes = {_integer(one.get("numFmtId")): one.get("formatCode") or "" for one in below(root, "numFmt")}
-        formats = child(root, "cellXfs")
+        fonts, formats = child(root, "fonts"), child(root, "cellXfs")
+        struck = {str(at) for at, one in enumerate(() if fonts is None else fonts) if is_struck(one)}
         for at, one in enumerate(() if formats is None else formats):
             if at >= MAX_NUMBER_FORMATS:
                 return
+            if one.get("fontId") in struck:
+                self._struck.add(at)
             yield number_format(_integer(one.get("numFmtId")), codes)
 
     def _elements(self, data: bytes, *wanted: str) -> Iterator[Any]:
@@ -165,15 +175,39 @@ class _Workbook:
                     continue
                 if (out_of_sight or column in hidden) and self._reading.leaves_out():
                     continue
+                if self._struck and self._is_struck(cell) and self._reading.leaves_out(flag="struck_text"):
+                    continue
                 cells.append((column, shown))
             if cells:
                 yield number, cells
+
+    def _is_struck(self, cell: Any) -> bool:
+        """Returns True if a line goes through a cell, unless the runs of its text have fonts of their own."""
+        if _integer(cell.get("s")) not in self._struck:
+            return False
+        held = child(cell, "v")
+        shared = cell.get("t") == "s" and held is not None and _integer(held.text) in self._in_runs
+        return not shared and next(cell.iter("{*}rPr"), None) is None
+
+    def _rich_text(self, element: Any) -> str:
+        """Returns the text of a string, without the sounds of its characters, and without struck runs."""
+        pieces: list[tuple[str, int]] = []
+        for one in element:
+            name = local(one)
+            if name == "t":
+                pieces.append((one.text or "", 0))
+            elif name == "r":
+                look, text = child(one, "rPr"), "".join(part.text or "" for part in one if local(part) == "t")
+                struck = is_struck(look) and any(map(str.isalnum, text))
+                if not (struck and self._reading.leaves_out(flag="struck_text")):
+                    pieces.append((text, level_of(one)))
+        return _unescape(pieces[0][0] if len(pieces) == 1 else join_runs(pieces))
 
     def _value(self, cell: Any) -> str:
         kind = cell.get("t")
         if kind == "inlineStr":
             inline = child(cell, "is")
-            return "" if inline is None else self._written(_rich_text(inline), cell)
+            return "" if inline is None else self._written(self._rich_text(inline), cell)
         held = formula = None
         # Millions of cells pass here, so names are compared in the quickest way.
         for one in cell:
@@ -183,9 +217,7 @@ class _Workbook:
             elif ending == "}f":
                 formula = one
         if held is None:
-            if formula is not None and kind != "str":
-                self._reading.builder.flags.add("formula_without_value")
-            return ""
+            return UNCOMPUTED if formula is not None and kind != "str" else ""
         if kind == "s":
             at = _integer(held)
             return self._written(self._strings[at], cell) if 0 <= at < len(self._strings) else ""
@@ -268,18 +300,6 @@ def _page_lines(sheet: bytes) -> tuple[list[str], list[str]]:
 def columns_between(first: str | None, last: str | None) -> range:
     """Returns the columns from the first to the last one, those that a sheet can have."""
     return range(max(_integer(first), 1), min(_integer(last), MAX_SHEET_COLUMNS) + 1)
-
-
-def _rich_text(element: Any) -> str:
-    """Returns the text of a string, without the sounds of its characters."""
-    pieces: list[tuple[str, int]] = []
-    for one in element:
-        name = local(one)
-        if name == "t":
-            pieces.append((one.text or "", 0))
-        elif name == "r":
-            pieces += [(part.text or "", level_of(one)) for part in one if local(part) == "t"]
-    return _unescape(pieces[0][0] if len(pieces) == 1 else join_runs(pieces))
 
 
 def _unescape(text: str) -> str:

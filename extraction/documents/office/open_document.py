@@ -19,7 +19,7 @@ from cinnabar.extraction.documents.content.marked_text import MarkedText, add_no
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.office.package import InnerFiles, Package, below, child, local, value_of
 from cinnabar.extraction.documents.office.sheet_text import CellCount, column_name, sheet_rows
-from cinnabar.extraction.documents.plain.rows import table_lines
+from cinnabar.extraction.documents.plain.rows import UNCOMPUTED, table_lines
 
 # Deleted text, declarations, and what stands elsewhere.
 _SILENT_NAMES = """
@@ -29,7 +29,14 @@ ruby-text desc title thumbnail binary-data table-column table-columns table-head
 _SILENT = frozenset(_SILENT_NAMES.split())
 # Properties of styles that tell whether and how something is shown, and the families of elements with such a style.
 _TELLING = ("table-properties", "drawing-page-properties", "text-properties")
-_FAMILIES = {"p": "paragraph", "h": "paragraph", "span": "text", "table": "table", "page": "drawing-page"}
+_FAMILIES = {
+    "p": "paragraph",
+    "h": "paragraph",
+    "span": "text",
+    "table": "table",
+    "table-cell": "table-cell",
+    "page": "drawing-page",
+}
 _FILLED_IN = ("page-number", "page-count", "sheet-name", "file-name", "title", "date", "time")
 _ROWS = ("table-row", "table-header-rows", "table-rows", "table-row-group")
 
@@ -87,6 +94,8 @@ class _OpenDocument:
         self._hidden = {key for key, value in shown.items() if value in ("none", "false", "hidden")}
         shifts = _told_by_styles((styles, root), "text-position").items()
         self._levels = {key: -1 if one.startswith(("sub", "-")) else int(one[:1] != "0") for key, one in shifts}
+        lines = _told_by_styles((styles, root), "text-line-through-type", "text-line-through-style")
+        self._lines_through = {key: value != "none" for key, value in lines.items()}
         self._paragraphs = self._tables = 0
         self._label = ""
         self._printed: set[str] = set()
@@ -206,8 +215,13 @@ class _OpenDocument:
             repeated = _repeats(cell, "number-columns-repeated")
             self._label = f"{column_name(column)}{number}" if column <= MAX_REPEATED else ""
             text = " ".join(filter(None, (line.strip() for line in self._lines(cell))))
-            # Files of other programs may hold the value alone.
-            text = text or next(filter(None, ((value_of(cell, key) or "").strip() for key in _VALUES)), "")
+            if child(cell, "p") is None and not text:
+                # Files of other programs may hold the value alone.
+                text = next(filter(None, ((value_of(cell, key) or "").strip() for key in _VALUES)), "")
+                if text and self._is_struck(cell) and self._reading.leaves_out(flag="struck_text"):
+                    text = ""
+                elif not text and value_of(cell, "formula") and value_of(cell, "value-type") is None:
+                    text = UNCOMPUTED
             if text and not (local(cell) == "covered-table-cell" and self._reading.leaves_out()):
                 wanted = range(column, column + min(repeated, MAX_REPEATED))
                 cells += [(at, text) for at in wanted if not (at in unseen and self._reading.leaves_out())]
@@ -277,12 +291,15 @@ class _OpenDocument:
 
     def _inline(self, element: Any, boxes: list[Any]) -> str:
         out: list[tuple[str, int]] = []
-        self._collect(element, out, boxes)
+        self._collect(element, out, boxes, self._is_struck(element.getparent()))
         return join_runs(out)
 
-    def _collect(self, element: Any, out: list[tuple[str, int]], boxes: list[Any], around: int = 0) -> None:
+    def _collect(
+        self, element: Any, out: list[tuple[str, int]], boxes: list[Any], struck: bool, around: int = 0
+    ) -> None:
         level = self._levels.get(("text", value_of(element, "style-name") or ""), around) if self._levels else 0
-        out.append((_blanks(element.text), level))
+        struck = self._is_struck(element, struck)
+        out.append((self._legible(element.text, struck), level))
         for one in element:
             name = local(one)
             if self._unseen(one, name):
@@ -301,8 +318,19 @@ class _OpenDocument:
             elif name == "image":
                 self._image(one)
             elif name not in _SILENT:
-                self._collect(one, out, boxes, level)
-            out.append((_blanks(one.tail), level))
+                self._collect(one, out, boxes, struck, level)
+            out.append((self._legible(one.tail, struck), level))
+
+    def _is_struck(self, element: Any, around: bool = False) -> bool:
+        """Returns whether the style of an element, or else the one around it, draws a line through its text."""
+        family = _FAMILIES.get(local(element), "") if self._lines_through else ""
+        return self._lines_through.get((family, value_of(element, "style-name") or ""), around) if family else around
+
+    def _legible(self, text: str | None, struck: bool) -> str:
+        """Returns text with runs of blanks as one, as the format has it; nothing of what a line goes through."""
+        if struck and text and any(map(str.isalnum, text)) and self._reading.leaves_out(flag="struck_text"):
+            return ""
+        return _blanks(text)
 
     def _note(self, element: Any) -> None:
         creator = child(element, "creator")

@@ -161,9 +161,15 @@ def value_at(element: Any, *path: str, name: str = "val") -> str:
     return "" if found is None else value_of(found, name) or ""
 
 
-def is_on(element: Any) -> bool:
-    """Returns True if a switch of an office file is on: without a value it is."""
-    return value_of(element) not in ("0", "false", "off", "none")
+def is_on(element: Any | None) -> bool:
+    """Returns True if a switch of an office file is there and on: without a value it is."""
+    return element is not None and value_of(element) not in ("0", "false", "off", "none")
+
+
+def is_struck(look: Any | None) -> bool | None:
+    """Returns whether properties of text draw a line through it, None if they do not tell."""
+    lines = [is_on(one) for one in (() if look is None else look) if local(one) in ("strike", "dstrike")]
+    return any(lines) if lines else None
 
 
 def level_of(run: Any) -> int:

@@ -15,12 +15,10 @@ def add_rich_text(reading: ParseContext, data: bytes) -> None:
     """Appends a rich text file. Raises DocumentError: unpacked if it is very long."""
     if len(data) > MAX_RTF:
         raise DocumentError("unpacked", f"a rich text file of {len(data)} bytes, at most {MAX_RTF} are read")
-    plain, html, hidden = rtf_body(data, reading.settings.hidden)
-    if hidden:
-        reading.builder.flags.add("hidden_text")
+    plain, html, flags = rtf_body(data, reading.settings.hidden)
     if html:
         plain, flags = html_to_text(html, reading.settings.hidden)
-        reading.builder.flags |= flags
+    reading.builder.flags |= flags
     with part_text(reading) as text:
         paragraphs = 0
         table: list[list[str]] = []

@@ -25,7 +25,7 @@ from cinnabar.extraction.documents.content.limits import (
 )
 from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.plain.rows import marked_row, widths
+from cinnabar.extraction.documents.plain.rows import CELL_ERROR, UNCOMPUTED, marked_row, widths
 
 # Rows that are aligned with each other.
 _BLOCK = 500
@@ -62,10 +62,14 @@ class SheetText:
         for column, content in cells:
             if not content.isalnum():
                 content = " ".join(clean(content[:MAX_CELL_CHARACTERS]).split())
+                if content == UNCOMPUTED or CELL_ERROR.fullmatch(content):
+                    flag = "formula_without_value" if content == UNCOMPUTED else "error_cells"
+                    self._count.reading.builder.flags.add(flag)
             if content and 0 < column <= MAX_SHEET_COLUMNS:
                 held += [""] * (column - len(held))
                 held[column - 1] = content
-                filled += 1
+                filled += content != UNCOMPUTED
+        # Formulas alone, such as those that wait below a table, are no row.
         if not filled:
             return True
         self._rows.append((number, held))

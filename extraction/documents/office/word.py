@@ -17,11 +17,13 @@ from cinnabar.extraction.documents.office.package import (
     child,
     chosen,
     is_on,
+    is_struck,
     level_of,
     local,
     value_at,
     value_of,
 )
+from cinnabar.extraction.documents.office.word_shown import Controls, shown_members, struck_styles
 from cinnabar.extraction.documents.plain.rows import table_lines
 
 # Elements without text of the document: properties, deleted and moved text, the codes of fields, ruby.
@@ -43,33 +45,30 @@ def add_word(reading: ParseContext, data: bytes) -> None:
     package = Package(reading, data)
     main, root = package.main("word/document.xml", "the Word file has no document part")
     with part_text(reading) as text:
-        word = _WordReader(reading, package, text, _read_numbering(package, main))
-        for name in package.related_members(main, "header"):
+        word = _WordReader(reading, package, text, main)
+        shown = shown_members(package, main, root)
+        for name in shown["header"]:
             word.add_member(name)
         text.blank()
         word.add(root, main)
         text.blank()
-        for name in package.related_members(main, "footer"):
+        for name in shown["footer"]:
             word.add_member(name)
     for kind, title in (("footnotes", "Footnotes"), ("endnotes", "Endnotes"), ("comments", "Comments")):
         add_notes(reading, title, [note for name in package.related_members(main, kind) for note in word.notes(name)])
     word.inner.add()
 
 
-def _read_numbering(package: Package, main: str) -> Numbering:
-    """Returns the document's lists; most documents have none, and their styles are not read."""
-    trees: list[Any] = []
-    for kind in ("numbering", "styles"):
-        name = next(iter(package.related_members(main, kind)), "")
-        trees.append(package.tree(name) if name and None not in trees else None)
-    return Numbering(*trees)
-
-
 class _WordReader:
     """The members of a Word document that hold text."""
 
-    def __init__(self, reading: ParseContext, package: Package, text: MarkedText, lists: Numbering) -> None:
-        self._reading, self._package, self._text, self._lists = reading, package, text, lists
+    def __init__(self, reading: ParseContext, package: Package, text: MarkedText, main: str) -> None:
+        self._reading, self._package, self._text = reading, package, text
+        names = (next(iter(package.related_members(main, kind)), "") for kind in ("numbering", "styles"))
+        numbering, styles = (package.tree(name) if name else None for name in names)
+        self._lists, self._struck = Numbering(numbering, styles), struck_styles(styles)
+        self._controls = Controls(package, main)
+        self._style = ""
         self._paragraphs = self._tables = 0
         self._member = ""
         self._relations = package.relations("")
@@ -112,6 +111,7 @@ class _WordReader:
         return notes
 
     def _within(self, member: str, root: Any) -> None:
+        self._controls.show(root)
         self._member, self._relations = member, self._package.relations(member)
         marks = [value_of(one, "fldCharType") for one in root.iter("{*}fldChar")]
         # Behind a field without an end all text would be a part of it.
@@ -147,6 +147,7 @@ class _WordReader:
 
     def _inline(self, element: Any, boxes: list[Any]) -> str:
         out: list[tuple[str, int]] = []
+        self._style = value_at(element, "pPr", "pStyle") if self._struck else ""
         self._collect(element, out, boxes)
         return join_runs(out)
 
@@ -168,7 +169,7 @@ class _WordReader:
                 continue
             elif name == "r":
                 # A hidden run may begin or end a field.
-                hidden, self._level = self._is_hidden(one), level_of(one)
+                hidden, self._level = self._is_left_out(one), level_of(one)
                 self._collect(below(one, "fldChar", "instrText") if hidden else one, out, boxes)
             elif name == "fldSimple" and _instructs(value_of(one, "instr")) in _UNPRINTED:
                 continue
@@ -195,11 +196,17 @@ class _WordReader:
     def _mention(self, relation: str | None) -> None:
         self.inner.mention(self._relations.get(relation or ""))
 
-    def _is_hidden(self, run: Any) -> bool:
-        vanish = child(run, "rPr", "vanish")
-        if vanish is None or not is_on(vanish) or child(run, "t") is None:
+    def _is_left_out(self, run: Any) -> bool:
+        """Returns True for a run with hidden or struck text, unless the settings ask for it."""
+        if child(run, "t") is None:
             return False
-        return self._reading.leaves_out()
+        struck = is_struck(child(run, "rPr"))
+        if struck is None and self._struck:
+            # A line of the paragraph's style and one of the run's style take each other away.
+            struck = (self._style in self._struck) != (value_at(run, "rPr", "rStyle") in self._struck)
+        struck = bool(struck) and any(map(str.isalnum, "".join(run.itertext())))
+        hidden = self._reading.leaves_out(is_on(child(run, "rPr", "vanish")))
+        return self._reading.leaves_out(struck, "struck_text") or hidden
 
     def _table(self, element: Any) -> None:
         self._tables += 1
@@ -282,7 +289,7 @@ def _field(data: Any) -> str:
     if box is not None:
         state = child(box, "checked")
         state = child(box, "default") if state is None else state
-        return "☒" if state is not None and is_on(state) else "☐"
+        return "☒" if is_on(state) else "☐"
     choices = next(below(data, "ddList"), None)
     if choices is None:
         return ""

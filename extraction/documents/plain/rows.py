@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 GAP = "  "
+#: The text of a cell whose formula has no value in the file.
+UNCOMPUTED = "####"
+#: What sheets show in place of a value that they cannot compute, in the languages of office programs.
+CELL_ERROR = re.compile(
+    r"#(?:DIV/0!|NULL!|N/A|REF!|VALUE!|NUM!|NAME\?|SPILL!|CALC!|FIELD!|BLOCKED!|BUSY!|CONNECT!|UNKNOWN!|GETTING_DATA"
+    r"|WERT!|BEZUG!|NV|ZAHL!|VALEUR!|NOMBRE!)|(?:Err|Error|Fehler|Erreur)\s?:\s?\d{3}(?!\w)"
+)
 # A wider cell, or a wider table, is not aligned: its lines would be blanks mostly.
 _WIDEST, _WIDEST_ROW = 60, 320
 _MAX_COLUMNS = 40

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 
+from cinnabar.extraction.documents.plain.rows import CELL_ERROR
 from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
 from cinnabar.extraction.filling.surroundings.thresholds import DOUBTED, UNLABELLED
 
 #: The flag of a value in whose place the document shows an error or nothing.
 NOT_SHOWN = "not_shown"
-_ERROR = re.compile(
-    r"#(?:DIV/0!|NULL!|N/A|REF!|VALUE!|NUM!|NAME\?|SPILL!|CALC!|WERT!|BEZUG!|NV|ZAHL!|VALEUR!|NOMBRE!)|\bNaN\b"
-    r"|#{3,}(?![^\s\t|,;])|(?<!\w)Err:\d{3}(?!\w)"
-)
+_ERROR = re.compile(rf"(?<!\w)(?:{CELL_ERROR.pattern})|\bNaN\b|#{{3,}}(?![^\s\t|,;])")
 _PLACEHOLDER = re.compile(
     r"t\.?b\.?[acd]\.?|n\. ?n\.|to be (?:confirmed|announced|determined|advised|completed|filled in)"
     r"|(?:wird )?noch (?:offen|zu klären|bekannt(?:zu|ge)geben|nachgereicht)|à (?:confirmer|définir|compléter)"
@@ -28,7 +26,7 @@ _TO_VALUE = re.compile(r"[\s:=|,;\"']*")
 
 def _error(one: Beside) -> Finding | None:
     """A field has no value where the document shows an error beside its label, or in the words of the value."""
-    if one.value is None or ("#" not in one.document.text and "NaN" not in one.document.text):
+    if one.value is None or not any(sign in one.document.text for sign in ("#", "NaN", "Err", "Fehler")):
         return None
     if one.spans and _covered(one):
         return _nothing(one)

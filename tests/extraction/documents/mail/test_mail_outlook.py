@@ -142,7 +142,7 @@ def test_packed_rtf_repeats_earlier_text() -> None:
         "2d0000002b0000004c5a4675f1c5c7a703000a007263706731323542320af32068656c090020627705b06c647d0a800fa0"
     )
     assert unpacked_rtf(packed) == b"{\\rtf1\\ansi\\ansicpg1252\\pard hello world}\r\n"
-    assert rtf_body(unpacked_rtf(packed)) == ("hello world", "", False)
+    assert rtf_body(unpacked_rtf(packed)) == ("hello world", "", set())
     assert unpacked_rtf(packed[:30]).startswith(b"{\\rtf1\\ansi")
 
 

@@ -273,6 +273,25 @@ def test_hidden_and_deleted_text_of_rich_text_is_left_out() -> None:
     assert (shown.text, shown.flags) == ("Total: 12secret EUR moredue\noldnew", ("hidden_text",))
 
 
+@each(
+    "rtf, text, shown",
+    [
+        (rb"was {\strike 12} 9", "was  9", "was 12 9"),
+        (rb"was \striked1 12\striked0  9", "was  9", "was 12 9"),
+        (rb"was \b\strike\fs20 12\strike0\b0  9", "was  9", "was 12 9"),
+        (rb"was \strike{\i 12}\plain  9", "was  9", "was 12 9"),
+        (rb"was{\strike  }12", "was 12", "was 12"),
+        (rb"was {\strikeout 12} 9", "was 12 9", "was 12 9"),
+        (rb"was {\strike\u49?\'32} 9", "was  9", "was 12 9"),
+    ],
+)
+def test_struck_rich_text_is_left_out_with_a_flag(rtf: bytes, text: str, shown: str) -> None:
+    data = rb"{\rtf1\ansi " + rtf + rb"\par}"
+    document = parse(data, "a.rtf")
+    assert (document.text, document.flags) == (text, ("struck_text",) * (text != shown))
+    assert parse(data, "a.rtf", ParserSettings(hidden=True)).text == shown
+
+
 def styled(content: str, *styles: tuple[str, str, str], common: str = "") -> bytes:
     """Returns a text of OpenDocument with styles (family, name, properties)."""
     held = "".join(f"<style family='{f}' name='{n}' {more}</style>" for f, n, more in styles)
@@ -323,6 +342,62 @@ def test_what_open_document_does_not_display_is_left_out_with_a_flag(kind: str) 
     shown = "<p style-name='S'>seen <span style-name='Seen'>all</span><hidden-text is-hidden='false'/></p>"
     document = parse(styled(shown, *styles, common=common), "a.odt")
     assert (document.text, document.flags) == ("seen all", ())
+
+
+LINE = "><text-properties text-line-through-style='{0}' text-line-through-type='{0}'/>"
+NO_LINE = LINE.format("none")
+LINE = LINE.format("single")
+STRUCK = {
+    "span": "<p>due <span style-name='S'>May 3 </span>May 9</p>",
+    "spans within": "<p>due <span style-name='S'><span>May</span> <a>3 </a></span>May 9</p>",
+    "inherited": "<p>due <span style-name='Heir'>May 3 </span>May 9</p>",
+    "paragraph": "<p style-name='P'>May 3</p><p>due May 9</p>",
+    "but for a span": "<p style-name='P'>May 3 <span style-name='Kept'>due May 9</span></p>",
+    "cell": "<table><table-row><table-cell style-name='C'><p>May 3</p></table-cell>"
+    "<table-cell><p>due May 9</p></table-cell></table-row></table>",
+}
+
+
+@each("kind", STRUCK)
+def test_struck_text_of_open_document_is_left_out_with_a_flag(kind: str) -> None:
+    styles = [
+        ("text", "S", LINE),
+        ("text", "Heir", "parent-style-name='S'>"),
+        ("text", "Kept", NO_LINE),
+        ("text", "P", NO_LINE),
+        ("paragraph", "P", LINE),
+        ("table-cell", "C", LINE),
+    ]
+    document = parse(styled(STRUCK[kind], *styles), "a.odt")
+    assert (document.text.split(), document.flags) == (["due", "May", "9"], ("struck_text",))
+    assert "May 3" in " ".join(parse(styled(STRUCK[kind], *styles), "a.odt", ParserSettings(hidden=True)).text.split())
+
+
+def test_struck_cells_errors_and_formulas_of_open_sheets_are_told() -> None:
+    cells = {
+        "<table-cell><p>sum</p></table-cell>": "sum",
+        "<table-cell style-name='C' value='59' value-type='float'><p>59</p></table-cell>": "",
+        "<table-cell style-name='C' value='58' value-type='float'/>": "",
+        "<table-cell value='57' value-type='float'><p><span style-name='S'>57</span></p></table-cell>": "",
+        "<table-cell formula='of:=1/0' value-type='string' string-value=''><p>#DIV/0!</p></table-cell>": "#DIV/0!",
+        "<table-cell formula='of:=1+1'/>": "####",
+        "<table-cell formula='of:=T(1)' value-type='string'><p/></table-cell>": "",
+    }
+    held = styled(
+        f"<table><table-row>{''.join(cells)}</table-row></table>", ("table-cell", "C", LINE), ("text", "S", LINE)
+    )
+    with zipfile.ZipFile(io.BytesIO(held)) as archive:
+        content = (
+            archive.read("content.xml").decode().replace("<text>", "<spreadsheet>").replace("</text>", "</spreadsheet>")
+        )
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("content.xml", content)
+    document = parse(made.getvalue(), "a.ods")
+    assert document.text.split() == list(filter(None, cells.values()))
+    assert document.flags == ("error_cells", "formula_without_value", "struck_text")
+    assert {"59", "58", "57"} <= set(parse(made.getvalue(), "a.ods", ParserSettings(hidden=True)).text.split())
 
 
 def test_page_headers_of_open_sheets_are_read_without_lines_of_page_numbers() -> None:

@@ -198,7 +198,72 @@ def test_formulas_give_their_stored_values_and_others_are_flagged() -> None:
     document = parse(made.getvalue(), "a.xlsx")
     assert (document.text, document.flags) == ("2\nx", ())
     document = parse(saved(book_of(["sum", "=1+1"])), "a.xlsx")
-    assert (document.text, document.flags) == ("sum", ("formula_without_value",))
+    assert (document.text, document.flags) == ("sum  ####", ("formula_without_value",))
+    # Formulas alone, such as those that wait below a table, are no rows.
+    document = parse(saved(book_of(["sum", "=1+1"], [None, "=1+1"], ["=1"])), "a.xlsx")
+    assert (document.text, document.flags) == ("sum  ####", ("formula_without_value",))
+
+
+@each(
+    "shown, error",
+    [
+        ("#DIV/0!", True),
+        ("#N/A", True),
+        ("#NAME?", True),
+        ("#GETTING_DATA", True),
+        ("#WERT!", True),
+        ("Err:502", True),
+        ("Fehler: 508", True),
+        ("#1", False),
+        ("#SALE!", False),
+        ("Error: 50200", False),
+        ("see #N/A", False),
+    ],
+)
+def test_cells_with_an_error_are_flagged(shown: str, error: bool) -> None:
+    made = io.BytesIO()
+    with xlsxwriter.Workbook(made) as book:
+        sheet = book.add_worksheet()
+        sheet.write_string("A1", "sum")
+        sheet.write_formula("B1", "=1/A9", None, shown)
+    document = parse(made.getvalue(), "a.xlsx")
+    assert (document.text, document.flags) == (f"sum  {shown}", ("error_cells",) * error)
+
+
+def test_struck_runs_and_cells_are_left_out_with_a_flag_and_read_if_asked_for() -> None:
+    made = io.BytesIO()
+    with xlsxwriter.Workbook(made) as book:
+        sheet = book.add_worksheet()
+        line, plain = book.add_format({"font_strikeout": True}), book.add_format({"bold": True})
+        sheet.write_row("A1", ["Rent", 700])
+        sheet.write("C1", 650, line)
+        sheet.write_row("A2", ["Deposit", True], line)
+        sheet.write("A3", "Heat")
+        sheet.write_rich_string("B3", line, "90 EUR", plain, " 80 EUR")
+        # The runs of a struck cell have fonts of their own.
+        sheet.write_rich_string("C3", line, "at once", plain, " later", line)
+        sheet.write_blank("D3", None, line)
+    document = parse(made.getvalue(), "a.xlsx")
+    assert document.text.split() == ["Rent", "700", "Heat", "80", "EUR", "later"]
+    assert document.flags == ("struck_text",) and places(document)["B1"] == "700"
+    whole = parse(made.getvalue(), "a.xlsx", ParserSettings(hidden=True))
+    assert whole.text.split() == [
+        "Rent",
+        "700",
+        "650",
+        "Deposit",
+        "TRUE",
+        "Heat",
+        "90",
+        "EUR",
+        "80",
+        "EUR",
+        "at",
+        "once",
+        "later",
+    ]
+    plain_book = changed(made.getvalue(), "xl/styles.xml", b"<strike/>", b'<strike val="0"/>')
+    assert "650" in parse(plain_book, "a.xlsx").text
 
 
 def test_hidden_sheets_rows_and_columns_are_left_out_unless_the_settings_ask_for_them() -> None:

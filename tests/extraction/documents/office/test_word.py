@@ -8,6 +8,7 @@ import zipfile
 
 import docx
 import pytest
+from docx.enum.section import WD_SECTION
 from docx.shared import Inches
 from tests.support.cases import each
 from tests.support.parsed_files import code_of
@@ -127,6 +128,49 @@ def test_headers_and_footers_stand_around_the_body_once() -> None:
     assert parse(saved(made), "a.docx").text == "ACME Ltd\n\nHello\n\nBank 12345"
 
 
+PAGES = {
+    "one page": ([], False, False, "odd"),
+    "first page off": (["first"], False, False, "odd"),
+    "first page on": (["first"], True, False, "first"),
+    "no header on the first page": ([], True, False, ""),
+    "even pages off": (["even"], False, False, "odd"),
+    "even pages on": (["even"], False, True, "odd"),
+    "a page behind the first": (["first", "break"], True, False, "first odd"),
+    "several lines, several pages": (["first", "even", "long"], True, True, "first odd even"),
+    "a table that fits": (["first", "table"], True, False, "first"),
+    "a section on the next page": (["first", "section"], True, False, "first odd"),
+    "a section on the same page": (["first", "continuous"], True, False, "first"),
+}
+
+
+@each("kind", PAGES)
+def test_headers_and_footers_count_if_a_page_shows_them(kind: str) -> None:
+    has, first, even, shown = PAGES[kind]
+    made = docx.Document()
+    own = made.sections[0]
+    own.different_first_page_header_footer, made.settings.odd_and_even_pages_header_footer = first, even
+    own.header.paragraphs[0].text, own.footer.paragraphs[0].text = "odd", "odd below"
+    if "first" in has:
+        own.first_page_header.paragraphs[0].text, own.first_page_footer.paragraphs[0].text = "first", "first below"
+    if "even" in has:
+        own.even_page_header.paragraphs[0].text, own.even_page_footer.paragraphs[0].text = "even", "even below"
+    made.add_paragraph("body")
+    if "break" in has:
+        made.add_paragraph("body").paragraph_format.page_break_before = True
+    for _ in range(60 if "long" in has else 0):
+        made.add_paragraph("body")
+    for cell in made.add_table(20, 5)._cells if "table" in has else ():
+        cell.text = "body"
+    if "section" in has or "continuous" in has:
+        made.add_section(WD_SECTION.NEW_PAGE if "section" in has else WD_SECTION.CONTINUOUS)
+    words = [line for line in parse(saved(made), "a.docx").text.split("\n") if line and "body" not in line]
+    assert words == [*shown.split(), *(f"{one} below" for one in shown.split())]
+
+
+def test_a_damaged_document_without_sections_keeps_its_headers() -> None:
+    assert parse(package(p(r("body")), header=f"<w:hdr {W}>{p(r('ACME'))}</w:hdr>"), "a.docx").text == "ACME\n\nbody"
+
+
 def test_lines_of_a_cell_stay_below_each_other() -> None:
     made = docx.Document()
     table = made.add_table(1, 2)
@@ -150,6 +194,73 @@ def test_content_controls_links_and_fields_give_their_text() -> None:
     assert parse(package(body), "a.docx").text == "Kim\nour site\nMay 1\n☒ yes"
 
 
+DATA = '<u:form xmlns:u="urn:u"><u:who>Ana Li</u:who><u:who>Bo</u:who><u:in><no>K-7</no></u:in><u:none/>'
+DATA += "<u:day>2026-05-19T00:00:00</u:day></u:form>"
+ID = "{0A5C3E10-1111-2222-3333-444444444444}"
+
+
+def bound(path: str, more: str = "<w:text/>", store: str = ID) -> str:
+    """Returns the properties of a control that is bound to a path of the custom data."""
+    mappings = "xmlns:x='urn:u' xmlns:bad='a b{' xmlns:odd='* &gt;'"
+    return f'<w:dataBinding w:prefixMappings="{mappings}" w:xpath="{path}" w:storeItemID="{store}"/>{more}'
+
+
+@each(
+    "properties, text",
+    [
+        ("<w:text/>", "old"),
+        ("<w:showingPlcHdr/><w:text/>", ""),
+        ('<w:showingPlcHdr w:val="0"/><w:text/>', "old"),
+        (bound("/x:form[1]/x:who[1]"), "Ana Li"),
+        (bound("/x:form/x:who[2]/text()"), "Bo"),
+        (bound("/x:form/x:who", store=ID.lower()), "Ana Li"),
+        (bound("/x:form/x:who", store=""), "Ana Li"),
+        (bound("/x:form/x:in/no"), "K-7"),
+        (bound("/x:form/x:none[1]"), ""),
+        ("<w:showingPlcHdr/>" + bound("/x:form/x:who[1]"), "Ana Li"),
+        ("<w:showingPlcHdr/>" + bound("/x:form/x:who[3]"), ""),
+        # Of what cannot be found the text in the file counts.
+        (bound("/x:form/x:who[3]"), "old"),
+        (bound("/x:form/no"), "old"),
+        (bound("/form/who"), "old"),
+        (bound("/y:form/y:who"), "old"),
+        (bound("/bad:form/bad:who"), "old"),
+        (bound("/odd:form/x:who"), "old"),
+        (bound("/x:form[1]/x:in[1]"), "old"),
+        (bound("//x:who"), "old"),
+        (bound("/x:form/x:who[1]/../x:who[2]"), "old"),
+        (bound(""), "old"),
+        (bound("/x:form/x:who", store="{9}"), "old"),
+        (bound("/x:form/x:who", "<w:picture/>"), "old"),
+        (
+            bound(
+                "/x:form/x:who", '<w:dropDownList><w:listItem w:displayText="Ana" w:value="Ana Li"/></w:dropDownList>'
+            ),
+            "Ana",
+        ),
+        (bound("/x:form/x:who", "<w14:checkbox xmlns:w14='w14'/>"), "☐"),
+        (bound("/x:form/x:day", "<w:date/>"), "2026-05-19"),
+        (bound("/x:form/@day"), "old"),
+    ],
+)
+def test_a_control_shows_no_prompt_and_the_data_that_it_is_bound_to(properties: str, text: str) -> None:
+    inside = f"<w:sdt><w:sdtPr>{properties}</w:sdtPr><w:sdtContent>§</w:sdtContent></w:sdt>"
+    prompt = r("o") + "<w:r><w:rPr><w:b/></w:rPr><w:t>ld</w:t></w:r>"
+    cell = (
+        f"<w:tc>{p(r('Who'))}</w:tc>" + inside.replace("§", f"<w:tc>{p(prompt)}</w:tc>") + f"<w:tc>{p(r('end'))}</w:tc>"
+    )
+    body = p(r("Who: "), inside.replace("§", prompt)) + inside.replace("§", p(prompt))
+    body += f"<w:tbl><w:tr>{cell}</w:tr></w:tbl>"
+    made = io.BytesIO(package(body, customXml=DATA))
+    with zipfile.ZipFile(made, "a") as archive:
+        relation = f'<Relationship Id="a" Type="{RELATION}/customXmlProps" Target="props.xml"/>'
+        archive.writestr("word/_rels/customXml.xml.rels", f"<Relationships>{relation}</Relationships>")
+        archive.writestr("word/props.xml", f'<d:datastoreItem d:itemID="{ID}" xmlns:d="d"/>')
+    document = parse(made.getvalue(), "a.docx")
+    assert document.text.split() == ["Who:", *text.split() * 2, "Who", *text.split(), "end"]
+    assert document.flags == ()
+
+
 def test_alternatives_are_read_once_and_text_boxes_after_their_paragraph() -> None:
     box = f"<w:txbxContent>{p(r('In the box'))}</w:txbxContent>"
     both = f"<AlternateContent><Choice>{box}</Choice><Fallback>{box}</Fallback></AlternateContent>"
@@ -161,6 +272,44 @@ def test_hidden_text_is_left_out_unless_the_settings_ask_for_it() -> None:
     document = parse(data, "a.docx")
     assert (document.text, document.flags) == ("seen", ("hidden_text",))
     assert parse(data, "a.docx", ParserSettings(hidden=True)).text == "seen unseen"
+
+
+STRUCK_STYLES = f"""<w:styles {W}><w:style w:styleId="Gone"><w:rPr><w:strike/></w:rPr></w:style>
+<w:style w:styleId="Heir"><w:basedOn w:val="Gone"/></w:style>
+<w:style w:styleId="Loop"><w:basedOn w:val="Loop"/></w:style>
+<w:style w:styleId="Kept"><w:basedOn w:val="Gone"/><w:rPr><w:strike w:val="false"/></w:rPr></w:style></w:styles>"""
+
+
+@each(
+    "paragraph, run, struck",
+    [
+        ("", "<w:strike/>", True),
+        ("", "<w:dstrike/>", True),
+        ("", '<w:strike w:val="1"/>', True),
+        ("", '<w:strike w:val="0"/>', False),
+        ("", "<w:b/>", False),
+        ("", "<w:rPrChange><w:rPr><w:strike/></w:rPr></w:rPrChange>", False),
+        ("", '<w:rStyle w:val="Gone"/>', True),
+        ("", '<w:rStyle w:val="Heir"/>', True),
+        ("", '<w:rStyle w:val="Kept"/>', False),
+        ("", '<w:rStyle w:val="Loop"/>', False),
+        ("", '<w:rStyle w:val="Gone"/><w:strike w:val="off"/>', False),
+        ("Gone", "", True),
+        ("Heir", "<w:b/>", True),
+        ("Gone", '<w:strike w:val="0"/>', False),
+        ("Gone", '<w:rStyle w:val="Gone"/>', False),
+        ("Kept", "", False),
+    ],
+)
+def test_struck_text_is_left_out_with_a_flag_and_read_if_asked_for(paragraph: str, run: str, struck: bool) -> None:
+    style = f'<w:pPr><w:pStyle w:val="{paragraph}"/></w:pPr>' if paragraph else ""
+    words = f"<w:r><w:rPr>{run}</w:rPr><w:t>12 May</w:t></w:r>" if run else r("12 May")
+    blank = "<w:r><w:rPr><w:strike/></w:rPr><w:t xml:space='preserve'> </w:t></w:r>"
+    data = package(p(r("Day:"), blank, r("19 May")) + f"<w:p>{style}{words}</w:p>", styles=STRUCK_STYLES)
+    document = parse(data, "a.docx")
+    assert document.text == ("Day: 19 May" if struck else "Day: 19 May\n12 May")
+    assert document.flags == ("struck_text",) * struck
+    assert parse(data, "a.docx", ParserSettings(hidden=True)).text == "Day: 19 May\n12 May"
 
 
 def test_notes_and_comments_are_parts_of_their_own() -> None:
