@@ -11,7 +11,7 @@ UNCOMPUTED = "####"
 #: What sheets show in place of a value that they cannot compute, in the languages of office programs.
 CELL_ERROR = re.compile(
     r"#(?:DIV/0!|NULL!|N/A|REF!|VALUE!|NUM!|NAME\?|SPILL!|CALC!|FIELD!|BLOCKED!|BUSY!|CONNECT!|UNKNOWN!|GETTING_DATA"
-    r"|WERT!|BEZUG!|NV|ZAHL!|VALEUR!|NOMBRE!)|(?:Err|Error|Fehler|Erreur)\s?:\s?\d{3}(?!\w)"
+    r"|WERT!|BEZUG!|NV|ZAHL!|VALEUR!|NOMBRE!)|Err:5\d\d(?!\w)"
 )
 # A wider cell, or a wider table, is not aligned: its lines would be blanks mostly.
 _WIDEST, _WIDEST_ROW = 60, 320

@@ -26,7 +26,7 @@ _TO_VALUE = re.compile(r"[\s:=|,;\"']*")
 
 def _error(one: Beside) -> Finding | None:
     """A field has no value where the document shows an error beside its label, or in the words of the value."""
-    if one.value is None or not any(sign in one.document.text for sign in ("#", "NaN", "Err", "Fehler")):
+    if one.value is None or not any(sign in one.document.text for sign in ("#", "NaN", "Err:")):
         return None
     if one.spans and _covered(one):
         return _nothing(one)
