@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -89,8 +89,10 @@ def _corrections(
             f"{state.path}: there is no record to correct ({state.code or state.status}); read it again first"
         )
     rules = rules_of(out, state.schema_name, state.schema_fingerprint)
-    draft = RecordDraft(record)
-    editing = _Editing(draft, rules, document, guesses_of(state))
+    draft, guesses = RecordDraft(record), guesses_of(state)
+    # A guess stays one wherever its row goes.
+    draft.know([replace(draft.leaves[one], missing=True) for one in guesses & draft.leaves.keys()], {}, {})
+    editing = _Editing(draft, rules, document, guesses)
     fixes = [editing.make(change) for asked in changes for change in editing.stored_changes(asked)]
     try:
         text = spelled_record(draft, record, rules)
@@ -218,17 +220,44 @@ class _Editing:
         if evidence is None and old is not None and isinstance(value, (str, int)) and old.value == json_text(value):
             evidence = old.evidence
         self._check_parent(pointer)
-        draft.put(pointer, value, self.rules.compiled.form)
+        over, _, last = pointer.rpartition("/")
+        holder = value_at(draft.value, over)
+        if isinstance(holder, list) and _index(pointer, last, len(holder)) == len(holder):
+            self._list(over, [*holder, value])
         page = page_of(self.document, evidence) if self.document is not None else 0
         if evidence is not None and not page:
             same = old is not None and old.evidence == evidence
             page = old.page if old is not None and same else next((box.page for box in evidence.boxes), 0)
-        draft.know(
-            (LeafRow(one, text, 1.0, HUMAN, evidence=evidence, page=page) for one, text in scalars(value, pointer)),
-            {},
-            {},
-        )
+        self._write(pointer, value, lambda one: one if isinstance(value, dict) else None, evidence, page)
+
+    def _write(
+        self,
+        pointer: str,
+        value: Any,
+        moved: Callable[[str], str | None],
+        evidence: Evidence | None = None,
+        page: int = 0,
+    ) -> None:
+        """Writes a value; a part that is what it was keeps all that was known of it.
+
+        `moved` tells where what stood at a pointer stands now, None if nowhere.
+        """
+        draft, kept, old = self.draft, self.draft.unit(pointer), value_at(self.draft.value, pointer)
+        draft.put(pointer, value, self.rules.compiled.form)
+        given = (LeafRow(one, text, 1.0, HUMAN, evidence=evidence, page=page) for one, text in scalars(value, pointer))
+        draft.know(given, {}, {})
         self._know_lists(pointer)
+        for leaf in kept.leaves:
+            if (there := moved(leaf.pointer)) is not None and text_at(draft.value, there) == leaf.value:
+                draft.know([replace(leaf, pointer=there)], {}, {})
+        for one, sure in kept.lists.items():
+            now = MISSING if (there := moved(one)) is None else value_at(draft.value, there)
+            was = value_at(old, one.removeprefix(pointer))
+            if there is not None and isinstance(now, list) and isinstance(was, list) and len(now) == len(was):
+                draft.lists[there] = sure
+        for one, sure in kept.rows.items():
+            if (there := moved(one)) is not None and value_at(draft.value, there) is not MISSING:
+                draft.rows[there] = sure
 
     def _check_parent(self, pointer: str) -> None:
         steps = pointer.split("/")[1:]
@@ -244,11 +273,9 @@ class _Editing:
                 raise UsageError(f"{pointer}: expected a place of the record; {around} holds {held}")
 
     def _list(self, pointer: str, items: list[Any]) -> None:
-        """Writes a list; an item that was there before keeps what was known of it."""
-        draft = self.draft
-        old = value_at(draft.value, pointer)
+        """Writes a list; an item that was there before keeps all that was known of it."""
+        old = value_at(self.draft.value, pointer)
         before = old if isinstance(old, list) else []
-        kept = draft.unit(pointer)
         # The items before by their texts, each until an item takes it.
         free: dict[str, dict[int, None]] = defaultdict(dict)
         for number, item in enumerate(before):
@@ -259,19 +286,18 @@ class _Editing:
                 origin[number] = number if number in same else next(iter(same))
                 del same[origin[number]]
         left = {number for same in free.values() for number in same}
+        # An item that was changed in place keeps what is known of the values that it still has.
+        sources = ((origin.get(number, number if number in left else None), number) for number in range(len(items)))
+        places = {str(source): number for source, number in sources if source is not None}
+
+        def moved(one: str) -> str | None:
+            step, slash, rest = one[len(pointer) + 1 :].partition("/")
+            return f"{pointer}/{places[step]}{slash}{rest}" if step in places else None
+
         self._check_parent(pointer)
-        draft.put(pointer, items, self.rules.compiled.form)
-        leaves = [LeafRow(one, text, 1.0, HUMAN) for one, text in scalars(items, pointer)]
-        known = {leaf.pointer: leaf for leaf in kept.leaves}
-        for number, item in enumerate(items):
-            # An item that was changed in place keeps the evidence of the values that it still has.
-            source = origin.get(number, number if number in left else None)
-            for one, text in scalars(item, f"{pointer}/{number}") if source is not None else ():
-                was = known.get(f"{pointer}/{source}{one[len(f'{pointer}/{number}') :]}")
-                if was is not None and was.value == text:
-                    leaves.append(accepted_leaf(replace(was, pointer=one)))
-        draft.know(leaves, {}, {})
-        self._know_lists(pointer)
+        unrated = {moved(f"{pointer}/{source}") for source in places if f"{pointer}/{source}" not in self.draft.rows}
+        self._write(pointer, items, moved)
+        self.draft.rows = {one: sure for one, sure in self.draft.rows.items() if one not in unrated}
 
     def _column(self, change: Change) -> None:
         """Writes a field of many rows; all else that is known of them stays."""

@@ -25,7 +25,7 @@ from cinnabar.extraction.store.tables import UNSTORABLE
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.pointers import lies_within
+from cinnabar.schemas.pointers import above, lies_within
 
 #: The codes of documents whose record is in quarantine for its values.
 _VALUE_CODES = frozenset(
@@ -191,11 +191,22 @@ def without_units(
 
 
 def is_settled(record: Record, pointer: str) -> bool:
-    """Returns True if a person corrected or accepted all values at this place."""
-    leaves = [leaf for leaf in record.leaves if lies_within(leaf.pointer, pointer)]
+    """Returns True if a person corrected or accepted all values at this place, or said the rows of this list."""
+    if record.lists.get(pointer) == 1.0:
+        return True
+    place = _judged_place(record, pointer)
+    leaves = [leaf for leaf in record.leaves if lies_within(leaf.pointer, place)]
     if leaves:
         return all(leaf.origin == HUMAN for leaf in leaves)
-    return record.rows.get(pointer) == 1.0 or record.lists.get(pointer) == 1.0
+    return record.rows.get(place) == 1.0 or record.lists.get(place) == 1.0
+
+
+def _judged_place(record: Record, pointer: str) -> str:
+    """Returns the outermost list around this place whose rows a person said, else the place.
+
+    The numbers of its rows may be other ones now than those that a run told.
+    """
+    return next((one for one in above(pointer) if one != pointer and record.lists.get(one) == 1.0), pointer)
 
 
 def guesses_of(state: CorrectedState) -> frozenset[str]:
@@ -204,10 +215,28 @@ def guesses_of(state: CorrectedState) -> frozenset[str]:
     if record is None or base is None:
         return frozenset()
     if base.status != "quarantined":
-        return frozenset(leaf.pointer for leaf in record.leaves if leaf.origin != HUMAN and leaf.missing)
+        return frozenset(_missing(record, ""))
     # Of a record in quarantine only the reasons tell what was guessed.
-    guessed = base.pointers if base.code in _GUESSED else ()
-    return frozenset(pointer for pointer in guessed if not is_settled(record, pointer))
+    return frozenset(_left(record, base)) if base.code in _GUESSED else frozenset()
+
+
+def _missing(record: Record, place: str) -> list[str]:
+    return [
+        leaf.pointer
+        for leaf in record.leaves
+        if leaf.missing and leaf.origin != HUMAN and lies_within(leaf.pointer, place)
+    ]
+
+
+def _left(record: Record, base: ModelResult) -> tuple[str, ...]:
+    """Returns the places of these reasons that no person has settled, in moved rows where they are now."""
+    left: dict[str, None] = {}
+    for pointer in base.pointers:
+        if not is_settled(record, pointer):
+            place = _judged_place(record, pointer)
+            went = base.code in _GUESSED and place != pointer
+            left |= dict.fromkeys(_missing(record, place) if went else (place,))
+    return tuple(left)
 
 
 def first_values(state: CorrectedState) -> dict[str, tuple[str | None, float | None]]:
@@ -244,7 +273,7 @@ def judged_again(outcome: Outcome, base: ModelResult, rules: Rules) -> Outcome:
     outcome = replace(outcome, record=record)
     if held and base.code == EMPTY_RECORD and EMPTY in record.flags:
         return _held(outcome, base.code, base.detail, base.pointers, rules)
-    left = tuple(pointer for pointer in base.pointers if not is_settled(record, pointer)) if held else ()
+    left = _left(record, base) if held else ()
     if left and base.code not in ("invalid", CHECK_FAILED):
         return _held(outcome, base.code, f"{base.detail}; left: {', '.join(left[:5])}", left, rules)
     outcome = replace(outcome, status="written", code="", detail="", pointers=())
