@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +17,10 @@ from cinnabar.apps.cli.results import warn_of_unread
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Reviewed
 from cinnabar.extraction.corrections.journal import waiting_corrections
+from cinnabar.extraction.review.forms import form_of, place_at
+from cinnabar.extraction.review.picking import said_in
 from cinnabar.extraction.store.reading import record_named
+from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.wording import harmless, with_noun
 
 _Pages = list[int] | None
@@ -41,7 +45,7 @@ def correct(
     document: _Document,
     out: OutOption,
     schema: _SchemaName = None,
-    values: Annotated[_Texts, typer.Option("--set", metavar="/P=JSON", help="The right value at this place.")] = None,
+    values: Annotated[_Texts, typer.Option("--set", metavar="/P=VALUE", help="The right value there.")] = None,
     absent: Annotated[_Texts, typer.Option(metavar="/P", help="The document does not have this value.")] = None,
     accept: Annotated[_Texts, typer.Option(metavar="/P", help="This value or list is right; / is all of it.")] = None,
     other_kind: Annotated[bool, typer.Option("--other-kind", help="The document is not of this schema.")] = False,
@@ -87,11 +91,40 @@ def correct(
         _correct_packet(out, document, split, join, turn, kind, who, as_json)
         return
     warn_of_unread(out)
-    reviewed = _correct_record(out, *record_named(out, document, schema), changes, undo, who)
+    digest, name = record_named(out, document, schema)
+    changes, read = _as_meant(out, digest, name, changes)
+    reviewed = _correct_record(out, digest, name, changes, undo, who)
     if as_json:
         print(json.dumps(reviewed.as_json, ensure_ascii=False))
     else:
         _print(reviewed, len(waiting_corrections(out)))
+        print(harmless("\n".join(read)), end="\n" * bool(read))
+
+
+def _as_meant(out: Path, digest: str, schema: str, changes: Sequence[Change]) -> tuple[list[Change], list[str]]:
+    """Returns the changes with values of their fields, and sentences on those that were read from other texts.
+
+    A text is read as the engine reads this document. Raises UsageError if it is no value, or may be several.
+    """
+    made, told = list[Change](), list[str]()
+    for change in changes:
+        made.append(change)
+        if change.action is not Action.VALUE:
+            continue
+        source = source_of(out, schema, Corrector(out).state(digest, schema).schema_fingerprint)
+        if (said := said_in(place_at(form_of(source.schema), change.pointer), change.after or "")) is not None:
+            # Cold start: what shows documents takes half a second.
+            from cinnabar.extraction.review.review import Review
+
+            with Review(out, "") as review:
+                read = review.readings(digest, schema, change.pointer, (), said)
+            meant = [f"{words} ({value})" for value, words in zip(read["values"], read["words"], strict=True)]
+            if len(meant) != 1:
+                wanted = f"one of {' or '.join(meant)}, given as JSON" if meant else read["expected"]
+                raise UsageError(f"--set {change.pointer}: expected {wanted}, got {said[:80]}")
+            made[-1] = replace(change, after=read["values"][0])
+            told.append(f"{change.pointer}: stored {meant[0]}, read from {said}")
+    return made, told
 
 
 def _correct_record(

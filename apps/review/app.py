@@ -51,7 +51,8 @@ def as_json(value: Any, status: int = 200) -> Response:
 
 class _Picked(AskedDocument):
     pointer: Name
-    spans: Spans
+    spans: Spans = []
+    said: Name = ""
 
 
 class _Changed(AskedDocument):
@@ -184,8 +185,8 @@ def _serve_document(app: FastAPI, review: Review) -> None:
 
     @app.post("/api/readings")
     def readings(picked: _Picked) -> Response:
-        values = review.readings(picked.document, picked.schema_name, picked.pointer, picked.spans)
-        return as_json({"values": values})
+        place = picked.document, picked.schema_name, picked.pointer
+        return as_json(review.readings(*place, picked.spans, picked.said))
 
     @app.get("/api/columns")
     def columns(document: Name, schema: Name, pointer: Name) -> Response:

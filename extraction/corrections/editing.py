@@ -129,6 +129,10 @@ class _Fix:
     places: list[str]
 
 
+#: Where what stood at a pointer stands now; None for nowhere.
+_Moved = Callable[[str], str | None]
+
+
 @dataclass(slots=True)
 class _Editing:
     draft: RecordDraft
@@ -231,17 +235,9 @@ class _Editing:
         self._write(pointer, value, lambda one: one if isinstance(value, dict) else None, evidence, page)
 
     def _write(
-        self,
-        pointer: str,
-        value: Any,
-        moved: Callable[[str], str | None],
-        evidence: Evidence | None = None,
-        page: int = 0,
+        self, pointer: str, value: Any, moved: _Moved, evidence: Evidence | None = None, page: int = 0
     ) -> None:
-        """Writes a value; a part that is what it was keeps all that was known of it.
-
-        `moved` tells where what stood at a pointer stands now, None if nowhere.
-        """
+        """Writes a value; a part that is what it was keeps all that was known of it."""
         draft, kept, old = self.draft, self.draft.unit(pointer), value_at(self.draft.value, pointer)
         draft.put(pointer, value, self.rules.compiled.form)
         given = (LeafRow(one, text, 1.0, HUMAN, evidence=evidence, page=page) for one, text in scalars(value, pointer))
@@ -251,9 +247,8 @@ class _Editing:
             if (there := moved(leaf.pointer)) is not None and text_at(draft.value, there) == leaf.value:
                 draft.know([replace(leaf, pointer=there)], {}, {})
         for one, sure in kept.lists.items():
-            now = MISSING if (there := moved(one)) is None else value_at(draft.value, there)
             was = value_at(old, one.removeprefix(pointer))
-            if there is not None and isinstance(now, list) and isinstance(was, list) and len(now) == len(was):
+            if (there := moved(one)) is not None and value_at(draft.value, there) == was:
                 draft.lists[there] = sure
         for one, sure in kept.rows.items():
             if (there := moved(one)) is not None and value_at(draft.value, there) is not MISSING:

@@ -168,6 +168,15 @@ def place_at(form: Mapping[str, Any], pointer: str) -> Mapping[str, Any]:
     return place
 
 
+def title_at(form: Mapping[str, Any], pointer: str) -> str:
+    """Returns the title of a place in the schema, with the number of its row; the pointer if it has none."""
+    title = place_at(form, pointer)["title"]
+    steps = pointer.split("/")
+    lists = [at for at in range(1, len(steps)) if place_at(form, "/".join(steps[:at]))["kind"] == "list"]
+    row = f" in row {int(steps[lists[-1]]) + 1}" if lists else ""
+    return f"{title}{row}" if title else pointer or "/"
+
+
 _ANY: Mapping[str, Any] = {"kind": "any", "title": "", "description": "", "nullable": True}
 
 

@@ -39,7 +39,7 @@ _LISTS, _LISTED = 64, 4_000_000
 
 _COLUMNS = (
     "document", "path", "schema_name", "outcome", "code", "confidence", "flags", "failed", "media_type",
-    "reviewed", "corrected", "other_kind", "has_record",
+    "reviewed", "corrected", "other_kind", "has_record", "sure", "values",
 )  # fmt: skip
 
 # Records in quarantine need a look most, then those with failed checks, then the least sure ones. Files that cannot be
@@ -48,6 +48,7 @@ _LISTING = """
 SELECT coalesce(o.document, 'path ' || o.path) AS document, o.document IS NOT NULL AS opened, o.path, o.schema_name,
   o.schema_fingerprint, o.run_id, o.outcome, coalesce(o.code, '') AS code, coalesce(o.detail, '') AS detail,
   coalesce(o.pointers, []) AS pointers, r.confidence, coalesce(r.flags, []) AS flags,
+  v.sure, v."values",
   coalesce(c.failed, []) AS failed,
   coalesce(d.media_type, '') AS media_type, coalesce(d.size, 0) AS size,
   coalesce(d.flags, []) AS document_flags, lower(o.path) AS searched, false AS reviewed, 0 AS corrected,
@@ -65,9 +66,13 @@ LEFT JOIN (
   SELECT document, schema_fingerprint, run_id, list_sort(list(check_name)) AS failed FROM _checks WHERE holds = false
   GROUP BY ALL
 ) AS c USING (document, schema_fingerprint, run_id)
+LEFT JOIN (
+  SELECT document, schema_fingerprint, run_id, sum((confidence >= .9)::INT)::INT AS sure, count(*)::INT AS "values"
+  FROM fields WHERE origin NOT IN ('list', 'length') AND value_json <> 'null' GROUP BY ALL
+) AS v USING (document, schema_fingerprint, run_id)
 LEFT JOIN documents AS d ON d.document = o.document
 """
-_VIEWS = ("outcomes", "records", "_checks", "documents")
+_VIEWS = ("outcomes", "records", "_checks", "documents", "fields")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,30 @@
-"""Reads the value of words that a person picked for a place of a form, or of another column for all rows of a list."""
+"""Reads the value of words that a person picked or typed for a place of a form, or of another column for all rows."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from cinnabar.engine.readings.readings import readings, surroundings
+from cinnabar.engine.readings.locale import Locale
+from cinnabar.engine.readings.readings import ReadValue, is_amount, readings, surroundings
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.changes import Action, Change
 from cinnabar.extraction.documents.content.document import Document, Span
 from cinnabar.extraction.filling.planning import TableColumns, locale_of
 from cinnabar.extraction.store.records import Record
-from cinnabar.schemas.automata.strings import json_text
+from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.pointers import escape
 
 _MOST = 8
+_EXPECTED = {
+    "date": "a date such as 4 May 2026 or 2026-05-04", "number": "a number such as 1234.5",
+    "integer": "a whole number such as 12", "boolean": "yes or no",
+}  # fmt: skip
 _KINDS = {"date": ("date",), "date-time": ("datetime",), "time": ("time",), "duration": ("duration",)}
 
 
@@ -36,6 +44,65 @@ def picked_values(place: Mapping[str, Any], document: Document, spans: Sequence[
     orders = (locale, locale.in_order(not locale.day_first))
     beside = surroundings(text, spans[0].start, spans[-1].end)
     read = [one for order in orders for one in readings(picked, order, *beside)]
+    return _values_of(place, picked, read)[:_MOST]
+
+
+def typed_values(place: Mapping[str, Any], locale: Locale, said: str) -> list[str]:
+    """Returns the values, as JSON texts, that a typed text means at a place in a document of these conventions.
+
+    They are several where the document does not tell its convention, and the text would be another value under another.
+    The list is empty if the text is no value of the place's types.
+    """
+    if place["kind"] != "value" or (place["types"] == ["string"] and not (place["format"] or place.get("options"))):
+        return [json_text(said)]
+    locale, found = locale.in_order(place["day_first"]), dict[str, None]()
+    amount, iso = "string" not in place["types"] or is_amount(said), '"P' if place["format"] == "duration" else '"'
+
+    def rank(one: str) -> tuple[bool, bool, bool]:
+        # 7,5 is a number and 7a a text where both may stand; and a text is first as it was typed, or as ISO 8601.
+        return (one[0] == '"') is amount, not one.startswith(iso), one != json_text(said)
+
+    for order in (True, False) if locale.day_first is None else (locale.day_first,):
+        for comma in (True, False) if locale.decimal_comma is None else (locale.decimal_comma,):
+            read = readings(said, replace(locale, day_first=order, decimal_comma=comma))
+            texts = _values_of(place, said, read)
+            found |= dict.fromkeys(sorted(texts, key=rank)[:1])
+    # What no reading has may be right all the same, as P3D, and the schema judges it.
+    free = "string" in place["types"] and place["format"] != "date" and not place.get("options")
+    return list(found) or ([json_text(said)] if free else [])
+
+
+def said_in(place: Mapping[str, Any], text: str) -> str | None:
+    """Returns what a given text says if it is not the JSON of a value of this place already, None if it is."""
+    try:
+        value = parse(text)
+    except (ValueError, RecursionError):
+        return text.strip() if place["kind"] == "value" else None
+    plain = place["kind"] != "value" or ("string" in place["types"] and place["format"] not in _KINDS)
+    stands = text in place["options"] if "options" in place else plain
+    return value if isinstance(value, str) and not stands else None
+
+
+def _in_words(place: Mapping[str, Any], text: str) -> str:
+    """Returns a JSON text as people write it: 4 May 2026."""
+    value = parse(text)
+    if isinstance(value, str) and place["kind"] == "value" and place["format"] in ("date", "date-time"):
+        with suppress(ValueError):
+            at = datetime.fromisoformat(value)
+            return f"{at.day} {at:%B} {at.year}" + (value[10:] and f", {value[11:]}")
+    return ("no", "yes")[value] if isinstance(value, bool) else value if isinstance(value, str) else text
+
+
+def told(place: Mapping[str, Any], values: Sequence[str]) -> dict[str, Any]:
+    """Returns values as JSON texts and in words, and what can be typed at their place."""
+    options = ", ".join(place.get("options", ()))
+    kinds = [place["format"], *place["types"]] if place["kind"] == "value" else []
+    expected = f"one of {options}" if options else next((_EXPECTED[one] for one in kinds if one in _EXPECTED), "a text")
+    return {"values": values, "words": [_in_words(place, one) for one in values], "expected": expected}
+
+
+def _values_of(place: Mapping[str, Any], picked: str, read: Sequence[ReadValue]) -> list[str]:
+    """Returns those of the readings of a text that are values of a place, as JSON texts."""
     types, texts = place["types"], dict[str, None]()
     if options := place.get("options"):
         meant = {picked.casefold(), *(str(one.value).casefold() for one in read)}
@@ -49,7 +116,7 @@ def picked_values(place: Mapping[str, Any], document: Document, spans: Sequence[
             texts[json_text(one.value)] = None
         elif "string" in types and (one.kind in wanted if wanted else one.kind in ("text", "code")):
             texts[json_text(str(one.value))] = None
-    return list(texts)[:_MOST]
+    return list(texts)
 
 
 def _number(text: str, fraction: bool) -> str | None:

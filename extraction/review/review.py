@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -12,11 +13,13 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from cinnabar.engine.readings.locale import Locale
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed, corrections
 from cinnabar.extraction.corrections.changes import EXCLUDING
 from cinnabar.extraction.documents.content.document import Document, Span
 from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserSettings
+from cinnabar.extraction.filling.planning import locale_of
 from cinnabar.extraction.review.contents import (
     Contents,
     UnshownDocument,
@@ -27,7 +30,7 @@ from cinnabar.extraction.review.contents import (
 )
 from cinnabar.extraction.review.forms import blank_of, form_of, place_at
 from cinnabar.extraction.review.listing import Listing, ReviewMarks
-from cinnabar.extraction.review.picking import column_change, picked_values, rows_in_tables
+from cinnabar.extraction.review.picking import column_change, picked_values, rows_in_tables, told, typed_values
 from cinnabar.extraction.review.shown_state import held_leaves_json, leaves_json, why_stopped
 from cinnabar.extraction.store.records import Record
 from cinnabar.extraction.store.stored_records import source_of
@@ -127,11 +130,22 @@ class Review:
         """Returns the picture of a page as a JPEG; None if there is none."""
         return self._contents.picture(self._file_of(self.listing.row(document, schema)), part)
 
-    def readings(self, document: str, schema: str, pointer: str, asked: Sequence[tuple[int, int]]) -> list[str]:
-        """Returns the values, as JSON texts, that these words may stand for at this place, the likeliest first."""
+    def readings(
+        self, document: str, schema: str, pointer: str, asked: Sequence[tuple[int, int]], said: str = ""
+    ) -> dict[str, Any]:
+        """Returns the values (`told`) that these words, or what a person typed, may stand for at this place.
+
+        Words have all their readings, the likeliest first; what is typed is read as the run read this document.
+        """
         row = self.listing.row(document, schema)
-        content = self._document(row)
-        return picked_values(place_at(self._form(row), pointer), content, _spans_of(content, asked))
+        place = place_at(self._form(row), pointer)
+        if not said:
+            content = self._document(row)
+            return told(place, picked_values(place, content, _spans_of(content, asked)))
+        found, order = self._contents.document(self._file_of(row)), json.loads(self.listing.reading_of(row)[1])
+        locale = Locale() if isinstance(found, UnshownDocument) else locale_of(found)
+        by_run = {"yes": True, "no": False}.get(order.get("day_first"))
+        return told(place, typed_values(place, locale.in_order(by_run), said))
 
     def columns(self, document: str, schema: str, pointer: str) -> list[str]:
         """Returns the names of the columns of the tables in which the rows of a list stand."""

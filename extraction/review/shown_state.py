@@ -9,6 +9,7 @@ from typing import Any
 from cinnabar.extraction.filling.planning import matched_columns
 from cinnabar.extraction.plan.outcomes import REASONS, Reason
 from cinnabar.extraction.plan.thresholds import DOUBTFUL_BELOW
+from cinnabar.extraction.review.forms import title_at
 from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.wording import with_noun
 
@@ -64,7 +65,7 @@ def why_stopped(state: Mapping[str, Any]) -> list[str]:
     """Returns the reasons why a state of `Review.state` needs a look, the gravest first; none after a review."""
     if state["marks"]["reviewed"]:
         return []
-    found = []
+    found, form = [], state["form"]
     if state["outcome"] == "quarantined":
         # Records of older versions may have codes that are gone.
         reason = REASONS.get(state["code"], Reason(state["code"].replace("_", " ") + "."))
@@ -73,12 +74,13 @@ def why_stopped(state: Mapping[str, Any]) -> list[str]:
         found.append(f"It fails {with_noun(len(failed), 'check')}: {', '.join(failed[:3])}{', …' * (len(failed) > 3)}.")
     for leaf in state["leaves"]:
         if (length := leaf.get("length")) and length["disagrees"]:
-            found.append(f"The list {leaf['pointer']} looks incomplete: {length['sentence']}")
+            found.append(f"The list {title_at(form, leaf['pointer'])} looks incomplete: {length['sentence']}")
     doubted = [
         leaf for leaf in state["leaves"] if leaf["confidence"] is not None and leaf["confidence"] < DOUBTFUL_BELOW
     ]
     if doubted:
         least = min(doubted, key=lambda leaf: leaf["confidence"])
         more = f" ({with_noun(len(doubted), 'place')} below {DOUBTFUL_BELOW:.0%})" if len(doubted) > 1 else ""
-        found.append(f"The least sure is {least['pointer'] or '/'} with {int(least['confidence'] * 100)}%{more}.")
+        sure = f"{int(least['confidence'] * 100)}%{more}"
+        found.append(f"The least sure is {title_at(form, least['pointer'])} with {sure}.")
     return found

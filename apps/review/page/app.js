@@ -16,7 +16,7 @@ import { pickingOf } from "./picking.js";
 import { Record } from "./record.js";
 import { NO_FILTERS, useRows } from "./rows.js";
 import { Viewer } from "./viewer.js";
-import { stopsOf, sureness, titleOf, treeOf } from "./values.js";
+import { shareOf, stopsOf, sureness, sureOf, titleOf, treeOf } from "./values.js";
 
 function useTheme() {
   const [theme, setTheme] = useState(() => localStorage.getItem("theme") || "");
@@ -63,7 +63,8 @@ function App() {
   const pick = pickingOf({ doc, field, stops, insert: edits.insert, say });
   useKeys(act);
   const page = {
-    active: field.active, editing: field.editing, picked: field.picked, choose: field.choose, errors,
+    active: field.active, editing: field.editing, picked: field.picked, choose: field.choose, focusOn: field.focusOn, errors,
+    read: (pointer, said) => api.post("/api/readings", { ...at, pointer, said }),
     pending: useMemo(() => new Set(pending.map((one) => one.pointer)), [pending]),
     act, edit: () => act("edit"), type: () => field.type(), stop: edits.stop, save: edits.save, insert: edits.insert, remove: edits.remove,
     columnsOf: edits.columnsOf, setColumn: edits.setColumn,
@@ -71,6 +72,7 @@ function App() {
 
   if (!facets) return html`<main class="starting"><p role="status">${gone || toast?.text || "Opening the folder …"}</p></main>`;
   const row = index >= 0 ? list.rows.get(index) : null;
+  const share = current && shareOf(sureOf(current.leaves));
   return html`<div data-saving=${changes.saving} class=${`app ${drawer ? "drawn" : ""} side-${side}`}>
     <header class="top">
       <button type="button" class="menu" aria-label="Documents" aria-expanded=${String(drawer)} onClick=${() => setDrawer(!drawer)}>☰</button>
@@ -100,7 +102,7 @@ function App() {
       </section>
       <section class="sheet-of" aria-label="Record">
         <div class="bar"><strong class="title">${at.schema}</strong>
-          ${current && html`<span class="sum">${changes.saving > 0 ? html`<span class="quiet" role="status">Saving …</span>` : current.confidence === null ? "" : html`<span class=${`conf ${sureness({ confidence: current.confidence, origin: current.marks.reviewed ? "human" : "" }).level}`}>${current.marks.reviewed ? "✓ reviewed" : `least sure ${Math.floor(current.confidence * 100)}%`}</span>`}</span>
+          ${current && html`<span class="sum">${changes.saving > 0 ? html`<span class="quiet" role="status">Saving …</span>` : current.confidence === null ? "" : html`<span class=${`conf ${current.marks.reviewed ? "human" : share.level}`}>${current.marks.reviewed ? "✓ reviewed" : share.words}</span>`}</span>
             <button type="button" onClick=${() => setPanel("history")}>History</button>`}</div>
         ${current && html`<${Notices} state=${current} pending=${pending} lost=${changes.lost} again=${changes.again} overtaken=${changes.overtaken} takeMine=${changes.takeMine} takeTheirs=${changes.takeTheirs} undo=${() => act("undo")} errors=${errors} stops=${stops} focusOn=${field.focusOn} />`}
         <div class="fields" tabindex="-1">${tree && html`<${Record} tree=${tree} page=${page} />`}</div>
@@ -108,7 +110,7 @@ function App() {
           <button type="button" onClick=${() => act("undo")}>Undo <kbd>u</kbd></button><button type="button" onClick=${() => act("other")}>Not my kind <kbd>o</kbd></button></footer>`}
       </section>`}
     </main>
-    ${draft && html`<${RowDraft} draft=${draft} close=${() => { setDraft(null); field.focusOn(draft.place.pointer); }} send=${changes.send} errors=${errors} />`}
+    ${draft && html`<${RowDraft} draft=${draft} read=${page.read} close=${() => { setDraft(null); field.focusOn(draft.place.pointer); }} send=${changes.send} errors=${errors} />`}
     ${panel === "help" && html`<${Help} close=${() => setPanel(null)} />`}
     ${panel === "improve" && html`<${Improve} facets=${facets} schema=${at?.schema} close=${() => setPanel(null)} />`}
     ${panel === "history" && current && html`<${History} state=${current} stops=${stops} close=${() => setPanel(null)} />`}

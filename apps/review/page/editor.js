@@ -1,6 +1,7 @@
 // The input of a value: one for each type of the schema.
 
 import { html, useLayoutEffect, useRef, useState } from "./vendor/preact-htm.mjs";
+import { isRead, Reading, useAsking, useReadings } from "./reading.js";
 import { optionsOf, shown, typed } from "./values.js";
 
 export function Editor({ place, page, title }) {
@@ -14,21 +15,33 @@ export function Editor({ place, page, title }) {
   // The input stays the same one while its text grows.
   const [first] = useState(said);
   const box = useRef(null);
+  const open = useRef(true);
+  const [keeping, setKeeping] = useState(false);
+  // A number that is there already stands as JSON has it.
+  const untouched = said === first && (picked ? picked.values.length > 0 : leaf?.value !== null);
+  const isDate = form.format === "date" || form.format === "date-time";
+  const readings = useReadings(page.read);
+  useAsking(readings, untouched && !isDate ? { kind: "any" } : form, pointer, said);
   useLayoutEffect(() => {
     box.current?.focus();
     box.current?.select?.();
+    return () => { open.current = false; };
   }, []);
-  const save = () => {
-    // The value of a date that is typed half is empty, as if it were taken away.
-    const validity = box.current?.validity;
-    if (validity?.badInput || validity?.rangeOverflow || validity?.rangeUnderflow) {
-      setProblem("Expected a whole date that exists, with a year of four digits.");
-      return;
-    }
+  const keep = (text) => page.save(place, text, picked?.spans || []);
+  const save = async () => {
+    if (keeping) return;
     try {
-      const text = said.trim() === "" && form.nullable && !form.options ? null : typed(form, said);
-      page.save(place, text, picked?.spans || []);
+      if (said.trim() === "" && form.nullable && !form.options) keep(null);
+      else if (!isRead(form)) keep(typed(form, said));
+      else if (untouched) keep(begin);
+      else {
+        setKeeping(true);
+        const text = await readings.settle(form, pointer, said);
+        // Escape, or another field, has taken it back meanwhile.
+        if (open.current) keep(text);
+      }
     } catch (error) {
+      setKeeping(false);
       setProblem(error.message);
     }
   };
@@ -42,7 +55,7 @@ export function Editor({ place, page, title }) {
       page.stop();
     }
   };
-  const common = { ref: box, value: said, onInput: (event) => say(event.target.value), onKeyDown: key, "aria-label": `New value of ${title}`, "aria-invalid": problem ? "true" : undefined };
+  const common = { ref: box, value: said, readOnly: keeping, onInput: (event) => { say(event.target.value); setProblem(""); }, onKeyDown: key, "aria-label": `New value of ${title}`, "aria-invalid": problem ? "true" : undefined };
   // The words themselves are what a plain text says; a number or a date may be another one.
   const others = (picked?.values || []).slice(1, 6);
   const plain = form.kind !== "value" || (form.types.includes("string") && !form.format);
@@ -52,8 +65,8 @@ export function Editor({ place, page, title }) {
     input = html`<select ...${common} onChange=${(event) => say(event.target.value)}>
       <option value="" disabled>choose …</option>
       ${options.map((one) => html`<option value=${one}>${shown(one)}</option>`)}</select>`;
-  } else if (form.kind === "value" && form.format === "date" && (first === "" || /^\d{4}-\d\d-\d\d$/.test(first))) {
-    input = html`<input type="date" min="0001-01-01" max="9999-12-31" ...${common} />`;
+  } else if (form.kind === "value" && form.format === "date") {
+    input = html`<input type="text" placeholder="4 May 2026, 4.5.2026 or 2026-05-04" ...${common} />`;
   } else if (form.kind === "value" && !form.types.includes("string")) {
     input = html`<input type="text" inputmode="decimal" ...${common} />`;
   } else if (asJson || first.length > 48 || first.includes("\n")) {
@@ -63,7 +76,8 @@ export function Editor({ place, page, title }) {
   }
   return html`<div class="editor">${input}
     ${others.length > 0 && html`<details class="others" open=${!plain}><summary>${others.length === 1 ? "1 other reading" : `${others.length} other readings`}</summary>
-      <div class="chips" role="group" aria-label="Other readings of these words">${others.map((one) => html`<button type="button" class="chip" onClick=${() => say(asTyped(one))}>${shown(one) || one}</button>`)}</div></details>`}
+      <div class="chips" role="group" aria-label="Other readings of these words">${others.map((one, at) => html`<button type="button" class="chip" onClick=${() => (isRead(form) ? keep(one) : say(asTyped(one)))}>${picked.words?.[at + 1] || shown(one) || one}</button>`)}</div></details>`}
+    <${Reading} found=${readings.of(pointer, said)} choose=${keep} />
     <div class="acts"><button type="button" class="primary" onClick=${save}>Save <kbd>Enter</kbd></button>
       <button type="button" onClick=${() => page.stop()}>Cancel <kbd>Esc</kbd></button>
       ${picked && html`<span class="hint">from <q>${picked.text.slice(0, 60)}</q></span>`}</div>

@@ -20,7 +20,7 @@ export function History({ state, stops, close }) {
     ${places.length === 0 && html`<p>Nobody has looked at a value of this document yet.</p>`}
     ${places.map((pointer) => {
       const [first, sure] = state.first[pointer] || [];
-      return html`<section class="history" key=${pointer}><h3>${pointer ? titleAt(stops, pointer) : "The whole record"}</h3>
+      return html`<section class="history" key=${pointer}><h3 title=${pointer}>${pointer ? titleAt(stops, pointer) : "The whole record"}</h3>
       ${first !== undefined && html`<p class="quiet">The model read <bdi>${cut(first)}</bdi>${sure === null ? "" : `, ${Math.floor(sure * 100)}% sure`}.</p>`}
       <ol>${state.corrections.filter((one) => one.pointer === pointer).map((step) => html`<${Step} key=${step.identity} step=${step} />`)}</ol></section>`;
     })}

@@ -1,6 +1,7 @@
 // The list of documents: search, filters, and rows that exist only while they are in sight.
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/preact-htm.mjs";
+import { shareOf } from "./values.js";
 
 const ROW = 62;
 const MORE = 6;
@@ -95,15 +96,15 @@ function Row({ index, row, chosen, total, open }) {
   const place = { role: "option", id: `row-${index}`, "aria-selected": String(chosen), "aria-posinset": index + 1, "aria-setsize": total };
   if (!row || row.gone) return html`<div class="row empty" style=${style} ...${place}><span class="name">${row ? "not in the folder any more" : "…"}</span></div>`;
   const held = row.outcome === "quarantined";
-  const level = held ? "held" : row.confidence >= 0.9 ? "sure" : row.confidence >= 0.7 ? "likely" : "doubtful";
-  const percent = row.confidence === null ? "" : `${Math.floor(row.confidence * 100)}%`;
-  const words = held ? `held back: ${row.code}` : `${percent} sure`;
+  const share = shareOf(row);
+  const level = held ? "held" : share.level;
+  const words = held ? `held back: ${row.code}` : share.words;
   return html`<div class=${`row ${chosen ? "chosen" : ""} ${row.reviewed ? "reviewed" : ""}`} style=${style} ...${place}
     onClick=${() => open(index)} title=${row.path}>
     <span class=${`edge ${row.reviewed ? "human" : level}`} aria-hidden="true"></span>
     <span class="name"><bdi>${nameOf(row.path)}</bdi></span>
-    <span class=${`badge ${row.reviewed ? "human" : level}`}>
-      ${row.reviewed ? (row.other_kind ? "✓ other kind" : "✓ done") : held ? html`■ ${row.code}` : html`${{ sure: "●", likely: "◐", doubtful: "▲" }[level]} ${percent}`}
+    <span class=${`badge ${row.reviewed ? "human" : level}`} title=${words}>
+      ${row.reviewed ? (row.other_kind ? "✓ other kind" : "✓ done") : held ? html`■ ${row.code}` : html`${share.mark} ${share.percent}`}
       <span class="hidden">${words}</span></span>
     <span class="about"><span class="kind">${row.schema_name}</span>
       ${row.failed.length > 0 && html`<span class="warn">✗ ${row.failed.length === 1 ? row.failed[0] : `${row.failed.length} checks`}</span>`}

@@ -26,7 +26,7 @@ export function pickingOf({ doc, field, stops, insert, say }) {
         return;
       }
       // Another field may have been chosen since the words were marked.
-      field.typeAt(stop.pointer, { pointer: stop.pointer, spans, values: found.values, text: texts.join(" ").replaceAll(/\s+/g, " ").trim() });
+      field.typeAt(stop.pointer, { pointer: stop.pointer, spans, values: found.values, words: found.words, text: texts.join(" ").replaceAll(/\s+/g, " ").trim() });
     }, (error) => say(error.message, "bad"));
   };
 }

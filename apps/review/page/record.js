@@ -5,6 +5,10 @@ import { Editor } from "./editor.js";
 import { nullText, shown, sureness, titleOf } from "./values.js";
 
 const BLOCK = 60;
+// A click on the line of a field chooses it, as one on its value does.
+const chosenBy = (page, pointer) => (event) => event.target.closest("button, input, select, textarea, summary, .editor") || (page.editing && page.active === pointer) || page.focusOn(pointer);
+// What a pointer at a title tells: the schema's words, and the place.
+const about = ({ form, pointer }) => [form.description, pointer].filter(Boolean).join("\n");
 export const idOf = (pointer) => `place-${[...new TextEncoder().encode(pointer)].map((one) => one.toString(16)).join("")}`;
 
 export function Record({ tree, page }) {
@@ -28,7 +32,7 @@ function ObjectGroup({ place, page }) {
   const chosen = leaf && page.active === pointer;
   const error = leaf && page.errors.get(pointer);
   return html`<section class=${`group object-of ${chosen ? "chosen" : ""} ${error ? "wrong" : ""}`} id=${idOf(pointer)}>
-    <header><h3 title=${place.form.description}>${titleOf(place)}</h3>${leaf && html`<button type="button" class="value rows" data-pointer=${pointer} aria-label=${`${titleOf(place)}: edit as JSON`}
+    <header onClick=${leaf && chosenBy(page, pointer)}><h3 title=${about(place)}>${titleOf(place)}</h3>${leaf && html`<button type="button" class="value rows" data-pointer=${pointer} aria-label=${`${titleOf(place)}: edit as JSON`}
       onClick=${() => { page.choose(pointer); page.type(); }} onFocus=${() => page.choose(pointer)}>Edit as JSON</button>`}</header>
     ${chosen && (page.editing ? html`<${Editor} key=${pointer} place=${place} page=${page} title=${titleOf(place)} />`
       : html`<div class="acts"><button type="button" onClick=${() => page.edit()}>Edit <kbd>Enter</kbd></button>
@@ -57,8 +61,8 @@ function Field({ place, page, label = true }) {
   const found = sureness(leaf);
   const title = titleOf(place);
   const near = leaf?.flags || [];
-  return html`<div class=${`field ${found.level} ${chosen ? "chosen" : ""} ${pending ? "pending" : ""} ${error ? "wrong" : ""}`} id=${idOf(pointer)}>
-    ${label && html`<span class="label" title=${place.form.description || pointer}>${title}${place.required && !place.form.nullable ? html`<span class="needed" title="The schema needs a value here"> *</span>` : ""}</span>`}
+  return html`<div class=${`field ${found.level} ${chosen ? "chosen" : ""} ${pending ? "pending" : ""} ${error ? "wrong" : ""}`} id=${idOf(pointer)} onClick=${chosenBy(page, pointer)}>
+    ${label && html`<span class="label" title=${about(place)}>${title}${place.required && !place.form.nullable ? html`<span class="needed" title="The schema needs a value here"> *</span>` : ""}</span>`}
     ${chosen && page.editing
       ? html`<${Editor} key=${`${pointer} ${page.picked ? page.picked.spans : ""}`} place=${place} page=${page} title=${title} />`
       : html`<button type="button" class="value" data-pointer=${pointer} aria-label=${`${title}: ${shown(leaf?.value) || "empty"}. ${found.words}`}
@@ -89,7 +93,7 @@ function List({ place, page }) {
   const some = rows.slice(0, most);
   const found = sureness(place.leaf);
   return html`<section class=${`group list-of ${chosen ? "chosen" : ""} ${error ? "wrong" : ""}`} id=${idOf(pointer)}>
-    <header><h3 title=${place.form.description}>${titleOf(place)}</h3>
+    <header onClick=${chosenBy(page, pointer)}><h3 title=${about(place)}>${titleOf(place)}</h3>
       <button type="button" class="value rows" data-pointer=${pointer} aria-label=${`${titleOf(place)}: ${rows.length} rows. ${found.words}`}
         onClick=${() => page.choose(pointer)} onFocus=${() => page.choose(pointer)}>${rows.length === 0 ? "no rows" : rows.length === 1 ? "1 row" : `${rows.length} rows`}</button>
       <${Sureness} leaf=${place.leaf} />
@@ -128,7 +132,7 @@ function Table({ place, rows, known, page }) {
   const inside = page.active?.startsWith(`${place.pointer}/`);
   const cell = inside && rows.flatMap((row) => row.parts).find((part) => part.pointer === page.active);
   return html`<div class="table" tabindex="0" role="region" aria-label=${`Rows of ${titleOf(place)}`}><table><thead><tr><th scope="col"><span class="hidden">Row</span></th>
-    ${known.map(([name, form]) => html`<th scope="col" class=${numeric(form) ? "number" : ""} title=${form.description}>${titleOf({ name, form })}</th>`)}</tr></thead>
+    ${known.map(([name, form]) => html`<th scope="col" class=${numeric(form) ? "number" : ""} title=${about({ form, pointer: name })}>${titleOf({ name, form })}</th>`)}</tr></thead>
     <tbody>${rows.map((row, number) => html`<tr key=${row.pointer} class=${page.active?.startsWith(`${row.pointer}/`) ? "chosen" : ""}>
       <th scope="row"><${RowHead} place=${place} number=${number} page=${page} /></th>
       ${known.map(([name]) => {
@@ -142,7 +146,6 @@ function Cell({ place, page }) {
   const found = sureness(place.leaf);
   const error = page.errors.get(place.pointer);
   const text = shown(place.leaf?.value);
-  return html`<td class=${`${found.level} ${page.active === place.pointer ? "chosen" : ""} ${error ? "wrong" : ""} ${page.pending.has(place.pointer) ? "pending" : ""} ${numeric(place.form) ? "number" : ""}`}>
-    <button type="button" class="cell" data-cell=${place.pointer} title=${`${text}${text ? "\n" : ""}${found.words}`} aria-label=${`${titleOf(place)}, row ${Number(place.pointer.split("/").at(-2)) + 1}: ${text || "empty"}. ${found.words}`}
-      onClick=${() => page.choose(place.pointer)}><span class=${`mini ${found.level}`} aria-hidden="true">${found.mark}</span><bdi>${text || "·"}</bdi></button></td>`;
+  return html`<td class=${`${found.level} ${page.active === place.pointer ? "chosen" : ""} ${error ? "wrong" : ""} ${page.pending.has(place.pointer) ? "pending" : ""} ${numeric(place.form) ? "number" : ""}`} onClick=${() => page.choose(place.pointer)}>
+    <button type="button" class="cell" data-cell=${place.pointer} title=${`${text}${text ? "\n" : ""}${found.words}`} aria-label=${`${titleOf(place)}, row ${Number(place.pointer.split("/").at(-2)) + 1}: ${text || "empty"}. ${found.words}`}><span class=${`mini ${found.level}`} aria-hidden="true">${found.mark}</span><bdi>${text || "·"}</bdi></button></td>`;
 }

@@ -100,9 +100,25 @@ export function seenPlace(record, { action, pointer }) {
   return place;
 }
 
+// How many of the values of a document are sure; rows and places without a value do not count.
+export function sureOf(leaves) {
+  const values = leaves.filter((leaf) => leaf.origin !== "list" && leaf.value !== null && leaf.value !== "null" && typeof leaf.confidence === "number");
+  return { sure: values.filter((leaf) => leaf.confidence >= 0.9).length, values: values.length };
+}
+
+// The share of sure values in words, with a name for colours and a mark.
+export function shareOf({ sure, values }) {
+  if (!values) return { level: "none", mark: "–", percent: "", words: "no values" };
+  const share = sure / values;
+  const [level, mark] = share >= 0.9 ? ["sure", "●"] : share >= 0.7 ? ["likely", "◐"] : ["doubtful", "▲"];
+  return { level, mark, percent: `${Math.floor(share * 100)}% sure`, words: `${sure} of ${values} values are sure` };
+}
+
 export const titleAt = (stops, pointer) => {
   const found = stops.find((one) => one.pointer === pointer);
-  return found ? titleOf(found) : pointer || "the record";
+  const list = stops.findLast((one) => one.kind === "list" && pointer.startsWith(`${one.pointer}/`));
+  const row = list ? ` in row ${Number(pointer.slice(list.pointer.length + 1).split("/")[0]) + 1}` : "";
+  return found ? `${titleOf(found)}${row}` : pointer || "the record";
 };
 
 // The JSON texts that a value is chosen from, if it is not typed.
@@ -145,35 +161,13 @@ export function sureness(leaf) {
   return { level: "doubtful", mark: "▲", words: `${percent} sure, please look`, percent };
 }
 
-const JSON_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
-const WHOLE = /^-?\d+(\.0+)?([eE]\+?\d+)?$/;
-
-// A typed number as JSON, also with separators as documents have them; null if it is none, or may be two numbers.
-function plainNumber(text, whole) {
-  let said = text.replace(/[\s'’]/g, "").replace(/^\+/, "").replace(/^[−–]/, "-");
-  const marks = said.replace(/[^.,]/g, "");
-  const groups = new RegExp(`^-?[1-9]\\d{0,2}(\\${marks[0]}\\d{3})+${marks.at(-1) === marks[0] ? "" : `\\${marks.at(-1)}\\d+`}$`);
-  // 1.234.567, 1,234.50, and of whole numbers 1,234.
-  if (marks && (marks.length > 1 || whole) && groups.test(said)) said = said.replaceAll(marks[0], "").replace(",", ".");
-  else if (marks === "," && !/^-?[1-9]\d{0,2},\d{3}$/.test(said)) said = said.replace(",", ".");
-  return JSON_NUMBER.test(said) && (!whole || WHOLE.test(said)) ? said : null;
-}
-
-// What a person typed, as JSON text for this place. Throws an Error with a message for them.
+// What a person typed, as JSON text for this place, but for dates and numbers (reading.js). Throws an Error with a message for them.
 export function typed(form, said) {
   const text = said.trim();
   if (form.kind === "value") {
     if (form.options?.includes(said)) return said;
     const types = form.types;
     if (types.includes("boolean") && (text === "true" || text === "false")) return text;
-    if (types.includes("number") || types.includes("integer")) {
-      const plain = plainNumber(text, !types.includes("number"));
-      if (plain !== null) return plain;
-      if (!types.includes("string")) {
-        if (types.includes("number") && /^[+-]?[1-9]\d{0,2},\d{3}$/.test(text)) throw new Error(`${text} can be ${text.replace(",", "")} or ${text.replace(",", ".")}: type the one that is meant.`);
-        throw new Error(`Expected ${types.includes("number") ? "a number such as 1234.5" : "a whole number such as 12"}.`);
-      }
-    }
     if (types.includes("string")) return JSON.stringify(form.format ? text : said.replace(/[ \t]+$/gm, "").trim());
     throw new Error("Choose yes or no.");
   }

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.support.corrected_folder import SCHEMA, outcome_of, value_of
 from tests.support.corrected_folder import run as extracted
 
 from cinnabar.apps.cli.main import run
+from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.store.names import resolve_name
 from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.records import DocumentInfo
 
 
 @pytest.fixture
@@ -42,6 +46,56 @@ def test_a_document_is_accepted_or_sent_away(out: Path, capsys: pytest.CaptureFi
     assert run(["correct", "a.txt", "--out", str(out), "--other-kind"]) == 0
     assert "a.txt: skipped other_kind" in capsys.readouterr().out
     assert query(out, "SELECT count(*) FROM bill").rows == [(2,)]
+
+
+@pytest.fixture
+def german(tmp_path: Path) -> Path:
+    """A folder with the record of a German bill, whose file is there."""
+    path = tmp_path / "rechnung.txt"
+    path.write_bytes(b"Rechnung vom 28.02.2026\nSumme 2.340,75 EUR, zahlbar bis 31.03.2026\n")
+    schema = {**SCHEMA, "properties": {**SCHEMA["properties"], "due": {"type": ["string", "null"], "format": "date"}}}
+    document = parse(path.read_bytes(), path.name)
+    made = outcome_of(path.name, "e1", value_of(path.name, "e1") | {"due": None}, schema=schema)
+    read = replace(made, path=str(path), digest=document.digest, document=DocumentInfo.of(document))
+    extracted(tmp_path / "out", schema=schema, outcomes=[read], paths=(str(path),))
+    return tmp_path / "out"
+
+
+@pytest.mark.parametrize(
+    ("given", "column", "stored", "told"),
+    [
+        ("/due=7.3.2026", "due", "2026-03-07", '/due: stored 7 March 2026 ("2026-03-07"), read from 7.3.2026'),
+        ('/due="07/03/2026"', "due", "2026-03-07", "stored 7 March 2026"),
+        ("/total=1.234,50", "total", "1234.50", "/total: stored 1234.5 (1234.5), read from 1.234,50"),
+        ('/total="1.234"', "total", "1234.00", "stored 1234 (1234)"),
+        ("/number=R 17", "number", "R 17", "stored R 17"),
+        ('/due="2026-03-07"', "due", "2026-03-07", "stored 7 March 2026"),
+        ("/total=12.5", "total", "12.50", ""),
+    ],
+)
+def test_what_is_no_json_of_its_field_is_read_as_the_document_and_told(
+    german: Path, capsys: pytest.CaptureFixture[str], given: str, column: str, stored: str, told: str
+) -> None:
+    assert run(["correct", "rechnung.txt", "--out", str(german), "--set", given]) == 0
+    said = capsys.readouterr().out
+    assert told in said and (told or "stored" not in said)
+    assert query(german, f"SELECT {column}::VARCHAR FROM bill").rows == [(stored,)]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("/due=soon", "expected a date such as 4 May 2026"), ("/total=much", "a number such as 1234.5, got much")],
+)
+def test_what_cannot_be_read_is_refused_with_what_is_expected(
+    german: Path, capsys: pytest.CaptureFixture[str], given: str, said: str
+) -> None:
+    assert run(["correct", "rechnung.txt", "--out", str(german), "--set", given]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_number_that_may_be_two_is_asked_back(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["correct", "a.txt", "--out", str(out), "--set", "/total=1,234"]) == 2
+    assert "expected one of 1.234 (1.234) or 1234 (1234), given as JSON, got 1,234" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ def requests(client: TestClient) -> list[tuple[str, str, dict[str, Any]]]:
         ("GET", "/api/text", {**at, "start": 0, "end": 10}),
         ("GET", "/api/picture", {**at, "part": 0}),
         ("POST", "/api/readings", {**at, "pointer": "/carrier", "spans": [[0, 4]]}),
+        ("POST", "/api/readings", {**at, "pointer": "/day", "said": "4.5.2026"}),
         ("POST", "/api/correct", {**at, "changes": [change]}),
         (
             "POST",
@@ -139,6 +140,14 @@ def test_what_a_stranger_sent_is_refused_in_words(
     answer = ask(client, method, path, {**said, **more})
     assert answer.status_code in (400, 409)
     assert any(word in answer.json()["error"] for word in ("expected", "should", "required", "has changed"))
+
+
+def test_what_is_typed_is_answered_with_its_value_and_words(client: TestClient) -> None:
+    for name in ("letter.txt", "gone.txt"):
+        asked = {**row_of(client, name), "pointer": "/day"}
+        found = [client.post("/api/readings", json={**asked, "said": said}).json() for said in ("4.5.2026", "soon")]
+        assert found[0] == {"values": ['"2026-05-04"'], "words": ["4 May 2026"], "expected": found[1]["expected"]}
+        assert found[1]["values"] == []
 
 
 def test_a_list_keeps_its_order_and_its_next_place_is_the_next_that_nobody_reviewed(client: TestClient) -> None:

@@ -112,7 +112,7 @@ def test_only_what_a_person_changed_is_theirs(out, change, sources, human):
         replace(one, confidence=rated.get(one.pointer, 0.6), flags=("ocr",) * ("2" in one.pointer), page=2)
         for one in outcome.record.leaves
     ]
-    kept = Record.of(outcome.record.text, leaves, (), {f"/lines/{n}": 0.7 + n / 10 for n in rated_rows}, {"/lines": 0.8})
+    kept = Record.of(outcome.record.text, leaves, (), {f"/lines/{n}": 0.7 + n / 9 for n in rated}, {"/lines": 0.8})
     run(out, outcomes=[replace(outcome, record=kept)], paths=("a.txt",))
     columns = "value_json, confidence, origin, evidence_text, page, flags, row_confidence"
     sql = f"SELECT pointer, {columns} FROM fields WHERE document = '{A}' AND origin <> 'list'"

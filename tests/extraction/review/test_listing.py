@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,10 @@ from tests.support.reviewed_folder import written
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.corrections.journal import waiting_corrections
 from cinnabar.extraction.review import review as review_module
+from cinnabar.extraction.review.listing import ListSelection
 from cinnabar.extraction.review.review import Review
 from cinnabar.extraction.store.reading import query
-from cinnabar.extraction.store.records import Outcome
+from cinnabar.extraction.store.records import Outcome, Record
 
 
 def test_a_document_without_a_record_is_no_work_that_is_counted(tmp_path: Path) -> None:
@@ -24,6 +26,20 @@ def test_a_document_without_a_record_is_no_work_that_is_counted(tmp_path: Path) 
     with Review(tmp_path / "out", "eva") as review:
         found = review.overview()
         assert (found["documents"], found["reviewable"], found["reviewed"]) == (2, 1, 0)
+
+
+def test_a_document_shows_how_many_of_its_values_are_sure_whatever_its_lists_are(tmp_path: Path) -> None:
+    made = outcome_of("a.txt", "e1")
+    sure = {"/number": 0.95, "/seller/name": 0.9}
+    leaves = [replace(leaf, confidence=sure.get(leaf.pointer, 0.5)) for leaf in made.record.leaves]
+    record = Record.of(made.record.text, leaves, (), {"/lines/0": 0.1, "/lines/1": 0.1}, {"/lines": 0.1})
+    held = outcome_of("b.txt", "e1", code="missing", pointers=("/number",))
+    run(tmp_path / "out", outcomes=[replace(made, record=record), held], paths=("a.txt", "b.txt"))
+    with Review(tmp_path / "out", "eva") as review:
+        listed = review.listing.sort(ListSelection(order="path"))
+        rows = review.listing.page(listed.name, 0, 10).rows
+    # Seven values, of which the city is null.
+    assert [(row["sure"], row["values"]) for row in rows] == [(2, 7), (None, None)]
 
 
 def test_what_somebody_else_takes_back_is_to_be_reviewed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

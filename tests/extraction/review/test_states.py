@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from cinnabar.extraction.review.forms import form_of
 from cinnabar.extraction.review.shown_state import why_stopped
 
 CALM: dict[str, Any] = {"marks": {"reviewed": False}, "outcome": "written", "code": "", "failed": [], "leaves": []}
+CALM |= {"form": form_of({"type": "object", "properties": {"sum": {"type": "number", "title": "Grand total"}}})}
 
 
 def leaf(pointer: str, confidence: float | None, **more: Any) -> dict[str, Any]:
@@ -29,6 +31,7 @@ def leaf(pointer: str, confidence: float | None, **more: Any) -> dict[str, Any]:
             {"leaves": [leaf("/total", 0.434), leaf("/day", 0.7)]},
             ["The least sure is /total with 43% (2 places below 80%)."],
         ),
+        ({"leaves": [leaf("/sum", 0.434)]}, ["The least sure is Grand total with 43%."]),
         ({"leaves": [leaf("/total", 0.9), leaf("/day", None)]}, []),
         (
             {"leaves": [leaf("/lines", 1.0, length={"disagrees": True, "sentence": "it counts 9 rows, 8 found"})]},
