@@ -56,7 +56,8 @@ def typed_values(place: Mapping[str, Any], locale: Locale, said: str) -> list[st
     if place["kind"] != "value" or (place["types"] == ["string"] and not (place["format"] or place.get("options"))):
         return [json_text(said)]
     locale, found = locale.in_order(place["day_first"]), dict[str, None]()
-    amount, iso = "string" not in place["types"] or is_amount(said), '"P' if place["format"] == "duration" else '"'
+    amount = "string" not in place["types"] or (is_amount(said) and not any(map(str.isalpha, said)))
+    iso = '"P' if place["format"] == "duration" else '"'
 
     def rank(one: str) -> tuple[bool, bool, bool]:
         # 7,5 is a number and 7a a text where both may stand; and a text is first as it was typed, or as ISO 8601.

@@ -104,7 +104,7 @@ function Row({ index, row, chosen, total, open }) {
     <span class=${`edge ${row.reviewed ? "human" : level}`} aria-hidden="true"></span>
     <span class="name"><bdi>${nameOf(row.path)}</bdi></span>
     <span class=${`badge ${row.reviewed ? "human" : level}`} title=${words}>
-      ${row.reviewed ? (row.other_kind ? "✓ other kind" : "✓ done") : held ? html`■ ${row.code}` : html`${share.mark} ${share.percent}`}
+      ${row.reviewed ? (row.other_kind ? "✓ other kind" : "✓ done") : held ? html`■ ${row.code}` : html`${share.mark} ${share.text}`}
       <span class="hidden">${words}</span></span>
     <span class="about"><span class="kind">${row.schema_name}</span>
       ${row.failed.length > 0 && html`<span class="warn">✗ ${row.failed.length === 1 ? row.failed[0] : `${row.failed.length} checks`}</span>`}

@@ -45,11 +45,14 @@ function Why({ state }) {
 
 export function Notices({ state, pending, lost, again, undo, errors, stops, focusOn, overtaken, takeMine, takeTheirs }) {
   const known = new Set(stops.map((one) => one.pointer));
+  // The longest first: /lines/10 is not /lines/1.
+  const named = [...state.pointers].filter(Boolean).sort((one, other) => other.length - one.length);
+  const detail = named.reduce((text, pointer) => text.replaceAll(pointer, titleAt(stops, pointer)), state.detail || "");
   const loose = [...errors].filter(([pointer]) => !known.has(pointer));
   return html`<div class="notices">
     <${Why} state=${state} />
     ${overtaken.map((one) => html`<${Overtaken} one=${one} stops=${stops} takeMine=${takeMine} takeTheirs=${takeTheirs} />`)}
-    ${state.outcome === "quarantined" && html`<div class="notice held"><strong>■ Held back: ${state.code.replaceAll("_", " ")}</strong>${state.detail && html`<p><bdi>${state.detail}</bdi></p>`}
+    ${state.outcome === "quarantined" && html`<div class="notice held"><strong>■ Held back: ${state.code.replaceAll("_", " ")}</strong>${detail && html`<p title=${state.detail}><bdi>${detail}</bdi></p>`}
       ${state.pointers.length > 0 && html`<p>${state.pointers.slice(0, 12).map((pointer) => html`<button type="button" class="chip" title=${pointer || "/"} onClick=${() => known.has(pointer) && focusOn(pointer)}>${titleAt(stops, pointer)}</button>`)}</p>`}</div>`}
     ${state.marks.other_kind && html`<div class="notice"><strong>Not of this kind.</strong> The record is out of the views of ${state.schema}.
       <button type="button" class="small" onClick=${undo}>Take that back</button></div>`}

@@ -108,10 +108,10 @@ export function sureOf(leaves) {
 
 // The share of sure values in words, with a name for colours and a mark.
 export function shareOf({ sure, values }) {
-  if (!values) return { level: "none", mark: "–", percent: "", words: "no values" };
+  if (!values) return { level: "none", mark: "–", text: "", words: "no values" };
   const share = sure / values;
   const [level, mark] = share >= 0.9 ? ["sure", "●"] : share >= 0.7 ? ["likely", "◐"] : ["doubtful", "▲"];
-  return { level, mark, percent: `${Math.floor(share * 100)}% sure`, words: `${sure} of ${values} values are sure` };
+  return { level, mark, text: `${sure.toLocaleString("en")} of ${values.toLocaleString("en")} sure`, words: `${sure} of ${values} values are sure` };
 }
 
 export const titleAt = (stops, pointer) => {
