@@ -128,7 +128,7 @@ def test_accepting_all_leaves_what_was_guessed_and_says_so(chromium: Any, tmp_pa
         page = open_page(chromium, served.address, problems)
         held = title(page)
         assert held == "doc-0.txt", "a record that can be mended comes before files that cannot be read"
-        assert "no value found for /carrier" in page.locator(".notice.held").inner_text()
+        assert "no value found for Carrier" in page.locator(".notice.held").inner_text()
         # Nothing is stored of how sure the values in quarantine are, so no percentage is told.
         assert "0%" not in page.locator(".sheet-of").inner_text()
         page.keyboard.press("Shift+A")
