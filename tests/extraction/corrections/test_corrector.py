@@ -105,14 +105,14 @@ CHANGED = [ROWS[0], ROWS[1] | {"price": 8}, *ROWS[2:]]
     ],
 )
 def test_only_what_a_person_changed_is_theirs(out, change, sources, human):
-    rated_rows = (0, 1, 3)
+    rows = (0, 1, 3)
     outcome = outcome_of("a.txt", "e1", value_of("a.txt", "e1") | {"lines": ROWS})
     rated = {f"/lines/{number}/{name}": 0.3 + number / 10 for number in range(4) for name in ("item", "price")}
     leaves = [
         replace(one, confidence=rated.get(one.pointer, 0.6), flags=("ocr",) * ("2" in one.pointer), page=2)
         for one in outcome.record.leaves
     ]
-    kept = Record.of(outcome.record.text, leaves, (), {f"/lines/{n}": 0.7 + n / 9 for n in rated}, {"/lines": 0.8})
+    kept = Record.of(outcome.record.text, leaves, (), {f"/lines/{n}": 0.7 + n / 10 for n in rows}, {"/lines": 0.8})
     run(out, outcomes=[replace(outcome, record=kept)], paths=("a.txt",))
     columns = "value_json, confidence, origin, evidence_text, page, flags, row_confidence"
     sql = f"SELECT pointer, {columns} FROM fields WHERE document = '{A}' AND origin <> 'list'"
