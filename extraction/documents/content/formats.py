@@ -51,6 +51,7 @@ INPUT_FORMATS: tuple[Format, ...] = (
     Format("mbox", "application/mbox", MBOX_SUFFIXES, "mail.reader:add_mbox", ("application/x-mbox",)),
     Format("Outlook item", "application/vnd.ms-outlook", (".msg", ".oft"), "mail.outlook:add_outlook"),
     Format("TNEF", "application/ms-tnef", (".tnef",), "mail.reader:add_tnef", ("application/vnd.ms-tnef",)),
+    Format("signed file", "application/pkcs7-mime", (".p7m",), "mail.reader:add_signed", ("application/x-pkcs7-mime",)),
     Format("text", "text/plain", (".txt", ".md"), "plain.charsets:add_text", ("text/markdown", "text/enriched")),
     Format("CSV", "text/csv", (".csv",), "web.delimited:add_delimited", ("application/csv",)),
     Format("TSV", "text/tab-separated-values", (".tsv", ".tab"), "web.delimited:add_delimited"),
@@ -113,6 +114,9 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x7fELF", "a program"),
     (b"%!PS", "PostScript"),
     (b"{\\rtf", "rich text"),
+    (b"-----BEGIN PGP SIGNED MESSAGE-----", "text"),
+    (b"-----BEGIN PKCS7-----", "signed file"),
+    (b"-----BEGIN CMS-----", "signed file"),
 )
 # A RIFF file and an ISO file have a size first.
 _LATER_MAGIC = (
@@ -177,6 +181,8 @@ def content_format(data: bytes, name: str, media_type: str = "") -> Format:
         return _NAMED["XML"]
     if named is not None:
         # A text under the suffix of another format: spreadsheets are saved as rows.
+        if named.name == "signed file":
+            return named
         return _NAMED["CSV" if "xcel" in named.name or "spreadsheet" in named.name else "text"]
     if media_type in _MEDIA_TYPES:
         return _MEDIA_TYPES[media_type]

@@ -146,7 +146,7 @@ FLAGS: dict[str, str] = {
     "ocr_limit": "OCR left the last images of the file out: a limit of number, bytes or time was reached.",
     "repaired": "The file is damaged; its text comes from a scan, a guess or the second parser.",
     "slow_pages": "Pages took too long or too much memory; they were left out, or read as plain text without boxes.",
-    "signed": "A mail, or a part of it, has a signature (S/MIME, OpenPGP), which was not verified.",
+    "signed": "A file, a mail or a part of one has a signature (S/MIME, OpenPGP), which was not verified.",
     "struck_text": "There is text that a line goes through, such as an old price; it was left out.",
     "truncated": "A limit of pages, parts or characters was reached; the rest was left out.",
 } | {f"attachment_{code}": f"Of a file within the file: {reason.meaning}" for code, reason in UNREADABLE.items()}

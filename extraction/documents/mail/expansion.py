@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Literal
 
 from cinnabar.errors import DocumentError
+from cinnabar.extraction.documents.content.formats import content_format
 from cinnabar.extraction.documents.content.limits import MAX_EXPANSIONS, MAX_MAIL_PARTS
-from cinnabar.extraction.documents.mail.mime import Entity, made, parameters, parts_of, split, uudecode
+from cinnabar.extraction.documents.mail.mime import Entity, made, parameters, parts_of, split, unbase64, uudecode
 from cinnabar.extraction.documents.mail.tnef import tnef_entity
 from cinnabar.extraction.documents.plain.charsets import decode
 
@@ -56,7 +58,7 @@ def _inside(entity: Entity, count: Callable[[int], None], has_body: bool) -> lis
         content = signed_content(entity.content())
         if content:
             count(len(content))
-            return [split(content), _open(entity)]
+            return [signed_part(content, entity.name), _open(entity)]
     return None
 
 
@@ -136,6 +138,7 @@ SEALS = (
 )  # fmt: skip
 # Bytes of a file that hold the first line of its armour, below a comment.
 _BEGINNING = 1000
+_ARMOUR = re.compile(rb"-----[A-Z0-9 ]{1,40}-----")
 _SIGNED_DATA = bytes.fromhex("2a864886f70d010702")
 _SEQUENCE, _SET, _INTEGER, _OID, _OCTETS, _OCTETS_IN_PIECES, _EXPLICIT = 0x30, 0x31, 0x02, 0x06, 0x04, 0x24, 0xA0
 
@@ -155,7 +158,7 @@ def sealing_of(entity: Entity) -> Sealing | None:
             return "signed"
         if smime_type:
             return "encrypted"
-        return "signed" if _SIGNED_DATA in entity.content()[:100] else "encrypted"
+        return "signed" if _SIGNED_DATA in _unarmoured(entity.content()[:200]) else "encrypted"
     return _file_of_openpgp(entity)
 
 
@@ -165,6 +168,8 @@ def _file_of_openpgp(entity: Entity) -> Sealing | None:
     if suffix not in (".pgp", ".gpg", ".asc", ".sig") or entity.media_type.startswith(("multipart/", "message/")):
         return None
     begin = entity.content()[:_BEGINNING]
+    if b"-----BEGIN PGP SIGNED MESSAGE-----" in begin:
+        return None
     if b"-----BEGIN PGP MESSAGE-----" in begin:
         return "encrypted"
     if b"-----BEGIN PGP SIGNATURE-----" in begin:
@@ -192,11 +197,33 @@ def sealings_in(text: str) -> set[str]:
 
 
 def signed_content(data: bytes) -> bytes:
-    """Returns the content of signed data of S/MIME (RFC 5652, 5.1), empty if it has none or the form is another."""
-    try:
-        return _Ber(data).signed_content()
-    except IndexError:
-        return b""
+    """Returns the content of signed data of S/MIME (RFC 5652, 5.1), empty if it has none or the form is another.
+
+    The data may be in base64, and signed repeatedly.
+    """
+    content = b""
+    for _ in range(MAX_EXPANSIONS):
+        try:
+            content = data = _Ber(_unarmoured(data)).signed_content()
+        except IndexError:
+            break
+    return content
+
+
+def _unarmoured(data: bytes) -> bytes:
+    return unbase64(_ARMOUR.sub(b"", data)) if data.startswith((b"M", b"-----BEGIN ")) else data
+
+
+def signed_part(content: bytes, name: str) -> Entity:
+    """Returns what was signed: a part of a mail, or an attachment under the name that the file around it tells."""
+    while name.lower().endswith(".p7m"):
+        name = name[:-4]
+    part = split(content)
+    if "content-type" not in part.message or name.lower().endswith(".eml"):
+        with suppress(DocumentError):
+            content_format(content, name)
+            return made("application/octet-stream", content, (), name, attached=True)
+    return part
 
 
 class _Ber:

@@ -10,16 +10,23 @@ import orjson
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean
-from cinnabar.extraction.documents.content.formats import SUFFIXES, Format, add_content
+from cinnabar.extraction.documents.content.formats import SUFFIXES, Format, add_content, content_format
 from cinnabar.extraction.documents.content.limits import MAX_DATA_IMAGES, MAX_MAIL_PARTS
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.mail.expansion import SEALS, expand_content, sealing_of, sealings_in
+from cinnabar.extraction.documents.mail.expansion import (
+    SEALS,
+    expand_content,
+    sealing_of,
+    sealings_in,
+    signed_content,
+    signed_part,
+)
 from cinnabar.extraction.documents.mail.facts import mail_facts
 from cinnabar.extraction.documents.mail.mime import MESSAGES, Entity, made, split, unbase64, walk_flags
 from cinnabar.extraction.documents.mail.quoting import joined_lines, marks
 from cinnabar.extraction.documents.mail.rtf import rtf_body
 from cinnabar.extraction.documents.mail.tnef import tnef_entity
-from cinnabar.extraction.documents.plain.charsets import decode
+from cinnabar.extraction.documents.plain.charsets import decode, without_armour
 from cinnabar.extraction.documents.plain.html import html_to_text, tidy
 
 # First the headers that a mail program shows, then those that tell the mail's identity and origin.
@@ -76,6 +83,21 @@ def add_mail(reading: ParseContext, data: bytes) -> None:
 def add_tnef(reading: ParseContext, data: bytes) -> None:
     """Appends the item in a TNEF stream as the mail that it is. Raises DocumentError: broken."""
     add_message(reading, tnef_entity(data, reading.count))
+
+
+def add_signed(reading: ParseContext, data: bytes) -> None:
+    """Appends the mail or the file that S/MIME signs. Raises DocumentError: unsupported, without plain content."""
+    content = signed_content(data)
+    if not content:
+        raise DocumentError("unsupported", "the file is named as signed, and is encrypted or holds a signature alone")
+    reading.count(len(content))
+    reading.builder.flags.add("signed")
+    part = signed_part(content, reading.name)
+    if part.is_attachment:
+        reading.name = part.name
+        reading.read(content_format(content, part.name).reader(), content)
+    else:
+        add_message(reading, part)
 
 
 def add_message(reading: ParseContext, root: Entity) -> None:
@@ -268,6 +290,7 @@ def _body(reading: ParseContext, entity: Entity) -> list[tuple[str, bytes]]:
             text = joined_lines(text, flow)
         text = tidy(text)
         builder.flags |= sealings_in(text)
+        text = without_armour(text)
     text = clean(text)
     at = 0
     for kind, start, end in marks(text, markup, reading.settings.hidden):
@@ -295,7 +318,8 @@ def _add_attachment(reading: ParseContext, entity: Entity) -> None:
     # The headers of the part name its charset, which its own format may not know.
     text = entity.text()
     if _is_plain(media_type, by_suffix) or reading.settings.careful:
-        builder.write(text.strip("\r\n"))
+        builder.flags |= sealings_in(text)
+        builder.write(without_armour(text).strip("\r\n"))
     elif text:
         add_content(reading, b"\xef\xbb\xbf" + text.encode("utf-8", "replace"), name, media_type)
 

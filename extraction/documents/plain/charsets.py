@@ -1,4 +1,4 @@
-"""Charsets: which names are known, and bytes as text."""
+"""Charsets: which names are known, and bytes as text, without the armour of a signature."""
 
 from __future__ import annotations
 
@@ -59,6 +59,13 @@ _RIGHT_CHARACTERS = 10
 _META = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _CYRILLIC = ("cp1251", "koi8-r", "koi8-u", "iso8859-5", "mac-cyrillic")
 _CASED = re.compile(r"[^\W\d_]{3,}")
+_KEYS = r"(?:(?:Hash|Charset|Version|Comment|MessageID):[^\n]*\n)*"
+_ARMOUR = re.compile(
+    rf"^-----BEGIN PGP SIGNED MESSAGE-----[ \t\r]*\n{_KEYS}[ \t\r]*\n|^- (?=-)"
+    rf"|^-----BEGIN PGP SIGNATURE-----[ \t\r]*\n{_KEYS}"
+    r"(?:[\w+/=]{1,76}[ \t\r]*(?:\n|\Z)|[ \t\r]*\n)*(?:-----END PGP SIGNATURE-----)?",
+    re.MULTILINE,
+)
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -173,6 +180,11 @@ def _decode_escapes(data: bytes) -> str | None:
         return None
 
 
+def without_armour(text: str) -> str:
+    """Returns a text that OpenPGP signs without what belongs to its signature."""
+    return _ARMOUR.sub("", text) if "-----BEGIN PGP SIGNED MESSAGE-----" in text else text
+
+
 def add_text(reading: ParseContext, data: bytes) -> None:
     """Appends a plain text file; form feeds end pages. Raises DocumentError: unsupported for binary data."""
     text, guessed = decode(data)
@@ -180,6 +192,9 @@ def add_text(reading: ParseContext, data: bytes) -> None:
         raise DocumentError("unsupported", "the file is named as text and holds NUL bytes")
     if guessed:
         reading.builder.flags.add("charset_guess")
+    if (plain := without_armour(text)) != text:
+        text = plain
+        reading.builder.flags.add("signed")
     pages = text.split("\f", MAX_TEXT_PAGES - 1)
     if len(pages) > 1 and not pages[-1].strip():
         pages.pop()

@@ -132,6 +132,64 @@ def test_the_content_of_signed_data_is_read(content: bytes) -> None:
     assert document.flags == ("signed",) and names(document) == ("smime.p7m",)
 
 
+def signed_by(content: bytes) -> bytes:
+    inside = der(0x30, DATA, der(0xA0, der(0x04, content)))
+    return der(0x30, SIGNED, der(0xA0, der(0x30, b"\x02\x01\x01", b"\x31\x00", inside)))
+
+
+_ROWS = b"Item;Net\nlamp;4711\npen;12\n"
+_ORDER = HEAD + b"\nThe code is 4711.\n"
+
+
+@each(
+    "name, data",
+    [
+        ("rows.csv.p7m", signed_by(_ROWS)),
+        ("rows.csv.p7m.p7m", signed_by(signed_by(_ROWS))),
+        ("order.eml.p7m", signed_by(_ORDER)),
+        ("order.p7m", signed_by(_ORDER)),
+        ("part.p7m", signed_by(INNER)),
+        ("page.p7m", signed_by(b"<html><body>The code is 4711.</body></html>")),
+        ("rows.csv.p7m", base64.encodebytes(signed_by(_ROWS))),
+        ("rows.p7m", b"-----BEGIN PKCS7-----\n" + base64.encodebytes(signed_by(_ORDER)) + b"-----END PKCS7-----\n"),
+    ],
+)
+def test_what_a_signed_file_holds_is_read(name: str, data: bytes) -> None:
+    document = parse(data, name)
+    assert "4711" in document.text and document.flags == ("signed",)
+    assert ("mail.from.address" in document.facts) == (b"Subject" in signed_content(data))
+    within = parse(attached(data, "application/octet-stream", name).as_bytes(), "a.eml")
+    assert "4711" in within.text and within.flags == ("signed",)
+
+
+def test_a_signed_file_without_plain_content_is_refused() -> None:
+    with pytest.raises(DocumentError, match="encrypted or holds a signature alone"):
+        parse(der(0x30, DATA), "a.pdf.p7m")
+
+
+_SEAL = "-----BEGIN PGP SIGNATURE-----\nVersion: 2\n\niQEzBAEBCAAdFiEE\n=abcd\n-----END PGP SIGNATURE-----\n"
+_CLEAR = "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\n- - lamp\nTotal: 5\n\n"
+
+
+@each("end", ["\n", "\r\n"])
+@each(
+    "text, read",
+    [
+        (_CLEAR + _SEAL, "- lamp\nTotal: 5"),
+        ("Note\n" + _CLEAR + _SEAL + "Bye\n", "Note\n- lamp\nTotal: 5\n\n\nBye"),
+        (_CLEAR + _SEAL.partition("=")[0], "- lamp\nTotal: 5"),
+        (_CLEAR + "-----BEGIN PGP SIGNATURE-----\nNet: 4\n", "- lamp\nTotal: 5\n\nNet: 4"),
+    ],
+)
+def test_the_armour_of_a_signed_text_is_no_text(text: str, read: str, end: str) -> None:
+    data = text.replace("\n", end).encode()
+    name = "a.txt.asc" if text.startswith("-----") else "a.txt"
+    mail = attached(data, "application/octet-stream", name).as_bytes()
+    for document in (parse(data, name), parse(HEAD + b"\n" + data, "a.eml"), parse(mail, "a.eml")):
+        assert read.split() == document.text[document.text.index(read.split()[0]) :].split()
+        assert document.flags == ("signed",)
+
+
 def test_secured_parts_are_named_and_left_closed() -> None:
     enveloped = b"Content-Type: application/pkcs7-mime; smime-type=enveloped-data; name=smime.p7m\n\nx\n"
     document = parse(HEAD + enveloped, "a.eml")
