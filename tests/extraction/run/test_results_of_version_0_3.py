@@ -12,6 +12,7 @@ import pytest
 from tests.support import ROOT
 
 from cinnabar.apps.cli.main import run
+from cinnabar.engine.version import VERSIONS
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, corrections
 from cinnabar.extraction.documents.mailboxes.credential import Login
@@ -45,9 +46,15 @@ def extracted(capsys: pytest.CaptureFixture[str], kind: str, schema: str, *more:
     return result
 
 
+#: The versions of parts that have risen since, as they were.
+OF_0_3 = {"engine": 31, "merging": 21, "plain": 13, "pdf": 15, "mail": 13, "office": 14}
+
+
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the folder and its inputs, in which the test works; its results."""
+    """A copy of the folder and its inputs, in which the test works with the rules of 0.3; its results."""
+    for part, number in OF_0_3.items():
+        monkeypatch.setitem(VERSIONS, part, number)
     shutil.copytree(FOLDER, tmp_path / "place")
     monkeypatch.chdir(tmp_path / "place")
     return tmp_path / "place" / "tables"
@@ -68,6 +75,15 @@ def test_the_first_run_reads_no_document_again(place: Path, capsys: pytest.Captu
     # The correction that waited is stored.
     assert bills(place) == BILLS and not [*(place / "waiting").glob("*.json")]
     assert not verify(place).problems
+
+
+def test_rules_that_have_changed_since_read_its_documents_once(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(VERSIONS, "merging", OF_0_3["merging"] + 1)
+    assert extracted(capsys, "bills", "bill", "--split")["skipped"] == 0
+    assert extracted(capsys, "bills", "bill", "--split")["skipped"] == 4
+    assert bills(place)["inbox/bills/first.txt"] == BILLS["inbox/bills/first.txt"], "what a person said stays"
 
 
 def test_a_run_and_forget_say_what_of_an_earlier_version_they_remove(
