@@ -70,7 +70,7 @@ class ServerProcess:
         return self.url.removesuffix("/v1")
 
     def post(self, path: str, body: Any, **how: Any) -> httpx.Response:
-        return httpx.post(f"{self.url}{path}", json=body, timeout=60, **how)
+        return httpx.post(f"{self.url}{path}", json=body, timeout=180, **how)
 
     def chat(self, text: str = "", **more: Any) -> httpx.Response:
         body = {"model": NAME, "messages": [{"role": "user", "content": text or invoice()}]}

@@ -44,9 +44,9 @@ class FormMemory:
     def nbytes(self) -> int:
         """The bytes of the tensors."""
         read, stated, asked = self.read, self.read.statements, self.questions
-        held = (read.vectors, read.named, read.is_named, stated.label, stated.note, stated.states, stated.mask)
-        held += (asked.ids, asked.mask, asked.label, asked.note, asked.named, asked.spelt)
-        return sum(tensor.nbytes for tensor in held)
+        of_states = (read.vectors, read.named, read.is_named, stated.label, stated.note, stated.states, stated.mask)
+        of_words = (asked.ids, asked.mask, asked.label, asked.note, asked.named, asked.spelt)
+        return sum(tensor.nbytes for tensor in (*of_states, *of_words))
 
 
 def read_form(form: Form, network: Network, wordpieces: WordPieces, device: torch.device) -> FormMemory:
