@@ -130,6 +130,9 @@ def test_a_schema_is_refused_with_the_place_of_its_keyword(cache: SchemaCache) -
     found = refused(cache, {"properties": {"a": {"pattern": r"(a)\1"}}, "type": "object"})
     assert found.pointer == "/properties/a/pattern" and "backreference" in found.message
     assert refused(cache, {"type": "nothing"}).pointer is None
+    with pytest.raises(ApiError) as misspelt:
+        asyncio.run(cache.prepare({"type": "object", "propertys": {}}, "schema"))
+    assert misspelt.value.pointer == "/propertys" and 'did you mean "properties"' in misspelt.value.message
     for text in ("[]", "{", '{"a": 1e999999999999}'):
         assert problem_of(text) is not None
 
