@@ -31,7 +31,7 @@ _CLAUSE = re.compile(r"[.;:!?|\t]|,\s|\bbut\b|\baber\b|\bsondern\b|\bmais\b", re
 # An answer right behind a label, with what may stand between.
 _ANSWER = re.compile(r"[\s:?=\-–→.|\"']*(\[\s?\]|\[x\]|[☐☒☑✓✔✗]|[^\W\d_]+)(?=$|[\s,.;:!|)\"'])", re.IGNORECASE)
 # A line of a form: a label and one word.
-_LABELLED = re.compile(r"^\w[^\n:?]{1,40}[:?][ \t]*([^\W\d_]+)[ \t.]*$", re.MULTILINE)
+_LABELLED = re.compile(r"^(?:[ \t]*\w[^\n:?]{1,40}:|\w[^\n:?]{1,40}\?)[ \t]*([^\W\d_]+)[ \t.]*$", re.MULTILINE)
 
 
 def _boolean(one: Beside) -> Finding | None:

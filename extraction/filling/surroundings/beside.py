@@ -103,12 +103,15 @@ class Beside:
     def labels(self) -> Iterator[Span]:
         """Yields the places in the value's region where a line prints the words of the field's label."""
         text, (start, end) = self.document.text, self.region
-        for wanted in filter(None, map(stems, self._label_texts())):
+        for label in filter(stems, self._label_texts()):
+            wanted = stems(label)
             found = _label_words(frozenset(wanted)).finditer(text, start, min(end, start + LONGEST_REGION))
             for _, words in groupby(found, lambda word: self.line_of(*word.span())):
                 own = [*words]
                 if all(any(word[0].lower().startswith(stem) for word in own) for stem in wanted):
-                    yield own[0].start(), own[-1].end()
+                    begin = own[0].start()
+                    whole = text[begin : begin + len(label)].lower() == label.lower()
+                    yield begin, begin + len(label) if whole else own[-1].end()
 
     def _label_texts(self) -> tuple[str, ...]:
         """The title and the name of the field, if its label has both: "Net weight (weight)"."""

@@ -97,6 +97,7 @@ def test_a_choice_that_is_told_twice_against_itself_is_doubted(text: str, told: 
     "text,told",
     [
         ("Dry? no", False),
+        ("house\n  dry: no", False),
         ("Anna: no\nBert: the roof\nAnna: no", True),
         ("   did anybody see it? no", True),
     ],
