@@ -221,11 +221,8 @@ def guesses_of(state: CorrectedState) -> frozenset[str]:
 
 
 def _missing(record: Record, place: str) -> list[str]:
-    return [
-        leaf.pointer
-        for leaf in record.leaves
-        if leaf.missing and leaf.origin != HUMAN and lies_within(leaf.pointer, place)
-    ]
+    missing = (leaf.pointer for leaf in record.leaves if leaf.missing and leaf.origin != HUMAN)
+    return [pointer for pointer in missing if lies_within(pointer, place)]
 
 
 def _left(record: Record, base: ModelResult) -> tuple[str, ...]:

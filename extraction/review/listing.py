@@ -38,7 +38,7 @@ MOST_LISTED, MOST_SEARCHED, MOST_WORDS = 500, 400, 16
 _LISTS, _LISTED = 64, 4_000_000
 
 _COLUMNS = (
-    "document", "path", "schema_name", "outcome", "code", "confidence", "flags", "failed", "media_type",
+    "document", "path", "schema_name", "outcome", "code", "confidence", "flags", "failed",
     "reviewed", "corrected", "other_kind", "has_record", "sure", "values",
 )  # fmt: skip
 
@@ -50,7 +50,7 @@ SELECT coalesce(o.document, 'path ' || o.path) AS document, o.document IS NOT NU
   coalesce(o.pointers, []) AS pointers, r.confidence, coalesce(r.flags, []) AS flags,
   v.sure, v."values",
   coalesce(c.failed, []) AS failed,
-  coalesce(d.media_type, '') AS media_type, coalesce(d.size, 0) AS size,
+  coalesce(d.size, 0) AS size,
   coalesce(d.flags, []) AS document_flags, lower(o.path) AS searched, false AS reviewed, 0 AS corrected,
   false AS other_kind, o.outcome = 'written' OR o.record_json IS NOT NULL AS has_record,
   CASE WHEN o.outcome = 'quarantined' THEN CASE WHEN o.record_json IS NULL THEN -1.0 ELSE 3.0 END

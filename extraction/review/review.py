@@ -219,8 +219,6 @@ class Review:
             "pointers": list(reviewed.pointers),
             "flags": sorted({*row["flags"], *row["document_flags"]}),
             "failed": list(row["failed"]),
-            "media_type": row["media_type"],
-            "run": row["run_id"],
             "record": None if record is None else record.text,
             "confidence": None if record is None or held else record.confidence,
             "leaves": leaves,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -14,18 +14,16 @@ from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.wording import with_noun
 
 
-def leaf_of(leaf: LeafRow, row_confidence: float | None) -> dict[str, Any]:
+def _leaf_json(leaf: LeafRow) -> dict[str, Any]:
     """Returns a leaf as JSON; its value stays a JSON text, so that no digit is lost."""
     evidence = leaf.evidence
     return {
         "pointer": leaf.pointer,
         "value": leaf.value,
         "confidence": leaf.confidence,
-        "row": row_confidence,
         "origin": leaf.origin,
         "missing": leaf.missing,
         "flags": list(leaf.flags),
-        "page": leaf.page,
         "spans": [[span.start, span.end] for span in evidence.spans] if evidence else [],
         "text": evidence.text if evidence else "",
         "place": evidence.place if evidence else "",
@@ -36,13 +34,12 @@ def leaves_json(record: Record) -> list[dict[str, Any]]:
     """Returns the leaves and lists of a record as JSON."""
     matched = matched_columns((leaf.pointer, leaf.evidence.place) for leaf in record.leaves if leaf.evidence)
     lists = (
-        leaf_of(LeafRow(pointer, None, sure, "list"), None)  # type: ignore[arg-type]
+        _leaf_json(LeafRow(pointer, None, sure, "list"))  # type: ignore[arg-type]
         | ({"length": asdict(record.lengths[pointer])} if pointer in record.lengths else {})
         | ({"columns": matched[pointer]} if pointer in matched else {})
         for pointer, sure in record.lists.items()
     )
-    leaves: Iterable[dict[str, Any]] = (leaf_of(leaf, record.row_confidence(leaf.pointer)) for leaf in record.leaves)
-    return [*leaves, *lists]
+    return [*map(_leaf_json, record.leaves), *lists]
 
 
 def held_leaves_json(record: Record, missing: Collection[str]) -> list[dict[str, Any]]:
