@@ -377,7 +377,7 @@ def _whole_mail(data: bytes) -> Entity:
 def _entity(data: bytes) -> Entity:
     """Splits data into header block and body. Data without a header field at the start are all body."""
     head, damaged, end = _head_of(data)
-    flags, body = {"repaired"} if damaged else set[str](), data[end:]
+    flags, body = {"repaired"} if len(head) != end else set[str](), data[end:]
     # A blank line separates them; without it the body begins at the first line that is not a field.
     body = body[2:] if body[:2] == b"\r\n" else body[1:] if body[:1] in (b"\r", b"\n") else body
     if len(head) > MAX_HEADER_BYTES or head.count(b"\n") > MAX_HEADER_LINES:
@@ -403,15 +403,20 @@ def _head_of(data: bytes) -> tuple[bytes, list[str], int]:
     sound, damaged = (head, list[str](), end), list[str]()
     while fields and len(damaged) < _MAX_DAMAGED and end < MAX_HEADER_BYTES and (among := _AMONG.match(data, end)):
         end = among.end()
+        # A parameter is due behind such a sign: a folded line lost its blank.
+        folded = re.sub(rb"(?m)^(?=.)", b" ", among[0]) if head.rstrip().endswith(b";") else b""
         if (fields := _FIELDS.match(data, end)) is not None:
             below, known = fields[0], {name.lower() for name in _NAME.findall(head)}
             new = sum(name.lower() not in known for name in _TELLING.findall(below))
             if sum(b"-" not in name and not _OBSOLETE.fullmatch(name) for name in _NAME.findall(below)) >= new:
                 break
-            head, end = head + below, fields.end()
-        elif not _CODED.search(head):
+            head, end = head + folded + below, fields.end()
+        elif folded or _CODED.search(head):
+            head += folded
+        else:
             break
-        damaged += [decode(line)[0].strip()[:MAX_HEADER_VALUE] for line in among[0].splitlines()]
+        lines = [] if folded else among[0].splitlines()
+        damaged += [decode(line)[0].strip()[:MAX_HEADER_VALUE] for line in lines]
         if data[end : end + 1] in (b"\r", b"\n"):
             sound = head, [*damaged], end
     return sound

@@ -234,6 +234,7 @@ def _headers(builder: DocumentBuilder, entity: Entity) -> _Headers:
         lines += [f"{header}: {value}" for value in shown]
         printed[header] = [(value, (0, 0)) for value in shown]
     lines += map(clean, entity.damaged)
+    entity.damaged = ()
     if not lines:
         return {}
     builder.open("headers")
@@ -261,6 +262,8 @@ def _leaf(reading: ParseContext, entity: Entity, names: list[str]) -> None:
     if (sealed := sealing_of(entity)) is not None:
         builder.flags.add(sealed)
     builder.open("body" if body else "attachment", name, media_type=media_type)
+    # Those of a mail stand below its headers.
+    builder.write("".join(f"{clean(line)}\n" for line in entity.damaged))
     images: list[tuple[str, bytes]] = []
     if body:
         images = _body(reading, entity)

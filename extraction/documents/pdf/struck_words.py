@@ -38,7 +38,7 @@ def struck_words(words: PageWords, shapes: _Floats, quads: _Floats) -> npt.NDArr
         if over.sum() > STRUCK_LINE * (c - a):
             beyond = max(x0[through].min() - a, c - x1[through].max())
             drawn += over * (beyond < STRUCK_REACH * high[through].min())
-    struck = np.maximum(drawn, marked) > STRUCK_WORD * (x1 - x0)
+    struck: npt.NDArray[np.bool_] = np.maximum(drawn, marked) > STRUCK_WORD * (x1 - x0)
     for at in np.flatnonzero(struck).tolist():
         struck[at] = any(map(str.isalnum, words.text[at]))
     return struck

@@ -188,3 +188,16 @@ def test_a_text_without_a_blank_line_above_it_is_no_header(text: str) -> None:
 def test_a_delimiter_right_below_the_headers_begins_a_part() -> None:
     mail = _MAIL.partition(b"\nContent-Type")[0] + b"\nContent-Type: multipart/mixed; boundary=B\n--B\n"
     _assert_read(parse(mail + _MAIL.partition(b"+0100\n")[2] + b"--B--\n", "a.eml"))
+
+
+@each("type_", ["plain;\ncharset=utf-8", "plain;\n format=fixed;\ncharset=utf-8", "plain; charset=utf-8\nodd line"])
+@each("last", [True, False])
+def test_parameters_that_lost_the_blank_of_their_fold_count(type_: str, last: bool) -> None:
+    coded = b"Content-Transfer-Encoding: base64"
+    lines = [coded, b"Content-Type: text/" + type_.encode()][:: 1 if last else -1]
+    for boundary in (b" boundary=B", b"boundary=B"):
+        mail = _MAIL.partition(b"\nContent-Type")[0] + b"\nContent-Type: multipart/mixed;\n" + boundary + b"\n\n--B\n"
+        document = parse(mail + b"\n".join(lines) + b"\n\n" + _BODY + b"\n--B--\n", "a.eml")
+        _assert_read(document)
+        assert document.flags == ("repaired",) and "charset" not in document.text
+        assert ("odd line" in document.text) == ("odd" in type_)
