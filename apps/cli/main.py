@@ -19,6 +19,7 @@ import signal
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise, takewhile
@@ -29,7 +30,7 @@ import typer
 from typer.exceptions import TyperException
 
 from cinnabar.apps.cli.lazy_commands import CommandEntry, LazyGroup
-from cinnabar.errors import CinnabarError, ModelError, UsageError
+from cinnabar.errors import CinnabarError, IncompleteFolder, ModelError, UsageError
 from cinnabar.extraction.plan.left_options import instead_of_command, instead_of_option
 from cinnabar.wording import harmless
 
@@ -104,7 +105,10 @@ def run(arguments: Sequence[str]) -> int:
         # An empty path would mean the current folder.
         if any(re.fullmatch(r"(--[a-z-]+=)?", argument) for argument in arguments):
             raise UsageError("expected arguments with text, got an empty one; is a shell variable unset?")
-        status = app(args=list(arguments), prog_name="cinnabar", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", IncompleteFolder)
+            warnings.showwarning = _show_warning
+            status = app(args=list(arguments), prog_name="cinnabar", standalone_mode=False)
         if status == _INTERRUPTED:
             raise KeyboardInterrupt
         return status if isinstance(status, int) else 0
@@ -125,6 +129,10 @@ def run(arguments: Sequence[str]) -> int:
             return _fail(1, broken)
         advice = "run the same command again, with CINNABAR_DEBUG=1 to see where"
         return _fail(1, f"failed: {type(error).__name__}: {error}; {advice}")
+
+
+def _show_warning(message: Warning | str, *_: object) -> None:
+    print(harmless(f"cinnabar: {message}"), file=sys.stderr)
 
 
 def _instead(error: TyperException, arguments: Sequence[str]) -> str | None:

@@ -16,6 +16,7 @@ import orjson
 
 from cinnabar.errors import CinnabarError
 from cinnabar.extraction.documents.processes.serving import answer_json_requests
+from cinnabar.extraction.store.manifest import about_lost, read_live
 from cinnabar.extraction.store.reading import as_objects, query
 
 _MEMORY = "sql: the query takes too much memory; ask for less"
@@ -40,7 +41,8 @@ def answer(asked: dict[str, Any], seconds: float) -> dict[str, Any]:
             return {"rows": kept, "cut": large if alone else f"the rows from {number} on; ask for less, as with LIMIT"}
         left -= size
         kept.append(one)
-    return {"rows": kept}
+    lost = about_lost(Path(asked["out"]), read_live(Path(asked["out"])))
+    return {"rows": kept} | ({"cut": f"what lies in {lost}"} if lost else {})
 
 
 if __name__ == "__main__":

@@ -304,7 +304,10 @@ def _blank_paths(arguments: str | None, paths: Sequence[str]) -> str | None:
 
 
 def _aside(out: Path, one: DocumentNames) -> Iterator[str]:
-    """Yields the batches in `aside/` that hold the document, or that cannot be read and so may hold it."""
+    """Yields the batches in `aside/`, and the files that no manifest names, that may hold the document."""
+    for path in manifests.unnamed(out, manifests.read_all(out))[1]:
+        if _may_hold(path, one):
+            yield within(out, path)
     for path in files_aside(out):
         content = aside_of(path)
         if not content or content.get("document") in one.digests or content.get("path") in one.paths:

@@ -72,6 +72,9 @@ def verify(out: Path, clean: bool = False) -> Verified:
             raise RunError(f"{out / before[0].path}: {before[0].detail}; it could not be set aside")
         problems += [problem for problem in wrong.problems if problem not in problems]
     removed: list[str] = []
+    if clean:
+        with Store.open(out, trusting=False) as store:
+            store.go_on_without_lost()
     if aside or clean:
         with Store.open(out) as store:
             if commit_waiting(store):
@@ -89,6 +92,12 @@ def check(out: Path) -> Verified:
     """Returns the problems of this folder; it changes nothing and needs no lock."""
     readable, problems = _manifests(out)
     live = manifests.live(readable)
+    if said := manifests.about_lost(out, live, len(problems)):
+        problems.append(FileProblem(0, manifests.FOLDER, said))
+    elif not problems:
+        why = "it holds corrections, and no manifest names it; put its manifest back, or move it away"
+        kept = manifests.unnamed(out, readable)[1]
+        problems += [FileProblem(0, within(out, path), why) for path in kept if "corrections" in path.parts]
     sound: list[Manifest] = []
     for entry in live:
         wrong = [p for file in entry.files if (p := _check_file(out, entry, file)) is not None]

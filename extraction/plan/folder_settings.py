@@ -88,6 +88,10 @@ def _settings_of(text: str, content: Mapping[str, Any]) -> FolderSettings:
     known = dict.fromkeys(_PATHS) | {name: OPTIONS[name] for name in ("model", *RUN_SETTINGS)} | {"models": None}
     _check(text, content, known)
     texts = {name: _texts(name, content[name]) for name in _PATHS if name in content}
+    for one in texts.get("schema", ()):
+        # Whoever sent the folder would have their code run.
+        if ":" in one and not Path(one).is_file():
+            raise UsageError(f"{FILE}: schema: expected a name or a file, got {one}; code is named by --schema alone")
     if len(texts.get("results", ("one",))) != 1:
         raise UsageError(f"{FILE}: results: expected one folder, got {content['results']!r}")
     return FolderSettings(

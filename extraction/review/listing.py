@@ -187,7 +187,7 @@ class Listing:
         self._counted: dict[str, tuple[frozenset[int], int]] = {}
         self._stack = contextlib.ExitStack()
         self._connection = self._stack.enter_context(locked_connection())
-        self._commits = frozenset[int]()
+        self._commits, self._lost = frozenset[int](), ""
         self.refresh(dict)
 
     def close(self) -> None:
@@ -217,6 +217,7 @@ class Listing:
                     raise
                 # A run may be replacing files; the next refresh finds them.
                 return False
+            self._lost = manifests.about_lost(self._out, manifests.read_live(self._out))
             marks = self._marks if stored is None else stored()
             with self._lock:
                 self._connection.register("fresh", rows)
@@ -318,7 +319,7 @@ class Listing:
         tables = {"schemas": self._rows(schemas), "codes": self._rows(codes), "flags": self._rows(flags)}
         counts = ("documents", "reviewed", "reviewable", "quarantined")
         totals = {name: sum(one[name] for one in tables["schemas"]) for name in counts}
-        return {**tables, **totals}
+        return {**tables, **totals, "lost": self._lost}
 
     def row(self, document: str, schema: str) -> dict[str, Any]:
         """Returns all columns of one document's row. Raises UsageError if there is none."""

@@ -13,6 +13,7 @@ An output folder DIR holds
     waiting/ID.json              corrections that wait for their commit
     manifest/batch-N.json        the commits that count; replaced ones lie in manifest/replaced/
     cinnabar.duckdb              views over the above (`extraction/store/snapshot.py`)
+    snapshot.json                what it shows: the last commit, and how many counted
     .lock                        held by the run that writes
 
 Invariants:

@@ -72,6 +72,8 @@ def set_aside(out: Path, problems: Sequence[FileProblem]) -> list[str]:
             bad = {p.path for p in problems if p.batch == entry.number}
             store.replace(partial(_stand_in, store, entry, bad))
             made.append(within(out, folder))
+        if broken:
+            store.go_on_without_lost()
     return made
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import orjson
 
-from cinnabar.errors import RunError, UsageError
-from cinnabar.extraction.store.files import TEMPORARY, make_folder, sync_folder, write_bytes
+from cinnabar.errors import IncompleteFolder, RunError, UsageError
+from cinnabar.extraction.store.files import TEMPORARY, make_folder, sync_folder, waiting_files, write_bytes
 from cinnabar.extraction.store.path_safety import check_batch_path, check_links, own_name
+from cinnabar.wording import with_noun
 
 _FORMAT = 1
 # A file's bytes and a batch's number are below this.
@@ -27,11 +30,17 @@ _MEND = "restore it, or run `cinnabar verify` to set its batch aside; the next r
 TABLES = ("data", "fields", "documents", "outcomes", "runs", "checks", "corrections", "uncorrected")
 #: The folder with a report of each run (extraction/run/report/reports.py).
 REPORTS = "reports"
+# The numbers that manifests of earlier versions lack.
+_LATER = ("without", "behind", "after", "counting")
+# The letters of the entry of a correction, a file in `waiting/`, in its identity.
+_ENTRY = len("00000000T000000000000Z-00000000")
+# What the last snapshot shows.
+_PUBLISHED = "snapshot.json"
 _NAME = re.compile(r"batch-(\d{10})\.json")
 # Cleanup removes only file names that this package writes.
 _BATCH = re.compile(r"batch-\d{10}\.parquet")
 _UNFINISHED = re.compile(
-    rf"{re.escape(TEMPORARY)}\d+-(batch-\d{{10}}\.(parquet|json)|([0-9a-f]+|folders)\.json"
+    rf"{re.escape(TEMPORARY)}\d+-(batch-\d{{10}}\.(parquet|json)|([0-9a-f]+|folders|snapshot)\.json"
     r"|[0-9TZ]+-[0-9a-f]+\.(json|html)|cinnabar\.duckdb(\.\w+)?)"
 )
 
@@ -55,7 +64,8 @@ class Manifest:
     manifests that this one replaces. `created` is in UTC. `without` is 0, except for a copy of a batch without the rows
     of a forgotten document: it is the number of that batch. The copy keeps its place in the order, and the replaced
     files are removed at once. `behind` is 0, except for a batch that brings no newer version of its schema, such as a
-    merge or a correction: it stands behind the commit with this place.
+    merge or a correction: it stands behind the commit with this place. `after` is the number of the commit before it,
+    and `counting` how many commits count with it, lost ones among them; both are 0 if an earlier version wrote it.
     """
 
     number: int
@@ -67,6 +77,8 @@ class Manifest:
     replaces: tuple[int, ...] = ()
     without: int = 0
     behind: int = 0
+    after: int = 0
+    counting: int = 0
 
     @property
     def place(self) -> int:
@@ -106,7 +118,7 @@ def number_of(path: Path) -> int | None:
 def commit(out: Path, manifest: Manifest) -> None:
     """Commits a manifest, whose files are on disk already, by one atomic rename."""
     content = {"format": _FORMAT, **{one.name: getattr(manifest, one.name) for one in fields(manifest)}}
-    content = {name: value for name, value in content.items() if value or name not in ("without", "behind")}
+    content = {name: value for name, value in content.items() if value or name not in _LATER}
     write_bytes(
         out / FOLDER / f"{manifest.name}.json", orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n"
     )
@@ -137,8 +149,7 @@ def read(path: Path) -> Manifest:
             schema_fingerprint=own_name("digest", content["schema_fingerprint"]),
             files=tuple(_stored_file(entry, number) for entry in content["files"]),
             replaces=tuple(_number(one, "replaces") for one in content["replaces"]),
-            without=_number(content.get("without", 0), "without"),
-            behind=_number(content.get("behind", 0), "behind"),
+            **{name: _number(content.get(name, 0), name) for name in _LATER},
         )
     except KeyError as error:
         raise BrokenManifest(path, f"{error} is missing") from error
@@ -238,6 +249,50 @@ def read_live(out: Path) -> list[Manifest]:
             return live([read(path) for path in _list_manifests(out / FOLDER)])
 
 
+def write_published(out: Path, counting: Sequence[Manifest], shown: Sequence[str | int]) -> None:
+    """Keeps what the snapshot of these commits shows; after a crash before it the snapshot is built once more."""
+    last = max(counting, key=lambda entry: entry.number)
+    write_bytes(out / _PUBLISHED, orjson.dumps([last.number, max(last.counting, len(counting)), *shown]) + b"\n")
+
+
+def published(out: Path) -> tuple[int, int, list[Any]]:
+    """Returns the last commit in the snapshot, how many counted then, and what tells it from others; (0, 0, []) for
+    none.
+    """
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        number, counting, *shown = orjson.loads((out / _PUBLISHED).read_bytes())
+        return _number(number, "number"), _number(counting, "counting"), shown
+    return 0, 0, []
+
+
+def lost(out: Path, counting: Collection[Manifest]) -> int:
+    """Returns how many manifests this folder lacks: each says how many counted, and so does the snapshot."""
+    newest = max(counting, key=lambda entry: entry.number, default=None)
+    shown, expected, _ = published(out)
+    if newest is not None and newest.number > shown:
+        expected = newest.counting
+    return max(0, expected - len(counting))
+
+
+def about_lost(out: Path, counting: Collection[Manifest], unread: int = 0) -> str:
+    """Returns the words on manifests that this folder lacks beside those that cannot be read, "" for none."""
+    if (number := lost(out, counting) - unread) <= 0:
+        return ""
+    there = {0, *(entry.number for entry in counting), *(one for entry in counting for one in entry.replaces)}
+    names = [f"{batch_name(one)}.json" for one in sorted({entry.after for entry in counting} - there)]
+    named = f" ({', '.join(names)})" if len(names) == number <= 5 else ""
+    return (
+        f"{with_noun(number, 'manifest')} missing{named}, and with it records or corrections; put it back from a copy,"
+        " or go on without it by `cinnabar verify --clean`"
+    )
+
+
+def warn_of_lost(out: Path, counting: Collection[Manifest]) -> None:
+    """Warns who reads a folder that lacks manifests."""
+    if said := about_lost(out, counting):
+        warnings.warn(f"{out / FOLDER}: {said}", IncompleteFolder, stacklevel=1)
+
+
 def put_away(out: Path, numbers: Iterable[int]) -> None:
     """Moves replaced commits out of the way of readers; a crash in between leaves them where they do not count."""
     numbers = list(numbers)
@@ -294,24 +349,50 @@ def find_replaced(manifests: Iterable[Manifest], before: datetime | None = None)
 
 
 def remove(out: Path, manifest: Manifest) -> None:
-    """Removes a replaced commit: first its manifest, then its files."""
-    for folder in (FOLDER, REPLACED):
-        (out / folder / f"{manifest.name}.json").unlink(missing_ok=True)
+    """Removes a replaced commit: first its files, which would seem those of a lost manifest, then its manifest."""
     for file in manifest.files:
         (out / file.path).unlink(missing_ok=True)
+    for folder in (FOLDER, REPLACED):
+        (out / folder / f"{manifest.name}.json").unlink(missing_ok=True)
 
 
 def leftovers(out: Path, manifests: Iterable[Manifest]) -> list[Path]:
-    """Returns the files that unfinished batches left in this folder."""
-    named = {out / file.path for manifest in manifests for file in manifest.files}
+    """Returns the files that unfinished batches left in this folder, without the `unnamed` ones that stay."""
     temporary = list(out.glob(f"{TEMPORARY}*"))
     for folder in (*TABLES, FOLDER, "schemas", REPORTS):
         temporary += (out / folder).rglob(f"{TEMPORARY}*")
     left = [path for path in temporary if _UNFINISHED.fullmatch(path.name)]
-    for table in TABLES:
-        batches = (path for path in (out / table).rglob("batch-*.parquet") if _BATCH.fullmatch(path.name))
-        left += [path for path in batches if path not in named]
-    return [path for path in left if path.is_file() and not path.is_symlink()]
+    return [path for path in left if path.is_file() and not path.is_symlink()] + unnamed(out, manifests)[0]
+
+
+def unnamed(out: Path, manifests: Iterable[Manifest]) -> tuple[list[Path], list[Path]]:
+    """Returns the files of batches that no manifest names: those that dead runs left, and those that stay.
+
+    While a manifest is lost all stay. Without one those of a batch do whose corrections are nowhere else.
+    """
+    manifests = list(manifests)
+    named = {out / file.path for manifest in manifests for file in manifest.files}
+    found = (path for table in TABLES for path in (out / table).rglob("batch-*.parquet") if path not in named)
+    batches = [one for one in sorted(found) if _BATCH.fullmatch(one.name) and one.is_file() and not one.is_symlink()]
+    if lost(out, live(manifests)):
+        return [], batches
+    told = {path.name: _corrections_in(path) for path in batches if path.is_relative_to(out / "corrections")}
+    known = {path.stem for path in waiting_files(out)}
+    for path in named if told else ():
+        if path.is_relative_to(out / "corrections"):
+            known |= _corrections_in(path)
+    only = {name for name, identities in told.items() if not identities <= known}
+    return [path for path in batches if path.name not in only], [path for path in batches if path.name in only]
+
+
+def _corrections_in(path: Path) -> set[str]:
+    """Returns the entries of the corrections in a file; the path of one that cannot be read, which is none's."""
+    import pyarrow.parquet as pq  # Cold start: who reads manifests alone does not need it.
+
+    try:
+        return {str(one)[:_ENTRY] for one in pq.read_table(path, columns=["identity"])["identity"].to_pylist()}
+    except (OSError, ValueError, KeyError):
+        return {str(path)}
 
 
 def remove_leftovers(out: Path, manifests: Iterable[Manifest]) -> None:

@@ -38,7 +38,7 @@ _FOLDERS = re.compile(r"(?:/[A-Za-z0-9_]{1,61}){0,2}")
 #: The folders that readers of the tables follow names into, and what else lies in an output folder.
 _TABLES = (
     "manifest", "data", "fields", "documents", "outcomes", "runs", "checks", "corrections", "uncorrected", "schemas",
-    "waiting",
+    "waiting", "snapshot.json",
 )  # fmt: skip
 _OTHERS = (
     "packets", "reports", "aside", "models", "pages", "folders.json",

@@ -1,4 +1,4 @@
-"""Runs SQL that others wrote: one query, on a connection that computes, reads the files it is given and no others.
+"""The one door to DuckDB: a connection that computes, reads the files it is given and no others; and SQL of others.
 
 DuckDB itself closes the connection off: no network, extension, secret or variable of this program, and its settings are
 locked. An allowed file could still be written by a statement within a query, so a query holds none.
@@ -18,14 +18,19 @@ import duckdb
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.store.names import sql_literal
-from cinnabar.extraction.store.snapshot import DATABASE, OFFLINE, Setting
 
+Setting = str | bool | int | float | list[str]
+# DuckDB must never fetch an extension from the network.
+_OFFLINE: dict[str, Setting] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
 #: The parts of a query that are queries themselves; of a statement within it DuckDB says COPY_QUERY_NODE or the like.
 _QUERIES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
 _NODE = re.compile(r'"type":"(\w+_NODE)"')
 # This function runs a query of its own, and is the one that takes a statement within it.
 _RUNS_TEXT = re.compile(r'"function_name":"json_execute_serialized_sql"', re.IGNORECASE)
-_ELSEWHERE = f"for the rest use DuckDB itself, on a copy of the results or on {DATABASE}"
+_ELSEWHERE = "for the rest use DuckDB itself, on a copy of the results or on cinnabar.duckdb"
 
 
 @contextlib.contextmanager
@@ -35,8 +40,11 @@ def locked_connection(
     memory: str | None = None,
     zone: str | None = None,
     settings: Mapping[str, Setting] | None = None,
+    database: Path | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Opens a database in memory that may read these files; `zone` is the time zone of its timestamps.
+    """Opens a database, in memory or a new one at a path, that may read these files; `zone` is that of its timestamps.
+
+    It is closed off before anything of a folder is bound in it: a view's text, a name, an expression of a check.
 
     `memory`, such as 512MB, is the most that a query takes; without it rows that have no room are put aside in a
     temporary folder. `settings` are more of DuckDB's.
@@ -46,7 +54,7 @@ def locked_connection(
     limits: dict[str, Setting] = {"memory_limit": memory} if memory else {}
     # Without replacements a name in a query is never a variable of this program.
     own: dict[str, Setting] = {"temp_directory": spilled, "python_enable_replacements": False}
-    with duckdb.connect(config=OFFLINE | own | limits | dict(settings or {})) as connection:
+    with duckdb.connect(database or ":memory:", config=_OFFLINE | own | limits | dict(settings or {})) as connection:
         # The views of a folder bind the same files again and again, which no longer change.
         connection.execute("SET parquet_metadata_cache = true")
         if zone is not None:

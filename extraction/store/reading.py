@@ -94,6 +94,7 @@ def connect(
     """
     check_local(out)
     committed = [] if out.is_file() else manifests.read_live(out)
+    manifests.warn_of_lost(out, committed)
     if not committed:
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
     out = out.absolute()

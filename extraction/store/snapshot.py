@@ -21,16 +21,11 @@ from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import failures, write_whole
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.names import identifier, quote_name, sql_literal
+from cinnabar.extraction.store.queries import Setting, locked_connection
 from cinnabar.extraction.store.schema_versions import sql_type, united_source
 from cinnabar.extraction.store.tables import COMMAND, DOCUMENTS, MODELS, TABLE_COLUMNS
 
 DATABASE = "cinnabar.duckdb"
-Setting = str | bool | int | float | list[str]
-#: DuckDB must never fetch an extension from the network.
-OFFLINE: dict[str, Setting] = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-}
 # The snapshot's file opens in every DuckDB since 1.1, and its views use no function that is newer.
 _READABLE: dict[str, Setting] = {"storage_compatibility_version": "v1.1.0"}
 
@@ -182,8 +177,6 @@ _WORD = re.compile(r"\w+")
 _LITERAL = re.compile(r"'[^']*'")
 # The words by which a query asks which views there are: SHOW TABLES, and DuckDB's own views and functions.
 _OF_ALL = re.compile(r"show|describe|information_schema|(?:duckdb|pragma|sqlite|pg)_\w+")
-# Folders without checks or corrections hold no file of them.
-_SNAPSHOT = "SELECT {number} AS batch, {folder} AS folder, {views} AS views"
 
 
 def publish(out: Path, committed: Sequence[Manifest]) -> None:
@@ -198,14 +191,14 @@ def publish(out: Path, committed: Sequence[Manifest]) -> None:
 
     def build(temporary: Path) -> None:
         temporary.unlink(missing_ok=True)  # DuckDB would open the file of a dead process with the same id
-        with duckdb.connect(str(temporary), config=OFFLINE | _READABLE) as connection:
-            # Every view is bound as it is made, and many read the same files, which no longer change.
-            connection.execute("SET parquet_metadata_cache = true")
+        files = [str(out / file.path) for entry in committed for file in entry.files]
+        with locked_connection(files, settings=_READABLE, database=temporary) as connection:
             define_views(connection, out, committed)
 
     with failures(f"{out}: the snapshot could not be published"):
         try:
             write_whole(out / DATABASE, build)
+            manifests.write_published(out, committed, _shown(out))
         except duckdb.Error as error:
             manifests.check_files(out, committed)
             raise RunError(
@@ -215,20 +208,16 @@ def publish(out: Path, committed: Sequence[Manifest]) -> None:
 
 def published_number(out: Path) -> int | None:
     """Returns the last commit in the snapshot; None if there is none made for this path, with the views of today."""
-    path = out.absolute() / DATABASE
-    if not path.is_file():
-        return None
-    with contextlib.suppress(duckdb.Error), duckdb.connect(config=OFFLINE) as connection:
-        # Attached rather than opened: an open handle of this process would give its own, older snapshot.
-        connection.execute(f"ATTACH {sql_literal(str(path))} AS snapshot (READ_ONLY)")
-        # The view's text, and not what it gives: a stranger's may compute for ever.
-        asked = "SELECT sql FROM duckdb_views() WHERE database_name = 'snapshot' AND view_name = '_snapshot'"
-        row = connection.execute(asked).fetchone()
-        named = re.escape(sql_literal(str(out.absolute())))
-        asked = rf'SELECT (\d{{1,15}}) AS batch, {named} AS folder, {_views_made()} AS "?views"?'
-        if row and (match := re.fullmatch(f"CREATE VIEW _snapshot AS {asked};", row[0])):
-            return int(match[1])
+    number, _, shown = manifests.published(out)
+    with contextlib.suppress(OSError):
+        return number if shown == _shown(out.absolute()) else None
     return None
+
+
+def _shown(out: Path) -> list[str | int]:
+    """Returns what tells the snapshot of this path and its views from another; a stranger's is never opened."""
+    about = (out / DATABASE).stat()
+    return [str(out), _views_made(), about.st_size, about.st_mtime_ns]
 
 
 def define_views(
@@ -348,8 +337,6 @@ def _views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence
         views[name] = _WIDE.format(data=f"({united})", counting=sources["counting"])
     for latest, rows in every.items():
         views[_free_name(f"{identifier(versions[latest][-1].schema_name)}_history", views)] = f"SELECT * FROM {rows}"
-    last = max(entry.number for entry in committed)
-    views["_snapshot"] = _SNAPSHOT.format(number=last, folder=sql_literal(str(out)), views=_views_made())
     return views
 
 
@@ -448,6 +435,6 @@ def reserved_words(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
     """Returns the names, in lower case, that no view of records may have: ours, and words that would need quotes."""
     query = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category IN ('reserved', 'type_function')"
     words = {row[0] for row in connection.execute(query).fetchall()}
-    made = {"_snapshot", "_withdrawn", "_moved", "_superseded"}
+    made = {"_withdrawn", "_moved", "_superseded"}
     # DuckDB before 2.0 reserves one more.
     return frozenset(words | {"grant"} | {*VIEWS} | made)

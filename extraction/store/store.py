@@ -8,6 +8,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -116,9 +117,13 @@ class Store:
         manifests.remove_leftovers(self.out, commits)
         manifests.sort_out(self.out, commits)
         self._manifests = {entry.number: entry for entry in manifests.live(commits)}
-        self._next = max((entry.number for entry in commits), default=0) + 1
+        self._lost = manifests.lost(self.out, self._manifests.values())
+        # A lost manifest may be put back, and its files lie where those of its number would.
+        kept = [int(path.stem.removeprefix("batch-")) for path in manifests.unnamed(self.out, commits)[1]]
+        self._next = max(*kept, *(entry.number for entry in commits), manifests.published(self.out)[0], 0) + 1
         self._shown = published_number(self.out)
         if self._trusting:
+            manifests.warn_of_lost(self.out, self._manifests.values())
             self.publish_if_stale()
         for entry in manifests.find_replaced(commits, before=manifests.now() - KEEP_REPLACED):
             manifests.remove(self.out, entry)
@@ -333,6 +338,8 @@ class Store:
     def _commit(self, entry: Manifest) -> None:
         if self._failed:
             raise RunError(f"{self.out}: an earlier commit failed ({self._failed}); run the same command again")
+        counting = len(self._manifests.keys() - set(entry.replaces)) + 1 + self._lost
+        entry = replace(entry, after=max(self._manifests, default=0), counting=counting)
         try:
             manifests.commit(self.out, entry)
         except BaseException as error:
@@ -348,6 +355,15 @@ class Store:
         """Writes and commits a batch that replaces others; `make` gets its number."""
         with self.mutex, explain_broken_file(self.out):
             self._commit(make(self._take_number()))
+
+    def go_on_without_lost(self) -> None:
+        """Commits that the manifests which are lost count no more."""
+        with self.mutex, failures(f"{self.out}: could not write a batch"):
+            last = max(self._manifests.values(), key=lambda one: one.number, default=None)
+            self._lost = 0
+            if last is not None:
+                number, name, version = self._take_number(), last.schema_name, last.schema_fingerprint
+                self._commit(Manifest(number, 0, manifests.now(), name, version, (), behind=last.place))
 
     def remove_replaced(self) -> None:
         """Removes all replaced batches now; a reader that has an older snapshot open has to open a new one."""

@@ -36,6 +36,10 @@ class CinnabarError(Exception):
     """The root of the tree."""
 
 
+class IncompleteFolder(UserWarning):
+    """A folder of results that lacks manifests."""
+
+
 class UsageError(CinnabarError):
     """Wrong use, reported in one line before any work begins."""
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 from tests.support.corrected_folder import digest_of, run
@@ -173,6 +174,35 @@ def _file(name: str, content: str | bytes) -> Damage:
     return damage
 
 
+def _column_named(name: str) -> Damage:
+    """The records have a column more, and those of another version have it too, so that a view unites them."""
+
+    def damage(out: Path, victim: Path) -> None:
+        own = name.format(victim=victim)
+        rewritten(out, "data", lambda rows: rows.append_column(own, pa.array(["x"] * len(rows), TEXT)))
+        said = json.loads((path := _manifests(out)[0]).read_text())
+        path.write_text(json.dumps(said | {"schema_fingerprint": "0" * 64}))
+
+    return damage
+
+
+def _database(out: Path, victim: Path) -> None:
+    """The database is a stranger's, whose views read a file, and the folder says that it is ours."""
+    path = out / "cinnabar.duckdb"
+    path.unlink()
+    with duckdb.connect(str(path)) as connection:
+        for view in ("_snapshot", "bill", "outcomes", "runs", "fields"):
+            connection.execute(f"CREATE VIEW {view} AS SELECT 2 AS batch, content FROM read_text('{victim}')")
+    (out / "snapshot.json").write_text(json.dumps([99, 1, str(out), path.stat().st_size, path.stat().st_mtime_ns]))
+
+
+def _module(out: Path, victim: Path) -> None:
+    """The schema has the name of a class in a module of the folder, which is the working folder too."""
+    (out / "evil.py").write_text(f"open({str(victim)!r}, 'w').write('was run')\nBill = {{}}\n")
+    for path in _manifests(out):
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_name": "evil:Bill"}))
+
+
 TEXT, NUMBER = pa.string(), pa.int64()
 #: The damages by name; those of `QUICK` run on each change.
 CORPUS: dict[str, Damage] = {
@@ -200,6 +230,27 @@ CORPUS: dict[str, Damage] = {
     "fingerprint above": _set("schema_fingerprint", "../../../../victim"),
     "name above": _set("schema_name", "../../victim"),
     "name a list": _set("schema_name", ["x"]),
+    "name as SQL": _in_manifest(lambda said, one: said.update(schema_name=f"x'; COPY (SELECT 1) TO '{one}'; --")),
+    "name as a view": _in_manifest(lambda said, one: said.update(schema_name=f"x\" AS FROM read_text('{one}'); --")),
+    "name of a module": _module,
+    "column as SQL": _column_named("""x" AS y, (SELECT content FROM read_text('{victim}')) AS "z"""),
+    "column of a view": _column_named("_superseded"),
+    "check that reads": _file(
+        "schemas/*.json", '{"x-cinnabar-checks": {"a": "(SELECT content FROM read_text(\'{victim}\')) = number"}}'
+    ),
+    "check of several queries": _file(
+        "schemas/*.json", '{"x-cinnabar-checks": {"a": "number = 1); COPY (SELECT 1) TO \'{victim}\'; SELECT (1"}}'
+    ),
+    "database of another": _database,
+    "log of the database": _file("cinnabar.duckdb.wal", b"\0" * 2000),
+    "snapshot no list": _file("snapshot.json", '{"a": 1, "b": 2}'),
+    "snapshot far ahead": _file("snapshot.json", f"[{10**14}, {10**14}, []]"),
+    "snapshot deep": _file("snapshot.json", "[" * 100_000),
+    "link snapshot": _link("snapshot.json", folder=False),
+    "pipe snapshot": _pipe("snapshot.json"),
+    "counts many": _set("counting", 10**14),
+    "counts text": _set("counting", "many"),
+    "corrections of no manifest": _file("corrections/batch-0000000099.parquet", b"PAR1PAR1"),
     "name empty": _set("schema_name", ""),
     "files a number": _set("files", 5),
     "manifest a list": _in_manifest(lambda *_: [1]),
@@ -290,7 +341,7 @@ CORPUS: dict[str, Damage] = {
     "folders a number": _file("folders.json", "5"),
     "database broken": _file("cinnabar.duckdb", b"\0" * 20_000),
 }
-QUICK = ("link data", "waiting identity above")
+QUICK = ("link data", "waiting identity above", "database of another", "name of a module")
 
 
 def tree(root: Path) -> dict[str, bytes | None]:

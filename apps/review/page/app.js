@@ -84,6 +84,7 @@ function App() {
         <button type="button" aria-label="Help" onClick=${() => setPanel("help")}>?</button></nav>
     </header>
     ${gone && html`<p class="gone" role="alert"><strong>No connection.</strong> ${gone}</p>`}
+    ${facets.lost && html`<p class="gone" role="alert"><strong>Not all is here.</strong> ${facets.lost}</p>`}
     <aside aria-label="Documents">
       <${Filters} filters=${filters} facets=${facets} set=${setFilters} searchRef=${searchRef} first=${() => open(0)} />
       <p class="total" role="status"><span>${list.total === 1 ? "1 document" : `${list.total.toLocaleString("en")} documents`}</span>

@@ -16,8 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from cinnabar.extraction.filling.checks.expressions import NoCheck, named_in
-from cinnabar.extraction.store.queries import locked_connection, time_limit
-from cinnabar.extraction.store.snapshot import Setting
+from cinnabar.extraction.store.queries import Setting, locked_connection, single_query, time_limit
 from cinnabar.extraction.store.tables import RecordColumns
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.columns.arrow import PRECISION, arrow_schema, arrow_type, arrow_value
@@ -244,7 +243,7 @@ class ExpressionDatabase:
             if records is not None:
                 self._connection.register("?", records)
             try:
-                cursor = self._connection.execute(query, values)
+                cursor = self._connection.execute(single_query(self._connection, query), values)
                 return cursor.fetchall(), str(cursor.description[0][1]) if cursor.description else ""
             finally:
                 if records is not None:

@@ -61,6 +61,7 @@ WRONG: list[tuple[str, str]] = [
     ('model = ""', "model: expected text, got ''"),
     ("inbox = []", "inbox: expected text, or a list of texts, got []"),
     ("schema = [3]", "schema: expected text, or a list of texts, got [3]"),
+    ('schema = ["invoice", "own.forms:Bill"]', "schema: expected a name or a file, got own.forms:Bill; code"),
     ('results = ["a", "b"]', "results: expected one folder, got ['a', 'b']"),
     ("models = 3", "models: expected tables such as"),
     ("models.x = 3", "models: expected tables such as"),

@@ -39,7 +39,7 @@ def worked(tmp_path_factory, workload):
 SEEN_AGAIN = {"outcomes", "runs", "_moved", "_superseded"}
 ALL_VIEWS = {
     "outcomes", "corrections", "runs", "documents", "quarantine", "records", "history", "_fields", "fields", "_checks",
-    "checks", "lists", "note", "note_history", "_snapshot", "_moved", "_superseded",
+    "checks", "lists", "note", "note_history", "_moved", "_superseded",
 }  # fmt: skip
 
 

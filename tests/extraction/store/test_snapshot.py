@@ -64,7 +64,7 @@ RICH = {
 #: The views of a folder of any schema.
 OWN = {
     "checks", "corrections", "documents", "fields", "history", "lists", "outcomes", "quarantine", "records", "runs",
-    "_snapshot", "_fields", "_checks", "_moved", "_superseded",
+    "_fields", "_checks", "_moved", "_superseded",
 }  # fmt: skip
 
 
@@ -285,7 +285,7 @@ def test_a_lost_or_broken_snapshot_is_built_anew(out, workload):
 
 
 @pytest.mark.timeout(30)
-def test_a_snapshot_of_a_stranger_is_never_computed(out, workload):
+def test_a_snapshot_of_a_stranger_is_never_opened(out, workload):
     workload.work(out)
     (out / DATABASE).unlink()
     with duckdb.connect(str(out / DATABASE)) as connection:

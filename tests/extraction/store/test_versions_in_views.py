@@ -105,7 +105,6 @@ def test_lists_and_checks_hold_one_record_too(out):
 def test_the_snapshot_of_an_older_version_of_the_program_is_built_anew(out, monkeypatch):
     with monkeypatch.context() as before:
         before.setattr(snapshot, "_LATEST", "")
-        before.setattr(snapshot, "_SNAPSHOT", "SELECT {number} AS batch, {folder} AS folder")
         run(out)
         later(out, paths=DOCUMENTS[:2])
     with duckdb.connect(str(out / DATABASE), read_only=True) as connection:
