@@ -22,6 +22,8 @@ from cinnabar.wording import with_noun
 _FORMAT = 1
 # A file's bytes and a batch's number are below this.
 _MOST = 10**15
+#: Numbers of batches, which have ten digits in names, are below this.
+MOST_BATCHES = 10**10
 FOLDER = "manifest"
 #: The folder within it for the commits that others have replaced; only the writer needs them.
 REPLACED = f"{FOLDER}/replaced"
@@ -256,12 +258,11 @@ def write_published(out: Path, counting: Sequence[Manifest], shown: Sequence[str
 
 
 def published(out: Path) -> tuple[int, int, list[Any]]:
-    """Returns the last commit in the snapshot, how many counted then, and what tells it from others; (0, 0, []) for
-    none.
-    """
+    """Returns the last commit in the snapshot, how many counted then, and what tells it apart; (0, 0, []) for none."""
     with contextlib.suppress(OSError, ValueError, TypeError):
         number, counting, *shown = orjson.loads((out / _PUBLISHED).read_bytes())
-        return _number(number, "number"), _number(counting, "counting"), shown
+        if shown[:1] == [str(out.absolute())]:  # a copy may have begun before the snapshot
+            return _number(number, "number"), _number(counting, "counting"), shown
     return 0, 0, []
 
 
@@ -393,12 +394,6 @@ def _corrections_in(path: Path) -> set[str]:
         return {str(one)[:_ENTRY] for one in pq.read_table(path, columns=["identity"])["identity"].to_pylist()}
     except (OSError, ValueError, KeyError):
         return {str(path)}
-
-
-def remove_leftovers(out: Path, manifests: Iterable[Manifest]) -> None:
-    """Removes the files that unfinished batches left in this folder."""
-    for path in leftovers(out, manifests):
-        path.unlink(missing_ok=True)
 
 
 def describe_file(out: Path, table: str, path: Path, rows: int) -> StoredFile:

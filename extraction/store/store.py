@@ -114,13 +114,16 @@ class Store:
         commits = manifests.read_all(self.out)
         if self._trusting:
             manifests.check_files(self.out, manifests.live(commits), digest=False)
-        manifests.remove_leftovers(self.out, commits)
+        for path in manifests.leftovers(self.out, commits):
+            path.unlink(missing_ok=True)
         manifests.sort_out(self.out, commits)
         self._manifests = {entry.number: entry for entry in manifests.live(commits)}
         self._lost = manifests.lost(self.out, self._manifests.values())
         # A lost manifest may be put back, and its files lie where those of its number would.
         kept = [int(path.stem.removeprefix("batch-")) for path in manifests.unnamed(self.out, commits)[1]]
         self._next = max(*kept, *(entry.number for entry in commits), manifests.published(self.out)[0], 0) + 1
+        if self._next >= manifests.MOST_BATCHES:
+            raise RunError(f"{self.out}: a file in it has a number that no batch has; remove it")
         self._shown = published_number(self.out)
         if self._trusting:
             manifests.warn_of_lost(self.out, self._manifests.values())
@@ -359,9 +362,8 @@ class Store:
     def go_on_without_lost(self) -> None:
         """Commits that the manifests which are lost count no more."""
         with self.mutex, failures(f"{self.out}: could not write a batch"):
-            last = max(self._manifests.values(), key=lambda one: one.number, default=None)
-            self._lost = 0
-            if last is not None:
+            if self._lost and self._manifests:
+                self._lost, last = 0, self._manifests[max(self._manifests)]
                 number, name, version = self._take_number(), last.schema_name, last.schema_fingerprint
                 self._commit(Manifest(number, 0, manifests.now(), name, version, (), behind=last.place))
 

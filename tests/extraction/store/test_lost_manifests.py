@@ -13,7 +13,7 @@ from tests.support.hostile_folders import correct
 
 from cinnabar.apps.cli.main import run
 from cinnabar.apps.mcp.query_worker import answer
-from cinnabar.errors import IncompleteFolder
+from cinnabar.errors import IncompleteFolder, RunError
 from cinnabar.extraction.corrections import corrections
 from cinnabar.extraction.maintenance.forgetting import forget
 from cinnabar.extraction.maintenance.verification import verify
@@ -157,3 +157,22 @@ def test_a_forgotten_document_is_in_no_file_without_a_manifest(folder):
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert not [path for path in files if digest_of("a.txt").encode() in path.read_bytes()]
     assert manifests.unnamed(folder, manifests.read_all(folder))[1] == []
+
+
+def test_a_copy_that_began_before_the_last_snapshot_lacks_nothing(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "copy")
+    extracted(folder, "e333")
+    shutil.copy(folder / "snapshot.json", tmp_path / "copy")
+    assert query(tmp_path / "copy", "SELECT 1").rows == [(1,)]
+    assert verify(tmp_path / "copy").problems == []
+
+
+def test_nothing_lost_leaves_nothing_to_go_on_without(folder):
+    before = manifests.read_all(folder)
+    assert verify(folder, clean=True).problems == [] and manifests.read_all(folder) == before
+
+
+def test_no_batch_gets_a_number_that_names_do_not_hold(folder):
+    (folder / "corrections" / "batch-9999999999.parquet").write_bytes(b"PAR1")
+    with pytest.raises(RunError, match="has a number that no batch has"):
+        Store.open(folder)
