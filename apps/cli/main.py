@@ -131,7 +131,7 @@ def run(arguments: Sequence[str]) -> int:
         return _fail(1, f"failed: {type(error).__name__}: {error}; {advice}")
 
 
-def _show_warning(message: Warning | str, *_: object) -> None:
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     print(harmless(f"cinnabar: {message}"), file=sys.stderr)
 
 
