@@ -62,7 +62,7 @@ class SheetText:
         for column, content in cells:
             if not content.isalnum():
                 content = " ".join(clean(content[:MAX_CELL_CHARACTERS]).split())
-                if content == UNCOMPUTED or CELL_ERROR.fullmatch(content):
+                if content[:1] in ("#", "E") and (content == UNCOMPUTED or CELL_ERROR.fullmatch(content)):
                     flag = "formula_without_value" if content == UNCOMPUTED else "error_cells"
                     self._count.reading.builder.flags.add(flag)
             if content and 0 < column <= MAX_SHEET_COLUMNS:

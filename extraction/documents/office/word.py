@@ -198,15 +198,16 @@ class _WordReader:
 
     def _is_left_out(self, run: Any) -> bool:
         """Returns True for a run with hidden or struck text, unless the settings ask for it."""
-        if child(run, "t") is None:
+        look = child(run, "rPr")
+        if (look is None and not self._struck) or child(run, "t") is None:
             return False
-        struck = is_struck(child(run, "rPr"))
+        struck = is_struck(look)
         if struck is None and self._struck:
             # A line of the paragraph's style and one of the run's style take each other away.
             struck = (self._style in self._struck) != (value_at(run, "rPr", "rStyle") in self._struck)
-        struck = bool(struck) and any(map(str.isalnum, "".join(run.itertext())))
-        hidden = self._reading.leaves_out(is_on(child(run, "rPr", "vanish")))
-        return self._reading.leaves_out(struck, "struck_text") or hidden
+        if struck and any(map(str.isalnum, "".join(run.itertext()))) and self._reading.leaves_out(flag="struck_text"):
+            return True
+        return look is not None and is_on(child(look, "vanish")) and self._reading.leaves_out()
 
     def _table(self, element: Any) -> None:
         self._tables += 1
