@@ -19,9 +19,7 @@ from cinnabar.extraction.filling.filling import DocumentRequests, fill_documents
 from cinnabar.extraction.filling.packets.boundaries import SEVERAL, is_several
 from cinnabar.extraction.filling.planning import TableColumns, chunks_for, locale_of, passage_of, tokens_of
 from cinnabar.extraction.filling.records.doubts import (
-    SIGN_DROPPED,
     ambiguities,
-    drops_sign,
     notes_of,
     with_constants,
     with_emptiness,
@@ -375,7 +373,6 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
         flags = _flags(leaf, evidence) | {
             "ocr": read < 1.0,
             REFUSED: pointer in facts.refusals,
-            SIGN_DROPPED: drops_sign(form, leaf, evidence, document.text, locale),
         }
         leaves.append(
             LeafRow(

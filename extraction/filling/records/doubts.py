@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from cinnabar.engine.models.reader.confidence_features import list_names
 from cinnabar.engine.readings.locale import Locale
-from cinnabar.engine.readings.numerals import asks_unsigned
-from cinnabar.engine.readings.readings import json_readings, surroundings
+from cinnabar.engine.readings.readings import json_readings
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.engine.tables.list_length import ListLength, length_of, printed_around
 from cinnabar.extraction.documents.content.document import Document, Evidence, Span
@@ -129,30 +128,6 @@ def ambiguities(form: Form, leaf: Leaf, evidence: Evidence | None, locale: Local
             read = [next(filter(slot.accepts, json_readings(evidence.text, one)), None) for one in known]
             flags += [flag] if value in read and read[0] != read[1] else []
     return tuple(flags)
-
-
-#: The flag of such a value. A schema with `minimum: 0` allows no other, and the model may misread one.
-SIGN_DROPPED = "sign_dropped"
-#: The characters on each side of a number that may make it negative, and those of them that do.
-_BESIDE, _MARKS = 8, frozenset("-−–()DR")
-
-
-def drops_sign(form: Form, leaf: Leaf, evidence: Evidence | None, text: str, locale: Locale) -> bool:
-    """Returns whether a leaf is a positive number that the document prints as a negative one.
-
-    A description that asks for numbers without their sign is obeyed, and that drops none.
-    """
-    if evidence is None or not 0 <= leaf.slot < len(form.slots) or leaf.origin in ("known", "fact"):
-        return False
-    slot, value = form.slots[leaf.slot], leaf.text or ""
-    if slot.kind not in ("number", "integer") or not value[:1].isdigit() or asks_unsigned(slot.description):
-        return False
-    start, end = evidence.spans[0].start, evidence.spans[-1].end
-    if not _MARKS & {*text[max(0, start - _BESIDE) : end + _BESIDE]}:
-        return False
-    read = json_readings(evidence.text, locale, *surroundings(text, start, end))
-    first = next((reading for reading in read if reading[:1].isdigit() or reading[:1] == b"-"), b"")
-    return first == b"-" + value.encode()
 
 
 _DETAIL = "no value was found; `cinnabar quarantine release` writes this record, --on empty=write all such records"

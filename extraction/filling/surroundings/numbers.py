@@ -14,6 +14,8 @@ from cinnabar.schemas.automata.numbers import canonical_number
 
 #: The flags of one end of a range, and of a number whose sign the document prints otherwise.
 IN_RANGE, SIGN = "in_range", "sign_beside"
+#: The flag of a printed minus that the schema, as with `minimum: 0`, allows no value to have.
+SIGN_DROPPED = "sign_dropped"
 
 _CURRENCY = rf"(?:[A-Z]{{3}}|[{CURRENCY_SIGNS}])"
 _NUMBER = r"\d(?:[\d.,'’]*\d)?(?: \d{3})*(?:[.,]\d+)?"
@@ -90,7 +92,7 @@ def _sign(one: Beside) -> Finding | None:
     if minus and not text.startswith("-"):
         negative = f"-{text}"
         accepted = one.slot.accepts(negative.encode())
-        return Finding(SIGN, negative if accepted else None, one.spans, CORRECTED if accepted else DOUBTED)
+        return Finding(SIGN, negative, one.spans, CORRECTED) if accepted else Finding(SIGN_DROPPED, most=DOUBTED)
     if (
         text.startswith("-")
         and not minus
