@@ -13,6 +13,7 @@ from typing import Any, Final
 import orjson
 
 from cinnabar.extraction.documents.content.document import Box, Evidence, Span
+from cinnabar.extraction.filling.surroundings.surroundings import FLAGS
 from cinnabar.extraction.store.records import LeafRow, ListLengthNote, Record
 from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.form.form import Form, Node, ObjectNode
@@ -26,8 +27,7 @@ LEFT_OUT = "correction_left_out"
 MISSING: Final = object()
 # Flags of a model's doubt, which a person's word ends.
 _DOUBTS = frozenset({
-    *("ambiguous_date", "ambiguous_number", "default", "generated", "guessed", "no_evidence", "ocr"),
-    "sign_dropped",
+    *("ambiguous_date", "ambiguous_number", "default", "generated", "guessed", "no_evidence", "ocr"), *FLAGS,
 })  # fmt: skip
 
 

@@ -41,6 +41,13 @@ KINDS: tuple[Kind, ...] = (
     *ends.KINDS,
     *speakers.KINDS,
 )
+#: The flags of values, which a person's word ends.
+FLAGS = frozenset({
+    *(answers.ANSWERED, answers.CONTRADICTED, answers.UNSTATED, currencies.STATED, dates.OTHER_LABEL),
+    *(dates.IN_THE_FUTURE, dates.ENDS_BEFORE_START, dates.OF_PERIOD, empties.NOT_SHOWN),
+    *(ends.ACCOUNT, ends.CODE, ends.CUT),
+    *(numbers.IN_RANGE, numbers.SIGN, numbers.SIGN_DROPPED, speakers.RECEIVER, units.OTHER_UNIT, units.OTHER_BASE),
+})  # fmt: skip
 #: Values that nobody read from the document.
 _GIVEN = frozenset(("known", "fact", "default", "minimal"))
 
