@@ -41,11 +41,9 @@ WANTED = {"right": 0.85, "right or in doubt": 0.97, "wrong at .9": 0.01, "contro
 _SORTS: dict[str, dict[str, Any]] = {
     "bool": {"type": ["boolean", "null"]},
     "num": {"type": ["number", "null"]},
-    "int": {"type": ["integer", "null"]},
     "str": {"type": ["string", "null"]},
     "code": {"type": ["string", "null"], "pattern": "^[A-Z]{3}$"},
     "date": {"type": ["string", "null"], "format": "date"},
-    "moment": {"type": ["string", "null"], "format": "date-time"},
 }
 
 
@@ -86,18 +84,10 @@ def _letters(text: str) -> str:
     return re.sub(r"\W", "", text).casefold()
 
 
-def field_schema(title: str, about: str, sort: str) -> dict[str, Any]:
-    """The schema of a field from its title, its description and its sort, such as `num` or `enum:card|cash`."""
-    name, _, rest = sort.partition(":")
-    if name == "enum":
-        kind: dict[str, Any] = {"enum": [*rest.split("|"), None]}
-    elif name == "str" and rest:
-        kind = _SORTS[name] | {"maxLength": int(rest)}
-    elif name == "num" and rest:
-        kind = _SORTS[name] | dict(zip(("minimum", "maximum"), map(int, rest.split(":")), strict=True))
-    else:
-        kind = _SORTS[name]
-    return {"title": title} | ({"description": about} if about else {}) | kind
+def field_schema(title: str, about: str, sort: str | dict[str, Any]) -> dict[str, Any]:
+    """The schema of a field from its title, its description, and its sort, such as `num`, or what else it holds."""
+    own = sort if isinstance(sort, dict) else _SORTS[sort]
+    return {"title": title} | ({"description": about} if about else {}) | own
 
 
 def file_of(text: str, form: str) -> bytes:
@@ -142,9 +132,8 @@ def readings(model: str) -> Iterator[Reading]:
             leaves = outcome.record.leaves if outcome.record else ()
             leaf = next((leaf for leaf in leaves if leaf.pointer == f"/{name}"), None)
             got = json.loads(leaf.value) if leaf and leaf.value else None
-            yield Reading(
-                kind, name, is_control, wanted, got, leaf.confidence if leaf else 0.0, leaf.flags if leaf else ()
-            )
+            sure, flags = (leaf.confidence, leaf.flags) if leaf else (0.0, ())
+            yield Reading(kind, name, is_control, wanted, got, sure, flags)
 
 
 def counted(found: Sequence[Reading]) -> dict[str, Counter[str]]:
