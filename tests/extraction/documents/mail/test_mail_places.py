@@ -38,7 +38,7 @@ def places(folder: Path, out: Path) -> dict[tuple[str, str], str | None]:
     model = ReadingModel()
     found = extract([folder], SOURCE, out, ModelSource(model.fingerprint, lambda: model), RunOptions(workers=1))
     assert found.written == found.inputs > 0
-    sql = "select path, pointer, place from fields join documents using (document) where value_json <> 'null'"
+    sql = "select fields.path, pointer, place from fields join documents using (document) where value_json <> 'null'"
     return {(Path(path).name, pointer): place for path, pointer, place in query(out, sql).rows}
 
 
