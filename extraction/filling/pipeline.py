@@ -281,7 +281,7 @@ def _merge(plan: _DocumentPlan, results: Sequence[Result], job: Job) -> MergedRe
         filled = with_facts(job.compiled.form, filled, plan.facts)
         filled = with_marks(job.compiled.form, filled, plan.document)
         if job.tier is not None:  # it is asked for what the surroundings leave in doubt
-            filled = read_surroundings(job.compiled.form, filled, plan.document)
+            filled = read_surroundings(job.compiled.form, filled, plan.document, locale_of(plan.document))
     except Exception as error:
         return to_quarantine(plan.path, plan.document, "internal_error", error_text(error))
     return MergedRecord(plan.document, filled, plan.facts)
@@ -360,8 +360,8 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
     A fact field whose fact was refused gets the flag `refused_fact`; of a list only the record has it.
     """
     leaves = []
-    filled = read_surroundings(form, with_constants(form, filled), document)
     locale = locale_of(document)
+    filled = read_surroundings(form, with_constants(form, filled), document, locale)
     columns = TableColumns(document) if len(filled.rows) >= COLUMN_ROWS else None
     for pointer, leaf in filled.leaves.items():
         region = row_region(pointer, filled.rows, len(document.text))

@@ -8,6 +8,7 @@ from typing import Any
 
 from cinnabar.engine.request import Filled, Leaf, Origin
 from cinnabar.extraction.documents.ingest.dispatch import parse
+from cinnabar.extraction.filling.planning import locale_of
 from cinnabar.extraction.filling.surroundings.surroundings import read_surroundings
 from cinnabar.schemas.compiling.compile import compile_schema
 
@@ -33,7 +34,8 @@ def surrounded(
         leaves[slot.path] = Leaf(json.dumps(values[name], ensure_ascii=False), SURE, spans, origin, slot=slot.index)
     record = json.dumps({name: values[name] for name in fields}, ensure_ascii=False, separators=(",", ":"))
     filled = Filled("", record, leaves, {}, 1, 0)
-    read = read_surroundings(form, filled, parse(text.encode(), "page.txt"))
+    document = parse(text.encode(), "page.txt")
+    read = read_surroundings(form, filled, document, locale_of(document))
     found = json.loads(read.record)
     return {name: (found[name], read.leaves[f"/{name}"].confidence, read.leaves[f"/{name}"].flags) for name in fields}
 

@@ -170,4 +170,4 @@ def _bare(words: str) -> str:
     return _OPPOSED.sub("", words)
 
 
-KINDS: tuple[Kind, ...] = (_boolean, _choice, _twice, _unstated)
+ANSWERS: tuple[Kind, ...] = (_boolean, _choice, _twice, _unstated)

@@ -54,4 +54,4 @@ def _pattern(code: str, sign: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{code}|(?i:{worded or code}))(?!\w)")
 
 
-KINDS: tuple[Kind, ...] = (_currency,)
+CURRENCIES: tuple[Kind, ...] = (_currency,)

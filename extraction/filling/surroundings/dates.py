@@ -192,4 +192,4 @@ def _last_part(before: str) -> str:
     return re.split(r"\t| {3,}|\||;|\d", before)[-1][-60:]
 
 
-KINDS: tuple[Kind, ...] = (_within_period, _label, _birth, _period, _turned_year, _told_start)
+DATES: tuple[Kind, ...] = (_within_period, _label, _birth, _period, _turned_year, _told_start)

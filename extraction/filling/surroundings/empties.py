@@ -74,4 +74,4 @@ def _nothing(one: Beside) -> Finding:
     return Finding(NOT_SHOWN, "null", most=UNLABELLED) if one.slot.nullable else Finding(NOT_SHOWN, most=DOUBTED)
 
 
-KINDS: tuple[Kind, ...] = (_error, _placeholder, _beside_nothing)
+EMPTIES: tuple[Kind, ...] = (_error, _placeholder, _beside_nothing)

@@ -87,4 +87,4 @@ def _cut(one: Beside) -> Finding | None:
     return None if slot.accepts(json.dumps(longer, ensure_ascii=False).encode()) else Finding(CUT, most=DOUBTED)
 
 
-KINDS: tuple[Kind, ...] = (_account, _code, _cut)
+ENDS: tuple[Kind, ...] = (_account, _code, _cut)

@@ -114,4 +114,4 @@ def _is_dated(one: Beside) -> bool:
     return any(a <= own < b for a, b, _ in dates_in(one.document.text[start:end][: own + 200], one.locale))
 
 
-KINDS: tuple[Kind, ...] = (_range, _sign)
+NUMBERS: tuple[Kind, ...] = (_range, _sign)

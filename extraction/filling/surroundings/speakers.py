@@ -26,4 +26,4 @@ def _receiver(one: Beside) -> Finding | None:
     return Finding(RECEIVER, most=DOUBTED) if within and _RECEIVERS.match(one.before) else None
 
 
-KINDS: tuple[Kind, ...] = (_receiver,)
+SPEAKERS: tuple[Kind, ...] = (_receiver,)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.filling.planning import locale_of
 from cinnabar.extraction.filling.records.facts import put_value
 from cinnabar.extraction.filling.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.filling.surroundings import (
@@ -32,14 +32,14 @@ from cinnabar.schemas.form.form import Form
 
 #: The kinds in the order in which they are asked; the first that finds something decides.
 KINDS: tuple[Kind, ...] = (
-    *empties.KINDS,
-    *answers.KINDS,
-    *currencies.KINDS,
-    *numbers.KINDS,
-    *units.KINDS,
-    *dates.KINDS,
-    *ends.KINDS,
-    *speakers.KINDS,
+    *empties.EMPTIES,
+    *answers.ANSWERS,
+    *currencies.CURRENCIES,
+    *numbers.NUMBERS,
+    *units.UNITS,
+    *dates.DATES,
+    *ends.ENDS,
+    *speakers.SPEAKERS,
 )
 #: The flags of values, which a person's word ends.
 FLAGS = frozenset({
@@ -52,9 +52,9 @@ FLAGS = frozenset({
 _GIVEN = frozenset(("known", "fact", "default", "minimal"))
 
 
-def read_surroundings(form: Form, filled: Filled, document: Document) -> Filled:
+def read_surroundings(form: Form, filled: Filled, document: Document, locale: Locale) -> Filled:
     """Returns a record in which each value is what its surroundings allow, and knows their flags."""
-    found = dict(_findings(form, filled, document))
+    found = dict(_findings(form, filled, document, locale))
     if not found:
         return filled
     leaves, record = dict(filled.leaves), parse(filled.record)
@@ -73,8 +73,9 @@ def read_surroundings(form: Form, filled: Filled, document: Document) -> Filled:
     return replace(filled, leaves=leaves, record=filled.record if fitting is None else fitting)
 
 
-def _findings(form: Form, filled: Filled, document: Document) -> Iterator[tuple[str, Finding]]:
-    locale = locale_of(document)
+def _findings(
+    form: Form, filled: Filled, document: Document, locale: Locale
+) -> Iterator[tuple[str, Finding]]:
     for pointer, leaf in filled.leaves.items():
         if leaf.origin in _GIVEN or not 0 <= leaf.slot < len(form.slots):
             continue

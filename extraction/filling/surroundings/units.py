@@ -242,4 +242,4 @@ def _is_money(words: str) -> bool:
     return _MONEY.search(words) is not None
 
 
-KINDS: tuple[Kind, ...] = (_unit, _base, _scale)
+UNITS: tuple[Kind, ...] = (_unit, _base, _scale)

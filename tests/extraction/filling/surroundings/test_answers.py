@@ -7,6 +7,7 @@ from typing import Any
 from tests.support.cases import each
 from tests.support.surrounded_values import one_value, surrounded
 
+from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.filling.surroundings.surroundings import read_surroundings
@@ -119,4 +120,4 @@ def test_a_choice_in_a_row_needs_no_words_of_its_own() -> None:
     form = compile_schema(schema).form
     leaf = Leaf('"fair"', 0.9, (), "chosen", slot=next(slot.index for slot in form.slots if slot.path.endswith("kind")))
     filled = Filled("", '{"events":[{"kind":"fair"}]}', {"/events/0/kind": leaf}, {"/events/0": (0, 1.0)}, 1, 0)
-    assert read_surroundings(form, filled, parse(b"Stalls and music in Ely", "page.txt")) is filled
+    assert read_surroundings(form, filled, parse(b"Stalls and music in Ely", "page.txt"), Locale()) is filled
