@@ -27,7 +27,8 @@ EXTREMES = (
     1 << 63,
     (1 << 64) - 1,
 )
-ODD = (*EXTREMES, -1, -(1 << 63), 1.5, 1e308, float("inf"), None, True, "x", [], {}, [[]], "\ud800", 10**400)
+ODD: tuple[Any, ...] = (*EXTREMES, -1, -(1 << 63), 1.5, 1e308, float("inf"), None, True, "x", [], {}, [[]], "\ud800")
+ODD += (10**400,)
 
 
 def places_of_numbers(path: Path) -> list[tuple[int, int]]:
