@@ -321,7 +321,7 @@ def _may_hold(path: Path, one: DocumentNames) -> bool:
     try:
         rows = pq.read_table(path)
         return bool(pc.any(_of(rows, one)).as_py())
-    except (OSError, pa.ArrowException, KeyError, ValueError):
+    except (OSError, pa.ArrowException, KeyError, ValueError, TypeError):
         return True
 
 
