@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -151,7 +152,10 @@ def checked_tensors(folder: Path, files: Mapping[str, str]) -> dict[str, Tensor]
     stored: dict[str, Tensor] = {}
     for name in sorted(files):
         if name.endswith(".safetensors"):
-            stored |= load_file(folder / name)
+            try:
+                stored |= load_file(folder / name)
+            except SafetensorError as error:
+                raise ModelError(f"{folder / name}: cannot be read as safetensors: {error}") from error
     return stored
 
 

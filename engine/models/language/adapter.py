@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -50,12 +49,14 @@ def products_of(adapter: Path, shapes: Mapping[str, tuple[int, ...]]) -> Mapping
     products: dict[str, LowRankChange] = {}
     for name, tensor in stored.items():
         thin = _MATRIX.fullmatch(name.removeprefix(_PREFIX))
-        if thin is None:
+        if thin is None or tensor.ndim != 2:
             raise ModelError(f"{adapter / WEIGHTS}: {name}: expected low-rank products alone; merge it with `peft`")
         products.setdefault(f"{thin[1]}.weight", LowRankChange()).thin[thin[2]] = tensor
     for name, product in products.items():
         if product.thin.keys() != {"A", "B"}:
             raise ModelError(f"{adapter / WEIGHTS}: {name}: expected both matrices of a product, found one")
+        if product.thin["B"].shape[1] != len(product.thin["A"]):
+            raise ModelError(f"{adapter / WEIGHTS}: {name}: its two matrices have different ranks")
         shape = (len(product.thin["B"]), product.thin["A"].shape[1])
         if shapes.get(name) != shape:
             has = f"has {[*shapes[name]]}" if name in shapes else "does not have"
@@ -66,8 +67,14 @@ def products_of(adapter: Path, shapes: Mapping[str, tuple[int, ...]]) -> Mapping
     return products
 
 
-def _of_module(settings: ConfigSettings, key: str, name: str) -> Any:
+def _of_module(settings: ConfigSettings, key: str, name: str) -> float | None:
     """Returns what a pattern of modules says of this tensor, None if none is meant."""
     module = name.removesuffix(".weight")
-    found = (value for pattern, value in settings.table(key).items() if re.search(rf"(^|\.){pattern}$", module))
-    return next(found, None)
+    for pattern, value in settings.table(key).items():
+        try:
+            meant = re.search(rf"(^|\.){pattern}$", module)
+        except re.error as error:
+            raise ModelError(f"{settings.path}: `{key}`: {pattern!r:.80} is no pattern: {error}") from error
+        if meant:
+            return ConfigSettings({pattern: value}, settings.path).number(pattern, default=0.0)
+    return None

@@ -82,6 +82,16 @@ def test_a_missing_shard_is_an_error(tmp_path: Path) -> None:
         load_weights(tmp_path)
 
 
+def test_a_shard_that_matches_its_digest_and_is_none_is_an_error(tmp_path: Path) -> None:
+    path = saved(tmp_path, small=torch.ones(30)) / "body-0.safetensors"
+    before = hashlib.sha256(path.read_bytes()).hexdigest()
+    path.write_bytes((1 << 62).to_bytes(8, "little") + b"{}")
+    about = tmp_path / "model.json"
+    about.write_text(about.read_text().replace(before, hashlib.sha256(path.read_bytes()).hexdigest()))
+    with pytest.raises(ModelError, match=r"body-0\.safetensors: cannot be read as safetensors"):
+        load_weights(tmp_path)
+
+
 @pytest.mark.parametrize("said", ["", "{", "[]", "null", '{"files": {}}', '{"size": {}}'])
 def test_a_damaged_description_is_an_error(tmp_path: Path, said: str) -> None:
     (tmp_path / "model.json").write_text(said)

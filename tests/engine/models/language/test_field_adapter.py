@@ -22,6 +22,7 @@ CAUSAL = replace(TRAITS, visibility="causal", noise="none", block=1, shift=True)
 
 
 UP = "model.layers.1.mlp.up_proj"
+BOTH = {f"{UP}.lora_A.weight": (4, 32), f"{UP}.lora_B.weight": (48, 4)}
 
 
 def write_adapter(folder: Path, tensors: dict[str, torch.Tensor], **settings: Any) -> None:
@@ -74,8 +75,12 @@ def test_products_have_the_scales_that_the_folder_tells(stabilised: bool, tmp_pa
         ({f"{UP}.lora_A.weight": (4, 32)}, {}, "expected both matrices of a product, found one"),
         ({f"{UP}.lora_A.weight": (4, 32), f"{UP}.lora_B.weight": (48, 4)}, {"use_dora": True}, "`use_dora` is true"),
         ({"model.norm.modules_to_save.default.weight": (32,)}, {}, "low-rank products alone; merge it with `peft`"),
+        ({f"{UP}.lora_A.weight": (4,), f"{UP}.lora_B.weight": (48, 4)}, {}, "low-rank products alone"),
+        ({f"{UP}.lora_A.weight": (4, 32), f"{UP}.lora_B.weight": (48, 5)}, {}, "different ranks"),
+        (BOTH, {"rank_pattern": {"(": 1}}, r"`rank_pattern`: '\(' is no pattern"),
+        (BOTH, {"alpha_pattern": {"up_proj": "x"}}, "expected `up_proj` to be a number above 0"),
     ],
-    ids=["elsewhere", "wide", "half", "dora", "whole"],
+    ids=["elsewhere", "wide", "half", "dora", "whole", "flat", "ranks", "pattern", "alpha"],
 )  # fmt: skip
 def test_changes_that_cannot_be_applied_are_refused_by_name(
     tensors: dict[str, tuple[int, ...]], settings: dict[str, Any], told: str, tmp_path: Path
