@@ -65,7 +65,7 @@ class Reading:
         if None in (self.right, self.got) or isinstance(self.right, bool):
             return self.right is self.got
         if isinstance(self.right, int | float):
-            return abs(self.got - self.right) <= 0.001 * abs(self.right)
+            return bool(abs(self.got - self.right) <= 0.001 * abs(self.right))
         got = self.got[:16] if "T" in self.right and ":" in self.right else self.got
         return _letters(got) == _letters(self.right)
 
@@ -120,7 +120,7 @@ def readings(model: str) -> Iterator[Reading]:
     plan = RunPlan.of(model=model, on_missing="guess")
     source, escalation = sources_of(plan, model)
     engine = source.filler(plan.options.effort, plan.options.steps)
-    tier = escalation and escalation.tier(lambda: escalation.source.filler(plan.options.effort, None))
+    tier = None if escalation is None else escalation.tier(lambda: escalation.source.filler(plan.options.effort, None))
     for kind, form, frame, (name, *about), body, trouble, right, control, control_right in data["documents"]:
         head, tail, others = data["frames"][frame]
         members = {one: field_schema(*own) for one, own in {**others, name: about}.items()}
