@@ -282,9 +282,9 @@ def _without(batch: pa.RecordBatch, table: str, one: Forgotten) -> pa.RecordBatc
     return batch.set_column(place, batch.schema.field(place), pa.array(arguments, pa.string()))
 
 
-def _blank_paths(arguments: str | None, paths: Sequence[str]) -> str | None:
+def _blank_paths(arguments: Any, paths: Sequence[str]) -> Any:
     """Returns a run's arguments in JSON with a mark for each of these paths; unchanged if it has none of them."""
-    if not arguments:
+    if not arguments or not isinstance(arguments, str):  # a stranger's folder may hold anything there
         return arguments
     changed = False
 
