@@ -26,7 +26,7 @@ VERSIONS: dict[str, int] = {
     "replies": 13,
     "language": 25,
     "remote": 12,
-    "parsing": 15,
+    "parsing": 16,
     "merging": 22,
     "routing": 11,
     "plain": 14,
@@ -34,7 +34,7 @@ VERSIONS: dict[str, int] = {
     "ocr": 14,
     "mail": 14,
     "office": 15,
-    "web": 13,
+    "web": 14,
     "archives": 12,
 }
 #: The parts that the code of a part calls: with theirs, its version counts.
