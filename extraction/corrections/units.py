@@ -13,7 +13,7 @@ from typing import Any, Final
 import orjson
 
 from cinnabar.extraction.documents.content.document import Box, Evidence, Span
-from cinnabar.extraction.filling.surroundings.surroundings import FLAGS
+from cinnabar.extraction.filling.surroundings.flags import FLAGS
 from cinnabar.extraction.store.records import LeafRow, ListLengthNote, Record
 from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.form.form import Form, Node, ObjectNode

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from cinnabar.engine.readings.readings import BOOLEANS
 from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind, Span, stems
+from cinnabar.extraction.filling.surroundings.flags import ANSWERED, CONTRADICTED, UNSTATED
 from cinnabar.extraction.filling.surroundings.thresholds import (
     CORRECTED,
     DENIAL_WORDS,
@@ -16,10 +17,6 @@ from cinnabar.extraction.filling.surroundings.thresholds import (
     UNLABELLED,
 )
 
-#: The flag of an answer that is negated, or told twice against itself.
-CONTRADICTED = "contradicted"
-#: The flags of a boolean that its answer decided, and of a choice that nothing states.
-ANSWERED, UNSTATED = "answer_beside", "not_stated"
 #: Words that deny what follows them within a clause.
 _DENIALS = (
     r"not(?! only)|no(?!\.)|never|no longer|no more|cannot|can't|isn't|aren't|wasn't|weren't|hasn't|haven't|won't"
@@ -29,9 +26,10 @@ _DENIED = re.compile(rf"\b(?:{_DENIALS})\b", re.IGNORECASE)
 # What ends a clause: a denial before it says nothing of what follows.
 _CLAUSE = re.compile(r"[.;:!?|\t]|,\s|\bbut\b|\baber\b|\bsondern\b|\bmais\b", re.IGNORECASE)
 # An answer right behind a label, with what may stand between.
-_ANSWER = re.compile(r"[\s:?=\-–→.|\"']*(\[\s?\]|\[x\]|[☐☒☑✓✔✗]|[^\W\d_]+)(?=$|[\s,.;:!|)\"'])", re.IGNORECASE)
+_ANSWER = re.compile(r"[\s:?=\-–→.|\"']*([^\W\d_]+)(?=$|[\s,.;:!|)\"'])", re.IGNORECASE)
 # A line of a form: a label and one word.
 _LABELLED = re.compile(r"^(?:[ \t]*\w[^\n:?]{1,40}:|\w[^\n:?]{1,40}\?)[ \t]*([^\W\d_]+)[ \t.]*$", re.MULTILINE)
+_BOX = re.compile(r"\[\s?[xX]?\s?\]|[☐☑☒✓✔✗✘]")
 
 
 def _boolean(one: Beside) -> Finding | None:
@@ -66,6 +64,8 @@ def _told(one: Beside) -> Iterator[tuple[Span, bool]]:
     text = one.document.text
     for start, end in one.labels():
         line_start, line_end = one.line_of(start, end)
+        if _BOX.search(text, line_start, line_end):  # `records/marks.py` reads boxes
+            continue
         answer = _ANSWER.match(text, end, line_end)
         value = BOOLEANS.get(answer[1].lower()) if answer is not None else None
         if answer is not None and value is not None:

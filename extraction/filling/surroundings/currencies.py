@@ -8,10 +8,9 @@ from functools import lru_cache
 
 from cinnabar.engine.readings.codes import CURRENCY_CODES, currencies_of, names_of
 from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind, Span
+from cinnabar.extraction.filling.surroundings.flags import STATED
 from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, CURRENCY_NAME, DOUBTED
 
-#: The flag of a currency that the document states elsewhere than at the amount.
-STATED = "currency_stated"
 _SIGN = re.compile(r"[^\w\s.,'()+\-−–/:*]+|\b(?:kr|Rs|R)\b")
 
 # A code that ends the amount whose sign was read.

@@ -11,12 +11,8 @@ from itertools import chain
 from cinnabar.engine.readings.dates import dates_in
 from cinnabar.engine.readings.periods import periods_in
 from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind, stems
+from cinnabar.extraction.filling.surroundings.flags import ENDS_BEFORE_START, IN_THE_FUTURE, OF_PERIOD, OTHER_LABEL
 from cinnabar.extraction.filling.surroundings.thresholds import AGREED, CORRECTED, DOUBTED, LONGEST_REGION, UNLABELLED
-
-#: The flags of a date that another label claims, of one in the future that cannot be, of an end before its start.
-OTHER_LABEL, IN_THE_FUTURE, ENDS_BEFORE_START = "other_label", "in_the_future", "ends_before_start"
-#: The flag of an end of a period that was read together with its other end.
-OF_PERIOD = "of_period"
 
 # What a date is of, by words of its label in several languages.
 _ROLES = {

@@ -6,10 +6,9 @@ import re
 
 from cinnabar.extraction.documents.plain.rows import CELL_ERROR
 from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
+from cinnabar.extraction.filling.surroundings.flags import NOT_SHOWN
 from cinnabar.extraction.filling.surroundings.thresholds import DOUBTED, UNLABELLED
 
-#: The flag of a value in whose place the document shows an error or nothing.
-NOT_SHOWN = "not_shown"
 _ERROR = re.compile(rf"(?<!\w)(?:{CELL_ERROR.pattern})|\bNaN\b|#{{3,}}(?![^\s\t|,;])")
 _PLACEHOLDER = re.compile(
     r"t\.?b\.?[acd]\.?|n\. ?n\.|to be (?:confirmed|announced|determined|advised|completed|filled in)"

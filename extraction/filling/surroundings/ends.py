@@ -7,10 +7,9 @@ import re
 
 from cinnabar.engine.readings.codes import account_at
 from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
+from cinnabar.extraction.filling.surroundings.flags import ACCOUNT, CODE, CUT
 from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DOUBTED
 
-#: The flags of an account number and another code that end elsewhere, and of a text that the schema's length cut.
-ACCOUNT, CODE, CUT = "account_end", "code_end", "cut_text"
 _ASKS_CODE = re.compile(
     r"\b(?:\w*numbers?|no|nr|\w*nummer|num[eé]ro|número|codes?|id|ean|gtin|isbn|siret|siren)\b", re.IGNORECASE
 )

@@ -9,13 +9,9 @@ from cinnabar.engine.readings.codes import CURRENCY_SIGNS
 from cinnabar.engine.readings.dates import dates_in
 from cinnabar.engine.readings.numerals import asks_unsigned, digits_to_decimals
 from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
+from cinnabar.extraction.filling.surroundings.flags import IN_RANGE, SIGN, SIGN_DROPPED
 from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DOUBTED
 from cinnabar.schemas.automata.numbers import canonical_number
-
-#: The flags of one end of a range, and of a number whose sign the document prints otherwise.
-IN_RANGE, SIGN = "in_range", "sign_beside"
-#: The flag of a printed minus that the schema, as with `minimum: 0`, allows no value to have.
-SIGN_DROPPED = "sign_dropped"
 
 _CURRENCY = rf"(?:[A-Z]{{3}}|[{CURRENCY_SIGNS}])"
 _NUMBER = r"\d(?:[\d.,'’]*\d)?(?: \d{3})*(?:[.,]\d+)?"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
+from cinnabar.extraction.filling.surroundings.flags import RECEIVER
 from cinnabar.extraction.filling.surroundings.thresholds import DOUBTED
 
-#: The flag of a value that stands among the receivers of a mail.
-RECEIVER = "mail_receiver"
 _RECEIVERS = re.compile(r"\s*(?:to|cc|bcc|reply-to|delivered-to|resent-to):", re.IGNORECASE)
 _ASKS_RECEIVER = re.compile(
     r"\b(?:to|cc|recipients?|receivers?|addressees?|e-?mail|mail|address(?:ed)?|empfänger\w*|adressat\w*|destinatair\w*"

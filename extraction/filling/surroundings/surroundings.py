@@ -41,13 +41,6 @@ KINDS: tuple[Kind, ...] = (
     *ends.ENDS,
     *speakers.SPEAKERS,
 )
-#: The flags of values, which a person's word ends.
-FLAGS = frozenset({
-    *(answers.ANSWERED, answers.CONTRADICTED, answers.UNSTATED, currencies.STATED, dates.OTHER_LABEL),
-    *(dates.IN_THE_FUTURE, dates.ENDS_BEFORE_START, dates.OF_PERIOD, empties.NOT_SHOWN),
-    *(ends.ACCOUNT, ends.CODE, ends.CUT),
-    *(numbers.IN_RANGE, numbers.SIGN, numbers.SIGN_DROPPED, speakers.RECEIVER, units.OTHER_UNIT, units.OTHER_BASE),
-})  # fmt: skip
 #: Values that nobody read from the document.
 _GIVEN = frozenset(("known", "fact", "default", "minimal"))
 
@@ -73,9 +66,7 @@ def read_surroundings(form: Form, filled: Filled, document: Document, locale: Lo
     return replace(filled, leaves=leaves, record=filled.record if fitting is None else fitting)
 
 
-def _findings(
-    form: Form, filled: Filled, document: Document, locale: Locale
-) -> Iterator[tuple[str, Finding]]:
+def _findings(form: Form, filled: Filled, document: Document, locale: Locale) -> Iterator[tuple[str, Finding]]:
     for pointer, leaf in filled.leaves.items():
         if leaf.origin in _GIVEN or not 0 <= leaf.slot < len(form.slots):
             continue

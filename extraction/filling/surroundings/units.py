@@ -11,11 +11,9 @@ from functools import lru_cache
 
 from cinnabar.engine.readings.numerals import digits_to_decimals, number_in_words
 from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
+from cinnabar.extraction.filling.surroundings.flags import OTHER_BASE, OTHER_UNIT
 from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DOUBTED
 from cinnabar.schemas.automata.numbers import canonical_number
-
-#: The flags of a number in another unit, on another base (per hundred, in thousands), and of a share in percent.
-OTHER_UNIT, OTHER_BASE = "other_unit", "other_base"
 
 # dimension|factor|names, the first ones exact in case.
 _UNITS = """

@@ -152,6 +152,7 @@ USES = {
     "show": "show 0.txt --out out",
     "export": "export note --out out --to notes.csv",
     "status report": "status report --out out",
+    "status runs": "status runs --out out",
     "correct": "correct 0.txt --schema note --list --out out",
     "status": "status --out out",
     "verify": "verify --out out",

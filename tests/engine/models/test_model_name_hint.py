@@ -29,8 +29,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 NAMED = [
-    ("llama.gguf", "expected a GGUF file, and it cannot be read"),
-    ("blob", "expected a GGUF file, and it cannot be read"),
+    ("llama.gguf", "expected a GGUF file, and it has 8 bytes"),
+    ("blob", "expected a GGUF file, and it has 8 bytes"),
     ("gguf", "this folder holds a GGUF file; name the file itself: gguf/llama.gguf"),
     ("qwen2.5-coder-1.5b", "`cinnabar model fetch qwen2.5-coder-1.5b` brings it"),
     ("lora", "this is a LoRA folder (adapter_config.json)"),

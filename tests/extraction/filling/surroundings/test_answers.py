@@ -24,7 +24,7 @@ STATE = {"enum": ["granted", "declined", "open", None], "description": "What bec
         ("Leaking: no", False),
         ("Leaking?\tNon", False),
         ("Leaking = FALSE", False),
-        ("Leaking: ☐", False),
+        ("Leaking: ☐ no", True),
         ("The roof is not leaking.", False),
         ("The roof was never leaking", False),
         ("The roof is leaking.", True),
