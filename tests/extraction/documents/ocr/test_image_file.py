@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from tests.support import parsed_files
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
@@ -38,9 +39,7 @@ def encoded(kind: str, size: tuple[int, int] = (620, 877), mode: str = "RGB", **
 
 
 def code_of(data: bytes, name: str) -> str:
-    with pytest.raises(DocumentError) as error:
-        parse(data, name)
-    return error.value.code
+    return parsed_files.code_of(parse, data, name)
 
 
 def sizes(document: Document) -> list[tuple[int, int, int]]:
