@@ -76,11 +76,11 @@ def _printed_place(value: str, text: str, start: int, end: int, label: str) -> _
     # A short value must match whole words: "no" is not printed in "November".
     closing = r"(?![^\W_])" if len(letters) < OPTION_LETTERS or letters.isdecimal() else ""
     pattern = re.compile(r"(?<![^\W_])" + _BETWEEN.join(map(re.escape, letters)) + closing, re.IGNORECASE)
-    stems = _stems(label, 3)
+    wanted = stems(label)
     first: _Spans = ()
     for match in pattern.finditer(text, start, end):
-        before = _stems(text[max(0, match.start() - NAME_NEAR) : match.start()], 3)
-        if not stems or stems & before:
+        before = stems(text[max(0, match.start() - NAME_NEAR) : match.start()])
+        if not wanted or wanted & before:
             return (match.span(),)
         first = first or (match.span(),)
     return first
@@ -88,7 +88,7 @@ def _printed_place(value: str, text: str, start: int, end: int, label: str) -> _
 
 def _close_words(text: str, region: tuple[int, int], asked: Question) -> _Spans:
     """Returns the stretch that holds most words of a name and its description close together; () for too few words."""
-    names, notes = _stems(asked.label, OPTION_LETTERS), _stems(asked.note, NOTE_LETTERS)
+    names, notes = stems(asked.label, OPTION_LETTERS), stems(asked.note, NOTE_LETTERS)
     places = list(_places(text, region, names | notes))
     often = Counter(stem for _, _, stem in places)
     best, first = 0.0, 0
@@ -106,12 +106,13 @@ def _close_words(text: str, region: tuple[int, int], asked: Question) -> _Spans:
     return spans
 
 
-def _places(text: str, region: tuple[int, int], stems: set[str]) -> Iterator[tuple[int, int, str]]:
+def _places(text: str, region: tuple[int, int], wanted: set[str]) -> Iterator[tuple[int, int, str]]:
     for word in _WORD.finditer(text, *region):
         stem = word[0].lower()[:NAME_STEM]
-        if stem in stems:
+        if stem in wanted:
             yield word.start(), word.end(), stem
 
 
-def _stems(words: str, least: int) -> set[str]:
+def stems(words: str, least: int = 3) -> set[str]:
+    """Returns the beginnings of the words of at least so many letters, in small letters."""
     return {word.lower()[:NAME_STEM] for word in _WORD.findall(words) if len(word) >= least}

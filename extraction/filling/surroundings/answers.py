@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 
 from cinnabar.engine.readings.readings import BOOLEANS
-from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind, Span, stems
+from cinnabar.extraction.filling.records.indirect_evidence import stems
+from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, Span
 from cinnabar.extraction.filling.surroundings.flags import ANSWERED, CONTRADICTED, UNSTATED
 from cinnabar.extraction.filling.surroundings.thresholds import (
     CORRECTED,
@@ -32,7 +33,7 @@ _LABELLED = re.compile(r"^(?:[ \t]*\w[^\n:?]{1,40}:|\w[^\n:?]{1,40}\?)[ \t]*([^\
 _BOX = re.compile(r"\[\s?[xX]?\s?\]|[☐☑☒✓✔✗✘]")
 
 
-def _boolean(one: Beside) -> Finding | None:
+def _boolean(one: Beside) -> Effect | None:
     """A boolean takes the answer printed beside its label; a denied statement is false."""
     if set(one.slot.options) != {"true", "false"}:
         return None
@@ -41,9 +42,9 @@ def _boolean(one: Beside) -> Finding | None:
         told, sure = _same_answers(one), UNLABELLED
     values = {*told.values()}
     if len(values) == 2:
-        return Finding(CONTRADICTED, spans=tuple(told), most=DOUBTED)
+        return Effect(CONTRADICTED, spans=tuple(told), most=DOUBTED)
     if len(values) == 1 and (answer := values.pop()) is not one.value:
-        return Finding(ANSWERED, json.dumps(answer), tuple(told)[:1], sure)
+        return Effect(ANSWERED, json.dumps(answer), tuple(told)[:1], sure)
     return None
 
 
@@ -82,7 +83,7 @@ def denied(clause: str) -> re.Match[str] | None:
     return next(_DENIED.finditer(clause, begin), None)
 
 
-def _choice(one: Beside) -> Finding | None:
+def _choice(one: Beside) -> Effect | None:
     """A choice that is denied where it is printed is its opposite, or is doubted."""
     options = one.slot.options
     if len(options) < 2 or one.value is None or one.leaf.text not in options or not one.spans:
@@ -93,11 +94,11 @@ def _choice(one: Beside) -> Finding | None:
     at = one.spans[0][0] - len(near) + denial.start()
     other = _opposite(one.value, [json.loads(option) for option in options])
     if other is None and one.slot.nullable and not near[denial.end() :].split():
-        return Finding(CONTRADICTED, "null", most=UNLABELLED)
+        return Effect(CONTRADICTED, "null", most=UNLABELLED)
     if other is None and not stems(one.asked.label) & stems(one.before):
         return None
     spans = ((at, one.spans[-1][1]),)
-    return Finding(
+    return Effect(
         CONTRADICTED,
         None if other is None else json.dumps(other, ensure_ascii=False),
         spans,
@@ -105,7 +106,7 @@ def _choice(one: Beside) -> Finding | None:
     )
 
 
-def _twice(one: Beside) -> Finding | None:
+def _twice(one: Beside) -> Effect | None:
     """A choice of which the field's label tells two is in doubt."""
     if len(one.slot.options) < 2 or not isinstance(one.value, str):
         return None
@@ -115,14 +116,14 @@ def _twice(one: Beside) -> Finding | None:
             said = re.compile(rf"\s*[:=|\t]\s*({re.escape(str(option))})\s*$", re.IGNORECASE | re.MULTILINE)
             if found := said.match(one.document.text, end):
                 told.setdefault(str(option), found.span(1))
-    return Finding(CONTRADICTED, spans=tuple(told.values()), most=DOUBTED) if len(told) > 1 else None
+    return Effect(CONTRADICTED, spans=tuple(told.values()), most=DOUBTED) if len(told) > 1 else None
 
 
-def _unstated(one: Beside) -> Finding | None:
+def _unstated(one: Beside) -> Effect | None:
     """A choice of which the document has no word is none, where the schema allows that; rows may tell it as a whole."""
     in_row = re.search(r"/\d+(?:/|$)", one.pointer)
     chosen = one.leaf.origin == "chosen" and isinstance(one.value, str) and not in_row
-    return Finding(UNSTATED, "null", most=UNLABELLED) if chosen and not one.spans and one.slot.nullable else None
+    return Effect(UNSTATED, "null", most=UNLABELLED) if chosen and not one.spans and one.slot.nullable else None
 
 
 # Beginnings of words that make them their opposites, and words that are opposites in a decision.

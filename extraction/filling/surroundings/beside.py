@@ -11,21 +11,22 @@ from itertools import groupby
 from typing import Any
 
 from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
+from cinnabar.engine.models.reader.thresholds import NAME_STEM
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.request import Leaf
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.filling.surroundings.thresholds import DOUBTED, LABEL_STEM, LONGEST_REGION, SHORTEST_STEM
+from cinnabar.extraction.filling.records.indirect_evidence import stems
+from cinnabar.extraction.filling.surroundings.thresholds import DOUBTED, LONGEST_REGION
 from cinnabar.schemas.form.form import Form, Slot
 
 Span = tuple[int, int]
-_WORD = re.compile(r"[^\W_]+")
 # A cell of a row that is printed in columns.
 _CELL = re.compile(r"[^\s|]+(?: [^\s|]+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What a kind finds: its flag, and what becomes of the value.
+class Effect:
+    """What surroundings do to a value: the flag of the kind that found them, and what becomes of the value.
 
     value: the JSON text to write in its place, "null" for none, None to keep it; a value that the schema refuses is
     kept. spans: the words of that value, () for those of the value before. most: the most confidence that is left.
@@ -135,14 +136,9 @@ class Beside:
 @lru_cache(maxsize=256)
 def _label_words(wanted: frozenset[str]) -> re.Pattern[str]:
     """Returns a pattern of whole words that begin so; a short word has an ending of two letters at most."""
-    begun = (re.escape(stem) + ("[^\\W_]*" if len(stem) == LABEL_STEM else "[^\\W_]{0,2}") for stem in sorted(wanted))
+    begun = (re.escape(stem) + ("[^\\W_]*" if len(stem) == NAME_STEM else "[^\\W_]{0,2}") for stem in sorted(wanted))
     return re.compile(rf"(?<![^\W_])(?:{'|'.join(begun)})(?![^\W_])", re.IGNORECASE)
 
 
 #: Looks at a value; None if its kind finds nothing there.
-Kind = Callable[[Beside], Finding | None]
-
-
-def stems(text: str) -> set[str]:
-    """Returns the beginnings of the words of a text, in small letters; short words are left out."""
-    return {word.lower()[:LABEL_STEM] for word in _WORD.findall(text) if len(word) >= SHORTEST_STEM}
+Kind = Callable[[Beside], Effect | None]

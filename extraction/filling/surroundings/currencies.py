@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 
 from cinnabar.engine.readings.codes import CURRENCY_CODES, currencies_of, names_of
-from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind, Span
+from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, Span
 from cinnabar.extraction.filling.surroundings.flags import STATED
 from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, CURRENCY_NAME, DOUBTED
 
@@ -17,14 +17,14 @@ _SIGN = re.compile(r"[^\w\s.,'()+\-−–/:*]+|\b(?:kr|Rs|R)\b")
 _CODE_BESIDE = re.compile(r"[\d.,'’ ]*\(?([A-Z]{3})(?=\s*(?:$|[,;.)|\t]|  ))")
 
 
-def _currency(one: Beside) -> Finding | None:
+def _currency(one: Beside) -> Effect | None:
     """A shared sign is the one of its currencies that the document states; of several it is in doubt."""
     if one.value not in CURRENCY_CODES or not one.spans or one.value in one.printed:
         return None
     beside = _CODE_BESIDE.match(one.after)
     if beside is not None and beside[1] in CURRENCY_CODES and beside[1] != one.value:
         end = one.spans[-1][1]
-        return Finding(STATED, json.dumps(beside[1]), ((end + beside.start(1), end + beside.end(1)),), CORRECTED)
+        return Effect(STATED, json.dumps(beside[1]), ((end + beside.start(1), end + beside.end(1)),), CORRECTED)
     sign = _SIGN.search(one.printed)
     shared = currencies_of(sign[0]) if sign is not None else ()
     if one.value not in shared or len(shared) < 2:
@@ -35,9 +35,9 @@ def _currency(one: Beside) -> Finding | None:
     if not stated or (own is not None and not any(a <= own[0] and own[1] <= b for a, b in stated.values())):
         return None
     if len(stated) > 1:
-        return Finding(STATED, most=DOUBTED)
+        return Effect(STATED, most=DOUBTED)
     ((code, place),) = stated.items()
-    return Finding(STATED, json.dumps(code), (place,), CORRECTED)
+    return Effect(STATED, json.dumps(code), (place,), CORRECTED)
 
 
 def _stated(code: str, text: str, sign: str) -> Span | None:

@@ -10,7 +10,8 @@ from itertools import chain
 
 from cinnabar.engine.readings.dates import dates_in
 from cinnabar.engine.readings.periods import periods_in
-from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind, stems
+from cinnabar.extraction.filling.records.indirect_evidence import stems
+from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.flags import ENDS_BEFORE_START, IN_THE_FUTURE, OF_PERIOD, OTHER_LABEL
 from cinnabar.extraction.filling.surroundings.thresholds import AGREED, CORRECTED, DOUBTED, LONGEST_REGION, UNLABELLED
 
@@ -42,7 +43,7 @@ _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)|\d\W\d+\W\d|['’]\d\d\b")
 _WHOLE_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 
 
-def _label(one: Beside) -> Finding | None:
+def _label(one: Beside) -> Effect | None:
     """A date that another label claims is not that of this field: nothing in its place, or in doubt."""
     if not _is_date(one) or not one.spans:
         return None
@@ -58,7 +59,7 @@ def _label(one: Beside) -> Finding | None:
         or not (claimed or _is_told_elsewhere(one, named & _NAMED) or (named & _NAMED and _BARE_LABEL.search(beside)))
     ):
         return None
-    return Finding(
+    return Effect(
         OTHER_LABEL, "null" if one.slot.nullable else None, most=UNLABELLED if one.slot.nullable else DOUBTED
     )
 
@@ -77,18 +78,18 @@ def _is_told_elsewhere(one: Beside, own: frozenset[str]) -> bool:
     return told
 
 
-def _birth(one: Beside) -> Finding | None:
+def _birth(one: Beside) -> Effect | None:
     """What has happened lies in the past: a year of two digits is of the last century, another one is in doubt."""
     day = _day(one)
     if day is None or day <= datetime.date.today() or not _PAST & _roles(one.asked.label):
         return None
     if one.spans and not _WHOLE_YEAR.search(one.printed):
         text = f"{day.year - 100}{one.value[4:]}"
-        return Finding(IN_THE_FUTURE, json.dumps(text), one.spans, CORRECTED)
-    return Finding(IN_THE_FUTURE, most=DOUBTED)
+        return Effect(IN_THE_FUTURE, json.dumps(text), one.spans, CORRECTED)
+    return Effect(IN_THE_FUTURE, most=DOUBTED)
 
 
-def _period(one: Beside) -> Finding | None:
+def _period(one: Beside) -> Effect | None:
     """An end before its start is in the next year if its words tell no year, and in doubt if they do."""
     day, roles = _day(one), _roles(one.asked.label)
     if day is None or not {"start", "end"} & roles:
@@ -101,12 +102,12 @@ def _period(one: Beside) -> Finding | None:
         if last >= first:
             continue
         if ends and one.spans and not _WHOLE_YEAR.search(one.printed) and last.replace(year=last.year + 1) >= first:
-            return Finding(ENDS_BEFORE_START, json.dumps(f"{last.year + 1}{one.value[4:]}"), one.spans, CORRECTED)
-        return Finding(ENDS_BEFORE_START, most=DOUBTED)
+            return Effect(ENDS_BEFORE_START, json.dumps(f"{last.year + 1}{one.value[4:]}"), one.spans, CORRECTED)
+        return Effect(ENDS_BEFORE_START, most=DOUBTED)
     return None
 
 
-def _turned_year(one: Beside) -> Finding | None:
+def _turned_year(one: Beside) -> Effect | None:
     """A day without a year that follows one at the end of a year is of the next year."""
     day = _day(one)
     if day is None or not one.spans or day.month > _FIRST_MONTHS or _YEAR.search(one.printed):
@@ -117,11 +118,11 @@ def _turned_year(one: Beside) -> Finding | None:
     for begin, end, (last, *_) in dates_in(before, one.locale)[-1:]:
         if _WHOLE_YEAR.search(before[begin:end]) and last[5:7] > _LAST_MONTHS:
             text = f"{int(last[:4]) + 1}{one.value[4:]}"
-            return Finding(OF_PERIOD, json.dumps(text), one.spans, CORRECTED) if text != one.value else None
+            return Effect(OF_PERIOD, json.dumps(text), one.spans, CORRECTED) if text != one.value else None
     return None
 
 
-def _told_start(one: Beside) -> Finding | None:
+def _told_start(one: Beside) -> Effect | None:
     """An end before a start that the lines above it tell is in doubt."""
     day = _day(one)
     if day is None or not one.spans or "end" not in _roles(one.asked.label):
@@ -130,11 +131,11 @@ def _told_start(one: Beside) -> Finding | None:
     for begin, _, (first, *_) in dates_in(above, one.locale):
         label = above[:begin].rpartition("\n")[2]
         if re.search(r":\s*$", label) and _roles(label) == {"start"} and first[:10] > one.value[:10]:
-            return Finding(ENDS_BEFORE_START, most=DOUBTED)
+            return Effect(ENDS_BEFORE_START, most=DOUBTED)
     return None
 
 
-def _within_period(one: Beside) -> Finding | None:
+def _within_period(one: Beside) -> Effect | None:
     """An end of the one period of a field's region is its first or its last day, whichever the field asks for."""
     roles = _roles(one.asked.label)
     if one.slot.format != "date" or len({"start", "end"} & roles) != 1 or one.leaf.origin == "generated":
@@ -149,7 +150,7 @@ def _within_period(one: Beside) -> Finding | None:
     if one.spans and not (span[0] <= one.spans[0][0] and one.spans[-1][1] <= span[1]):
         return None
     told = json.dumps((period.last if "end" in roles else period.first).isoformat())
-    return Finding(OF_PERIOD, told, (span,), AGREED if told == one.leaf.text else CORRECTED)
+    return Effect(OF_PERIOD, told, (span,), AGREED if told == one.leaf.text else CORRECTED)
 
 
 # A cheap look before the search: a dash or a word between digits or months.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cinnabar.extraction.documents.plain.rows import CELL_ERROR
-from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
+from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.flags import NOT_SHOWN
 from cinnabar.extraction.filling.surroundings.thresholds import DOUBTED, UNLABELLED
 
@@ -23,7 +23,7 @@ _OTHER_LABEL = re.compile(r"\s*[^\W\d][^:\n|]{0,40}?(?::\s*|\s*\|\s*|\t| {2,})")
 _TO_VALUE = re.compile(r"[\s:=|,;\"']*")
 
 
-def _error(one: Beside) -> Finding | None:
+def _error(one: Beside) -> Effect | None:
     """A field has no value where the document shows an error beside its label, or in the words of the value."""
     if one.value is None or not any(sign in one.document.text for sign in ("#", "NaN", "Err:")):
         return None
@@ -40,13 +40,13 @@ def _error(one: Beside) -> Finding | None:
     return None
 
 
-def _placeholder(one: Beside) -> Finding | None:
+def _placeholder(one: Beside) -> Effect | None:
     """Words that stand until somebody fills a form in are no value."""
     text = isinstance(one.value, str) and not one.slot.options and one.spans
     return _nothing(one) if text and _PLACEHOLDER.fullmatch(one.printed.strip()) else None
 
 
-def _beside_nothing(one: Beside) -> Finding | None:
+def _beside_nothing(one: Beside) -> Effect | None:
     """A value beside another label is not that of a field whose own label stands alone on its line."""
     if one.value is None or not one.spans or not _OTHER_LABEL.fullmatch(one.before):
         return None
@@ -69,8 +69,8 @@ def _covered(one: Beside) -> bool:
     return any(error.start() <= own[0] and own[1] <= error.end() for error in found)
 
 
-def _nothing(one: Beside) -> Finding:
-    return Finding(NOT_SHOWN, "null", most=UNLABELLED) if one.slot.nullable else Finding(NOT_SHOWN, most=DOUBTED)
+def _nothing(one: Beside) -> Effect:
+    return Effect(NOT_SHOWN, "null", most=UNLABELLED) if one.slot.nullable else Effect(NOT_SHOWN, most=DOUBTED)
 
 
 EMPTIES: tuple[Kind, ...] = (_error, _placeholder, _beside_nothing)

@@ -6,7 +6,7 @@ import json
 import re
 
 from cinnabar.engine.readings.codes import account_at
-from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
+from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.flags import ACCOUNT, CODE, CUT
 from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DOUBTED
 
@@ -19,7 +19,7 @@ _ACCOUNT = re.compile(r"[A-Z]{2}\d{2}[ A-Z\d]{8,}")
 _GOES_ON = re.compile(r"[^\W_]|[ -](?=[^\W_])")
 
 
-def _account(one: Beside) -> Finding | None:
+def _account(one: Beside) -> Effect | None:
     """An account number (ISO 13616) ends where its country's length and its check digits say."""
     if not isinstance(one.value, str) or not one.spans or not _ACCOUNT.match(one.printed):
         return None
@@ -32,10 +32,10 @@ def _account(one: Beside) -> Finding | None:
     text = json.dumps(printed if " " in one.value else account)
     if re.sub(r"\W", "", one.value) == account or not one.slot.accepts(text.encode()):
         return None
-    return Finding(ACCOUNT, text, ((start, end),), CORRECTED)
+    return Effect(ACCOUNT, text, ((start, end),), CORRECTED)
 
 
-def _code(one: Beside) -> Finding | None:
+def _code(one: Beside) -> Effect | None:
     """A number that names something ends where its check digit fits, or before the words that follow it."""
     text = one.value
     if not isinstance(text, str) or not one.spans or one.slot.options or not _ASKS_CODE.search(one.asked.label):
@@ -47,7 +47,7 @@ def _code(one: Beside) -> Finding | None:
     if len(re.findall(r"\d", head)) < 4 or re.search(r"[^\W\d_]{3}", head) or one.printed[: len(head)] != head:
         return None
     cut, start = json.dumps(head, ensure_ascii=False), one.spans[0][0]
-    return Finding(CODE, cut, ((start, start + len(head)),), CORRECTED) if one.slot.accepts(cut.encode()) else None
+    return Effect(CODE, cut, ((start, start + len(head)),), CORRECTED) if one.slot.accepts(cut.encode()) else None
 
 
 def _checks(digits: str) -> bool:
@@ -71,19 +71,19 @@ def _longer_line(one: Beside) -> bool:
     return False
 
 
-def _cut(one: Beside) -> Finding | None:
+def _cut(one: Beside) -> Effect | None:
     """A text that the schema's length ends in the midst of its words is in doubt."""
     slot, value = one.slot, one.value
     bounded = slot.max_length is not None or "character" in slot.bounds
     if not bounded or slot.options or slot.pattern or slot.format or not isinstance(value, str) or not one.spans:
         return None
     if _longer_line(one):
-        return Finding(CUT, most=DOUBTED)
+        return Effect(CUT, most=DOUBTED)
     if not value or not value[-1].isalnum() or not _GOES_ON.match(one.after) or one.leaf.origin != "copied":
         return None
     following = re.match(r"[ -]?[^\W_]+", one.after)
     longer = value + (following[0] if following is not None else "")
-    return None if slot.accepts(json.dumps(longer, ensure_ascii=False).encode()) else Finding(CUT, most=DOUBTED)
+    return None if slot.accepts(json.dumps(longer, ensure_ascii=False).encode()) else Effect(CUT, most=DOUBTED)
 
 
 ENDS: tuple[Kind, ...] = (_account, _code, _cut)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from cinnabar.engine.readings.codes import CURRENCY_SIGNS
 from cinnabar.engine.readings.dates import dates_in
 from cinnabar.engine.readings.numerals import asks_unsigned, digits_to_decimals
-from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
+from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.flags import IN_RANGE, SIGN, SIGN_DROPPED
 from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DOUBTED
 from cinnabar.schemas.automata.numbers import canonical_number
@@ -45,12 +45,12 @@ _DEBIT = re.compile(r"\d\s?(?:DR|Dr)\b")
 _DIVIDING_BEHIND = re.compile(rf"\s+(?:{_CURRENCY}\s)?[{_DASHES}]\s*(?=\S)|\s?[{_DASHES}]\s?{_CURRENCY}?\s?\d")
 
 
-def _range(one: Beside) -> Finding | None:
+def _range(one: Beside) -> Effect | None:
     """One end of a range is the one that the field asks for, or is in doubt."""
-    if not _is_number(one) or not one.spans or _is_dated(one):
+    if not _is_number(one) or not one.spans:
         return None
     behind, before = _OTHER_END.match(one.after), _FIRST_END.search(one.before)
-    if (behind is None) == (before is None):
+    if (behind is None) == (before is None) or _is_dated(one):
         return None
     other = behind or before
     assert other is not None, "one end has another"
@@ -63,14 +63,14 @@ def _range(one: Beside) -> Finding | None:
     least, most = bool(_ASKS_LEAST.search(one.words)), bool(_ASKS_MOST.search(one.words))
     if least == most:
         own = canonical_number(read[0 if behind else 1][0])
-        return Finding(IN_RANGE, own if one.slot.accepts(own.encode()) else None, most=DOUBTED)
+        return Effect(IN_RANGE, own if one.slot.accepts(own.encode()) else None, most=DOUBTED)
     text = canonical_number(read[1 if most else 0][0])
     start, end = one.spans[0][0], one.spans[-1][1]
     span = (start, end + behind.end()) if behind else (start - len(other[0]), end)
-    return Finding(IN_RANGE, text, (span,), one.leaf.confidence if text == one.leaf.text else CORRECTED)
+    return Effect(IN_RANGE, text, (span,), one.leaf.confidence if text == one.leaf.text else CORRECTED)
 
 
-def _sign(one: Beside) -> Finding | None:
+def _sign(one: Beside) -> Effect | None:
     """A number has the minus that is printed with it, in any spelling, and none that divides it from a remark."""
     text = one.leaf.text or ""
     if not _is_number(one) or not one.spans or asks_unsigned(one.slot.description) or text in ("0", "0.0"):
@@ -88,14 +88,14 @@ def _sign(one: Beside) -> Finding | None:
     if minus and not text.startswith("-"):
         negative = f"-{text}"
         accepted = one.slot.accepts(negative.encode())
-        return Finding(SIGN, negative, one.spans, CORRECTED) if accepted else Finding(SIGN_DROPPED, most=DOUBTED)
+        return Effect(SIGN, negative, one.spans, CORRECTED) if accepted else Effect(SIGN_DROPPED, most=DOUBTED)
     if (
         text.startswith("-")
         and not minus
         and "(" not in before[-4:]
         and (_DIVIDING_BEHIND.match(behind) or _LABEL_DASH.search(before))
     ):
-        return Finding(SIGN, text[1:], one.spans, CORRECTED)
+        return Effect(SIGN, text[1:], one.spans, CORRECTED)
     return None
 
 

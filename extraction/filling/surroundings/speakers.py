@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
+from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.flags import RECEIVER
 from cinnabar.extraction.filling.surroundings.thresholds import DOUBTED
 
@@ -16,13 +16,13 @@ _ASKS_RECEIVER = re.compile(
 )
 
 
-def _receiver(one: Beside) -> Finding | None:
+def _receiver(one: Beside) -> Effect | None:
     """A value of a mail's `To` is in doubt, unless its field asks for receivers or addresses."""
     if not one.spans or one.slot.kind != "string" or _ASKS_RECEIVER.search(one.words):
         return None
     at = one.spans[0][0]
     within = any(part.kind == "headers" and part.start <= at < part.end for part in one.document.parts)
-    return Finding(RECEIVER, most=DOUBTED) if within and _RECEIVERS.match(one.before) else None
+    return Effect(RECEIVER, most=DOUBTED) if within and _RECEIVERS.match(one.before) else None
 
 
 SPEAKERS: tuple[Kind, ...] = (_receiver,)

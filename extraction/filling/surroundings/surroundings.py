@@ -24,7 +24,7 @@ from cinnabar.extraction.filling.surroundings import (
     speakers,
     units,
 )
-from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
+from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.thresholds import AGREED
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import accept
@@ -66,7 +66,7 @@ def read_surroundings(form: Form, filled: Filled, document: Document, locale: Lo
     return replace(filled, leaves=leaves, record=filled.record if fitting is None else fitting)
 
 
-def _findings(form: Form, filled: Filled, document: Document, locale: Locale) -> Iterator[tuple[str, Finding]]:
+def _findings(form: Form, filled: Filled, document: Document, locale: Locale) -> Iterator[tuple[str, Effect]]:
     for pointer, leaf in filled.leaves.items():
         if leaf.origin in _GIVEN or not 0 <= leaf.slot < len(form.slots):
             continue
@@ -78,7 +78,7 @@ def _findings(form: Form, filled: Filled, document: Document, locale: Locale) ->
             yield pointer, finding
 
 
-def _leaf(leaf: Leaf, found: Finding, text: str | None) -> Leaf:
+def _leaf(leaf: Leaf, found: Effect, text: str | None) -> Leaf:
     """Returns the leaf with what was found; `text` is the value that the schema takes in its place, None to keep it."""
     flags = tuple(dict.fromkeys((*leaf.flags, found.flag)))
     if text is None or text == leaf.text:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 #: The most confidence of a value whose surroundings speak against it, and of one that they correct.
 DOUBTED, CORRECTED = 0.45, 0.85
-#: The letters that tell a word of a label, and the fewest letters of such a word.
-LABEL_STEM, SHORTEST_STEM = 5, 3
 #: A denial counts among so many words before a choice.
 DENIAL_WORDS = 5
 #: The fewest letters of a currency's name that tells it alone ("yen" and "real" are words too).

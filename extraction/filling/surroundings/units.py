@@ -10,7 +10,7 @@ from decimal import Decimal, localcontext
 from functools import lru_cache
 
 from cinnabar.engine.readings.numerals import digits_to_decimals, number_in_words
-from cinnabar.extraction.filling.surroundings.beside import Beside, Finding, Kind
+from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.flags import OTHER_BASE, OTHER_UNIT
 from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DOUBTED
 from cinnabar.schemas.automata.numbers import canonical_number
@@ -107,7 +107,7 @@ _SCALES = (
 _SCALED = tuple((factor, re.compile(words, re.IGNORECASE)) for factor, words in _SCALES)
 
 
-def _unit(one: Beside) -> Finding | None:
+def _unit(one: Beside) -> Effect | None:
     """A number in another unit than the field's is converted if the factor is exact, and doubted if it is none."""
     number = _bare(one)
     if number is None:
@@ -122,11 +122,11 @@ def _unit(one: Beside) -> Finding | None:
     if {own_kind, kind} == {"share", "fraction"}:
         own_kind = kind
     if own_kind != kind:
-        return Finding(OTHER_UNIT, most=DOUBTED)
+        return Effect(OTHER_UNIT, most=DOUBTED)
     return _converted(one, number, own, factor, OTHER_UNIT)
 
 
-def _base(one: Beside) -> Finding | None:
+def _base(one: Beside) -> Effect | None:
     """A price for a hundred is divided where one piece is asked for; cents are those of a field that asks for none."""
     number = _bare(one)
     if number is None:
@@ -136,18 +136,18 @@ def _base(one: Beside) -> Finding | None:
         read = digits_to_decimals(price[1], one.locale)
         if read and _EACH.search(one.words):
             return _converted(one, Decimal(read[0]), Decimal(1), Decimal(count), OTHER_BASE)
-        return Finding(OTHER_BASE, most=DOUBTED)
+        return Effect(OTHER_BASE, most=DOUBTED)
     per = _PER.match(behind)
     if per is not None and (count := _count(per["count"])) and _count_asked(one.words) != count:
         if _EACH.search(one.words):
             return _converted(one, number, Decimal(1), Decimal(count), OTHER_BASE)
-        return Finding(OTHER_BASE, most=DOUBTED)
+        return Effect(OTHER_BASE, most=DOUBTED)
     if _CENTS.match(behind) and not _ASKS_CENTS.search(one.words) and _is_money(one.words):
         return _converted(one, number, Decimal(1), Decimal(100), OTHER_BASE)
     return None
 
 
-def _scale(one: Beside) -> Finding | None:
+def _scale(one: Beside) -> Effect | None:
     """An amount that is printed in thousands or millions is multiplied, unless the field asks for it so."""
     number = _bare(one)
     if number is None or not _is_money(one.words):
@@ -159,7 +159,7 @@ def _scale(one: Beside) -> Finding | None:
         if words.search(one.before) or words.search(one.after):
             return _converted(one, number, Decimal(factor), Decimal(1), OTHER_BASE)
         if words.search(text, max(0, start - 2000), start):
-            return Finding(OTHER_BASE, most=DOUBTED)
+            return Effect(OTHER_BASE, most=DOUBTED)
     return None
 
 
@@ -208,15 +208,15 @@ def _unit_of(name: str) -> tuple[str, Decimal]:
     return _TABLE.get(name) or _TABLE[name.lower()]
 
 
-def _converted(one: Beside, number: Decimal, own: Decimal, wanted: Decimal, flag: str) -> Finding:
+def _converted(one: Beside, number: Decimal, own: Decimal, wanted: Decimal, flag: str) -> Effect:
     with localcontext() as context:
         context.prec = 40
         value = number * own / wanted
         exact = value * wanted == number * own and len(value.normalize().as_tuple().digits) <= 15
     text = canonical_number(format(value.normalize(), "f")) if exact else ""
     if exact and one.slot.accepts(text.encode()):
-        return Finding(flag, text, most=CORRECTED)
-    return Finding(flag, most=DOUBTED)
+        return Effect(flag, text, most=CORRECTED)
+    return Effect(flag, most=DOUBTED)
 
 
 def _count(digits: str) -> int:
