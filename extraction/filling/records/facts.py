@@ -211,13 +211,17 @@ def _anchor(value: FieldFact, number: int) -> int:
 def put_value(record: Any, pointer: str, value: Any = _OUT) -> bool:
     """Writes a value at this place of a record, or removes it, and returns True if it was another one.
 
-    It opens no object.
+    It opens no object, and takes no item out of a list.
     """
     *above, last = [unescape(step) for step in pointer.split("/")[1:]] or [""]
     part = record
     for step in above:
         is_item = isinstance(part, list) and step.isdecimal() and int(step) < len(part)
         part = part.get(step) if isinstance(part, dict) else part[int(step)] if is_item else None
+    if isinstance(part, list) and last.isdecimal() and int(last) < len(part) and value is not _OUT:
+        changed = bool(part[int(last)] != value)
+        part[int(last)] = value
+        return changed
     if not isinstance(part, dict) or part.get(last, _OUT) == value:
         return False
     if value is _OUT:

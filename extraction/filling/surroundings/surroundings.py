@@ -6,7 +6,7 @@ it: it never keeps a confidence of .9.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from cinnabar.engine.readings.locale import Locale
@@ -48,22 +48,29 @@ _GIVEN = frozenset(("known", "fact", "default", "minimal"))
 def read_surroundings(form: Form, filled: Filled, document: Document, locale: Locale) -> Filled:
     """Returns a record in which each value is what its surroundings allow, and knows their flags."""
     found = dict(_findings(form, filled, document, locale))
-    if not found:
-        return filled
-    leaves, record = dict(filled.leaves), parse(filled.record)
+    if (whole := _written(form, filled, found)) is not None:
+        return whole
+    # What the surroundings of one value ask for may be against the schema; the others have theirs.
+    for pointer, one in found.items():
+        own = _written(form, filled, {pointer: one}) or _written(form, filled, {pointer: replace(one, value=None)})
+        filled = own or filled
+    return filled
+
+
+def _written(form: Form, filled: Filled, found: Mapping[str, Effect]) -> Filled | None:
+    """Returns the record with what was found of these values; None if its schema does not allow that."""
+    leaves, record, text = dict(filled.leaves), parse(filled.record), filled.record
+    changed = {at for at, one in found.items() if one.value is not None and put_value(record, at, parse(one.value))}
+    if changed:
+        fitting = accept(form, record)
+        if fitting is None:
+            return None
+        text = fitting
     for pointer, one in found.items():
         leaf = leaves[pointer]
-        text = one.value
-        if text is not None and text != leaf.text:
-            changed = parse(filled.record) if record is None else record
-            before = parse(leaf.text) if leaf.text is not None else None
-            put_value(changed, pointer, parse(text))
-            if accept(form, changed) is None:
-                put_value(changed, pointer, *([] if leaf.text is None else [before]))
-                text = None
-        leaves[pointer] = _leaf(leaf, one, text)
-    fitting = accept(form, record)
-    return replace(filled, leaves=leaves, record=filled.record if fitting is None else fitting)
+        # A value in an object that is left out has no place.
+        leaves[pointer] = _leaf(leaf, one if pointer in changed else replace(one, value=leaf.text))
+    return replace(filled, leaves=leaves, record=text) if found else filled
 
 
 def _findings(form: Form, filled: Filled, document: Document, locale: Locale) -> Iterator[tuple[str, Effect]]:
@@ -78,9 +85,9 @@ def _findings(form: Form, filled: Filled, document: Document, locale: Locale) ->
             yield pointer, finding
 
 
-def _leaf(leaf: Leaf, found: Effect, text: str | None) -> Leaf:
-    """Returns the leaf with what was found; `text` is the value that the schema takes in its place, None to keep it."""
-    flags = tuple(dict.fromkeys((*leaf.flags, found.flag)))
+def _leaf(leaf: Leaf, found: Effect) -> Leaf:
+    """Returns the leaf with what was found."""
+    text, flags = found.value, tuple(dict.fromkeys((*leaf.flags, found.flag)))
     if text is None or text == leaf.text:
         return replace(leaf, confidence=min(leaf.confidence, found.most), flags=flags)
     if text == "null":
