@@ -65,6 +65,8 @@ class Faults:
         """Wraps the functions of this process that reach the disk."""
         # Only a power cut could tell whether fsync waited for the disk.
         os.fsync = lambda _: None
+        if self.way == "torn":  # a write beyond the limit ends the process; only the main thread may say so
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         for module, name in ((os, "fsync"), (os, "replace"), (os, "mkdir"), (os, "unlink")):
             setattr(module, name, self._wrapped(getattr(module, name), writes=name == "mkdir"))
         # In some releases of Python pathlib took its own references when it was imported.
@@ -138,8 +140,6 @@ class Faults:
         build = snapshot.define_views
 
         def half(*args: Any) -> None:
-            # The kernel ends the process in the middle of the write that would make a file too large.
-            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
             resource.setrlimit(resource.RLIMIT_FSIZE, (8192, resource.RLIM_INFINITY))
             build(*args)
             args[0].execute("CHECKPOINT")
