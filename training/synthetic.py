@@ -6,15 +6,17 @@ import json
 import lzma
 import random
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.training.examples import LabelledPassage, labelled_passage
-from cinnabar.engine.training.labels import label_by_pointers
+from cinnabar.engine.training.labels import LabelledLeaf, LabelledRow, Labels, Spans
 from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.schemas import compile_schema
+from cinnabar.schemas.form.fitting import RecordLeaf, walk_record
+from cinnabar.schemas.form.form import Form
 from training.generator.family import load_family
 from training.generator.generator import Example, generate
 from training.generator.locale import common, split
@@ -76,6 +78,27 @@ def labelled_example(example: Example, wordpieces: WordPieces) -> LabelledPassag
     start, _, box = example.word_boxes or (None, None, None)
     pieces = wordpieces.pieces(example.text, start, box)
     return labelled_passage(example.text, form, labels, pieces, wordpieces)
+
+
+def label_by_pointers(
+    text: str, form: Form, truth: Any, spans: Mapping[str, Spans], anchors: Mapping[str, int]
+) -> Labels:
+    """Returns the labels of a document with the spans of its values known by JSON pointer."""
+    labels = Labels()
+    siblings: dict[tuple[int, int], list[LabelledRow]] = {}
+    for at in walk_record(form, truth):
+        if isinstance(at, RecordLeaf):
+            labels.leaves.append(LabelledLeaf(at.slot, at.value, list(spans.get(at.pointer, [])), at.row))
+        else:
+            row = LabelledRow(at.array, at.parent, anchors.get(at.pointer, -1), len(text))
+            labels.rows.append(row)
+            siblings.setdefault((at.array.index, at.parent), []).append(row)
+    # Parents come before their children, so that the end of a row is known before the rows within it.
+    for (_, parent), rows in siblings.items():
+        for number, row in enumerate(rows, 1):
+            after = [other.anchor for other in rows[number:] if other.anchor > row.anchor]
+            row.until = min(after, default=labels.rows[parent].until if parent >= 0 else len(text))
+    return labels
 
 
 # Makes labelled passages from unlabelled text: in a line `Key: value` the key becomes a field's name.

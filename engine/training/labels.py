@@ -7,7 +7,7 @@ places with most of their values close together, by a dynamic programme over can
 from __future__ import annotations
 
 import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from cinnabar.engine.readings.align import find_value
 from cinnabar.engine.readings.locale import Locale, document_locale
 from cinnabar.engine.readings.scan import Mention, scan
-from cinnabar.schemas.form.fitting import RecordLeaf, record_parts, record_rows, walk_record
+from cinnabar.schemas.form.fitting import record_parts, record_rows
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, Slot
 
 #: The characters after a row's anchor in which its values are searched.
@@ -81,27 +81,6 @@ def label_by_search(text: str, form: Form, truth: Any) -> Labels:
     """Returns the labels of a document with only its record known."""
     labels, finder = Labels(), Finder(text)
     _walk(form.root, truth, -1, (0, len(text)), labels, finder)
-    return labels
-
-
-def label_by_pointers(
-    text: str, form: Form, truth: Any, spans: Mapping[str, Spans], anchors: Mapping[str, int]
-) -> Labels:
-    """Returns the labels of a document with the spans of its values known by JSON pointer."""
-    labels = Labels()
-    siblings: dict[tuple[int, int], list[LabelledRow]] = {}
-    for at in walk_record(form, truth):
-        if isinstance(at, RecordLeaf):
-            labels.leaves.append(LabelledLeaf(at.slot, at.value, list(spans.get(at.pointer, [])), at.row))
-        else:
-            row = LabelledRow(at.array, at.parent, anchors.get(at.pointer, -1), len(text))
-            labels.rows.append(row)
-            siblings.setdefault((at.array.index, at.parent), []).append(row)
-    # Parents come before their children, so that the end of a row is known before the rows within it.
-    for (_, parent), rows in siblings.items():
-        for number, row in enumerate(rows, 1):
-            after = [other.anchor for other in rows[number:] if other.anchor > row.anchor]
-            row.until = min(after, default=labels.rows[parent].until if parent >= 0 else len(text))
     return labels
 
 

@@ -11,8 +11,8 @@ import pytest
 from bench.labelled_sets import DRAWN
 from tests.support.tiny_network import VOCABULARY, tiny_network
 from training.recipe import load_recipe
+from training.whole_model import save_network
 
-from cinnabar.engine.models.reader.loading import save_network
 from cinnabar.engine.models.reader.priors.config import RULES
 
 REPORT = "bench.ablation"

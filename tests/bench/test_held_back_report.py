@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from tests.support.tiny_network import VOCABULARY, tiny_network
 from training.recipe import is_held_back, load_recipe
-
-from cinnabar.engine.models.reader.loading import save_network
+from training.whole_model import save_network
 
 REPORT = "bench.held_back_report"
 

@@ -18,9 +18,9 @@ from cinnabar.extraction.store.store import Store
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a small untrained model of the default kind."""
     import torch
+    from training.whole_model import save_network
 
     from cinnabar.engine.models.identity import SHIPPED
-    from cinnabar.engine.models.reader.loading import save_network
     from cinnabar.engine.models.reader.network.network import Network, Size
 
     folder = tmp_path_factory.mktemp("model")

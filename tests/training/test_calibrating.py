@@ -19,6 +19,7 @@ from training.calibration_data import (
     write_observations,
 )
 from training.confidence_fit import SIGNS, calibrate, fit, worth
+from training.whole_model import save_network
 
 from cinnabar.engine.models.identity import SHIPPED, weights_fingerprint
 from cinnabar.engine.models.reader.calibration import (
@@ -28,7 +29,7 @@ from cinnabar.engine.models.reader.calibration import (
     save_calibration,
 )
 from cinnabar.engine.models.reader.confidence_features import log_odds
-from cinnabar.engine.models.reader.loading import load_model, save_network
+from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.models.reader.network.network import Network, Size
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.errors import CinnabarError, UsageError

@@ -110,11 +110,6 @@ def list_names(array: ArrayNode) -> list[str]:
     return [array.title, array.path.rpartition("/")[2], item.title if isinstance(item, ObjectNode) else ""]
 
 
-def chance_of(signs: ConfidenceFeatures) -> float:
-    """Returns the model's own probability of these rows and no others: the first sign of the scale, as it is."""
-    return math.exp(signs["decided"])
-
-
 def _leaves_by_row(filled: Filled) -> dict[str, dict[str, Leaf]]:
     """Returns the leaves of each row, those of its inner rows included, by the row's pointer."""
     by_row: dict[str, dict[str, Leaf]] = defaultdict(dict)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
 
 from cinnabar.engine.backend import device_of
 from cinnabar.engine.models import weights
@@ -78,11 +76,6 @@ def load_network(folder: Path) -> tuple[Network, WordPieces]:
     except (TypeError, RuntimeError, KeyError) as error:
         raise ModelError(f"{folder}: the weights do not fit this version: {error}") from error
     return network, WordPieces(_whole(folder) / "vocab.txt")
-
-
-def save_network(folder: Path, network: Network, vocabulary: Path, about: dict[str, Any]) -> None:
-    """Write a network as a model's folder."""
-    weights.save_weights(folder, network.state_dict(), vocabulary, about | {"size": asdict(network.size)})
 
 
 def _whole(folder: Path) -> Path:

@@ -16,10 +16,10 @@ import pytest
 from tests.support.corrected_folder import SCHEMA, leaves_of
 from tests.support.corrected_folder import run as run_engine
 from tests.support.tiny_network import VOCABULARY, tiny_network
+from training.whole_model import save_network
 
 from cinnabar.apps.cli.improve import _show, _StageReport
 from cinnabar.apps.cli.main import run
-from cinnabar.engine.models.reader.loading import save_network
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.learning import improving
 from cinnabar.extraction.learning.corrected_set import corrected_set

@@ -11,10 +11,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.tiny_network import VOCABULARY, tiny_network
+from training.whole_model import save_network
 
 from cinnabar.engine.models import identity
 from cinnabar.engine.models.identity import base_of, fingerprint_of
-from cinnabar.engine.models.reader.loading import load_model, load_network, save_network
+from cinnabar.engine.models.reader.loading import load_model, load_network
 from cinnabar.engine.models.weights import add_difference, difference, load_weights, save_difference
 from cinnabar.errors import ModelError
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 from tests.support.tiny_network import VOCABULARY, tiny_network
+from training.whole_model import save_network
 
 from cinnabar.engine.models.identity import fingerprint_of, pack_model, unpack_model
-from cinnabar.engine.models.reader.loading import load_network, save_network
+from cinnabar.engine.models.reader.loading import load_network
 from cinnabar.engine.models.weights import difference, load_weights, save_difference
 from cinnabar.errors import ModelError
 

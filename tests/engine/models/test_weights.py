@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 from tests.support.tiny_network import VOCABULARY
+from training.whole_model import quantise, save_weights
 
-from cinnabar.engine.models.weights import load_weights, quantise, restore, save_weights
+from cinnabar.engine.models.weights import load_weights, restore
 from cinnabar.errors import ModelError
 
 LIMIT = 16_000_000

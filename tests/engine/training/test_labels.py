@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.effort import examples
 from tests.support.tiny_network import BILL, bill, form_of
+from training.synthetic import label_by_pointers
 
-from cinnabar.engine.training.labels import Labels, label_by_pointers, label_by_search
+from cinnabar.engine.training.labels import Labels, label_by_search
 from cinnabar.schemas import compile_schema
 
 ROW = {

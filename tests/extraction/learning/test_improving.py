@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from tests.support.fetched_release import NAME, fetched_release
 from tests.support.tiny_network import VOCABULARY, tiny_network
+from training.whole_model import save_network
 
-from cinnabar.engine.models.reader.loading import save_network
 from cinnabar.engine.training import trainer
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest import parse

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.tiny_network import BILL, VOCABULARY, bill, passage_of, tiny_model, tiny_network
+from training.whole_model import save_network
 
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.engine import Engine
@@ -23,7 +24,7 @@ from cinnabar.engine.models.reader.calibration import (
     save_calibration,
 )
 from cinnabar.engine.models.reader.confidence_features import log_odds
-from cinnabar.engine.models.reader.loading import load_model, save_network
+from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.request import Filled, Leaf, Request
 from cinnabar.extraction.filling.model_sources import model_source
 from cinnabar.schemas import compile_schema

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from tests.support.tiny_network import form_of, passage_of
+from training.calibration_data import chance_of
 
-from cinnabar.engine.models.reader.confidence_features import ConfidenceFeatures, chance_of, list_features, log_odds
+from cinnabar.engine.models.reader.confidence_features import ConfidenceFeatures, list_features, log_odds
 from cinnabar.engine.request import Filled, Leaf, RefusedRow
 
 ITEM = {"type": "object", "properties": {"name": {"type": "string"}, "price": {"type": "number"}}}

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from tests.support.fetched_release import NAME, fetched_release
 from tests.support.tiny_network import VOCABULARY, tiny_network
+from training.whole_model import save_network
 
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.models.identity import weights_fingerprint
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration
-from cinnabar.engine.models.reader.loading import save_network
 from cinnabar.extraction.filling.planned_models import keep_preferred, sources_of
 from cinnabar.extraction.filling.tiers import MergedRecord, escalate
 from cinnabar.extraction.plan.run_options import RunPlan
