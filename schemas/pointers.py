@@ -1,8 +1,12 @@
-"""Escaping and traversal of JSON pointers (RFC 6901)."""
+"""JSON pointers (RFC 6901), and the parts of a JSON value by them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+#: Stands for a part that a value does not have.
+MISSING: Final = object()
 
 
 def escape(name: str) -> str:
@@ -19,6 +23,33 @@ def index_of(token: str) -> int | None:
     """The index of an array's item behind a token; None if it names none. Python reads no longer digits than these."""
     plain = token.isascii() and token.isdecimal() and len(token) <= 18 and (token == "0" or token[0] != "0")
     return int(token) if plain else None
+
+
+def pointer_of(steps: Iterable[object]) -> str:
+    """The pointer of these names and indices, from the root on."""
+    return "".join(f"/{escape(str(step))}" for step in steps)
+
+
+def value_at(value: Any, pointer: str) -> Any:
+    """The part of a parsed JSON value at this pointer, MISSING if there is none."""
+    for step in pointer.split("/")[1:]:
+        if isinstance(value, list):
+            index = index_of(step)
+            value = value[index] if index is not None and index < len(value) else MISSING
+        else:
+            value = value.get(unescape(step), MISSING) if isinstance(value, dict) else MISSING
+    return value
+
+
+def parts_of(value: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:
+    """A parsed JSON value and all parts within it, each with its pointer, the outer before the inner."""
+    yield pointer, value
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield from parts_of(part, f"{pointer}/{escape(name)}")
+    elif isinstance(value, list):
+        for number, part in enumerate(value):
+            yield from parts_of(part, f"{pointer}/{number}")
 
 
 def above(pointer: str) -> Iterator[str]:

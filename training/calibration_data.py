@@ -15,7 +15,6 @@ from cinnabar.engine.models.reader.calibration import RecordFeatures, features_o
 from cinnabar.engine.models.reader.confidence_features import ConfidenceFeatures
 from cinnabar.engine.request import Filled, Filler, Passage
 from cinnabar.engine.version import FAMILIES, values_version
-from cinnabar.extraction.corrections.units import value_at
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
@@ -27,7 +26,7 @@ from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.form.fitting import walk_lists
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.pointers import above
+from cinnabar.schemas.pointers import above, value_at
 
 # Of a set that tells only of lists one list in so many is also observed without one of its rows, since a model seldom
 # misses a single row.

@@ -15,7 +15,7 @@ from typing import Any
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.corrections.changes import counting_of, in_force, renamed_correction, renames_since
 from cinnabar.extraction.corrections.stored import correction_rows
-from cinnabar.extraction.corrections.units import HUMAN, MISSING, CorrectedPlace, scalars, value_at
+from cinnabar.extraction.corrections.units import HUMAN, CorrectedPlace, scalars
 from cinnabar.extraction.plan.thresholds import SHARED_VALUE
 from cinnabar.extraction.store.records import LeafRow
 from cinnabar.extraction.store.store import Store
@@ -26,7 +26,7 @@ from cinnabar.schemas.compiling.loading import SchemaSource
 from cinnabar.schemas.form.fitting import branch_of, group_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.parsing.schema_object import WAS
-from cinnabar.schemas.pointers import escape, lies_within, unescape
+from cinnabar.schemas.pointers import MISSING, escape, lies_within, unescape, value_at
 
 #: Stands for a value that the new version cannot hold.
 _REFUSED = object()

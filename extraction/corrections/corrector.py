@@ -32,7 +32,7 @@ from cinnabar.extraction.corrections.editing import entry_of_changes, entry_of_u
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.revising import first_values, guesses_of
 from cinnabar.extraction.corrections.stored import CorrectedState, correction_rows, states
-from cinnabar.extraction.corrections.units import MISSING, place_of, text_at, value_at
+from cinnabar.extraction.corrections.units import place_of, text_at
 from cinnabar.extraction.corrections.waiting_commits import (
     Transition,
     after_entry,
@@ -44,7 +44,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas.pointers import escape, lies_within
+from cinnabar.schemas.pointers import MISSING, escape, lies_within, value_at
 
 # How often a commit is followed by a look for what others left to it.
 _LOOKS = 8

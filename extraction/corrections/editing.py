@@ -15,7 +15,6 @@ from cinnabar.extraction.corrections.revising import Rules, guesses_of, rules_of
 from cinnabar.extraction.corrections.stored import CorrectedState
 from cinnabar.extraction.corrections.units import (
     HUMAN,
-    MISSING,
     RecordDraft,
     accepted_leaf,
     lists_in,
@@ -23,14 +22,13 @@ from cinnabar.extraction.corrections.units import (
     places_in,
     scalars,
     text_at,
-    value_at,
 )
 from cinnabar.extraction.documents.content.document import Document, Evidence
 from cinnabar.extraction.filling.records.evidence import evidence_of, page_of
 from cinnabar.extraction.store.manifest import now
 from cinnabar.extraction.store.records import LeafRow
 from cinnabar.schemas.automata.strings import json_text, parse
-from cinnabar.schemas.pointers import above, index_of, lies_within, unescape
+from cinnabar.schemas.pointers import MISSING, above, index_of, lies_within, unescape, value_at
 
 
 def entry_of_changes(

@@ -29,13 +29,11 @@ from cinnabar.extraction.corrections.changes import (
 )
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.units import (
-    MISSING,
     RecordDraft,
     StoredUnits,
     record_from,
     record_json,
     scalars,
-    value_at,
 )
 from cinnabar.extraction.store.files import explain_broken_file
 from cinnabar.extraction.store.manifest import Manifest
@@ -44,6 +42,7 @@ from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.stored_records import stored_of
 from cinnabar.extraction.store.tables import CORRECTIONS, UNCORRECTED, evidence_columns, evidence_in, table_of
 from cinnabar.schemas.automata.strings import parse
+from cinnabar.schemas.pointers import MISSING, value_at
 
 # Files of so many bytes are kept in memory, the last used ones: each look reads hundreds; opening one takes 3 ms.
 _SMALL, _KEPT = 1 << 17, 2048

@@ -17,14 +17,12 @@ from cinnabar.extraction.filling.surroundings.flags import FLAGS
 from cinnabar.extraction.store.records import LeafRow, ListLengthNote, Record
 from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.form.form import Form, Node, ObjectNode
-from cinnabar.schemas.pointers import escape, index_of, lies_within, unescape
+from cinnabar.schemas.pointers import MISSING, escape, lies_within, parts_of, unescape, value_at
 
 #: The origin of values that a person corrected or accepted.
 HUMAN: Final = "human"
 #: The flag of a record without a correction that its schema cannot hold.
 LEFT_OUT = "correction_left_out"
-#: Marks a place that a record leaves out.
-MISSING: Final = object()
 # Flags of a model's doubt, which a person's word ends.
 _DOUBTS = frozenset({
     *("ambiguous_date", "ambiguous_number", "default", "generated", "guessed", "no_evidence", "ocr"), *FLAGS,
@@ -43,17 +41,6 @@ class CorrectedPlace:
     leaves: tuple[LeafRow, ...] = ()
     rows: Mapping[str, float] = field(default_factory=dict)
     lists: Mapping[str, float] = field(default_factory=dict)
-
-
-def value_at(value: Any, pointer: str) -> Any:
-    """Returns the part of a parsed record at this pointer, MISSING if there is none."""
-    for step in pointer.split("/")[1:]:
-        if isinstance(value, list):
-            index = index_of(step)
-            value = value[index] if index is not None and index < len(value) else MISSING
-        else:
-            value = value.get(unescape(step), MISSING) if isinstance(value, dict) else MISSING
-    return value
 
 
 def text_at(value: Any, pointer: str) -> str | None:
@@ -89,28 +76,13 @@ def _places(value: Any, pointer: str) -> Iterator[str]:
 
 
 def scalars(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
-    """Yields the scalars of a parsed value with their pointers, as JSON texts."""
-    if isinstance(value, dict):
-        for name, part in value.items():
-            yield from scalars(part, f"{pointer}/{escape(name)}")
-    elif isinstance(value, list):
-        for number, part in enumerate(value):
-            yield from scalars(part, f"{pointer}/{number}")
-    else:
-        yield pointer, json_text(value)
+    """Returns the scalars of a parsed value with their pointers, as JSON texts."""
+    return ((at, json_text(part)) for at, part in parts_of(value, pointer) if not isinstance(part, (dict, list)))
 
 
 def lists_in(value: Any, pointer: str) -> Iterator[tuple[str, int]]:
-    """Yields the lists of a parsed value with their pointers and lengths, the outer before the inner."""
-    if isinstance(value, list):
-        yield pointer, len(value)
-    parts: Iterable[tuple[str, Any]] = ()
-    if isinstance(value, dict):
-        parts = ((escape(name), part) for name, part in value.items())
-    elif isinstance(value, list):
-        parts = ((str(number), part) for number, part in enumerate(value))
-    for step, part in parts:
-        yield from lists_in(part, f"{pointer}/{step}")
+    """Returns the lists of a parsed value with their pointers and lengths, the outer before the inner."""
+    return ((at, len(part)) for at, part in parts_of(value, pointer) if isinstance(part, list))
 
 
 def accepted_leaf(leaf: LeafRow) -> LeafRow:

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.errors import UsageError
+from cinnabar.extraction.corrections.units import scalars
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import with_checks
-from cinnabar.extraction.filling.records.validation import Validator, exact
+from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store.model_runs import READ_BY
 from cinnabar.extraction.store.reading import connect
@@ -23,8 +24,8 @@ from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.automata.strings import json_text
-from cinnabar.schemas.pointers import escape, lies_within_template
+from cinnabar.schemas.automata.strings import parse
+from cinnabar.schemas.pointers import lies_within_template
 
 # The flag of a record that a person released.
 _RELEASED = "released"
@@ -173,16 +174,6 @@ def _outcome(out: Path, one: HeldDocument) -> Outcome:
         ).fetchone()
     media_type, size, pages, parts, characters, flags = row or ("", 0, 0, 0, 0, [])
     info = DocumentInfo(one.document, media_type, size, pages, parts, characters, tuple(flags))
-    leaves = tuple(
-        LeafRow(pointer, json_text(value), 0.0, "known") for pointer, value in _leaves(exact(one.record_json))
-    )
+    leaves = tuple(LeafRow(pointer, text, 0.0, "known") for pointer, text in scalars(parse(one.record_json), ""))
     record = Record(one.record_json, leaves, 0.0, tuple(sorted({*flags, _RELEASED})))
     return Outcome(one.path, "written", digest=one.document, document=info, record=record)
-
-
-def _leaves(value: Any, at: str = "") -> list[tuple[str, Any]]:
-    if isinstance(value, dict):
-        return [leaf for key, part in value.items() for leaf in _leaves(part, f"{at}/{escape(key)}")]
-    if isinstance(value, list):
-        return [leaf for index, part in enumerate(value) for leaf in _leaves(part, f"{at}/{index}")]
-    return [(at, value)]

@@ -28,7 +28,7 @@ from cinnabar.extraction.store.names import check_local, resolve_name
 from cinnabar.extraction.store.queries import locked_connection, single_query, time_limit
 from cinnabar.extraction.store.snapshot import define_views, names_asked
 from cinnabar.extraction.store.spelling import Spelling
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.pointers import parts_of
 
 # What DuckDB appends to an error: the line of the query, and a mark below it.
 _MARKED = re.compile(r"\nLINE \d+:")
@@ -271,16 +271,6 @@ def _rows(connection: duckdb.DuckDBPyConnection, sql: str, values: list[Any]) ->
 
 def _in_order(fields: list[dict[str, Any]], record_json: str | None) -> list[dict[str, Any]]:
     """Returns these rows in the order of the record; rows of omitted places come last."""
-    places = {} if record_json is None else {p: i for i, p in enumerate(_pointers(json.loads(record_json)))}
+    parts = () if record_json is None else parts_of(json.loads(record_json))
+    places = {at: number for number, (at, _) in enumerate(parts)}
     return sorted(fields, key=lambda row: (places.get(row["pointer"], len(places)), row["pointer"]))
-
-
-def _pointers(value: Any, at: str = "") -> list[str]:
-    if isinstance(value, dict):
-        steps = [(escape(name), part) for name, part in value.items()]
-    elif isinstance(value, list):
-        steps = [(str(index), part) for index, part in enumerate(value)]
-    else:
-        return [at]
-    own = [at] if isinstance(value, list) else []
-    return own + [pointer for step, part in steps for pointer in _pointers(part, f"{at}/{step}")]

@@ -20,7 +20,7 @@ from cinnabar.extraction.store.records import LIST_INCOMPLETE, LeafRow, ListLeng
 from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.columns.arrow import arrow_value
 from cinnabar.schemas.facts import FACTS, FactKind, FactValue, column_of
-from cinnabar.schemas.pointers import escape, unescape
+from cinnabar.schemas.pointers import escape, unescape, value_at
 
 _TEXTS = pa.list_(pa.string())
 _SPAN = pa.struct([("start", pa.int64()), ("end", pa.int64())])
@@ -307,20 +307,13 @@ def field_rows(outcome: Outcome, key: Key) -> pa.Table:
     with _explain_unstorable():
         rows = [_field_row(leaf, record, value, outcome, key) for leaf in record.leaves]
         for pointer, sure in record.lists.items():
-            counted = LeafRow(pointer, str(len(_at(pointer, value))), sure, "known")
+            counted = LeafRow(pointer, str(len(value_at(value, pointer))), sure, "known")
             rows.append(_field_row(counted, record, value, outcome, key) | {"origin": LIST})
         for pointer, note in record.lengths.items():
             flags = (LIST_INCOMPLETE,) if note.disagrees else ()
             said = LeafRow(pointer, json_text(note.sentence), 1.0, "generated", flags=flags)
             rows.append(_field_row(said, record, value, outcome, key) | {"origin": LENGTH})
         return pa.Table.from_pylist(rows, FIELDS)
-
-
-def _at(pointer: str, value: Any) -> Any:
-    """Returns the part of a record at this pointer."""
-    for step in pointer.split("/")[1:]:
-        value = value[int(step)] if isinstance(value, list) else value[unescape(step)]
-    return value
 
 
 def _field_row(leaf: LeafRow, record: Record, value: Any, outcome: Outcome, key: Key) -> dict[str, Any]:

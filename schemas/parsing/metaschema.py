@@ -12,7 +12,7 @@ import jsonschema_rs
 from cinnabar.errors import SchemaError
 from cinnabar.schemas.judging.dialects import Dialect, dialect_named
 from cinnabar.schemas.parsing.texts import check_limits, schema_text
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.pointers import pointer_of
 
 META_SCHEMAS = {
     Dialect.DRAFT_4: "http://json-schema.org/draft-04/schema#",
@@ -41,7 +41,7 @@ def check_schema(
     try:
         jsonschema_rs.meta.validate(schema)
     except jsonschema_rs.ValidationError as problem:
-        pointer = "".join(f"/{escape(str(step))}" for step in problem.instance_path)
+        pointer = pointer_of(problem.instance_path)
         where = f"{name}, line {line_of(pointer)}" if line_of else name
         raise SchemaError(f"{where}: {complaint(problem)}") from None
     except (jsonschema_rs.ReferencingError, ValueError, TypeError) as problem:
@@ -76,7 +76,7 @@ def complaint(problem: jsonschema_rs.ValidationError) -> str:
     path = problem.instance_path
     keyword, value = (str(path[-1]) if path else ""), problem.instance
     got = schema_text(value, ensure_ascii=False)
-    place = "".join(f"/{escape(str(part))}" for part in path) or "/"
+    place = pointer_of(path) or "/"
     advice = _advice(keyword, value)
     text = f"{place}: expected {_describe_expected(keyword, problem)}, got {got if len(got) < 80 else got[:77] + '…'}"
     return f"{text} ({advice})" if advice else text

@@ -21,7 +21,7 @@ from typing import Any
 from cinnabar.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.automata.strings import most_repeated
 from cinnabar.schemas.judging.resources import MAPS
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.pointers import pointer_of
 from cinnabar.schemas.refusals import Refusal, refused
 
 
@@ -132,7 +132,7 @@ def _check_number(number: int | float | Decimal, way: Any, name: str) -> None:
         finite = isinstance(exponent, int)
         long = isinstance(exponent, int) and max(len(digits) + exponent, len(digits), -exponent) > MAX_DIGITS
     if not finite:
-        raise SchemaError(f"{name}: {_pointer(_steps(way))}: expected JSON, got {json.dumps(float(number))}")
+        raise SchemaError(f"{name}: {pointer_of(_steps(way))}: expected JSON, got {json.dumps(float(number))}")
     if long:
         raise _refused_at(_steps(way), Refusal.DIGITS, most=MAX_DIGITS)
 
@@ -141,7 +141,7 @@ def _refused_at(steps: Sequence[Any], refusal: Refusal, **told: object) -> Unsup
     *above, keyword = [str(step) for step in steps if not isinstance(step, int)] or ["schema"]
     if above and above[-1] in MAPS:
         keyword = above[-1]
-    return refused(refusal, _pointer(steps), keyword, **told)
+    return refused(refusal, pointer_of(steps), keyword, **told)
 
 
 def _steps(way: Any) -> list[Any]:
@@ -150,7 +150,3 @@ def _steps(way: Any) -> list[Any]:
         step, way = way
         found.append(step)
     return found[::-1]
-
-
-def _pointer(steps: Sequence[Any]) -> str:
-    return "".join(f"/{escape(str(step))}" for step in steps)

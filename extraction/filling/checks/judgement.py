@@ -10,7 +10,7 @@ from cinnabar.extraction.filling.checks.checks import FLAG, Check, Checks, Resul
 from cinnabar.extraction.plan.run_options import OnCheck
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.schemas.automata.strings import json_text
-from cinnabar.schemas.pointers import unescape
+from cinnabar.schemas.pointers import MISSING, value_at
 
 #: The reason code of a record that fails a check, if such records are held back.
 CODE = "check_failed"
@@ -51,14 +51,7 @@ def values_in_words(check: Check, record: Any) -> str:
     """Returns the values of a check's fields in words; of a list, the number of its items."""
     parts = []
     for pointer in check.pointers:
-        value = _at(record, pointer)
-        text = f"{len(value)} items" if isinstance(value, list) else json_text(value)[:60]
+        value = value_at(record, pointer)
+        text = f"{len(value)} items" if isinstance(value, list) else json_text(None if value is MISSING else value)[:60]
         parts.append(f"{pointer or '/'} {text}")
     return ", ".join(parts)
-
-
-def _at(record: Any, pointer: str) -> Any:
-    value = record
-    for step in pointer.split("/")[1:]:
-        value = value.get(unescape(step)) if isinstance(value, dict) else None
-    return value

@@ -7,10 +7,9 @@ would read otherwise are rewritten, classes as ranges of code points and `\\b` a
 
 from __future__ import annotations
 
-import json
 import re
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,14 +20,16 @@ import jsonschema_rs
 from pydantic import TypeAdapter, ValidationError
 
 from cinnabar.errors import RegexError, SchemaError
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.compiling.loading import SchemaSource
 from cinnabar.schemas.judging.resources import Documents, Place
 from cinnabar.schemas.keywords import DECIMALS
 from cinnabar.schemas.parsing.texts import schema_text
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.pointers import pointer_of
 from cinnabar.schemas.refusals import Refusal, refused
 from cinnabar.schemas.regex.codepoints import WORD, Ranges
-from cinnabar.schemas.regex.ecma import Chars, Choice, Edge, Look, Repeat, Sequence, Tree, parse
+from cinnabar.schemas.regex.ecma import Chars, Choice, Edge, Look, Repeat, Sequence, Tree
+from cinnabar.schemas.regex.ecma import parse as parse_pattern
 from cinnabar.schemas.regex.patterns import pattern_matches
 
 _Kind = jsonschema_rs.ValidationErrorKind
@@ -73,12 +74,12 @@ class Validator:
     def check(self, record_text: str) -> list[RecordViolation]:
         """Returns the violations in this JSON text; [] if it is valid."""
         try:
-            value = exact(record_text)
-        except (ValueError, RecursionError) as error:
+            value = parse(record_text)
+        except ValueError as error:
             return [RecordViolation("", f"expected one JSON text, got {error}")]
         try:
             violations = [
-                RecordViolation(pointer(error.instance_path), self._message(error))
+                RecordViolation(pointer_of(error.instance_path), self._message(error))
                 for error in self._validator.iter_errors(value)
             ]
         except ValueError as error:  # nested too deep, or a string that is not valid Unicode
@@ -99,7 +100,7 @@ class Validator:
         reasons = []
         for way in near or ways:
             for first in way[:1]:
-                place = pointer(first.instance_path[depth:])
+                place = pointer_of(first.instance_path[depth:])
                 reasons.append(f"{place}: {self._message(first)}" if place else self._message(first))
         distinct = list(dict.fromkeys(reasons))
         if len(near) == 1 and distinct:
@@ -114,7 +115,7 @@ class Validator:
             self._model.validate_json(record_text)
         except ValidationError as error:
             # Pydantic's locations also hold union branches; such a pointer names the nearest place it can.
-            return [RecordViolation(pointer(part["loc"]), part["msg"]) for part in error.errors(include_url=False)]
+            return [RecordViolation(pointer_of(part["loc"]), part["msg"]) for part in error.errors(include_url=False)]
         except Exception as error:  # The user's validators may raise anything.
             last = traceback.extract_tb(error.__traceback__)[-1]
             reason = f"{type(error).__name__}: {error}"
@@ -125,43 +126,6 @@ class Validator:
 
 def _is_of_another_type(one: jsonschema_rs.ValidationError, whole: jsonschema_rs.ValidationError) -> bool:
     return isinstance(one.kind, _Kind.Type) and one.instance_path == whole.instance_path
-
-
-def exact(text: str) -> Any:
-    """Returns the value of this JSON text, with numbers as int or Decimal.
-
-    Raises ValueError if it is not JSON (RFC 8259) or an object has a key twice.
-    """
-    return json.loads(
-        text,
-        parse_float=Decimal,
-        parse_int=_integer,
-        parse_constant=_no_constant,
-        object_pairs_hook=_object,
-    )
-
-
-def pointer(steps: Iterable[str | int]) -> str:
-    """Returns the JSON pointer of these steps."""
-    return "".join("/" + escape(str(step)) for step in steps)
-
-
-def _integer(digits: str) -> int | Decimal:
-    # Python refuses to read integers of more than 4300 digits, because that takes quadratic time.
-    return int(digits) if len(digits) <= 4000 else Decimal(digits)
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name}, which is not a JSON number")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"an object with the key {twice!r} twice")
-    return members
 
 
 # Refuses schemas that the validator of records would walk for ever.
@@ -320,7 +284,7 @@ def rust_pattern(pattern: str) -> str | None:
     """
     same = _SAME.fullmatch(pattern) is not None
     try:
-        rust = pattern if same else _rust(parse(pattern))
+        rust = pattern if same else _rust(parse_pattern(pattern))
         jsonschema_rs.validator_for({"pattern": rust})
     except RegexError:
         return pattern
@@ -331,7 +295,7 @@ def rust_pattern(pattern: str) -> str | None:
 
 def _is_pattern(text: str) -> bool:
     with suppress(RegexError):
-        parse(text)
+        parse_pattern(text)
         return True
     return False
 

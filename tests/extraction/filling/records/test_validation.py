@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -13,7 +12,7 @@ from pydantic import BaseModel, model_validator
 from tests.support.cases import each
 
 from cinnabar.errors import UnsupportedSchema
-from cinnabar.extraction.filling.records.validation import RecordViolation, Validator, exact
+from cinnabar.extraction.filling.records.validation import RecordViolation, Validator
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.compiling.loading import SchemaSource
 
@@ -159,13 +158,6 @@ def test_a_fault_in_the_code_of_a_class_is_told_with_its_line_and_never_ends_the
     assert violation.pointer == ""
     assert "the class's own code failed at " in violation.message
     assert re.search(r"test_validation.py, line \d+: ZeroDivisionError: ", violation.message)
-
-
-def test_exact_values_keep_every_digit():
-    value = exact("[1.10, 12345678901234567890123456789, 1E+2]")
-    assert value == [Decimal("1.10"), 12345678901234567890123456789, Decimal(100)]
-    assert str(value[0]) == "1.10"
-    assert exact("1" * (sys.get_int_max_str_digits() + 1)) == Decimal("1" * (sys.get_int_max_str_digits() + 1))
 
 
 def test_null_is_valid_where_openapi_says_nullable_and_no_draft_is_named() -> None:
