@@ -22,9 +22,24 @@ DECIMALS = "x-cinnabar-decimals"
 CHECKS = "x-cinnabar-checks"
 #: A decimal column has 38 digits, and one of them stands before the point.
 MOST = 37
-# Keywords whose values are data, and keywords that map any name to a schema.
-_DATA = frozenset({"const", "default", "enum", "example", "examples"})
-_NAMED = frozenset({"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"})
+#: Keywords whose values are data, and keywords that map any name to a schema.
+DATA = frozenset({"const", "default", "enum", "example", "examples"})
+MAPS = frozenset({"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"})
+
+
+def schemas_in(schema: Any, at: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields the objects within a schema that are schemas, each with its pointer, the outer before the inner."""
+    if isinstance(schema, list):
+        for index, part in enumerate(schema):
+            yield from schemas_in(part, f"{at}/{index}")
+    elif isinstance(schema, dict):
+        yield at, schema
+        for key, part in schema.items():
+            if key in MAPS and isinstance(part, dict):
+                for name, below in part.items():
+                    yield from schemas_in(below, f"{at}/{key}/{escape(name)}")
+            elif key not in DATA:
+                yield from schemas_in(part, f"{at}/{escape(str(key))}")
 
 
 def step_of(places: Any) -> Decimal | None:
@@ -37,21 +52,12 @@ def step_of(places: Any) -> Decimal | None:
     return Decimal(1).scaleb(-int(places)) if 0 <= places <= MOST else None
 
 
-def inexact_multiples(schema: Any, at: str = "") -> Iterator[tuple[str, str]]:
+def inexact_multiples(schema: Any) -> Iterator[tuple[str, str]]:
     """Yields the pointer of each `multipleOf` that binary floats cannot hold, and a warning with advice."""
-    if isinstance(schema, list):
-        for index, part in enumerate(schema):
-            yield from inexact_multiples(part, f"{at}/{index}")
-    elif isinstance(schema, dict):
-        step = schema.get("multipleOf")
+    for at, part in schemas_in(schema):
+        step = part.get("multipleOf")
         if not isinstance(step, bool) and isinstance(step, (int, float, Decimal)) and not _is_exact(step):
             yield f"{at}/multipleOf", _warning_of(Decimal(str(step)))
-        for key, part in schema.items():
-            if key in _NAMED and isinstance(part, dict):
-                for name, below in part.items():
-                    yield from inexact_multiples(below, f"{at}/{escape(key)}/{escape(name)}")
-            elif key not in _DATA:
-                yield from inexact_multiples(part, f"{at}/{escape(key)}")
 
 
 def _is_exact(step: int | float | Decimal) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from cinnabar.schemas.keywords import schemas_in
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.refusals import Refusal, refused
 
@@ -16,23 +17,11 @@ LEFT_KEYWORDS: Mapping[str, str] = {
     "x-cinnabar-lookup": "leave it out; a join in SQL finds the row of a table that a printed name means"
     " (docs/recipes.md)",
 }
-# Keywords with schemas by the user's names, and with values in place of schemas.
-_BY_NAME = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
-_VALUES = ("const", "enum", "default", "examples")
 
 
-def keyword_places(schema: Any, keywords: Collection[str], at: str = "") -> Iterator[tuple[str, str]]:
-    """Yields the pointer of each of these keywords in a schema, with the keyword; a property of that name is none."""
-    parts = enumerate(schema) if isinstance(schema, list) else schema.items() if isinstance(schema, dict) else ()
-    for key, part in parts:
-        below = f"{at}/{escape(str(key))}"
-        if key in keywords:
-            yield below, str(key)
-        elif key in _BY_NAME and isinstance(part, dict):
-            for name, one in part.items():
-                yield from keyword_places(one, keywords, f"{below}/{escape(name)}")
-        elif key not in _VALUES:
-            yield from keyword_places(part, keywords, below)
+def keyword_places(schema: Any, keywords: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Returns the pointer of each of these keywords in a schema, with the keyword; a property of that name is none."""
+    return ((f"{at}/{escape(key)}", key) for at, part in schemas_in(schema) for key in part if key in keywords)
 
 
 def refuse_left_keywords(schema: Any) -> None:

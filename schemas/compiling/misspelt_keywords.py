@@ -8,15 +8,14 @@ from typing import Any
 
 from jsonschema_specifications import REGISTRY
 
-from cinnabar.schemas.keywords import CHECKS, DECIMALS, PAGES
+from cinnabar.schemas.keywords import CHECKS, DATA, DECIMALS, MAPS, PAGES
 from cinnabar.schemas.left_keywords import LEFT_KEYWORDS
 from cinnabar.schemas.parsing.schema_object import BINDING, DAY_FIRST, WAS, WORDS, WRITTEN
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.refusals import Refusal, refused
 
-# Keywords whose values are data, and those whose values are schemas by their names.
-_DATA = frozenset({"const", "default", "enum", "example", "examples", "required", "dependentRequired", CHECKS, WORDS})
-_NAMED = frozenset({"properties", "patternProperties", "definitions", "$defs", "dependentSchemas", "dependencies"})
+# Keywords whose values hold no keyword.
+_DATA = DATA | {"required", "dependentRequired", CHECKS, WORDS}
 _OPENAPI = ("nullable", "example", "discriminator", "xml", "externalDocs")
 _OWN = (BINDING, DAY_FIRST, WAS, WORDS, WRITTEN, DECIMALS, CHECKS, PAGES)
 # Standard keywords that change nothing here, or that are so short that other words are like them.
@@ -58,7 +57,7 @@ def _parts(schema: Any, pointer: str) -> Iterator[tuple[str, str]]:
         yield keyword, below
         if keyword == "$ref" and isinstance(value, str) and value.startswith("#"):
             yield value, below
-        elif keyword in _NAMED and isinstance(value, dict):
+        elif keyword in MAPS and isinstance(value, dict):
             for name, part in value.items():
                 yield from _parts(part, f"{below}/{escape(name)}")
         elif keyword in _known() and keyword not in _DATA:

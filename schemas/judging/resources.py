@@ -13,6 +13,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from cinnabar.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.judging.dialects import DEFAULT, Dialect, dialect_named
+from cinnabar.schemas.keywords import MAPS
 from cinnabar.schemas.pointers import escape, unescape
 from cinnabar.schemas.refusals import Refusal, refused
 
@@ -33,7 +34,6 @@ _ONE = (
     "unevaluatedProperties",
 )
 LISTS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
-MAPS = ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 RECURSIVE = ""
 """The name of `$recursiveAnchor` of 2019-09 among the dynamic anchors; theirs are longer."""
 

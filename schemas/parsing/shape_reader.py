@@ -18,7 +18,8 @@ from typing import Any
 from cinnabar.errors import NoValue, UnsupportedSchema
 from cinnabar.schemas.formats.formats import format_content
 from cinnabar.schemas.judging.dialects import Dialect, modern
-from cinnabar.schemas.judging.resources import LISTS, MAPS, RECURSIVE, Documents, Place, Resource
+from cinnabar.schemas.judging.resources import LISTS, RECURSIVE, Documents, Place, Resource
+from cinnabar.schemas.keywords import MAPS
 from cinnabar.schemas.parsing.algebra import TYPES, anything_of, intersect, restrict, types_of, union
 from cinnabar.schemas.parsing.applicators import (
     alternatives,

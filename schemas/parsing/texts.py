@@ -20,7 +20,7 @@ from typing import Any
 
 from cinnabar.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.automata.strings import most_repeated
-from cinnabar.schemas.judging.resources import MAPS
+from cinnabar.schemas.keywords import MAPS
 from cinnabar.schemas.pointers import pointer_of
 from cinnabar.schemas.refusals import Refusal, refused
 

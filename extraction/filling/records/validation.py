@@ -23,9 +23,9 @@ from cinnabar.errors import RegexError, SchemaError
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.compiling.loading import SchemaSource
 from cinnabar.schemas.judging.resources import Documents, Place
-from cinnabar.schemas.keywords import DECIMALS
+from cinnabar.schemas.keywords import DATA, DECIMALS, MAPS
 from cinnabar.schemas.parsing.texts import schema_text
-from cinnabar.schemas.pointers import pointer_of
+from cinnabar.schemas.pointers import parts_of, pointer_of
 from cinnabar.schemas.refusals import Refusal, refused
 from cinnabar.schemas.regex.codepoints import WORD, Ranges
 from cinnabar.schemas.regex.ecma import Chars, Choice, Edge, Look, Repeat, Sequence, Tree
@@ -147,7 +147,7 @@ _ASKING = ("unevaluatedProperties", "unevaluatedItems")
 def check_routes(schema: Any) -> None:
     """Raises UnsupportedSchema, with the pointer of an `unevaluated…` keyword, if too many ways lead through its
     schema."""
-    if not _asks(schema):
+    if not any(keyword in part for _, part in parts_of(schema) if isinstance(part, dict) for keyword in _ASKING):
         return
     documents = Documents(schema)
     counted: dict[int, int] = {}
@@ -159,20 +159,6 @@ def check_routes(schema: Any) -> None:
                 if keyword in place.value and _ways(place, documents, counted) > _MAX_WAYS:
                     raise refused(Refusal.WAYS, f"{place.pointer}/{keyword}", keyword, most=_MAX_WAYS)
         pending += reversed(list(_children(place)))
-
-
-def _asks(schema: Any) -> bool:
-    """Returns True if the schema has such a keyword."""
-    pending = [schema]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, dict):
-            if any(keyword in part for keyword in _ASKING):
-                return True
-            pending += part.values()
-        elif isinstance(part, list):
-            pending += part
-    return False
 
 
 def _ways(place: Place, documents: Documents, counted: dict[int, int], deep: int = 0) -> int:
@@ -211,9 +197,6 @@ def _children(place: Place) -> Iterator[Place]:
 
 #: A keyword of our own, for patterns that the validator's engine cannot run.
 ECMA_PATTERN = "x-cinnabar-pattern"
-#: Keywords whose values are data, and keywords that map any name to a schema.
-_DATA = ("const", "default", "enum", "example", "examples")
-_NAMED = ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 
 # Syntax that ECMA-262 and Rust read alike: letters and marks, escaped marks, sets of these, groups, counts.
 _MARK = r"[A-Za-z0-9 _@#%=!,;:/'\"<>`]"
@@ -261,10 +244,10 @@ def rewritten(schema: Any, change: Callable[[dict[str, Any]], None]) -> Any:
         return schema
     copy: dict[str, Any] = {}
     for key, value in schema.items():
-        if key in _NAMED and isinstance(value, dict):
+        if key in MAPS and isinstance(value, dict):
             copy[key] = {name: rewritten(part, change) for name, part in value.items()}
         else:
-            copy[key] = value if key in _DATA else rewritten(value, change)
+            copy[key] = value if key in DATA else rewritten(value, change)
     change(copy)
     return copy
 
