@@ -18,15 +18,11 @@ class KeptByWeight(Generic[_K, _T]):
 
     def __init__(self, most: int, weight: Callable[[_T], int]) -> None:
         """`most` is the greatest sum of the weights, mostly in bytes."""
-        self._most, self._weight = most, weight
+        self._most, self._weight_of = most, weight
         self._kept: OrderedDict[_K, tuple[_T, int]] = OrderedDict()
+        #: What all that is kept weighs.
+        self.weight = 0
         self._lock = threading.Lock()
-
-    @property
-    def weight(self) -> int:
-        """What all that is kept weighs."""
-        with self._lock:
-            return sum(weight for _, weight in self._kept.values())
 
     def get(self, key: _K) -> _T | None:
         """Returns the value of a key, None if it is not kept."""
@@ -38,19 +34,20 @@ class KeptByWeight(Generic[_K, _T]):
 
     def put(self, key: _K, value: _T) -> _T:
         """Keeps a value, unless its key has one, and drops those used longest ago; returns what is kept."""
-        weight = self._weight(value)
+        weight = self._weight_of(value)
         with self._lock:
-            value, weight = self._kept.setdefault(key, (value, weight))
+            self.weight += 0 if key in self._kept else weight
+            value, _ = self._kept.setdefault(key, (value, weight))
             self._kept.move_to_end(key)
-            left = sum(weight for _, weight in self._kept.values())
-            while left > self._most and len(self._kept) > 1:
-                left -= self._kept.popitem(last=False)[1][1]
+            while self.weight > self._most and len(self._kept) > 1:
+                self.weight -= self._kept.popitem(last=False)[1][1]
             return value
 
     def clear(self) -> None:
         """Drops everything."""
         with self._lock:
             self._kept.clear()
+            self.weight = 0
 
 
 class _Remembered(Generic[_P, _T]):

@@ -12,7 +12,7 @@ import math
 import threading
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,6 +33,7 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
+from cinnabar.schemas.kept_by_weight import KeptByWeight
 
 _T = TypeVar("_T")
 # Documents that are kept, bytes of pictures that are kept, and the threads that read documents.
@@ -77,7 +78,8 @@ class Contents:
         self._read = _LastUsed[Document | UnshownDocument](self._threads, _KEPT)
         # Pictures wait for each other, not for texts.
         self._drawers = ThreadPoolExecutor(1, thread_name_prefix="pictures")
-        self._pictures = _Pictures(_PICTURED)
+        # An empty one cannot be drawn; an entry takes room, too.
+        self._pictures = KeptByWeight[tuple[str, int], bytes](_PICTURED, lambda jpeg: len(jpeg) + 256)
 
     def __enter__(self) -> Self:
         return self
@@ -108,7 +110,7 @@ class Contents:
 
     def picture(self, wanted: WantedDocument, part: int) -> bytes | None:
         """Returns the picture of the page that is this part, as a JPEG; None if there is none."""
-        jpeg = self._pictures.get(wanted.name, part)
+        jpeg = self._pictures.get((wanted.name, part))
         if jpeg is None:
             document = self.document(wanted)
             if isinstance(document, UnshownDocument) or not 0 <= part < len(document.parts):
@@ -123,17 +125,17 @@ class Contents:
 
         Pages that come with it are kept: the next ones of a PDF, and all of another document.
         """
-        if (kept := self._pictures.get(wanted.name, part)) is not None:
+        if (kept := self._pictures.get((wanted.name, part))) is not None:
             return kept
         with self._found(wanted) as content:
             if isinstance(content, UnshownDocument):
                 return b""
             pool, page = self._pool(wanted.hidden), document.parts[part].page
-            drawn = page_pictures(pool, content, wanted.document, document, page)
-        jpegs = {one.part: one.jpeg for one in drawn}
+            jpegs = page_pictures(pool, content, wanted.document, document, page)
         # What ends its process, and what is not drawn with the rest, is not tried again for each page.
         over = [part] if jpegs and document.media_type == PDF else range(len(document.parts))
-        self._pictures.add(wanted.name, dict.fromkeys(over, b"") | jpegs)
+        for at, jpeg in (dict.fromkeys(over, b"") | jpegs).items():
+            self._pictures.put((wanted.name, at), jpeg)
         return jpegs.get(part, b"")
 
     def _parse(self, wanted: WantedDocument) -> Document | UnshownDocument:
@@ -183,34 +185,6 @@ class _LastUsed(Generic[_T]):
             while len(self._found) > self._most:
                 self._found.popitem(last=False)
             return future
-
-
-class _Pictures:
-    """Pictures by document and part, the last used ones up to a number of bytes; an empty one cannot be drawn."""
-
-    def __init__(self, most: int) -> None:
-        self._most, self._bytes = most, 0
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, int], bytes] = OrderedDict()
-
-    def get(self, document: str, part: int) -> bytes | None:
-        with self._lock:
-            if (document, part) in self._kept:
-                self._kept.move_to_end((document, part))
-            return self._kept.get((document, part))
-
-    def add(self, document: str, pictures: Mapping[int, bytes]) -> None:
-        with self._lock:
-            for part, picture in pictures.items():
-                self._bytes += _room(picture) - _room(self._kept.pop((document, part), None))
-                self._kept[document, part] = picture
-            while self._bytes > self._most:
-                self._bytes -= _room(self._kept.popitem(last=False)[1])
-
-
-def _room(picture: bytes | None) -> int:
-    # An entry takes room, too.
-    return 0 if picture is None else len(picture) + 256
 
 
 def reads_hidden_text(arguments: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from cinnabar.extraction.documents.content.document import Document
@@ -11,41 +10,24 @@ from cinnabar.extraction.documents.ingest.page_drawing import PDF
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 
 
-@dataclass(frozen=True, slots=True)
-class PagePicture:
-    """A page as a JPEG.
-
-    `part` is its index in `Document.parts`, `page` its number; width and height in points.
-    """
-
-    part: int
-    page: int
-    width: float
-    height: float
-    jpeg: bytes
-
-
 def page_pictures(
     pool: ParserPool, content: Path | Content, digest: str, document: Document | None = None, page: int = 0
-) -> list[PagePicture]:
-    """Returns the first pages of a document, also those within a mail; [] if it has none or cannot be read.
+) -> dict[int, bytes]:
+    """Returns the first pages of a document, also those within a mail, as JPEGs by their index in `Document.parts`.
+
+    There are none if the document has none or cannot be read.
 
     With `page` they are, of a PDF, the pages from this number on, as many as a moment allows. `document` is its parsed
     form, which is made again if it is not given. The bytes must still have this digest.
     """
     drawn = pool.drawn(content, page)
     if not isinstance(drawn, Document) or drawn.digest != digest or not drawn.pictures:
-        return []
+        return {}
     own = pool.submit(content).result() if document is None else document
     if not isinstance(own, Document) or own.digest != digest:
-        return []
+        return {}
     places = _places(drawn, own)
-    pages = []
-    for picture in drawn.pictures:
-        if (part := places.get(picture.part)) is not None:
-            its = own.parts[part]
-            pages.append(PagePicture(part, its.page, its.width, its.height, picture.data))
-    return pages
+    return {places[one.part]: one.data for one in drawn.pictures if one.part in places}
 
 
 def _places(drawn: Document, own: Document) -> dict[int, int]:

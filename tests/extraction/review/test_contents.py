@@ -93,7 +93,7 @@ def test_what_cannot_be_drawn_is_tried_once(shown: Contents, tmp_path: Path, mon
     one = long_pdf(tmp_path / "long.pdf", 5)
     assert isinstance(shown.document(one), Document)
     tries: list[int] = []
-    monkeypatch.setattr(module, "page_pictures", lambda *asked: tries.append(asked[-1]) or [])
+    monkeypatch.setattr(module, "page_pictures", lambda *asked: tries.append(asked[-1]) or {})
     assert [shown.picture(one, part) for part in (2, 3, 2, 0, -1, 9)] == [None] * 6
     assert tries == [3]
 

@@ -33,13 +33,13 @@ def digest(path: Path) -> str:
 def test_a_page_of_a_pdf_is_drawn_in_colour_for_its_part(pool: ParserPool) -> None:
     document = pool.submit(INVOICE).result()
     assert isinstance(document, Document)
-    (page,) = page_pictures(pool, INVOICE, digest(INVOICE), document)
-    part = document.parts[page.part]
-    assert part.kind == "page" and (page.page, page.width, page.height) == (1, part.width, part.height)
-    image = Image.open(io.BytesIO(page.jpeg))
+    pages = page_pictures(pool, INVOICE, digest(INVOICE), document)
+    ((part, jpeg),) = pages.items()
+    assert (document.parts[part].kind, document.parts[part].page) == ("page", 1)
+    image = Image.open(io.BytesIO(jpeg))
     assert image.mode == "RGB" and 500_000 < image.width * image.height <= DRAWN_PIXELS * 1.01
-    assert page_pictures(pool, INVOICE, digest(INVOICE)) == [page]
-    assert page_pictures(pool, INVOICE, "0" * 64) == []
+    assert page_pictures(pool, INVOICE, digest(INVOICE)) == pages
+    assert page_pictures(pool, INVOICE, "0" * 64) == {}
 
 
 def test_a_scan_is_shown_as_it_is_and_a_mail_has_the_pages_of_its_attachment(pool: ParserPool, tmp_path: Path) -> None:
@@ -51,8 +51,8 @@ def test_a_scan_is_shown_as_it_is_and_a_mail_has_the_pages_of_its_attachment(poo
     path.write_bytes(bytes(mail))
     document = pool.submit(path).result()
     assert isinstance(document, Document)
-    (page,) = page_pictures(pool, path, digest(path), document)
-    assert document.parts[page.part].kind == "page" and document.parts[page.part].parent >= 0
+    (part,) = page_pictures(pool, path, digest(path), document)
+    assert document.parts[part].kind == "page" and document.parts[part].parent >= 0
     image = tmp_path / "scan.png"
     Image.new("RGB", (2400, 1800), (200, 30, 30)).save(image)
     drawn = pool.drawn(image)
@@ -67,4 +67,4 @@ def test_texts_and_damaged_files_have_no_pages(pool: ParserPool, tmp_path: Path)
     (tmp_path / "b.pdf").write_bytes(b"%PDF-1.7\nnothing")
     (tmp_path / "c.png").write_bytes(INVOICE.read_bytes()[:80])
     for path in tmp_path.iterdir():
-        assert page_pictures(pool, path, digest(path)) == []
+        assert page_pictures(pool, path, digest(path)) == {}
