@@ -13,8 +13,9 @@ from cinnabar.engine.layout import lay_out
 from cinnabar.engine.model import Row
 from cinnabar.engine.request import Filled, Result
 from cinnabar.engine.writing import Writer, WrittenValue
-from cinnabar.extraction.filling.records.validation import ECMA_PATTERN, EcmaPattern, exact, translate
+from cinnabar.extraction.filling.records.validation import ECMA_PATTERN, EcmaPattern, translate
 from cinnabar.schemas import CompiledSchema
+from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import Fitted
 from cinnabar.schemas.form.form import Form
 
@@ -35,7 +36,7 @@ def independent(schema: Any) -> Judge | None:
 
     def judge(text: str) -> bool:
         try:
-            return bool(validator.is_valid(exact(text)))
+            return bool(validator.is_valid(parse(text)))
         except ValueError:  # no JSON, or a repeated key
             return False
 
