@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import argparse
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
@@ -27,7 +27,7 @@ from cinnabar.apps.cli.console import Bar, standard_output, table
 from cinnabar.engine.models.releases import RELEASED
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.model_sources import local_folder
-from cinnabar.extraction.learning.scoring import CALIBRATION_BINS, calibration_error, means_of_lists
+from cinnabar.extraction.learning.scoring import CALIBRATION_BINS, Figures, calibration_error, list_figures
 from cinnabar.extraction.plan.run_options import Device
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets
 from training.confidence_fit import LEAVES, Calibrated, calibrate, worth
@@ -50,6 +50,21 @@ def groups_of(names: Collection[str], trained_on: Collection[str]) -> dict[str, 
     if trained and trained < groups["all sets"]:
         groups |= {"trained on": trained, "left out": groups["all sets"] - trained}
     return groups
+
+
+def means_of_lists(by_set: Mapping[str, Sequence[tuple[float, bool]]]) -> Figures:
+    """Returns the figures of the lists of several sets together, and the means over the sets.
+
+    A set with complete lists only, or without any, does not enter the mean of the areas.
+    """
+    each = [list_figures(own) for own in by_set.values()]
+    areas = [figures["list_auc"] for figures in each if figures["list_auc"] is not None]
+    return {
+        "sets": len(each),
+        **list_figures([one for own in by_set.values() for one in own]),
+        "mean_auc": round(sum(areas) / len(areas), 4) if areas else None,
+        "mean_ece": round(sum(figures["list_ece"] for figures in each) / len(each), 4),
+    }
 
 
 def print_worth(done: Calibrated, names: Collection[str]) -> None:

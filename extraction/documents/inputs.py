@@ -230,22 +230,6 @@ def archive_around(path: Path) -> Path | None:
     return None
 
 
-def expand(paths: Sequence[Path], out: Path | None = None) -> list[Path]:
-    """Returns the files that these paths name, sorted by path, each once.
-
-    Raises UsageError if a path does not exist, or if a folder or all of them hold no file.
-    """
-    files: set[Path] = set()
-    for path in paths:
-        inside = files_at(path, out)
-        if not inside:
-            raise UsageError(f"{path}: the folder holds no files (hidden ones do not count)")
-        files.update(inside)
-    if not files:
-        raise UsageError("expected at least one file or folder to read, got none")
-    return sorted(files, key=str)
-
-
 def files_at(path: Path, out: Path | None = None) -> list[Path]:
     """Returns the file at this path, or the files in the folder there, which may be empty.
 

@@ -191,21 +191,6 @@ def list_figures(rated: Sequence[tuple[float, bool]]) -> Figures:
     }
 
 
-def means_of_lists(by_set: Mapping[str, Sequence[tuple[float, bool]]]) -> Figures:
-    """Returns the figures of the lists of several sets together, and the means over the sets.
-
-    A set with complete lists only, or without any, does not enter the mean of the areas.
-    """
-    each = [list_figures(own) for own in by_set.values()]
-    areas = [figures["list_auc"] for figures in each if figures["list_auc"] is not None]
-    return {
-        "sets": len(each),
-        **list_figures([one for own in by_set.values() for one in own]),
-        "mean_auc": round(sum(areas) / len(areas), 4) if areas else None,
-        "mean_ece": round(sum(figures["list_ece"] for figures in each) / len(each), 4),
-    }
-
-
 def area_under_curve(rated: Sequence[tuple[float, bool]]) -> float | None:
     """Returns the probability that a right one has a higher confidence than a wrong one; None without both kinds.
 

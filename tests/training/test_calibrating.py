@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.support.tiny_network import BILL, VOCABULARY, bill, tiny_network
-from training.calibrate import check_asked, main, reliability_svg
+from training.calibrate import check_asked, main, means_of_lists, reliability_svg
 from training.calibration_data import (
     Observation,
     read_observations,
@@ -248,3 +248,9 @@ def test_an_empty_diagram_file_survives_the_check_that_it_can_be_written(tmp_pat
     asked = argparse.Namespace(limit=1, model=str(model), diagram=drawn, cache=None)
     check_asked(asked, ["set"])
     assert drawn.is_file() and not (model / "calibration.json").exists()
+
+
+def test_lists_of_several_sets_are_rated_together_and_by_the_means_over_the_sets() -> None:
+    together = means_of_lists({"x": [(0.9, True), (0.1, False)], "y": [(0.5, True)]})
+    assert (together["sets"], together["rated_lists"], together["list_auc"]) == (2, 3, 1)
+    assert (together["mean_auc"], together["mean_ece"]) == (1, pytest.approx((0.1 + 0.5) / 2))

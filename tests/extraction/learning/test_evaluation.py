@@ -20,7 +20,7 @@ from cinnabar.extraction.learning.evaluation import (
     score_set,
     summarise,
 )
-from cinnabar.extraction.learning.scoring import area_under_curve, means_of_lists
+from cinnabar.extraction.learning.scoring import area_under_curve
 from cinnabar.extraction.run.work.labelled_sets import find_sets, load_set
 from cinnabar.schemas import load_schema
 
@@ -320,6 +320,3 @@ def test_lists_are_scored_by_their_confidence_of_being_complete() -> None:
     figures = score(truths, found)
     assert (figures["rated_lists"], figures["complete"], figures["list_auc"]) == (4, 0.5, 0.75)
     assert figures["list_ece"] == pytest.approx((0.2 + 0.1 + 0.3 + 0.8) / 4)
-    together = means_of_lists({"x": [(0.9, True), (0.1, False)], "y": [(0.5, True)]})
-    assert (together["sets"], together["rated_lists"], together["list_auc"]) == (2, 3, 1)
-    assert (together["mean_auc"], together["mean_ece"]) == (1, pytest.approx((0.1 + 0.5) / 2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from tests.support.reading_model import ReadingModel
 from cinnabar.errors import NotUnited, RunError, UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.documents.inputs import examine, expand
+from cinnabar.extraction.documents.inputs import examine, files_at, gather
 from cinnabar.extraction.filling.model_sources import ModelSource, model_source
 from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -240,14 +241,15 @@ def test_hidden_files_and_the_output_folder_are_no_inputs(folder: Path) -> None:
     (folder / ".git" / "config").write_text("x")
     (folder / "out").mkdir()
     (folder / "out" / "x.parquet").write_text("x")
-    names = [path.name for path in expand([folder], folder / "out")]
+    names = [path.name for path in files_at(folder, folder / "out")]
     assert len(names) == 8 and not {".hidden", "config", "x.parquet"} & set(names)
 
 
 def test_an_explicitly_named_file_is_one_input_even_if_hidden_or_named_twice(tmp_path: Path) -> None:
     hidden = tmp_path / ".hidden.txt"
     hidden.write_text("x")
-    assert expand([hidden, tmp_path / "." / ".hidden.txt"]) == [hidden]
+    with ExitStack() as stack:
+        assert gather([hidden, tmp_path / "." / ".hidden.txt"], None, stack) == [hidden]
 
 
 def test_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path: Path) -> None:
@@ -259,7 +261,7 @@ def test_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path: Path) 
     (folder / "loop").symlink_to(folder)
     (folder / "itself.txt").symlink_to(folder / "itself.txt")
     (folder / "away").symlink_to(tmp_path)
-    found = {path.name: examine(path, [folder]) for path in expand([folder])}
+    found = {path.name: examine(path, [folder]) for path in files_at(folder)}
     assert "loop" not in found
     for name in ("link.txt", "away"):
         problem = found[name].problem

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support.cases import each
 
-from cinnabar.extraction.store.spreadsheet import defuse, restore
+from cinnabar.extraction.store.spreadsheet import DEFUSED, FORMULA, defuse
 
 HIDDEN = ["", " ", "\0", "\x01", "\t", "\r", "\n", "\v", "\x85", "\xa0", "\u3000", "\u200b", "\u202e", "\ufeff", "\xad"]
 STARTS = "=+-@\uff1d\uff0b\uff0d\uff20\ufe66"
+
+
+def restored(text: str) -> str:
+    return re.sub(f"{FORMULA.pattern}{DEFUSED}", "", text)
 
 
 @each("start", STARTS)
@@ -42,7 +47,7 @@ def test_numbers_and_other_texts_stay_as_they_are(text: str) -> None:
 @example("\t\t=")
 @example("a;'-5;-5")
 def test_the_text_can_be_restored(text: str) -> None:
-    assert restore(defuse(text)) == text
+    assert restored(defuse(text)) == text
 
 
 def test_a_program_with_semicolons_finds_no_formula_in_a_quoted_cell() -> None:
