@@ -91,6 +91,8 @@ def _value(slot: Slot) -> str:
     words = _FORMATS.get(slot.format) or (f"text ({slot.format})" if slot.format else _KINDS[slot.kind])
     if slot.pattern:
         words += " in the form that the schema gives"
+    if slot.told is not None:
+        words += f", as {slot.told.name}" if slot.told.kind == "moment" else f", {slot.told.name}"
     if slot.bounds:
         words += f", {slot.bounds}".replace("at least 1 characters", "not empty")
     if slot.max_length is not None:

@@ -10,14 +10,14 @@ from jsonschema_specifications import REGISTRY
 
 from cinnabar.schemas.keywords import CHECKS, DATA, DECIMALS, MAPS, PAGES
 from cinnabar.schemas.left_keywords import LEFT_KEYWORDS
-from cinnabar.schemas.parsing.schema_object import BINDING, DAY_FIRST, WAS, WORDS, WRITTEN
+from cinnabar.schemas.parsing.schema_object import BINDING, DAY_FIRST, TOLD, WAS, WORDS, WRITTEN
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.refusals import Refusal, refused
 
 # Keywords whose values hold no keyword.
 _DATA = DATA | {"required", "dependentRequired", CHECKS, WORDS}
 _OPENAPI = ("nullable", "example", "discriminator", "xml", "externalDocs")
-_OWN = (BINDING, DAY_FIRST, WAS, WORDS, WRITTEN, DECIMALS, CHECKS, PAGES)
+_OWN = (BINDING, DAY_FIRST, TOLD, WAS, WORDS, WRITTEN, DECIMALS, CHECKS, PAGES)
 # Standard keywords that change nothing here, or that are so short that other words are like them.
 _NOT_MEANT = frozenset(
     {"$comment", "$id", "id", "$schema", "$anchor", "$vocabulary", "$recursiveAnchor", "deprecated", "readOnly"}

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from cinnabar.schemas.automata.automaton import Automaton
+from cinnabar.schemas.form.told_forms import ToldForm
 from cinnabar.schemas.judging.judge import Judge
 from cinnabar.schemas.keywords import PageRanges
 from cinnabar.schemas.parsing.shape import Binding
@@ -37,7 +38,8 @@ class Slot:
     allowed it is `number` for integers and numbers, `enum` if the choices are closed, else `string`. `examples` are
     accepted texts given by the schema's author. `default` is the text for a missing value, "" if there is none. With a
     `binding` the value is a fact, and no model reads it. `day_first` is the order of day and month, None if the schema
-    says none. `written` says that a person would word the value anew, so that a language model may.
+    says none. `written` says that a person would word the value anew, so that a language model may. `told` is the form
+    of a text that the description asks for.
     """
 
     index: int
@@ -61,6 +63,7 @@ class Slot:
     binding: Binding | None = None
     day_first: bool | None = None
     written: bool = False
+    told: ToldForm | None = None
 
     def words_of(self, option: int) -> tuple[str, ...]:
         """The other words for the option of this number."""
@@ -226,7 +229,7 @@ def _content(value: Any) -> list[Any]:
 #: Ends a part of a form.
 _END = object()
 #: Fields that came later and count only where they say something, so that older forms keep their fingerprints.
-_LATER = frozenset({"written"})
+_LATER = frozenset({"written", "told"})
 
 
 def children(node: Node) -> Iterator[Node]:

@@ -13,6 +13,7 @@ from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Kind, Node, ObjectNode, Property, Slot
 from cinnabar.schemas.form.meanings import bounds_in_words, meanings
 from cinnabar.schemas.form.opening import open_groups
+from cinnabar.schemas.form.told_forms import told_form
 from cinnabar.schemas.parsing.algebra import intersect, union
 from cinnabar.schemas.parsing.language import NO_AUTOMATON, SCALARS, holds, language, left_out, smallest
 from cinnabar.schemas.parsing.shape import (
@@ -77,11 +78,13 @@ class FormLayout:
         self.slots.append(slot)
         return slot
 
-    def _explain_item(self, item: Slot, description: str) -> Slot:
-        """Returns the item of a list of options; the list's description may explain them as the item's own would."""
-        explained = meanings(tuple(map(_plain, item.options)), description)
-        if any(explained):
+    def _explain_item(self, item: Slot, notes: Notes) -> Slot:
+        """Returns the item of a list; the list's description explains options or tells a form as the item's would."""
+        explained = meanings(tuple(map(_plain, item.options)), notes.description)
+        if item.options and not item.option_notes and any(explained):
             item = self.slots[item.index] = replace(item, option_notes=explained)
+        elif item.kind == "string" and item.free and not item.description and notes.told:
+            item = self.slots[item.index] = replace(item, told=told_form(notes.description))
         return item
 
     def _array(self, shape: Array, path: str, nullable: bool, notes: Notes) -> ArrayNode:
@@ -94,8 +97,8 @@ class FormLayout:
                 met = intersect(shape.item, shape.contained)
             row = shape.item if met is None else _with_descriptions(shape.item, met)
         item = None if row is None else self.node(row, f"{path}/*")
-        if isinstance(item, Slot) and item.options and not item.option_notes:
-            item = self._explain_item(item, notes.description)
+        if isinstance(item, Slot):
+            item = self._explain_item(item, notes)
         contained = None
         if met is not None:
             # It has a layout of its own: its slots are not filled, they only describe a row that is demanded.
@@ -331,7 +334,13 @@ def make_slot(shape: Shape, path: str, index: int) -> Slot:
         binding=notes.binding,
         day_first=notes.day_first,
         written=notes.written,
+        told=told_form(notes.description) if _is_plain_text(others) and notes.told else None,
     )
+
+
+def _is_plain_text(others: Sequence[Shape]) -> bool:
+    """Whether the values are texts of which the schema itself says nothing but their length."""
+    return len(others) == 1 and isinstance(others[0], String) and not (others[0].patterns or others[0].formats)
 
 
 def _words_of(options: tuple[str, ...], told: Sequence[Notes]) -> tuple[tuple[str, ...], ...]:

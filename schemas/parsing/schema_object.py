@@ -80,6 +80,8 @@ DAY_FIRST = "x-cinnabar-day-first"
 
 #: The keyword that says that a person would word a text anew, as a summary.
 WRITTEN = "x-cinnabar-written"
+#: The keyword that, if false, says that the form told in a description is none.
+TOLD = "x-cinnabar-told"
 
 
 def schema_notes(schema: Mapping[str, Any], pointer: str) -> Notes:
@@ -93,6 +95,9 @@ def schema_notes(schema: Mapping[str, Any], pointer: str) -> Notes:
     written = schema.get(WRITTEN, False)
     if not isinstance(written, bool):
         raise refused(Refusal.TRUE_OR_FALSE, f"{pointer}/{WRITTEN}", WRITTEN, got=written)
+    told = schema.get(TOLD, True)
+    if not isinstance(told, bool):
+        raise refused(Refusal.TRUE_OR_FALSE, f"{pointer}/{TOLD}", TOLD, got=told)
     return Notes(
         _words(schema.get("title")),
         _words(schema.get("description")),
@@ -104,6 +109,7 @@ def schema_notes(schema: Mapping[str, Any], pointer: str) -> Notes:
         _former_names(schema[WAS], f"{pointer}/{WAS}") if WAS in schema else (),
         written,
         page_ranges_of(schema[PAGES], pointer) if PAGES in schema else None,
+        told,
     )
 
 

@@ -30,7 +30,8 @@ class Notes:
     `words` are options with other words for them, in any language (`x-cinnabar-options`). `day_first` says whether
     documents write the day before the month (`x-cinnabar-day-first`). `was` has the former names of the property
     (`x-cinnabar-was`); no two notes differ by them. `written` says that a person would word the value anew
-    (`x-cinnabar-written`), and `pages` of the root what is read of a document (`x-cinnabar-pages`).
+    (`x-cinnabar-written`), `pages` of the root what is read of a document (`x-cinnabar-pages`), and `told` that a form
+    which the description asks for holds (`x-cinnabar-told`).
     """
 
     title: str = ""
@@ -43,6 +44,7 @@ class Notes:
     was: tuple[str, ...] = field(default=(), compare=False)
     written: bool = False
     pages: PageRanges | None = None
+    told: bool = True
 
     def over(self, other: Notes) -> Notes:
         """These notes; an empty one is taken from `other`."""
@@ -57,6 +59,7 @@ class Notes:
             self.was or other.was,
             self.written or other.written,
             self.pages or other.pages,
+            self.told and other.told,
         )
 
 

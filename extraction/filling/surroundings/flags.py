@@ -24,6 +24,8 @@ SIGN_DROPPED = "sign_dropped"
 RECEIVER = "mail_receiver"
 #: The flags of a number in another unit, on another base (per hundred, in thousands), and of a share in percent.
 OTHER_UNIT, OTHER_BASE = "other_unit", "other_base"
+#: The flags of a text that is not in the form that its description asks for, and of one for which it asks for null.
+NOT_AS_TOLD, NULL_AS_TOLD = "not_as_told", "null_as_told"
 #: The flags of values.
 FLAGS = frozenset(
     (
@@ -45,5 +47,7 @@ FLAGS = frozenset(
         RECEIVER,
         OTHER_UNIT,
         OTHER_BASE,
+        NOT_AS_TOLD,
+        NULL_AS_TOLD,
     )
 )

@@ -6,7 +6,7 @@ it: it never keeps a confidence of .9.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cinnabar.engine.readings.locale import Locale
@@ -22,6 +22,7 @@ from cinnabar.extraction.filling.surroundings import (
     ends,
     numbers,
     speakers,
+    told,
     units,
 )
 from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
@@ -46,8 +47,13 @@ _GIVEN = frozenset(("known", "fact", "default", "minimal"))
 
 
 def read_surroundings(form: Form, filled: Filled, document: Document, locale: Locale) -> Filled:
-    """Returns a record in which each value is what its surroundings allow, and knows their flags."""
-    found = dict(_findings(form, filled, document, locale))
+    """Returns a record in which each value is what its surroundings allow, as told, and knows their flags."""
+    for kinds in (KINDS, told.TOLD):
+        filled = _with_findings(form, filled, dict(_findings(form, filled, document, locale, kinds)))
+    return filled
+
+
+def _with_findings(form: Form, filled: Filled, found: Mapping[str, Effect]) -> Filled:
     if (whole := _written(form, filled, found)) is not None:
         return whole
     # What the surroundings of one value ask for may be against the schema; the others have theirs.
@@ -73,21 +79,25 @@ def _written(form: Form, filled: Filled, found: Mapping[str, Effect]) -> Filled 
     return replace(filled, leaves=leaves, record=text) if found else filled
 
 
-def _findings(form: Form, filled: Filled, document: Document, locale: Locale) -> Iterator[tuple[str, Effect]]:
+def _findings(
+    form: Form, filled: Filled, document: Document, locale: Locale, kinds: Sequence[Kind]
+) -> Iterator[tuple[str, Effect]]:
     for pointer, leaf in filled.leaves.items():
         if leaf.origin in _GIVEN or not 0 <= leaf.slot < len(form.slots):
+            continue
+        if kinds is told.TOLD and not told.is_told(form.slots[leaf.slot]):
             continue
         region = row_region(pointer, filled.rows, len(document.text))
         spans = words_behind(form, leaf, document.text, region)
         beside = Beside(form, pointer, leaf, document, locale, spans, region, filled.leaves)
-        finding = next(filter(None, (kind(beside) for kind in KINDS)), None)
+        finding = next(filter(None, (kind(beside) for kind in kinds)), None)
         if finding is not None and (finding.most < AGREED or finding.value != leaf.text):
             yield pointer, finding
 
 
 def _leaf(leaf: Leaf, found: Effect) -> Leaf:
     """Returns the leaf with what was found."""
-    text, flags = found.value, tuple(dict.fromkeys((*leaf.flags, found.flag)))
+    text, flags = found.value, tuple(dict.fromkeys((*leaf.flags, *filter(None, [found.flag]))))
     if text is None or text == leaf.text:
         return replace(leaf, confidence=min(leaf.confidence, found.most), flags=flags)
     if text == "null":

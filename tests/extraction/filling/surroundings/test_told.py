@@ -1,0 +1,50 @@
+"""A value is written in the form that its description asks for, and is null where it asks for null."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.support.surrounded_values import one_value, surrounded
+
+TOLD = [
+    ("As DD/MM/YYYY.", "Due: 5 May 2026", "5 May 2026", "05/05/2026"),
+    ("As DD/MM/YYYY.", "Sent 05/13/2026, due 05/03/2026", "05/03/2026", "03/05/2026"),
+    ("As MM/DD/YYYY.", "Fällig: 13.05.2026", "13.05.2026", "05/13/2026"),
+    ("Start, 24-hour HH:MM", "Start: 3:30 pm", "3:30 pm", "15:30"),
+    ("YYYY-MM-DDThh:mm", "On 5 May 2026 at 9:15 am", "5 May 2026 at 9:15 am", "2026-05-05T09:15"),
+    ("ISO 4217 code", "Total: € 12.50", "€", "EUR"),
+    ("Two-letter country code", "From: Germany", "Germany", "DE"),
+    ("In upper case", "Name: Mia Öz", "Mia Öz", "MIA ÖZ"),
+    ("Digits only", "No. 12-34 / 5", "12-34 / 5", "12345"),
+    ("As DD/MM/YYYY.", "Due: soon", "soon", "soon?"),
+    ("As DD/MM/YYYY, otherwise in the words of the letter.", "Due: soon", "soon", "soon"),
+    ('Remark; null if "n/a".', "Remark: N/A", "N/A", None),
+]
+
+
+@pytest.mark.parametrize(("description", "text", "words", "told"), TOLD)
+def test_a_text_is_written_as_its_description_asks(description: str, text: str, words: str, told: Any) -> None:
+    field = {"type": ["string", "null"], "description": description}
+    assert one_value(field, text, words, words) == (told if told is None else f"{told}")
+
+
+def test_a_value_that_a_model_wrote_in_the_form_stays() -> None:
+    field = {"type": ["string", "null"], "description": "As DD/MM/YYYY."}
+    assert one_value(field, "Due on the third of May", "03/05/2026", "third of May") == "03/05/2026"
+
+
+def test_a_form_that_nothing_fits_is_flagged_and_one_that_is_told_keeps_its_confidence() -> None:
+    asked = {"type": "string", "description": "As DD/MM/YYYY."}
+    read = surrounded({"a": asked, "b": asked}, "5 May 2026, soon", {"a": "5 May 2026", "b": "soon"}, {"a": "5 May 2026", "b": "soon"})  # fmt: skip
+    assert read["a"][1:] == (0.97, ())
+    assert read["b"][2] == ("not_as_told",)
+
+
+@pytest.mark.parametrize(
+    ("values", "kept"), [({"net": 10, "gross": 10}, None), ({"net": 9, "gross": 10}, 10), ({"net": 0, "gross": 0}, None)]
+)  # fmt: skip
+def test_a_number_is_null_where_its_description_says_so(values: dict[str, int], kept: int | None) -> None:
+    gross = {"type": ["integer", "null"], "description": "Null if it is zero. Null if the same as the net."}
+    fields = {"net": {"type": "integer"}, "gross": gross}
+    assert surrounded(fields, "net and gross", values, {})["gross"][0] == kept
