@@ -68,7 +68,8 @@ _BEGINS = r"(?:^|(?<=[.;:,(] )|(?<=[(])|(?<=\bas )|(?<=\bas a )|(?<=\bas an )|(?
 _CODES: tuple[tuple[ToldKind, re.Pattern[str]], ...] = (
     ("currency", re.compile(r"\bISO[- ]?4217\b|\b(?:ISO|(?:three|3)-letter) currency code\b", re.IGNORECASE)),
     ("country", re.compile(
-        rf"\bISO[- ]?3166(?:-1)?\b(?!-[23])(?:[ -]alpha[- ]?(?P<length>[23]))?|\b(?:ISO |{_COUNT}letter )+country code\b",
+        rf"\bISO[- ]?3166(?:-1)?\b(?!-[23])(?:[ -]alpha[- ]?(?P<length>[23]))?"
+        rf"|\b(?:ISO |{_COUNT}letter )+country code\b",
         re.IGNORECASE)),
     ("language", re.compile(
         rf"\bISO[- ]?639(?:-(?P<length>[123]))?\b|\b(?:ISO |{_COUNT}letter )+language code\b", re.IGNORECASE)),
@@ -239,9 +240,11 @@ def _codes(text: str) -> list[tuple[ToldForm, tuple[int, int]]]:
             letters = "[a-z]" if kind == "language" else "[A-Z]"
             name = f"{kind} code of {length} letters"
             found.append((ToldForm(name, kind, f"{letters}{{{length}}}", length=length), match.span()))
-    if not found and (match := _LETTERS.search(text)) is not None and _asks(text, *match.span()):
-        length = _NUMBERS[match["count"].lower()]
-        found.append((ToldForm(f"{length} letters", "letters", f"[A-Z]{{{length}}}", length=length), match.span()))
+    letters_said = None if found else _LETTERS.search(text)
+    if letters_said is not None and _asks(text, *letters_said.span()):
+        length = _NUMBERS[letters_said["count"].lower()]
+        form = ToldForm(f"{length} letters", "letters", f"[A-Z]{{{length}}}", length=length)
+        found.append((form, letters_said.span()))
     return found
 
 

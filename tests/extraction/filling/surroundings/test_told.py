@@ -36,15 +36,14 @@ def test_a_value_that_a_model_wrote_in_the_form_stays() -> None:
 
 def test_a_form_that_nothing_fits_is_flagged_and_one_that_is_told_keeps_its_confidence() -> None:
     asked = {"type": "string", "description": "As DD/MM/YYYY."}
-    read = surrounded({"a": asked, "b": asked}, "5 May 2026, soon", {"a": "5 May 2026", "b": "soon"}, {"a": "5 May 2026", "b": "soon"})  # fmt: skip
+    words = {"a": "5 May 2026", "b": "soon"}
+    read = surrounded({"a": asked, "b": asked}, "5 May 2026, soon", words, words)
     assert read["a"][1:] == (0.97, ())
     assert read["b"][2] == ("not_as_told",)
 
 
-@pytest.mark.parametrize(
-    ("values", "kept"), [({"net": 10, "gross": 10}, None), ({"net": 9, "gross": 10}, 10), ({"net": 0, "gross": 0}, None)]
-)  # fmt: skip
-def test_a_number_is_null_where_its_description_says_so(values: dict[str, int], kept: int | None) -> None:
+@pytest.mark.parametrize(("net", "gross", "kept"), [(10, 10, None), (9, 10, 10), (0, 0, None)])
+def test_a_number_is_null_where_its_description_says_so(net: int, gross: int, kept: int | None) -> None:
     gross = {"type": ["integer", "null"], "description": "Null if it is zero. Null if the same as the net."}
     fields = {"net": {"type": "integer"}, "gross": gross}
-    assert surrounded(fields, "net and gross", values, {})["gross"][0] == kept
+    assert surrounded(fields, "net and gross", {"net": net, "gross": gross}, {})["gross"][0] == kept
