@@ -13,11 +13,17 @@ from functools import lru_cache
 
 from cinnabar.engine.readings.codes import code_kinds, codes_of
 from cinnabar.engine.request import Filled, Leaf, Origin
-from cinnabar.engine.thresholds import CODE_NAME_LETTERS, COMPARED_OPTIONS, LEAST_ABSENCE, LEAST_CHOICE
 from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.form.form import Form, Slot
 from cinnabar.schemas.pointers import unescape
 
+#: The fewest options whose meanings are compared with the document.
+COMPARED_OPTIONS = 3
+#: The letters of the longest name that is always a code.
+CODE_NAME_LETTERS = 3
+#: A choice that is less probable than the first is rather wrong than right. Where it may be left out it is, if absence
+#: has the second probability: with less the document states a value, and the reader does not know which.
+LEAST_CHOICE, LEAST_ABSENCE = 0.5, 0.1
 _CODE = re.compile(rf"[A-Z]{{2,{CODE_NAME_LETTERS}}}|[a-z]{{2,{CODE_NAME_LETTERS}}}")
 # Codes in small letters are also units and words ("kg", "ml", "no", "ja"). A choice of languages has two of these.
 # They are a list because no order of languages leaves words out: by speakers "hi", "id" and "ja" come before "nl".

@@ -16,22 +16,23 @@ from heapq import heappop, heappush, nsmallest
 from itertools import count
 
 from cinnabar.engine.layout import Layout, LeafPlace, Place, State
-from cinnabar.engine.thresholds import (
-    FEW_SLOTS,
-    FURTHER_COST,
-    INVENTED_COST,
-    LEAST_COST,
-    MOST_COST,
-    REPAIR_RECORDS,
-    REPAIR_SLOTS,
-    TRIED_CHANGES,
-)
 from cinnabar.engine.writing import Writer, WrittenValue
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.instances import texts_of
 from cinnabar.schemas.judging.judge import Judge
 from cinnabar.schemas.pointers import lies_within
 
+#: The most records that the search judges, and the most times slots; large forms get fewer records.
+REPAIR_RECORDS, REPAIR_SLOTS = 200, 60_000
+#: The least and the greatest cost of a change, in nats: a few unlikely changes come before many likely ones.
+LEAST_COST, MOST_COST = 0.05, 12.0
+#: The cost of writing a place for which nothing was found, or one item more of it.
+INVENTED_COST = 6.0
+#: The cost of each further value if several are left out at once.
+FURTHER_COST = 0.5
+#: The most changes that are tried from one record; with at most the second number of slots near a fault, unlikely texts
+#: are tried too.
+TRIED_CHANGES, FEW_SLOTS = 96, 100
 #: The gain of meeting a rule: as much as the costliest change, so that several faults are repaired one after the other.
 MET = MOST_COST
 

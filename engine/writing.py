@@ -25,10 +25,12 @@ from cinnabar.engine.layout import (
     State,
 )
 from cinnabar.engine.request import Leaf, Origin
-from cinnabar.engine.thresholds import LEAST_BRANCH
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.form.instances import texts_of
 from cinnabar.schemas.pointers import escape, lies_within
+
+#: The least probability of a branch that its selector alone tells.
+LEAST_BRANCH = 0.5
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from cinnabar.engine.choices import is_compared, selectors
+from cinnabar.engine.choices import COMPARED_OPTIONS, is_compared, selectors
 from cinnabar.engine.model import Canvas, SlotInstance
 from cinnabar.engine.models.reader.inputs.mentions import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import plain_words
@@ -39,7 +39,6 @@ from cinnabar.engine.models.reader.scoring.choices import printed_options
 from cinnabar.engine.models.reader.scoring.described_options import OptionComparer
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.engine.request import text_passage
-from cinnabar.engine.thresholds import COMPARED_OPTIONS
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets, read_set
 from cinnabar.schemas import compile_schema, load_schema

@@ -34,7 +34,6 @@ from cinnabar.engine.branches.prompt import (
     messages,
 )
 from cinnabar.engine.branches.stretches import ValueTokens
-from cinnabar.engine.branches.thresholds import FREE_BETTER, LONGEST_TOLD, SURE_VALUE, TOLD_CHARACTERS
 from cinnabar.engine.model import WHOLE, Calibrator, Candidate, Canvas, Row, Scores
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
@@ -45,6 +44,12 @@ from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
 from cinnabar.schemas.pointers import lies_within
 
+#: A copied value stays unless the one that is written freely has so many times its share, and all its numbers and names
+#: are the document's.
+FREE_BETTER = 4.0
+#: The share from which a value, or its absence, is sure: it is told, and is not asked for again. The most characters of
+#: a value that is told, and of all of them together.
+SURE_VALUE, LONGEST_TOLD, TOLD_CHARACTERS = 0.9, 100, 1_200
 _T = TypeVar("_T")
 #: The forms whose lines are kept, and those of which keys are kept: of what all prompts about them begin with. 1,000
 #: tokens take 24 MB with 0.5B weights, and 57 MB with 1.5B.

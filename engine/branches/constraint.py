@@ -15,17 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.branches.stretches import Stretches, ValueTokens
-from cinnabar.engine.branches.thresholds import (
-    DRAFT_BYTES,
-    FEWEST_WRITTEN,
-    LONGEST_COPY,
-    LOOKED_AT_TOKENS,
-    LOST_SHARE,
-    MOST_WRITTEN,
-)
 from cinnabar.engine.lifting import Ints
 from cinnabar.schemas.automata.automaton import Automaton
 
+#: The tokens that are looked at, the likeliest first, where an automaton cannot list what it allows.
+LOOKED_AT_TOKENS = 512
+#: The share of all tokens below which none of them is looked at any more.
+LOST_SHARE = 1e-5
+#: The bytes of a text that a draft is made of, and the fewest and the most of a written text that are looked for.
+DRAFT_BYTES, FEWEST_WRITTEN, MOST_WRITTEN = 80, 2, 16
+#: The most bytes of a text that is copied.
+LONGEST_COPY = 1200
 Floats = npt.NDArray[np.float32]
 #: Places of a stretch: its begin, and where it is now.
 Pair = tuple[int, int]

@@ -23,19 +23,18 @@ import numpy as np
 from cinnabar.engine.branches.constraint import BranchConstraint, Floats, Grounded, Pair
 from cinnabar.engine.branches.forks import Fork, Forks, read_branches
 from cinnabar.engine.branches.stretches import ValueTokens
-from cinnabar.engine.branches.thresholds import (
-    COMPOSED_SHARE,
-    COMPOSED_TOKENS,
-    ITEM_FURTHER,
-    ITEM_MEANT,
-    ITEM_NEAR,
-    LIST_ITEMS,
-    VALUE_TOKENS,
-)
 from cinnabar.engine.diffusion.settings import settings_for
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.work_time import check_time, part, tell_share
 
+#: Below this share of the model's mass, somewhere in a copied text, the value is written freely too, in so many tokens:
+#: of one that goes on the model is wording, not putting together.
+COMPOSED_SHARE, COMPOSED_TOKENS = 0.05, 48
+#: The most tokens of a value, and items of a list.
+VALUE_TOKENS, LIST_ITEMS = 400, 200
+#: The next item of a list is sought within so many times the usual way between two items so far, at first within so
+#: many bytes, if the places there have this part of the model's mass: it skips items where nothing holds it.
+ITEM_FURTHER, ITEM_NEAR, ITEM_MEANT = 2, 400, 0.1
 #: The most tokens of a pass.
 PASS = 256
 #: The fewest tokens of a common beginning that are worth a pass.

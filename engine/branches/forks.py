@@ -17,8 +17,7 @@ import torch
 
 from cinnabar.engine.models.language.attention import NONE_OPEN, Attend, attention, is_visible
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.memory import PREFILL, give_back_memory
-from cinnabar.engine.models.language.thresholds import LONG_PASS
+from cinnabar.engine.models.language.memory import LONG_PASS, PREFILL, give_back_memory
 from cinnabar.engine.work_time import tell_share
 
 #: Places of a branch that are made room for at a time.

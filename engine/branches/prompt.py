@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from cinnabar.engine.branches.thresholds import NAMED_OPTIONS
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
 
+#: The most options of a field that the prompt names; the constraint knows them all.
+NAMED_OPTIONS = 20
 SYSTEM = (
     "You extract data from documents. For each field copy the words of the document exactly as they are printed there. "
     "Write null if the document does not state it."

@@ -11,8 +11,7 @@ from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.graph_cache import cached_graph
 from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.diffusion.sequences import Task
-from cinnabar.engine.diffusion.settings import beside_answer, settings_for
-from cinnabar.engine.diffusion.thresholds import LEAST_PASSAGE
+from cinnabar.engine.diffusion.settings import LEAST_PASSAGE, beside_answer, settings_for
 from cinnabar.engine.engine import FormState, Observer, Watcher, failure_of, notify, run_stream
 from cinnabar.engine.few_shot import Examples, shown_with
 from cinnabar.engine.models.language.language_model import LanguageModel

@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from cinnabar.engine.diffusion.thresholds import NAMED_OPTIONS
 from cinnabar.schemas.form.form import ChoiceNode, Form, Node, ObjectNode, Slot
 
+#: The most options of a field that are named: the constraint knows them all.
+NAMED_OPTIONS = 20
 _TASK = """You write a record of what a document says. Answer with the record alone: JSON on one line, \
 with the fields below in their order.
 - Take every value from the document. If the document does not say it, write null or leave an optional field out; \

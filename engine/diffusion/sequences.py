@@ -9,8 +9,7 @@ import numpy as np
 
 from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.diffusion.record_graph import RecordGraph
-from cinnabar.engine.diffusion.settings import SETTINGS, DecodingSettings
-from cinnabar.engine.diffusion.thresholds import ANSWER_DIVISOR
+from cinnabar.engine.diffusion.settings import ANSWER_DIVISOR, SETTINGS, DecodingSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from cinnabar.engine.diffusion.thresholds import ANSWER_DIVISOR, MOST_PASSES, PLACE_TOKENS, TOKEN_COPIES
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.settings import EFFORTS
 from cinnabar.schemas.form.form import Form, walk
+
+#: No block is longer than this, so a level with as many passes commits one token a pass where all are unsure.
+MOST_PASSES = 64
+#: Divisor of the model's window: the share that is kept for an answer.
+ANSWER_DIVISOR = 4
+#: Tokens for each place of the form beside its name and its value: punctuation, `null`, spellings of dates.
+PLACE_TOKENS = 12
+#: How often each token of the document may stand in the record: most values are copied from it, some of them twice.
+TOKEN_COPIES = 2
+#: The fewest tokens of a passage that are worth a request.
+LEAST_PASSAGE = 64
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,9 @@ from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.readings import Kind, readings, surroundings
 from cinnabar.engine.readings.scan import Mention
 
+#: The characters before a value that are searched for words of its field's name, and the letters of a word that must
+#: agree.
+NAME_NEAR, NAME_STEM = 60, 5
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TIME = re.compile(r"\d\d:\d\d(?::\d\d)?")
 _DATETIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d.*")

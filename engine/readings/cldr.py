@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from cinnabar.engine.readings.thresholds import LONGEST_WORD
-
+#: A longer run of letters is not looked up: no word of a name is that long.
+LONGEST_WORD = 40
 NAMES_FOLDER = Path(__file__).parent / "names"
 
 

@@ -10,8 +10,11 @@ from functools import lru_cache
 from itertools import islice, takewhile
 
 from cinnabar.engine.readings.cldr import exact_key, loose_key, name_table, rows_of
-from cinnabar.engine.readings.thresholds import LONGEST_NAME, SHORTEST_NAME
 
+#: In running text a shorter name is more often another word.
+SHORTEST_NAME = 4
+#: The longest name in CLDR has 103 characters.
+LONGEST_NAME = 120
 # Names that documents print and CLDR lacks or gives to several currencies: a currency's name without its country
 # ("dollar", "pounds"), abbreviations ("rs", "stg"), signs of several currencies with the likeliest first.
 _CURRENCIES = """

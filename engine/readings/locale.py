@@ -16,7 +16,12 @@ from functools import lru_cache
 
 from cinnabar.engine.readings.cldr import COMMON, OTHER, is_english_month, mark_names, months_of
 from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, codes_of, currencies_of
-from cinnabar.engine.readings.thresholds import COUNTRY_WITHIN, DAYS_BEFORE_MAIL
+
+#: A mail rather names a day up to so many days before it was sent than one of another month.
+DAYS_BEFORE_MAIL = 10
+#: Countries are named at the beginning and the end of a text, in so many characters, on a line of their own or as the
+#: last part of an address.
+COUNTRY_WITHIN = 6_000
 
 
 @dataclass(frozen=True, slots=True)

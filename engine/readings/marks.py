@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from cinnabar.engine.readings.cldr import exact_key, loose_key
 from cinnabar.engine.readings.readings import BOOLEANS
-from cinnabar.engine.readings.thresholds import HEAD_LINES_ABOVE, QUESTION_LINES_ABOVE
 
+#: Lines above a box that its question may stand on, and those that the heads of a column may stand above.
+QUESTION_LINES_ABOVE, HEAD_LINES_ABOVE = 3, 40
 Interval = tuple[int, int]
 
 # Words that answer a question, without accents.

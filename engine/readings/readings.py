@@ -24,7 +24,6 @@ from cinnabar.engine.readings.numerals import (
     quantities,
     scaled_numbers,
 )
-from cinnabar.engine.readings.thresholds import READING_CONTEXT
 from cinnabar.engine.readings.times import (
     HALF_AFTER,
     RANGE,
@@ -42,6 +41,8 @@ from cinnabar.engine.readings.times import (
 from cinnabar.schemas.automata.numbers import canonical_number
 from cinnabar.schemas.automata.strings import canonical_string
 
+#: The characters on each side of a span that its readings may use (a sign, a currency, "pm" after a range).
+READING_CONTEXT = 40
 Kind = Literal["text", "number", "date", "datetime", "time", "duration", "code", "boolean"]
 
 

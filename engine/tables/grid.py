@@ -14,23 +14,24 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.tables.lines import Line, character_width
-from cinnabar.engine.tables.thresholds import (
-    GRID_CROSSED,
-    GRID_CROSSED_AT_FIRST,
-    GRID_FILLED,
-    GRID_FREE_GAPS,
-    GRID_FULL,
-    GRID_GAP,
-    GRID_GAP_OF_MANY,
-    GRID_LINES,
-    GRID_MANY_LINES,
-    GRID_OTHER_LINES,
-    GRID_REFUSED_RUNS,
-    GRID_RUN_LINES,
-    GRID_RUNS_SHARE,
-    GRID_YOUNG_LINES,
-)
 
+#: The fewest lines of a grid; the most other lines in a row, empty ones among them, that do not end it.
+GRID_LINES, GRID_OTHER_LINES = 3, 14
+#: A gap between columns is at least this many characters wide; in a grid of many lines, which agree by no chance, this
+#: many.
+GRID_GAP, GRID_GAP_OF_MANY, GRID_MANY_LINES = 1.2, 0.35, 12
+#: The share of a young grid's gaps that a further line must leave free, and the lines that make it old.
+GRID_FREE_GAPS, GRID_YOUNG_LINES = 0.6, 6
+#: A line of fewer cells than this share of the gaps is no line of the grid.
+GRID_FILLED = 0.4
+#: A line that fills this share of the columns that most lines fill tells the gaps between columns.
+GRID_FULL = 0.75
+#: The share of these lines that may cross a gap between columns, and the share of all lines at first.
+GRID_CROSSED, GRID_CROSSED_AT_FIRST = 0.02, 0.2
+#: The lines of a run that tells columns, and the share of all lines that such runs must have.
+GRID_RUN_LINES, GRID_RUNS_SHARE = 4, 0.6
+#: A line that was in so many runs without common columns begins no other: time stays in proportion to the lines.
+GRID_REFUSED_RUNS = 4
 Gap = tuple[float, float]
 Bools = npt.NDArray[np.bool_]
 

@@ -15,18 +15,22 @@ from itertools import pairwise
 from cinnabar.engine.tables.heads import Span, has_word
 from cinnabar.engine.tables.lines import PART, line_end
 from cinnabar.engine.tables.table import Between, PrintedTable, TableRow
-from cinnabar.engine.tables.thresholds import (
-    HEADING_ALONE_WORDS,
-    HEADING_COUNTED,
-    HEADING_FILLED,
-    HEADING_MANY_ROWS,
-    HEADING_OFTEN,
-    HEADING_PAIRS,
-    HEADING_REACH,
-    HEADING_ROW_LINES,
-    HEADING_WORDS,
-)
 
+#: The most words of a heading, and of one that is the only one of its kind; the share of the headings of a kind that
+#: fill a column, at least.
+HEADING_WORDS, HEADING_ALONE_WORDS, HEADING_FILLED = 14, 5, 0.5
+#: The share of numbers that are counts of rows, or of pages, for all of them to be such.
+HEADING_COUNTED = 0.8
+#: How often a first word must stand, beside the commonest one, to make a kind of headings.
+HEADING_OFTEN = 0.2
+#: The characters above a table in which the first heading may stand, above the table's head.
+HEADING_REACH = 1500
+#: The share of the rows below which a line stands, for it to belong to its row.
+HEADING_ROW_LINES = 0.8
+#: So many rows are no number of something else.
+HEADING_MANY_ROWS = 20
+#: The most labelled values above a table that are columns of it.
+HEADING_PAIRS = 12
 #: A word, a sign, or a wide gap, which parts the words beside it.
 _WORD = re.compile(r"\w+(?:[^\s:]*\w)?|[^\s\w]+|\t[ \t]*| [ \t]+")
 #: The words of a heading, from left to right.

@@ -9,16 +9,15 @@ from itertools import pairwise
 
 from cinnabar.engine.tables.grid import Grid
 from cinnabar.engine.tables.lines import Line, Stretch
-from cinnabar.engine.tables.thresholds import (
-    HEAD_EMPTY_LINES,
-    HEAD_HEADINGS,
-    HEAD_LINES,
-    HEAD_MIDDLE,
-    HEAD_NAMED,
-    HEAD_SINGLE,
-    HEAD_USUAL_CELLS,
-)
 
+#: The most lines of a head, the most headings between it and the first row, and the most empty lines.
+HEAD_LINES, HEAD_HEADINGS, HEAD_EMPTY_LINES = 4, 3, 2
+#: The share of the columns that a head names at least; a line that names this share stands over single columns.
+HEAD_NAMED, HEAD_SINGLE = 0.5, 0.4
+#: The share of a column's cells of a form from which on a cell of that form is no head.
+HEAD_USUAL_CELLS = 0.1
+#: How much farther from its middle a column more of a group may be, in the group's width.
+HEAD_MIDDLE = 0.02
 Span = tuple[int, int]
 #: The spans of each column's cell in a line or a row, one a line of the text; () where it is empty.
 Cells = tuple[tuple[Span, ...], ...]

@@ -13,8 +13,12 @@ from statistics import median
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.engine.tables.thresholds import LINE_APART, LINE_BESIDE, LINE_MEDIAN_CELLS
-
+#: How far the middles of two parts of a line may lie from each other, in the line's height; a line that begins this far
+#: above the one before it begins another part.
+LINE_APART = 0.35
+#: The share of the lines of a part that must stand beside others, and the median of cells of one of the two parts: two
+#: columns of running text stay apart.
+LINE_BESIDE, LINE_MEDIAN_CELLS = 0.5, 2
 #: The width of a page whose words have boxes, and of a character in a text without, in the units of `Stretch.left` and
 #: `Pieces.left`.
 ACROSS, CHARACTER = 1000, 10

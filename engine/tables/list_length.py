@@ -15,18 +15,20 @@ from itertools import pairwise
 
 from cinnabar.engine.tables.heads import Span, has_word
 from cinnabar.engine.tables.lines import PART, line_end
-from cinnabar.engine.tables.thresholds import (
-    COUNT_LINES,
-    COUNT_NEAR,
-    COUNT_NEAR_WORDS,
-    COUNT_ODD_STEPS,
-    COUNT_RIGHT,
-    COUNT_STEM,
-    COUNT_STEP,
-    COUNT_WORDS,
-    COUNT_YEAR,
-)
 
+#: Numbers of neighbouring rows that differ by this or more are no numbering; the share of steps that may be no one, but
+#: for a first of them.
+COUNT_STEP, COUNT_ODD_STEPS = 10, 0.02
+#: The share of the lines of a kind that count right, and the fewest of them, for the others to be trusted.
+COUNT_RIGHT, COUNT_LINES = 0.6, 3
+#: A count that is this much away from the rows found, in shares of it, may be one of them; the most words of its line.
+COUNT_NEAR, COUNT_NEAR_WORDS = 0.05, 3
+#: A number beside the list's name alone that is so many times the rows found is a year.
+COUNT_YEAR = 20
+#: The most words of a count whose line does not name the list.
+COUNT_WORDS = 5
+#: The letters of a word that must agree.
+COUNT_STEM = 5
 _NUMBER = re.compile(r"(?<![\w.,/:'’+$€£#-])\d{1,6}(?:[,.’']\d{3})?(?![\w/:-]|[.,]\d|\s?[%€$£])")
 #: The word beside a number, on its left and on its right.
 _LEFT = re.compile(r"([^\W\d_]+)[^\w\n]{0,12}$")

@@ -17,23 +17,24 @@ from statistics import median
 from cinnabar.engine.tables.grid import Gap, Grid, grids_of
 from cinnabar.engine.tables.heads import Cells, Span, is_figure
 from cinnabar.engine.tables.lines import PART, Line, character_width, line_end
-from cinnabar.engine.tables.thresholds import (
-    BLOCK_LABEL_LENGTH,
-    BLOCK_LABELS,
-    BLOCK_ONCE,
-    BLOCK_USUAL,
-    BLOCK_VALUE_LENGTH,
-    BLOCKS_FEWEST,
-    GAP_BLANKS,
-    GAP_ROWS,
-    ITEM_FIGURES,
-    ITEM_FILLED,
-    ITEM_INDENT,
-    ITEM_LINES,
-    ITEM_PARTS,
-    ITEM_USUAL,
-    ITEMS_FEWEST,
-)
+
+#: The fewest items, the most lines of one, and the share of all that have the usual number of lines.
+ITEMS_FEWEST, ITEM_LINES, ITEM_USUAL = 6, 6, 0.8
+#: How far lines that begin at one place may lie apart, in characters.
+ITEM_INDENT = 0.8
+#: The share of items whose first line fills a column, for all that lack lines to do so.
+ITEM_FILLED = 0.9
+#: The parts of a line from which on it has several columns.
+ITEM_PARTS = 2
+#: The share of a column's cells that are figures, for it to be one of figures.
+ITEM_FIGURES = 0.7
+#: A gap of at most so many blanks, in this share of the rows, is one within a column.
+GAP_BLANKS, GAP_ROWS = 1.5, 0.9
+#: The fewest blocks, and labels of a block; the share of the blocks that have a label, for it to be one of theirs; the
+#: share of a label's places that are in blocks of their own.
+BLOCKS_FEWEST, BLOCK_LABELS, BLOCK_USUAL, BLOCK_ONCE = 4, 3, 0.2, 0.8
+#: The most characters of a label, and of a value.
+BLOCK_LABEL_LENGTH, BLOCK_VALUE_LENGTH = 40, 300
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from cinnabar.engine.tables.grid import Gap, Grid, grids_of
+from cinnabar.engine.tables.grid import GRID_LINES, Gap, Grid, grids_of
 from cinnabar.engine.tables.heads import Cells, Forms, crosses, head_lines, heads_of, is_figure, words_of
 from cinnabar.engine.tables.lines import Boxes, Line, Starts, lines_of, whole_lines
 from cinnabar.engine.tables.periods import (
+    GAP_BLANKS,
     blank_width,
     blocks_of,
     cells_in,
@@ -30,22 +31,23 @@ from cinnabar.engine.tables.periods import (
     items_of,
     without_gap,
 )
-from cinnabar.engine.tables.thresholds import (
-    GAP_BLANKS,
-    GRID_LINES,
-    TABLE_FIGURES,
-    TABLE_FILLED,
-    TABLE_FITTING,
-    TABLE_FULLEST,
-    TABLE_HEAD_LINES,
-    TABLE_ITEM_ROWS,
-    TABLE_LABELS,
-    TABLE_LIKE_HEADINGS,
-    TABLE_LOST_LINES,
-    TABLE_OWN_LINES,
-    TABLE_USUAL,
-)
 
+#: The lines above a grid in which its head may stand.
+TABLE_HEAD_LINES = 6
+#: So many lines between rows that begin like a line above them tell that it is a heading as they are.
+TABLE_LIKE_HEADINGS = 2
+#: The share of a column's cells with a figure from which on it is a column of figures.
+TABLE_FIGURES = 0.7
+#: The share of the usual columns that a row fills; a column is usual if this share of the fullest lines fills it, and a
+#: line is one of the fullest with this share of the columns that these fill.
+TABLE_FILLED, TABLE_USUAL, TABLE_FULLEST = 0.5, 0.6, 0.7
+#: The share of rows with a sign between two columns, or a first cell that begins with a label, that makes them labels.
+TABLE_LABELS = 0.6
+#: A line that did not tell the columns is a row if this share of its figures has the usual forms of their columns.
+TABLE_FITTING = 0.6
+#: The rows found in items of several lines, in those of an item, or the share of these lines in no row, from which on
+#: the items are the rows; the share of lines among them that must be theirs.
+TABLE_ITEM_ROWS, TABLE_LOST_LINES, TABLE_OWN_LINES = 1.5, 0.25, 0.6
 _LABEL = re.compile(r"[^\W\d][^:=\n]{0,40}?(?: ?:(?!\S)|=$)")
 _COUNT = re.compile(r"(?P<label>[^\W\d][^:=\n]{0,40}?) ?:\s*(?P<number>\d+)")
 _BETWEEN = frozenset({"=", ":", "->", "=>", "→"})

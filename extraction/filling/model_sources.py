@@ -154,8 +154,7 @@ class LanguageSource:
         """
         # Cold start: it imports torch.
         from cinnabar.engine.backend import device_of
-        from cinnabar.engine.diffusion.settings import beside_answer
-        from cinnabar.engine.diffusion.thresholds import LEAST_PASSAGE
+        from cinnabar.engine.diffusion.settings import LEAST_PASSAGE, beside_answer
         from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
 
         traits, on = read_family(self.folder)[1], device_of(self.device)

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 from cinnabar.engine.models.identity import model_name_hint
 from cinnabar.engine.models.language.configuration import CONFIG, PRECISION, models_folder
 from cinnabar.engine.models.language.gguf_file import GgufTensor, read_gguf
-from cinnabar.engine.models.language.thresholds import COPY_DISTANCE, COPY_SAMPLE
 from cinnabar.engine.models.language.weights_file import GGUF_INDEX, GGUF_TYPES, SIZES, StoredTensor
 from cinnabar.errors import ModelError, UsageError
 from cinnabar.extras import check_extra
@@ -29,6 +28,9 @@ from cinnabar.extras import check_extra
 if TYPE_CHECKING:
     import torch
 
+#: Rows of a head that are compared with those of the embeddings, and how far a copy in few bits is off at most: Q4_K is
+#: by .06, Q2_K by .3, and others by 1.4.
+COPY_SAMPLE, COPY_DISTANCE = 64, 0.5
 #: The bodies that are read, each with the class that config.json names.
 ARCHITECTURES = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM"}
 _QUOTES = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|"

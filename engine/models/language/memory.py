@@ -13,13 +13,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinnabar.engine.models.language.thresholds import MEMORY_SHARE
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.settings import Precision
 
 if TYPE_CHECKING:
     import torch
 
+#: The share of the free memory that keys and values may take; passes, documents and their parsers need the rest.
+MEMORY_SHARE = 0.5
+#: A pass of so many tokens on a CPU gives back the memory of its temporaries, up to 300 MB, which takes 10 ms.
+LONG_PASS = 256
 #: Bytes of an activation, and of a weight that is no whole number, by precision.
 BYTES: dict[Precision, int] = {"float32": 4, "int8": 4, "bfloat16": 2}
 #: Tokens of prompts that one pass reads, at most. On a GPU documents/s is what counts: each pass of open blocks reads

@@ -31,10 +31,11 @@ from cinnabar.engine.models.language.attention import (
 )
 from cinnabar.engine.models.language.cache import NOWHERE, CacheRow, Ints, PagedCache
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.memory import give_back_memory
-from cinnabar.engine.models.language.thresholds import LONG_PASS, USED_SHARE
+from cinnabar.engine.models.language.memory import LONG_PASS, give_back_memory
 from cinnabar.kernels.paged_attention import TILE_FIELDS, PagedRows, tile_tokens, tiles_of
 
+#: Rows are attended together on a CPU as long as this share of their work is not padding.
+USED_SHARE = 0.8
 _log = logging.getLogger(__name__)
 
 #: Captured passes that are kept.

@@ -22,18 +22,16 @@ from cinnabar.engine.models.reader.confidence_features import ConfidenceFeatures
 from cinnabar.engine.models.reader.inputs.mentions import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import form_questions, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
-from cinnabar.engine.models.reader.thresholds import (
-    LONGEST_PASSAGE,
-    NAME_NEAR,
-    NAME_STEM,
-    SHORTEST_PASSAGE,
-    UNREAD_LIST,
-)
+from cinnabar.engine.readings.align import NAME_NEAR, NAME_STEM
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.engine.version import values_version
 from cinnabar.errors import ModelError
 from cinnabar.schemas.form.form import Form
 
+#: The most confidence of a list below the last level of a recursive schema, of which nothing is read.
+UNREAD_LIST = 0.3
+#: The sign `length` distinguishes passages from e^5 to e^11 characters.
+SHORTEST_PASSAGE, LONGEST_PASSAGE = 5.0, 11.0
 #: The origins of leaves without words in the document.
 NONE = ("absent", "default")
 

@@ -21,12 +21,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from cinnabar.engine.models.reader.thresholds import LOWEST_SIGN, OWN_SHAPE, SHAPE_PARTS, SMALL_SUM
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.engine.tables.list_length import ListLength, length_of
 from cinnabar.schemas.form.fitting import RecordList, walk_lists
 from cinnabar.schemas.form.form import ArrayNode, Form, ObjectNode, Slot, walk
 
+#: The least sign of a sum of log probabilities.
+LOWEST_SIGN = -12.0
+#: The first parts of a line's shape that are compared.
+SHAPE_PARTS = 6
+#: The share of the rows whose lines have a shape that is the list's own.
+OWN_SHAPE = 0.25
+#: A sum below this, without decimals, may be any number of the page.
+SMALL_SUM = 100
 ConfidenceFeatures = dict[str, float]
 
 #: Probabilities are clipped to this distance from 0 and 1 before their log odds are computed.

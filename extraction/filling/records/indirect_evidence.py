@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
-from cinnabar.engine.models.reader.thresholds import NAME_NEAR, NAME_STEM
+from cinnabar.engine.readings.align import NAME_NEAR, NAME_STEM
 from cinnabar.engine.request import Leaf
 from cinnabar.schemas.form.form import Form
 

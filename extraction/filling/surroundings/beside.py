@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
-from cinnabar.engine.models.reader.thresholds import NAME_STEM
+from cinnabar.engine.readings.align import NAME_STEM
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.request import Leaf
 from cinnabar.extraction.documents.content.document import Document

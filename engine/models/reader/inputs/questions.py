@@ -24,12 +24,15 @@ import torch
 from cinnabar.engine.models.reader.inputs.letter_ngrams import spelt_names
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, LABEL_PIECES, NOTE_PIECES, Questions
-from cinnabar.engine.models.reader.inputs.thresholds import NAMED_VALUES, NAMED_WITHIN
 from cinnabar.engine.models.reader.inputs.wordpieces import CLS_ID, SEP_ID, WordPieces
 from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, code_kinds, codes_of, names_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, walk
 from cinnabar.schemas.pointers import unescape
 
+#: The values of a description that are used: its last ones, because descriptions name the default at the end.
+NAMED_VALUES = 4
+#: The characters of a description that are searched; the encoder reads no more (QUESTION_PIECES).
+NAMED_WITHIN = 240
 #: The pieces of a question that are read; longer descriptions are cut.
 QUESTION_PIECES = 40
 #: The kinds of slots that take whole mentions (mentions.py).

@@ -13,8 +13,10 @@ import numpy.typing as npt
 from cinnabar.engine.model import Canvas, Row
 from cinnabar.engine.models.reader.inputs.questions import kind_of
 from cinnabar.engine.models.reader.inputs.tensors import STATES, VALUE_PIECES, Window
-from cinnabar.engine.models.reader.inputs.thresholds import SLOTS_IN_VIEW
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
+
+#: The most slots that look at a window together. Training has about as many; more would dilute their attention.
+SLOTS_IN_VIEW = 40
 
 
 @dataclass(frozen=True, slots=True)

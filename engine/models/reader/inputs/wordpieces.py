@@ -20,9 +20,14 @@ import numpy.typing as npt
 from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers
 from tokenizers.models import WordPiece
 
-from cinnabar.engine.models.reader.inputs.thresholds import CELLS_ABOVE, LINES_ABOVE, UNDER_SHARE
 from cinnabar.engine.tables.lines import ACROSS, CHARACTER
 
+#: The lines above a cell that are searched for the next cell over it; a cell farther up is no neighbour.
+LINES_ABOVE = 12
+#: The most cells that are searched for it: no page has so many on these lines, but a text without pages may.
+CELLS_ABOVE = 2000
+#: The least share of the narrower of two cells that must lie under the other cell, for that one to be above it.
+UNDER_SHARE = 0.3
 PAD_ID, UNKNOWN_ID, CLS_ID, SEP_ID = 0, 100, 101, 102
 
 #: The case of a piece in the text (the vocabulary is lower-cased).

@@ -23,21 +23,26 @@ from torch import Tensor
 
 from cinnabar.engine.models.reader.inputs.letter_ngrams import spelt_names
 from cinnabar.engine.models.reader.inputs.tensors import ROWS, Board, Phrases, Questions, Sheet
-from cinnabar.engine.models.reader.inputs.thresholds import UNDER_SHARE
-from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.models.reader.network.thresholds import (
-    ALIKE_PHRASES,
-    FAINT_WORD,
-    MOST_SIMILARITY,
-    PHRASE_WORDS,
-    RIVAL_NAMES,
-    UNKNOWN_LETTERS,
-    UNLIKE_PHRASES,
-    UNLIKE_WORDS,
-    WIDE_CELL,
-)
+from cinnabar.engine.models.reader.inputs.wordpieces import UNDER_SHARE, WordPieces
 from cinnabar.engine.tables.lines import ACROSS
 
+#: The similarity of two words that says nothing; similarity is counted from there.
+UNLIKE_WORDS = 0.4
+#: A cell wider than this share of a page is a line of text: the wider, the less is it a column's head.
+WIDE_CELL = 0.2
+#: How fast a phrase counts less, the more similar it is to the name of another slot on the board.
+RIVAL_NAMES = 3.0
+#: Words above are left out if their best similarity is below this.
+FAINT_WORD = 0.05
+#: Similarity in a column is summed over a label's words up to these values; all words of a phrase have the same one.
+MOST_SIMILARITY = (3.0, 3.0, 3.0, 1.0)
+#: The most words of a phrase.
+PHRASE_WORDS = 4
+#: Added to the length of a vector before the vector is divided by it: a phrase with few known letters is similar to
+#: none.
+UNKNOWN_LETTERS = 0.3
+#: The similarity that counts as 0, and the one that counts as 1.
+UNLIKE_PHRASES, ALIKE_PHRASES = 0.3, 0.65
 #: Channels of a piece: similar to a word of the label, equal to one, similar to a word of the description, in a phrase
 #: similar to the label.
 BESIDE = 4

@@ -19,9 +19,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from cinnabar.engine.models.reader.inputs.tensors import Board, Sheet
-from cinnabar.engine.models.reader.network.lexical_signals import weight_of
-from cinnabar.engine.models.reader.network.thresholds import BEGINNING_BONUS, UNLIKE_WORDS
+from cinnabar.engine.models.reader.network.lexical_signals import UNLIKE_WORDS, weight_of
 
+#: The bonus of a text's beginning: it tells what kind of document it is.
+BEGINNING_BONUS = 0.15
 #: The signs of support: words of the name, words of the description, pieces in context, the window as a whole.
 SIGNS = 4
 #: The pieces of a statement that are compared in context.

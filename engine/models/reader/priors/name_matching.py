@@ -17,16 +17,18 @@ from cinnabar.engine.models.reader.inputs.questions import Question, words_of
 from cinnabar.engine.models.reader.inputs.wordpieces import Columns, WordPieces
 from cinnabar.engine.models.reader.network.lexical_signals import phrase_likeness, vectors_of
 from cinnabar.engine.models.reader.priors.config import NameMatchingConfig
-from cinnabar.engine.models.reader.priors.thresholds import (
-    FREQUENT_WORDS,
-    NAME_LONGEST,
-    NAME_SHORTEST,
-    NAME_STEM,
-    NAME_TAIL,
-    NAME_WORDS,
-)
 from cinnabar.schemas.pointers import unescape
 
+#: The most words of a cell, or of its beginning up to its colon, that may be a name.
+NAME_WORDS = 6
+#: The most characters of such a beginning, and the words before a colon that count if a longer line ends with it.
+NAME_LONGEST, NAME_TAIL = 80, 2
+#: The letters in which two words must agree; one may be longer by fewer letters than this.
+NAME_STEM = 4
+#: Words of fewer letters are similar only to themselves.
+NAME_SHORTEST = 3
+#: Frequent words stand first in the vocabulary: a description's words before this place say nothing.
+FREQUENT_WORDS = 2200
 #: The number of cells that are compared with names together: 12 MB of letters.
 _CELLS_AT_ONCE = 4096
 #: The least length that a vector is divided by.

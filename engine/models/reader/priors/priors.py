@@ -31,8 +31,11 @@ from cinnabar.engine.models.reader.priors.list_prior import list_prior
 from cinnabar.engine.models.reader.priors.name_matching import Floats
 from cinnabar.engine.models.reader.priors.prior import Prior, PriorInput, PriorScores, fields_of_record
 from cinnabar.engine.models.reader.priors.tables import table_prior
-from cinnabar.engine.models.reader.priors.thresholds import EXAMPLE_LONGEST, EXAMPLE_PARTS, EXAMPLES_WITHIN
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
+
+#: The most characters of an example; the fewest of its parts, because "550" looks like any number; the characters that
+#: are searched for several examples.
+EXAMPLE_LONGEST, EXAMPLE_PARTS, EXAMPLES_WITHIN = 40, 2, 160
 
 
 def label_prior(given: PriorInput) -> PriorScores:

@@ -35,9 +35,10 @@ from cinnabar.engine.models.reader.priors.name_matching import (
     most_of_others,
 )
 from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores
-from cinnabar.engine.models.reader.priors.thresholds import HEAD_CELLS
 from cinnabar.schemas.form.form import Form
 
+#: The most cells of a line in a head of two lines.
+HEAD_CELLS = 60
 Ints = npt.NDArray[np.int32]
 
 

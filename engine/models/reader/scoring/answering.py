@@ -19,7 +19,6 @@ import torch.nn.functional as F
 from cinnabar.engine.model import Candidate, Canvas
 from cinnabar.engine.models.reader.inputs.questions import TYPED, asks_for_headers, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
-from cinnabar.engine.models.reader.inputs.thresholds import HEADER_WEIGHT
 from cinnabar.engine.models.reader.memory.form import FormMemory
 from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.engine.models.reader.network.network import BOOLEANS, Network
@@ -32,9 +31,18 @@ from cinnabar.engine.models.reader.scoring.spans import (
     candidates_of,
     spans_in_window,
 )
-from cinnabar.engine.models.reader.scoring.thresholds import READ_WINDOWS, SIGN_KEPT, SIGN_STATED
 from cinnabar.engine.readings.numerals import asks_unsigned
 from cinnabar.schemas.form.form import Slot
+
+#: How much less likely (a natural logarithm) a value from a header is for a field that asks for none.
+HEADER_WEIGHT = 3.0
+#: The most windows whose spans are read, those that most likely hold the value.
+READ_WINDOWS = 4
+#: Added to the network's log odds that a printed minus is not part of the value. Without it descriptions of all kinds
+#: had probabilities of .4 to .86 on the shipped weights, and half of the negative numbers lost their sign.
+SIGN_KEPT = -4.0
+#: The log odds where the description says it.
+SIGN_STATED = 6.0
 
 
 def answer(k: int, d: WindowScores, memory: Memory, canvas: Canvas, out: Answers) -> None:

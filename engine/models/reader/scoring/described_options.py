@@ -21,22 +21,22 @@ from cinnabar.engine.models.reader.inputs.wordpieces import UNKNOWN_ID
 from cinnabar.engine.models.reader.memory.passage import Compared, ListedOption, Memory
 from cinnabar.engine.models.reader.priors.config import DescribedOptionsConfig
 from cinnabar.engine.models.reader.scoring.spans import Answers
-from cinnabar.engine.models.reader.scoring.thresholds import (
-    ENGLISH_WORDS,
-    FAMILIAR_WORDS,
-    FEW_WORDS,
-    FOREIGN_WORDS,
-    LISTED_ABSENCE,
-    LISTED_OPTION,
-    MOST_STRETCHES,
-    PASSAGE_STEP,
-    PASSAGE_WORDS,
-    SHORTEST_SENTENCE,
-    SUREST_OPTION,
-)
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder, Vectors
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing_arrays
 
+#: Words of a passage, and words from the beginning of one to that of the next.
+PASSAGE_WORDS, PASSAGE_STEP = 80, 60
+#: The most stretches of one kind that are read; of a longer text they are taken evenly, so that its cost is bounded.
+MOST_STRETCHES = 40
+#: A stretch with fewer words than this belongs to the sentence before it.
+SHORTEST_SENTENCE = 4
+#: The share of words of one piece in texts that the encoder does not know, and in those that it does; the words of a
+#: text that are looked at, and how many must be in small letters.
+FOREIGN_WORDS, ENGLISH_WORDS, FAMILIAR_WORDS, FEW_WORDS = 0.6, 0.8, 400, 8
+#: The logits of an item's absence once its option is listed, and what is added to that of its option.
+LISTED_ABSENCE, LISTED_OPTION = -20.0, 1e-3
+#: The greatest probability of a listed option: rows that were known before have probability one.
+SUREST_OPTION = 0.9999
 #: A stretch of a text, [start, end) in characters.
 Stretch = tuple[int, int]
 _WORD = re.compile(r"\S+")

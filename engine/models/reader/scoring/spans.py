@@ -19,10 +19,15 @@ from cinnabar.engine.models.reader.inputs.tensors import Sheet, Window
 from cinnabar.engine.models.reader.inputs.wordpieces import Columns, Pieces
 from cinnabar.engine.models.reader.network.encoder import FLOOR, DecoderOutput
 from cinnabar.engine.models.reader.network.network import Network
-from cinnabar.engine.models.reader.scoring.thresholds import CANDIDATES, ENDS, NEGLIGIBLE, STARTS
 from cinnabar.engine.readings.codes import account_at
 from cinnabar.schemas.form.form import Slot
 
+#: The number of starts for each slot and window, and of ends for each start.
+STARTS, ENDS = 8, 2
+#: The most candidates of a slot.
+CANDIDATES = 8
+#: For texts without a pattern, spans less likely than the likeliest by this are not read: none was ever chosen.
+NEGLIGIBLE = 9.0
 #: The text, no JSON, of a code that is none of the options of a mixed slot.
 UNLISTED = b""
 #: Candidates by text, each with the logarithm of its probability.

@@ -19,6 +19,7 @@ from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.answering import answer
 from cinnabar.engine.models.reader.scoring.spans import Answers
 from cinnabar.engine.models.reader.tables.columns import (
+    COLUMN_READ_ROWS,
     Floats,
     ListFields,
     cards_of,
@@ -27,19 +28,20 @@ from cinnabar.engine.models.reader.tables.columns import (
     is_merged,
     spread,
 )
-from cinnabar.engine.models.reader.tables.thresholds import (
-    CARRIED_LAYOUTS,
-    CARRIED_REACH,
-    CARRIED_ROWS,
-    CARRIED_SURELY,
-    COLUMN_READ_ROWS,
-)
 from cinnabar.engine.request import Passage, text_passage
 from cinnabar.engine.tables.heads import Span
 from cinnabar.engine.tables.table import PrintedTable
 from cinnabar.errors import UsageError
 from cinnabar.schemas.form.form import Form, ObjectNode, Property, Slot
 
+#: The characters above a table that are looked at.
+CARRIED_REACH = 1500
+#: The rows of a table that are read.
+CARRIED_ROWS = 3
+#: The most layouts of tables in a document of which rows are read.
+CARRIED_LAYOUTS = 6
+#: What keeps columns of which the model holds hardly any from all of the share.
+CARRIED_SURELY = 0.1
 #: The spans of a value, with its probability.
 Value = tuple[tuple[Span, ...], float]
 

@@ -32,24 +32,27 @@ from cinnabar.engine.models.reader.scoring.choices import printed_options
 from cinnabar.engine.models.reader.scoring.spans import WindowScores
 from cinnabar.engine.models.reader.tables.namesakes import distinct_heads, field_words, lowest_words, name_shares
 from cinnabar.engine.models.reader.tables.sums import counts_up, number_of, total_columns
-from cinnabar.engine.models.reader.tables.thresholds import (
-    CODE_LETTERS,
-    CODE_REACH,
-    CODE_WORDS,
-    CODES_MOST,
-    CODES_TOLD,
-    COLUMN_ASKED_ROWS,
-    COLUMN_DOUBT,
-    COLUMN_FEW_ROWS,
-    COLUMN_READ_ROWS,
-    COLUMN_READABLE,
-)
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.request import Passage
 from cinnabar.engine.tables.heads import Span, words_of
 from cinnabar.engine.tables.table import PrintedTable, TableRow
 from cinnabar.schemas.form.form import Form, Slot
 
+#: The rows of a long table that the network is asked about, and of a short one; those whose cells are read as values of
+#: each field.
+COLUMN_ASKED_ROWS, COLUMN_FEW_ROWS, COLUMN_READ_ROWS = 10, 6, 60
+#: The share of a column's cells that are a value of a field that may be matched to it.
+COLUMN_READABLE = 0.3
+#: The characters before and behind a table in which its codes may be explained.
+CODE_REACH = 3000
+#: What is added to a field's share of being the sum.
+COLUMN_DOUBT = 0.02
+#: The longest code, in letters, and the words behind it that a legend may have for its option.
+CODE_LETTERS, CODE_WORDS = 5, 4
+#: The most codes of a column.
+CODES_MOST = 40
+#: The share of a column's cells whose codes stand for an option, for short forms to count at all.
+CODES_TOLD = 0.95
 Floats = npt.NDArray[np.float64]
 #: Scores the slots of requests in the windows that they look at.
 Score = Callable[[Sequence[FormRequest]], list[dict[int, WindowScores]]]

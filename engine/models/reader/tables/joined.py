@@ -13,9 +13,14 @@ from itertools import groupby
 
 from cinnabar.engine.models.reader.memory.passage import MatchedRow, Memory
 from cinnabar.engine.models.reader.tables.sums import number_of
-from cinnabar.engine.models.reader.tables.thresholds import JOINED_DISTINCT, JOINED_KNOWN, JOINED_LINE_SURE, JOINED_SAME
 from cinnabar.engine.tables.heads import Span, form_of, words_of
 from cinnabar.schemas.form.form import ArrayNode, Slot
+
+#: The share of the values of a key that are distinct in both tables, and of those of the second that the first has; the
+#: share of other values that are the same where both tables have one.
+JOINED_DISTINCT, JOINED_KNOWN, JOINED_SAME = 0.95, 0.7, 0.6
+#: How surely the name and the value in a line such as `Size: 40 cm` are those of its property.
+JOINED_LINE_SURE = 0.95
 
 
 def join_tables(

@@ -22,11 +22,17 @@ from cinnabar.engine.models.reader.tables.columns import ListFields, codes_in, c
 from cinnabar.engine.models.reader.tables.joined import join_tables
 from cinnabar.engine.models.reader.tables.matched_columns import MatchedColumns, match_columns
 from cinnabar.engine.models.reader.tables.sums import sum_rows
-from cinnabar.engine.models.reader.tables.thresholds import LIST_COLUMNS, LIST_LEAST_SHARE, LIST_SHORT_CELL
 from cinnabar.engine.tables.headings import with_headings
 from cinnabar.engine.tables.heads import Span, words_of
 from cinnabar.engine.tables.table import PrintedTable, has_labels, tables_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing_arrays
+
+#: The log probability that is left to what a matched cell does not say.
+LIST_LEAST_SHARE = 1e-4
+#: The characters of a short cell.
+LIST_SHORT_CELL = 80
+#: The most columns of a table that is matched.
+LIST_COLUMNS = 200
 
 
 def list_fields(form: Form, array: ArrayNode) -> tuple[list[Slot], int]:

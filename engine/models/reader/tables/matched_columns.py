@@ -14,16 +14,20 @@ import numpy.typing as npt
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.priors.name_matching import most_of_others
 from cinnabar.engine.models.reader.tables.columns import ColumnFeatures, Floats
-from cinnabar.engine.models.reader.tables.thresholds import (
-    MATCH_CLAIMED,
-    MATCH_EVEN,
-    MATCH_NAMED,
-    MATCH_ONE_READING,
-    MATCH_REORDERED,
-    MATCH_RIVAL,
-    MATCH_ROUNDS,
-    MATCH_TOLD,
-)
+
+#: The rounds of balancing; the shares change by less than a thousandth after them.
+MATCH_ROUNDS = 60
+#: How often the order of the columns found so far is looked at again.
+MATCH_REORDERED = 4
+#: What keeps a column, or a field, with hardly any vote from being claimed by one.
+MATCH_EVEN = 0.05
+#: The share of its cells that are values, of those of a field's column, from which on another column is its rival.
+MATCH_RIVAL = 0.5
+#: The least probability of a column that is no rival of others; the least share of its head's words that tell a column.
+MATCH_CLAIMED, MATCH_TOLD = 0.5, 0.6
+#: How sure a column is at most that only the words of its head tell; how sure a language model's reading is of cells
+#: that are all the same.
+MATCH_NAMED, MATCH_ONE_READING = 0.95, 0.75
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,11 @@ import numpy.typing as npt
 
 from cinnabar.engine.models.reader.inputs.questions import Question
 from cinnabar.engine.models.reader.priors.name_matching import FieldNames, Words, asked_of, words_in
-from cinnabar.engine.models.reader.tables.thresholds import NAMESAKE_SHORT, NAMESAKE_STEM
 from cinnabar.engine.tables.heads import Span, form_of, words_of
 from cinnabar.engine.tables.table import PrintedTable
 
+#: The letters in which two words agree; one may be longer by fewer letters than this. The fewest of a short form.
+NAMESAKE_STEM, NAMESAKE_SHORT = 4, 3
 #: What a description says a value is not, up to the end of the clause.
 _NOT = re.compile(
     r"\b(?:not|no|without|except|excluding|than|ohne|nicht|keine?|außer|sans|hors|sauf|pas|sin|excepto)\b[^,.;:()]*",

@@ -16,23 +16,23 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
-from cinnabar.engine.models.reader.tables.thresholds import (
-    SUM_CALLED_ROWS,
-    SUM_COLUMN_SHARE,
-    SUM_COLUMNS,
-    SUM_FEWEST_ROWS,
-    SUM_NAMED_ROWS,
-    SUM_NUMBERS,
-    SUM_OTHER_SIGN,
-    SUM_ROUNDED,
-    SUM_ROW_SHARE,
-    SUM_SUMMED,
-    SUM_TOGETHER,
-)
 from cinnabar.engine.readings.readings import is_amount
 from cinnabar.engine.tables.heads import Span, is_figure, words_of
 from cinnabar.engine.tables.table import PrintedTable, TableRow
 
+#: The share of a row's numbers that are sums of those above, for the row to be a sum; the fewest rows that it sums.
+SUM_ROW_SHARE, SUM_FEWEST_ROWS = 0.6, 2
+#: The share of the rows with a first cell that are sums, for all of them to be such; and of those that begin with a
+#: word, for those of few cells.
+SUM_NAMED_ROWS, SUM_CALLED_ROWS = 0.5, 0.4
+#: The share of the rows in which a column is the sum of others, and in which at least two of these have a number; the
+#: most columns of numbers that are tried, and the most that are summed.
+SUM_COLUMN_SHARE, SUM_TOGETHER, SUM_COLUMNS, SUM_SUMMED = 0.9, 0.3, 12, 4
+#: The share of the rows in which a column has a number, for it to be one of numbers; the share in which what is summed
+#: may have another sign than usual.
+SUM_NUMBERS, SUM_OTHER_SIGN = 0.2, 0.2
+#: How far a sum may be from what is printed, for numbers rounded to two places.
+SUM_ROUNDED = 0.011
 _WIDE = re.compile(r"\t[ \t]*| {2,}\t?")
 
 

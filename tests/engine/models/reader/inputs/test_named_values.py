@@ -9,8 +9,7 @@ import pytest
 import torch
 from tests.support.tiny_network import form_of, tiny_network, wordpieces
 
-from cinnabar.engine.models.reader.inputs.questions import Question, form_questions, question_tensors
-from cinnabar.engine.models.reader.inputs.thresholds import NAMED_VALUES
+from cinnabar.engine.models.reader.inputs.questions import NAMED_VALUES, Question, form_questions, question_tensors
 
 
 def asked(**field: Any) -> Question:

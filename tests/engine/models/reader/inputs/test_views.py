@@ -10,8 +10,8 @@ from tests.support.tiny_network import form_of, pieces_of, wordpieces
 
 from cinnabar.engine.model import Canvas, Row, SlotInstance
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES, Board, cut
-from cinnabar.engine.models.reader.inputs.thresholds import SLOTS_IN_VIEW
 from cinnabar.engine.models.reader.inputs.views import (
+    SLOTS_IN_VIEW,
     RowExtent,
     SlotView,
     home_window,

@@ -19,13 +19,13 @@ from cinnabar.engine.models.reader.memory.passage import Compared
 from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.reader.scoring.described_options import (
+    MOST_STRETCHES,
     OptionComparer,
     familiarity,
     passages,
     sentences,
     weigh_options,
 )
-from cinnabar.engine.models.reader.scoring.thresholds import MOST_STRETCHES
 from cinnabar.engine.models.sentences.encoder import Vectors
 from cinnabar.engine.request import Filled, Request
 from cinnabar.schemas import compile_schema

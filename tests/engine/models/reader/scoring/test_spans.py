@@ -16,6 +16,10 @@ from cinnabar.engine.models.reader.inputs.tensors import Window, cut, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import Columns
 from cinnabar.engine.models.reader.network.encoder import FLOOR, DecoderOutput
 from cinnabar.engine.models.reader.scoring.spans import (
+    CANDIDATES,
+    ENDS,
+    NEGLIGIBLE,
+    STARTS,
     Pointed,
     candidates_of,
     end_mask,
@@ -23,7 +27,6 @@ from cinnabar.engine.models.reader.scoring.spans import (
     spans_in_window,
     start_masks,
 )
-from cinnabar.engine.models.reader.scoring.thresholds import CANDIDATES, ENDS, NEGLIGIBLE, STARTS
 from cinnabar.schemas.form.form import Slot
 
 TEXT = "Order AB-123 of ACME Ltd, total 1,250.00 EUR, paid 1250 EUR on 3 May 2024, not ab-1. ACME Ltd"

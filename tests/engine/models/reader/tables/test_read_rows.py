@@ -14,7 +14,7 @@ import torch
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Candidate, Canvas, Row, Scores
 from cinnabar.engine.models.reader.loading import load_model
-from cinnabar.engine.models.reader.tables.thresholds import CARRIED_ROWS
+from cinnabar.engine.models.reader.tables.carried import CARRIED_ROWS
 from cinnabar.engine.request import Filled, Passage, Request, text_passage
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.tiers import Tier
