@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from tests.kernels.paged_attention_reference import paged_attention
 from tests.support.effort import some
 from tests.support.tiny_models import CACHED, CAUSAL, END, VOCABULARY, decoder, record
 
@@ -14,7 +15,6 @@ from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.models.language import memory
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.passes import Passes
-from cinnabar.kernels.paged_attention import paged_attention
 
 AUTOMATON, _, MINIMAL = record({"name": {"type": "string"}})
 GRAPH = graph_of(AUTOMATON, VOCABULARY)
