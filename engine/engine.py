@@ -133,7 +133,11 @@ class Engine:
         filled = [
             replace(
                 result,
-                refused=_refused_rows(own, request.passage.offset),
+                refused=tuple(
+                    RefusedRow(row.array, row.anchor + request.passage.offset, row.probability)
+                    for row in own
+                    if not row.taken
+                ),
                 matches={row.anchor + request.passage.offset: row.matches for row in own if row.matches},
             )
             for result, own, request in zip(state.results, all_rows, requests, strict=True)
@@ -171,11 +175,6 @@ def _with_known(request: Request, begun: Sequence[Row]) -> list[Row]:
     for array, begins in request.rows:
         rows.append(Row(array, -1, min(max(begins - offset, 0), length), 1.0))
     return rows
-
-
-def _refused_rows(rows: Sequence[Row], offset: int) -> tuple[RefusedRow, ...]:
-    """Returns the places that the model decided against, in characters of the document."""
-    return tuple(RefusedRow(row.array, row.anchor + offset, row.probability) for row in rows if not row.taken)
 
 
 def _show(state: BatchState, step: int, observer: Observer | None) -> None:

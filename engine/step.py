@@ -276,18 +276,13 @@ def _with_likeliest(
     choice, sure = choice.clone(), sure.clone()
     absent = (choice == 0) | ((choice > 0) & defaults.gather(1, choice.clamp_min(0).unsqueeze(1)).squeeze(1))
     for slot in absent.nonzero().squeeze(1).tolist():
-        earlier = state.likeliest[slot]
-        if earlier is None or earlier[1] <= float(round_to_places(sure[slot])) or _is_item(state, slot):
+        earlier, of_item = state.likeliest[slot], state.canvas.instances[slot].slot.path.endswith("/*")
+        if earlier is None or earlier[1] <= float(round_to_places(sure[slot])) or of_item:
             continue
         at = next((k for k, one in enumerate(scores.candidates[slot], 1) if one.text == earlier[0]), -1)
         if at > 0 and bool(shares.possible[slot, at]):
             choice[slot], sure[slot] = at, shares.posterior[slot, at]
     return choice, sure
-
-
-def _is_item(state: BatchState, slot: int) -> bool:
-    """Returns whether a slot is all that a row has."""
-    return state.canvas.instances[slot].slot.path.endswith("/*")
 
 
 def _given_up(state: BatchState, scores: Scores, effort: Effort) -> tuple[torch.Tensor, torch.Tensor]:

@@ -251,10 +251,10 @@ def _line(terminal: bool) -> Callable[[Stage, bool], None]:
 
 
 def _show(improvement: Improvement, schema: str, out: Path) -> None:
-    rows = [
-        (one.field, one.support, f"{one.before:.2f}", f"{one.after:.2f}", _change_in_words(one.after - one.before))
-        for one in sorted(improvement.fields, key=lambda one: one.before - one.after)
-    ]
+    rows = list[tuple[object, ...]]()
+    for one in sorted(improvement.fields, key=lambda one: one.before - one.after):
+        change = "better" if one.after > one.before else "worse" if one.after < one.before else ""
+        rows.append((one.field, one.support, f"{one.before:.2f}", f"{one.after:.2f}", change))
     standard_output().print(table(("field", "values", "f1 before", "f1 after", ""), rows))
     print(
         f"F1 of {improvement.documents} corrected documents, each read by a model that was not trained on it:"
@@ -269,7 +269,3 @@ def _show(improvement: Improvement, schema: str, out: Path) -> None:
         few = f"not better on these {improvement.documents} documents, but so few cannot tell"
         said = "not better" if improvement.tells else few
         print(f"{said}: more corrected documents may help. cinnabar improve {name} --discard   (or --keep)")
-
-
-def _change_in_words(gain: float) -> str:
-    return "better" if gain > 0 else "worse" if gain < 0 else ""

@@ -156,7 +156,9 @@ def _refuse_malformed(method: str, headers: Headers) -> Response | None:
     # No form of another site can send JSON.
     if method not in READS and not (near and kind == "application/json"):
         return PlainTextResponse("Changes come from the review page alone.\n", 403)
-    if not _fits_bound(headers.get("content-length", "0")) or "transfer-encoding" in headers:
+    length = headers.get("content-length", "0")
+    fits = length.isdecimal() and len(length) < 10 and int(length) <= _MOST_BYTES
+    if not fits or "transfer-encoding" in headers:
         return PlainTextResponse("The request is too long.\n", 413)
     return None
 
@@ -164,7 +166,3 @@ def _refuse_malformed(method: str, headers: Headers) -> Response | None:
 def is_page(path: str) -> bool:
     """Returns whether this path is a file of the page, which holds nothing of a document."""
     return path == "/" or path.startswith("/page/")
-
-
-def _fits_bound(length: str) -> bool:
-    return length.isdecimal() and len(length) < 10 and int(length) <= _MOST_BYTES

@@ -131,7 +131,8 @@ class PagedContext:
         scored = list[int]()
         for reading, end in self._plan_pass(sequences):
             sequence, whole = sequences[reading.number], end == reading.whole
-            tokens = shown_tokens(sequence.tokens[reading.begin : end], self._traits)
+            tokens = sequence.tokens[reading.begin : end]
+            tokens = np.where(tokens < 0, self._traits.mask or 0, tokens)
             at = wanted[reading.number] - shift if whole else np.zeros(0, np.int64)
             opened = reading.border if whole else None
             pieces[reading.number] = Piece(reading.row, reading.begin, tokens, opened, at)
@@ -221,8 +222,3 @@ def _border(sequence: OpenSequence) -> int:
         return sequence.block.begin
     assert sequence.checked is not None
     return sequence.checked.end
-
-
-def shown_tokens(tokens: Ints, traits: Traits) -> Ints:
-    """Returns the tokens with the mask token in open positions."""
-    return np.where(tokens < 0, traits.mask or 0, tokens)

@@ -178,13 +178,6 @@ _SERVED = re.compile(r"(?:gpt|chatgpt|o[1-9]|claude|gemini|mistral|command)-[\w.
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".onnx", ".h5", ".npz")
 
 
-def _server(name: str) -> str:
-    return (
-        f"a server with OpenAI's interface, such as Ollama's, is asked with --model openai:{name} and"
-        " OPENAI_BASE_URL=http://localhost:11434/v1 (and any text in OPENAI_API_KEY)"
-    )
-
-
 def model_name_hint(name: str | Path) -> str | None:
     """Returns what this is and what to do, if it is a model in a form that cannot be loaded; None for anything else."""
     try:
@@ -227,7 +220,10 @@ def _of_elsewhere(name: str) -> str | None:
         fetched = f"`cinnabar model fetch {model}` gets it, then name models/{model.rpartition('/')[2]}"
         return f"no such folder; if it is a model of the hub, {fetched}"
     if _OLLAMA.fullmatch(name):
-        return f"this is a name of Ollama; {_server(name)}"
+        return (
+            f"this is a name of Ollama; a server with OpenAI's interface, such as Ollama's, is asked with --model"
+            f" openai:{name} and OPENAI_BASE_URL=http://localhost:11434/v1 (and any text in OPENAI_API_KEY)"
+        )
     if _SERVED.fullmatch(name):
         return f"this is a model behind a server: --model openai:{name}, with OPENAI_BASE_URL if it is not OpenAI's"
     return None

@@ -71,7 +71,7 @@ def load_weights(folder: Path) -> dict[str, Tensor]:
 
     Raises ModelError if a file or the base does not have the expected digest.
     """
-    base, stored = base_of(folder), _stored_tensors(folder)
+    base, stored = base_of(folder), checked_tensors(folder, about(folder)["files"])
     return _with_tags(restore(stored)) if base is None else add_difference(load_weights(base), stored)
 
 
@@ -83,11 +83,6 @@ def _with_tags(weights: dict[str, Tensor]) -> dict[str, Tensor]:
             weights.setdefault(f"{name}.weight", torch.zeros(TAGS, width))
             weights.setdefault(f"{name}.bias", torch.zeros(TAGS))
     return weights
-
-
-def _stored_tensors(folder: Path) -> dict[str, Tensor]:
-    """Returns the tensors of a model's folder after checking every file against its digest."""
-    return checked_tensors(folder, about(folder)["files"])
 
 
 def checked_tensors(folder: Path, files: Mapping[str, str]) -> dict[str, Tensor]:

@@ -119,7 +119,8 @@ def document_locale(text: str, language: str = "") -> Locale:
         years[int(match[1])] += 1
     months = _votes_of_month_names(text, years, {mail.start("day") for mail in mails})
     numbers = _votes_of_numbers(text, {match.start() for match in dates})
-    order, comma = _majority(orders), max(-6, min(2 * (numbers[True] - numbers[False]), 6))
+    order = None if orders[True] == orders[False] else orders[True] > orders[False]
+    comma = max(-6, min(2 * (numbers[True] - numbers[False]), 6))
     # Own numbers of this weight are not outvoted, and a search for signs takes time.
     of_order, of_comma = _weights_of_signs(text) if order is None or abs(comma) < 6 else (0, 0)
     foreign = months["foreign"] > months["day"] + months["month"]
@@ -264,8 +265,3 @@ def _votes_of_numbers(text: str, dates: Collection[int]) -> Counter[bool]:
     for match in _BELOW_ONE.finditer(text):
         decimal_comma[match[1] == ","] += 2
     return decimal_comma
-
-
-def _majority(votes: Counter[bool]) -> bool | None:
-    """Returns the side with more votes; None for a tie."""
-    return None if votes[True] == votes[False] else votes[True] > votes[False]

@@ -177,7 +177,7 @@ class _Page:
         bottom = max(line.bottom for line in self.lines.values())
         for line in part:
             near = [self.lines[number] for number in self._near(line)]
-            if any(_collide(line, other) for other in near):
+            if any(a.left < b.right and b.left < a.right for other in near for a in line.cells for b in other.cells):
                 return False
             within += line.top < bottom
             beside += any(_level(line, other) for other in near)
@@ -221,10 +221,6 @@ def _parts(lines: Sequence[Line]) -> Iterator[list[Line]]:
         part.append(line)
     if part:
         yield part
-
-
-def _collide(one: Line, two: Line) -> bool:
-    return any(a.left < b.right and b.left < a.right for a in one.cells for b in two.cells)
 
 
 def _level(one: Line, two: Line) -> bool:

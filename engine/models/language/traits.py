@@ -124,23 +124,19 @@ def _sdar_block(settings: ConfigSettings) -> int | None:
 def read_sdar_moe(settings: ConfigSettings) -> Traits:
     """Returns the traits of SDAR with experts."""
     _demand_experts_everywhere(settings)
-    return replace(read_sdar(settings), family="sdar_moe", experts=_softmax_experts(settings))
-
-
-def _demand_experts_everywhere(settings: ConfigSettings) -> None:
-    settings.demand("decoder_sparse_step", 1, default=1)
-    settings.demand("mlp_only_layers", [], None, default=None)
-
-
-def _softmax_experts(settings: ConfigSettings) -> ExpertTraits:
-    """Returns the traits of experts by softmax."""
-    return ExpertTraits(
+    experts = ExpertTraits(
         count=settings.whole("num_experts"),
         chosen=settings.whole("num_experts_per_tok"),
         inner=settings.whole("moe_intermediate_size"),
         softmax=True,
         normed=settings.flag("norm_topk_prob", True),
     )
+    return replace(read_sdar(settings), family="sdar_moe", experts=experts)
+
+
+def _demand_experts_everywhere(settings: ConfigSettings) -> None:
+    settings.demand("decoder_sparse_step", 1, default=1)
+    settings.demand("mlp_only_layers", [], None, default=None)
 
 
 def read_llada2(settings: ConfigSettings) -> Traits:

@@ -101,7 +101,7 @@ class WindowDecoder:
         self.network = network
         self.wordpieces = wordpieces
         self.device = device
-        self.at_once = batch_sizes(device)
+        self.at_once = _PROCESSOR if device.type == "cpu" else _ACCELERATOR
         self.config = config
         self.low_precision = precision == "bfloat16"
         self.batches = isinstance(network.ask, Int8Linear)
@@ -382,8 +382,3 @@ class BatchSizes:
 # of one core and 968 MB at the peak, and with four times the views and twice the rest 15.3 seconds and 1,377 MB.
 _PROCESSOR = BatchSizes(pieces=3_840, windows=6, views=12)
 _ACCELERATOR = BatchSizes(pieces=7_680, windows=12, views=48)
-
-
-def batch_sizes(device: torch.device) -> BatchSizes:
-    """Returns the sizes for this device."""
-    return _PROCESSOR if device.type == "cpu" else _ACCELERATOR

@@ -136,7 +136,9 @@ class NameSimilarity:
         ours = sorted({word for own in (*names, *notes) for word in own})
         theirs = sorted({word for own in self.cells for word in own})
         self._row = {word: i for i, word in enumerate(ours)}
-        self._telling = {word: _is_telling(words.wordpieces.ids(word)) for word in ours}
+        # A word of several pieces is not frequent.
+        pieces = {word: words.wordpieces.ids(word) for word in ours}
+        self._telling = {w: len(own) > 1 or (len(own) == 1 and own[0] >= FREQUENT_WORDS) for w, own in pieces.items()}
         # The last column is for words that a cell does not have.
         near = _alike(ours, theirs, words.vectors, words.wordpieces, config)
         self._near = np.pad(near, ((0, 0), (0, 1)))
@@ -172,11 +174,6 @@ class NameSimilarity:
         if not telling:
             return np.zeros(len(self.cells), np.float32)
         return self._config.noted * self.shares(telling)[1]
-
-
-def _is_telling(pieces: Sequence[int]) -> bool:
-    """Returns whether a word of these pieces says something: a word of several pieces is not frequent."""
-    return len(pieces) > 1 or (len(pieces) == 1 and pieces[0] >= FREQUENT_WORDS)
 
 
 def rival_factors(alike: Floats, rivals: float) -> Floats:

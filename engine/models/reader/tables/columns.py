@@ -306,7 +306,8 @@ def options_of_cells(slot: Slot, questions: FormMemory, cells: Sequence[str], ar
     """
     counts = Counter(cells)
     if kind_of(slot) == KINDS.index("boolean"):
-        return {text: BOOLEANS[at] for text in counts for at in (0, 1) if text.strip().lower() in _yes_no(at)}
+        words = [(value, _YES_NO[0 if json.loads(value) else 1]) for value in BOOLEANS]
+        return {text: value for text in counts for value, own in words if text.strip().lower() in own}
     told: dict[str, int] = {}
     for text in counts:
         printed = printed_options(questions, slot, plain_words(text))
@@ -317,10 +318,6 @@ def options_of_cells(slot: Slot, questions: FormMemory, cells: Sequence[str], ar
     if short and len(short) == len(left) <= min(len(slot.options), CODES_MOST):
         told |= _told_by_codes(slot, questions, short, counts, around, told)
     return {text: slot.options[at] for text, at in told.items()}
-
-
-def _yes_no(at: int) -> set[str]:
-    return _YES_NO[0 if json.loads(BOOLEANS[at]) else 1]
 
 
 def _told_by_codes(
