@@ -121,10 +121,6 @@ class BatchState:
                 self._collect(r)
         self._keep([r for r, waiting in enumerate(pending) if waiting])
 
-    def records(self) -> list[str]:
-        """Returns the current record of each request of the batch; it is whole and valid after every step."""
-        return [kept.record for kept in self.kept]
-
     def judge(self, alternatives: Alternatives = lambda _: ()) -> None:
         """Keeps each request's current record if its schema allows it.
 

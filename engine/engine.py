@@ -29,8 +29,6 @@ from cinnabar.engine.writing import Writer
 from cinnabar.errors import EngineFailure, RunError, UsageError
 from cinnabar.schemas.form.form import Form
 
-#: Receives the number of steps taken and the record of each request of the batch, in their order.
-Observer = Callable[[int, list[str]], None]
 # The tokens of a batch on a processor and on other devices (engine/models/reader/decoding.py has the measurement).
 _TOKENS, _TOKENS_OF_ACCELERATOR = 8_192, 16_384
 
@@ -91,20 +89,16 @@ class Engine:
         other.model = self.model.beside(load)
         return other
 
-    def fill(
-        self, requests: Sequence[Request], observer: Observer | None = None, watcher: Watcher | None = None
-    ) -> list[Result]:
+    def fill(self, requests: Sequence[Request], watcher: Watcher | None = None) -> list[Result]:
         """Returns exactly one result for each request, in their order; no result depends on the other requests.
 
-        Raises RunError if the observer or the watcher fails. A failure within a request becomes its `Failed`.
+        Raises RunError if the watcher fails. A failure within a request becomes its `Failed`.
         """
         costs = [cost_of(request, self.model.count_tokens) for request in requests]
         with torch.inference_mode():
-            return run(requests, costs, self.token_budget, lambda batch: self._fill_batch(batch, observer, watcher))
+            return run(requests, costs, self.token_budget, lambda batch: self._fill_batch(batch, watcher))
 
-    def _fill_batch(
-        self, requests: Sequence[Request], observer: Observer | None, watcher: Watcher | None
-    ) -> list[Result]:
+    def _fill_batch(self, requests: Sequence[Request], watcher: Watcher | None) -> list[Result]:
         with time_stage(self.timings, "encode"):
             memories = self.model.encode([request.passage for request in requests])
         with time_stage(self.timings, "rows"):
@@ -118,7 +112,6 @@ class Engine:
             watch.look(state, 0)
         state.finish()
         step = 0
-        _show(state, step, observer)
         while state.active:
             check_time()
             with time_stage(self.timings, "score"):
@@ -129,7 +122,6 @@ class Engine:
                 if watch is not None:
                     watch.look(state, step)
                 state.finish()
-            _show(state, step, observer)
         filled = [
             replace(
                 result,
@@ -175,17 +167,6 @@ def _with_known(request: Request, begun: Sequence[Row]) -> list[Row]:
     for array, begins in request.rows:
         rows.append(Row(array, -1, min(max(begins - offset, 0), length), 1.0))
     return rows
-
-
-def _show(state: BatchState, step: int, observer: Observer | None) -> None:
-    """Hands the current records to the observer; its failure is raised as RunError, not blamed on a request."""
-    if observer is None:
-        return
-    states = state.records()
-    try:
-        observer(step, states)
-    except Exception as error:
-        raise RunError(f"the observer failed at step {step}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

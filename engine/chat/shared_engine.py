@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-from cinnabar.engine.engine import Observer, cost_of
+from cinnabar.engine.engine import FormState, Watcher, cost_of
 from cinnabar.engine.request import Failed, Filler, OverEngine, Preparing, Request, Result
 from cinnabar.engine.settings import Effort
 from cinnabar.engine.work_time import GIVEN_UP, limit_batches, start_clock, until
@@ -81,7 +81,7 @@ class Tasks(Protocol):
 class Observed(Filler, Protocol):
     """An engine: a filler that shows its records after each step."""
 
-    def fill(self, requests: Sequence[Request], observer: Observer | None = None) -> list[Result]: ...
+    def fill(self, requests: Sequence[Request], watcher: Watcher | None = None) -> list[Result]: ...
 
 
 class SharedEngine:
@@ -284,14 +284,13 @@ class SharedEngine:
         return batch
 
     def _fill(self, batch: Sequence[AwaitedRecord]) -> None:
-        def observe(step: int, records: list[str]) -> None:
-            # Of a batch that was halved after a failure nobody knows which requests the records belong to.
-            if len(records) == len(batch):
-                for one, record in zip(batch, records, strict=True):
-                    if one.watch is not None and not one.result.done():
-                        one.watch(step, record)
+        watched = {one.identity: one for one in batch if one.watch is not None}
 
-        watched = any(one.watch is not None for one in batch)
+        def observe(state: FormState) -> None:
+            one = watched.get(state.id)
+            if one is not None and one.watch is not None and not one.result.done():
+                one.watch(state.step, state.record)
+
         try:
             with limit_batches(self._max_seconds), until(lambda: all(one.result.done() for one in batch)):
                 engine = self.engine(batch[0].effort)

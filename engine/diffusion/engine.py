@@ -12,14 +12,14 @@ from cinnabar.engine.diffusion.graph_cache import cached_graph
 from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import LEAST_PASSAGE, beside_answer, settings_for
-from cinnabar.engine.engine import FormState, Observer, Watcher, failure_of, notify, run_stream
+from cinnabar.engine.engine import FormState, Watcher, failure_of, notify, run_stream
 from cinnabar.engine.few_shot import Examples, shown_with
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.request import Failed, Passage, Request, Result
 from cinnabar.engine.settings import Effort, effort_of
 from cinnabar.engine.version import engine_fingerprint
-from cinnabar.errors import NotAccepted, RunError, UsageError
+from cinnabar.errors import NotAccepted, UsageError
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
@@ -90,15 +90,13 @@ class DiffusionEngine:
         """Builds the graph of a form, which is kept for its requests; from any thread. Raises TooLarge."""
         cached_graph(form, self.model.tokenizer)
 
-    def fill(
-        self, requests: Sequence[Request], observer: Observer | None = None, watcher: Watcher | None = None
-    ) -> list[Result]:
+    def fill(self, requests: Sequence[Request], watcher: Watcher | None = None) -> list[Result]:
         """Returns exactly one result for each request, in their order; no result depends on the other requests.
 
-        Raises RunError if the observer or the watcher fails. A failure within a request becomes its `Failed`.
+        Raises RunError if the watcher fails. A failure within a request becomes its `Failed`.
         """
         plans = self._planner.plans(requests)
-        shown = None if observer is None and watcher is None else _Shown(plans, observer, watcher)
+        shown = None if watcher is None else _Shown(plans, watcher)
         costs = [0 if isinstance(plan, Failed) or plan.task is None else plan.task.tokens for plan in plans]
         return run_stream(requests, costs, self._room, lambda at, room: self._fill_plans(plans, at, room, shown))
 
@@ -136,19 +134,19 @@ class DiffusionEngine:
 
 
 class _Shown:
-    """Hands the records of all requests to an observer, and the states of those that changed to a watcher.
+    """Hands the states of the requests that changed to a watcher.
 
     The records are whole, with their frozen values, as canonical texts.
     """
 
-    def __init__(self, plans: Sequence[Plan | Failed], observer: Observer | None, watcher: Watcher | None) -> None:
-        self._plans, self._observer, self._watcher = plans, observer, watcher
+    def __init__(self, plans: Sequence[Plan | Failed], watcher: Watcher) -> None:
+        self._plans, self._watcher = plans, watcher
         self._last = ["" if isinstance(plan, Failed) else self._record(plan, None) for plan in plans]
 
     def of(self, numbers: Sequence[int]) -> Callable[[int, list[bytes]], None]:
         """Returns what a stream of the tasks of the plans with these numbers calls with their states after each step.
 
-        It raises RunError if the engine's observer or watcher fails.
+        It raises RunError if the engine's watcher fails.
         """
 
         def show(step: int, states: Sequence[bytes]) -> None:
@@ -156,16 +154,10 @@ class _Shown:
                 plan, before = self._plans[number], self._last[number]
                 assert isinstance(plan, Plan)
                 self._last[number] = self._record(plan, state) or before
-                if self._watcher is not None and (not step or self._last[number] != before):
+                if not step or self._last[number] != before:
                     frozen = tuple(at for at, text in plan.request.known.items() if text is not None and not step)
                     sure = dict.fromkeys(frozen, 1.0)
                     notify(self._watcher, FormState(plan.request.id, step, self._last[number], frozen, (), sure))
-            if self._observer is None:
-                return
-            try:
-                self._observer(step, list(self._last))
-            except Exception as error:
-                raise RunError(f"the observer failed at step {step}: {error}") from error
 
         return show
 

@@ -1,8 +1,7 @@
-"""The training loop of the default model: resumable, on the CPU or one GPU, with its progress in a CSV file."""
+"""The training loop of the default model: resumable, on the CPU or one GPU."""
 
 from __future__ import annotations
 
-import csv
 import math
 import random
 import time
@@ -20,7 +19,7 @@ from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.settings import precision_asked
 from cinnabar.engine.training.batches import Targets, TrainingBatch, collate
-from cinnabar.engine.training.objective import WEIGHTS, losses, total
+from cinnabar.engine.training.objective import losses, total
 from cinnabar.engine.training.pool import Mix, TrainingSource, with_evidence
 
 #: The file in a run's folder from which it resumes.
@@ -31,9 +30,8 @@ CHECKPOINT = "checkpoint.pt"
 class TrainingConfig:
     """Settings of a training run.
 
-    minutes: wall time of the whole schedule, over all resumed parts.
-    steps: length of the schedule in steps, in place of minutes; then the clock does not influence the weights.
-    at_most: seconds of this call after which a schedule in steps ends, too; its rates fall in time for that.
+    steps: length of the schedule; the clock does not influence the weights.
+    at_most: seconds of this call after which the schedule ends, too; its rates fall in time for that.
     encoder_rate, decoder_rate, new_rate: learning rates of the pretrained encoder, of the decoder that starts
         from its layers, and of the new parts.
     warmup: share of the schedule in which rates rise. decay: share at its end in which they fall to zero.
@@ -41,7 +39,7 @@ class TrainingConfig:
     save_every: seconds between checkpoints.
     """
 
-    minutes: float = 60.0
+    steps: int
     encoder_rate: float = 1e-4
     decoder_rate: float = 3e-4
     new_rate: float = 2e-3
@@ -52,17 +50,11 @@ class TrainingConfig:
     budget: int = 6144
     save_every: float = 300.0
     seed: int = 0
-    steps: int | None = None
     at_most: float = math.inf
 
     def __post_init__(self) -> None:
-        if min(self.minutes, self.at_most) <= 0 or min(self.sources, self.each, self.steps or 1) < 1 or self.steps == 0:
-            raise ValueError(f"expected positive minutes, at_most, sources, each and steps, got {self}")
-
-    @property
-    def length(self) -> float:
-        """The length of the schedule, in seconds, or in steps if it counts steps."""
-        return self.minutes * 60 if self.steps is None else float(self.steps)
+        if self.at_most <= 0 or min(self.sources, self.each, self.steps) < 1:
+            raise ValueError(f"expected positive at_most, sources, each and steps, got {self}")
 
 
 def trains_in_bfloat16(device: torch.device) -> bool:
@@ -109,8 +101,7 @@ def train(
 ) -> None:
     """Trains until the schedule ends; resumes from the checkpoint in `folder` if there is one.
 
-    `folder` also holds `progress.csv`. `of` in a report is the length of the schedule, in minutes, or in steps if it
-    counts steps. `kinds` as in `collate`.
+    `of` in a report is the length of the schedule in steps. `kinds` as in `collate`.
     """
     device = torch.device(device)
     network.to(device).train()
@@ -129,8 +120,8 @@ def train(
         save_checkpoint(checkpoint, network, optimizer, clock.spent, clock.step)
 
     try:
-        while (now := clock.elapsed()) < clock.length:
-            factor = rate_at(now / clock.length, config)
+        while (now := clock.elapsed()) < config.steps:
+            factor = rate_at(now / config.steps, config)
             for group in optimizer.param_groups:
                 group["lr"] = group["base"] * factor
             drawn = mix.draw(config.sources, config.each, config.budget)
@@ -140,9 +131,8 @@ def train(
             for k, v in parts.items():
                 means[k] = 0.98 * means.get(k, float(v.detach())) + 0.02 * float(v.detach())
             if clock.step % 20 == 0:
-                reached = clock.row(rate=factor, **{k: round(v, 4) for k, v in means.items()})
-                log_progress(folder / "progress.csv", _COLUMNS, reached)
-                report(reached)
+                reached = {"step": clock.step, "minutes": clock.spent / 60, "of": config.steps, "rate": factor}
+                report(reached | {k: round(v, 4) for k, v in means.items()})
             if time.monotonic() - saved > config.save_every:
                 save()
                 saved = time.monotonic()
@@ -153,26 +143,19 @@ def train(
 
 
 class _Clock:
-    """How far a schedule has come: steps, seconds spent over all resumed parts, and its length in its unit."""
+    """How far a schedule has come: steps, and seconds spent over all resumed parts."""
 
     def __init__(self, config: TrainingConfig, spent: float, step: int) -> None:
-        self._config, self.spent, self.step, self.length = config, spent, step, config.length
+        self._config, self.spent, self.step = config, spent, step
         self._called = time.monotonic()
         self._begun = self._called - spent
 
     def elapsed(self) -> float:
-        """Returns the elapsed part of the schedule, in its unit; updates `spent`."""
+        """Returns the elapsed part of the schedule, in steps; updates `spent`."""
         self.spent = time.monotonic() - self._begun
-        if self._config.steps is None:
-            return self.spent
         # Of the two bounds the nearer one counts; the first step is made in any case.
         by_clock = (time.monotonic() - self._called) / self._config.at_most if self.step else 0.0
-        return max(float(self.step), by_clock * self.length)
-
-    def row(self, **figures: float) -> dict[str, float]:
-        """Returns these figures with the step, the minutes and the length of the schedule."""
-        whole = self.length / 60 if self._config.steps is None else self.length
-        return {"step": self.step, "minutes": self.spent / 60, "of": whole, **figures}
+        return max(float(self.step), by_clock * self._config.steps)
 
 
 def _resume(
@@ -233,16 +216,3 @@ def _to_device(batch: TrainingBatch, device: torch.device) -> TrainingBatch:
         to_device(batch.board, device),
         targets,
     )
-
-
-_COLUMNS = ("step", "minutes", "rate", *WEIGHTS)
-
-
-def log_progress(path: Path, columns: Sequence[str], row: dict[str, float]) -> None:
-    """Appends these columns of a row to a CSV file, below their names if the file is new."""
-    fresh = not path.exists()
-    with path.open("a", newline="") as f:
-        writer = csv.DictWriter(f, columns, restval="", extrasaction="ignore")
-        if fresh:
-            writer.writeheader()
-        writer.writerow(row)

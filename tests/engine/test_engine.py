@@ -1,6 +1,6 @@
 """The promises of `Engine.fill`: one result for each request, whatever else is in its batch."""
 
-# ruff: noqa: ARG001, ARG002 - the models and observers of these tests have the signatures that the engine calls.
+# ruff: noqa: ARG002 - the models and observers of these tests have the signatures that the engine calls.
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Canvas, Row, Scores
 from cinnabar.engine.request import Failed
 from cinnabar.engine.settings import effort_of
-from cinnabar.errors import RunError, UsageError
+from cinnabar.errors import UsageError
 
 
 @pytest.mark.parametrize("effort", ["instant", "medium"])
@@ -82,14 +82,6 @@ def test_known_values_that_do_not_fit_fail_the_request(known: dict[str, str | No
     form = form_of(name={"type": "string"}, items={"type": "array", "maxItems": 2, "items": item})
     (got,) = Engine(RandomModel()).fill([request(form, known=known)])
     assert isinstance(got, Failed) and got.code == "known" and detail in got.detail
-
-
-def test_an_observer_that_fails_stops_the_run() -> None:
-    def observer(step: int, states: list[str]) -> None:
-        raise AssertionError(f"seen {len(states)}")
-
-    with pytest.raises(RunError, match="seen 3"):
-        Engine(RandomModel()).fill(many(3), observer)
 
 
 def test_the_fingerprint_names_model_and_effort() -> None:

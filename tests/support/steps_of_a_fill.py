@@ -48,13 +48,15 @@ def fill_at_random(
 ) -> Iterator[tuple[Result, list[str]]]:
     """Fill forms in one batch under random scores, so that slots are committed in any order.
 
-    Each result comes with all states that the observer saw, from before the first step on.
+    Each result comes with all states that the watcher saw, from before the first step on.
     """
-    shown: list[list[str]] = []
+    shown: dict[str, list[str]] = {}
     requests = [request(c.form, str(seed + at)) for at, c in enumerate(compiled)]
-    results = Engine(RandomModel(seed), effort).fill(requests, lambda _, now: shown.append(now))
-    for at, result in enumerate(results):
-        yield result, [now[at] for now in shown]
+    results = Engine(RandomModel(seed), effort).fill(
+        requests, lambda state: shown.setdefault(state.id, []).append(state.record)
+    )
+    for one, result in zip(requests, results, strict=True):
+        yield result, shown[one.id]
 
 
 def objections(

@@ -51,7 +51,7 @@ class Sure:
     def windows(self, passage: Any) -> list[tuple[int, int]]:
         return [(0, len(passage.text))]
 
-    def fill(self, requests: Any, observer: Any = None) -> list[Result]:  # noqa: ARG002
+    def fill(self, requests: Any, watcher: Any = None) -> list[Result]:  # noqa: ARG002
         self.asked += requests
         return [Failed(one.id, "too_slow") if self._fails else self._filled(one) for one in requests]
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from cinnabar.engine.chat.shared_engine import CLOSED, Awaited, SharedEngine
+from cinnabar.engine.engine import FormState
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
 from cinnabar.engine.settings import EFFORTS
 from cinnabar.engine.work_time import GIVEN_UP, check_time
@@ -40,14 +41,14 @@ class Scripted:
     def windows(self, _: Passage) -> list[tuple[int, int]]:
         return []
 
-    def fill(self, requests: Sequence[Request], observer: Any = None) -> list[Result]:
+    def fill(self, requests: Sequence[Request], watcher: Any = None) -> list[Result]:
         self.batches.append([request.id for request in requests])
         self.begun.release()
         assert self.go.acquire(timeout=10)
         if any(request.id == "bad" for request in requests):
             raise ValueError("text of a document")
-        if observer is not None:
-            observer(1, [f'"{request.id}"' for request in requests])
+        for request in requests if watcher is not None else ():
+            watcher(FormState(request.id, 1, f'"{request.id}"', (), (), {}))
         return [Filled(request.id, f'"{request.id}"', {}, {}, 1, 0) for request in requests]
 
 
@@ -137,7 +138,7 @@ def test_a_batch_that_nobody_waits_for_is_left() -> None:
     ended = threading.Event()
 
     class Looking(Scripted):
-        def fill(self, requests: Sequence[Request], observer: Any = None) -> list[Result]:
+        def fill(self, requests: Sequence[Request], watcher: Any = None) -> list[Result]:
             self.begun.release()
             try:
                 for _ in range(1000):
@@ -145,7 +146,7 @@ def test_a_batch_that_nobody_waits_for_is_left() -> None:
                     threading.Event().wait(0.01)
             finally:
                 ended.set()
-            return super().fill(requests, observer)
+            return super().fill(requests, watcher)
 
     looking = Looking()
     shared = SharedEngine(lambda _: looking)

@@ -55,7 +55,7 @@ def test_padding_does_not_count() -> None:
 @pytest.mark.slow
 def test_the_loss_falls_where_a_small_network_sees_two_windows_again_and_again() -> None:
     network = tiny_network().train()
-    optimizer = optimizer_for(network, TrainingConfig(encoder_rate=3e-3, decoder_rate=3e-3, new_rate=1e-2))
+    optimizer = optimizer_for(network, TrainingConfig(1, encoder_rate=3e-3, decoder_rate=3e-3, new_rate=1e-2))
     batch = collate(TWO, wordpieces(), random.Random(0))
     seen: list[float] = []
     for _ in range(30):

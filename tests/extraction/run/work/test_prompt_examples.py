@@ -90,10 +90,10 @@ def test_a_run_shows_its_model_the_set_and_its_records_have_another_key(
     prompts: list[str] = []
     fill = DiffusionEngine.fill
 
-    def watched(engine: DiffusionEngine, requests: Any, observer: Any = None) -> Any:
+    def watched(engine: DiffusionEngine, requests: Any, watcher: Any = None) -> Any:
         for plan in engine._planner.plans(requests):
             prompts.append(engine.model.tokenizer.decode(plan.task.prompt).decode())  # type: ignore[union-attr]
-        return fill(engine, requests, observer)
+        return fill(engine, requests, watcher)
 
     monkeypatch.setattr(DiffusionEngine, "fill", watched)
     own, out = labelled(tmp_path / "set"), tmp_path / "out"
