@@ -133,7 +133,7 @@ def read_branches(decoder: Decoder, pieces: Sequence[tuple[Forks, Fork, Sequence
         parts = zip(made, *(torch.split(one, ends, 2) for one in (q, k, v)), strict=True)
         return torch.cat([own(*part, layer) for (_, own), *part in parts], 2)
 
-    hidden = decoder.hidden(ids[None], torch.cat([positions for positions, _ in made])[None], attend)
+    hidden: torch.Tensor = decoder(ids[None], torch.cat([positions for positions, _ in made])[None], attend)
     if len(ids) >= LONG_PASS and decoder.device.type == "cpu":
         give_back_memory()
     return hidden[0]
@@ -198,7 +198,7 @@ def read_document(decoder: Decoder, tokens: Sequence[int], before: DocumentKeys 
                 made.append(attention(q[:, :, at : at + tile], keys, values, seen[None, None, at : at + tile, :stop]))
             return torch.cat(made, 2)
 
-        decoder.hidden(part[None], positions[None], attend)
+        decoder(part[None], positions[None], attend)
         tell_share((first + len(part)) / len(tokens))
     if len(tokens) >= LONG_PASS and decoder.device.type == "cpu":
         give_back_memory()

@@ -65,16 +65,6 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, seen: torch.Ten
     return F.scaled_dot_product_attention(folded, k, v, attn_mask=mask).view(rows, heads, length, width)
 
 
-def self_attention(traits: Traits, positions: torch.Tensor, opened: torch.Tensor | None = None) -> Attend:
-    """Returns attention among the tokens at these positions ([R, T] int64); opened: see `visibility_mask`."""
-    seen = visibility_mask(traits, positions, positions, opened).unsqueeze(1)
-
-    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, _: int) -> torch.Tensor:
-        return attention(q, k, v, seen)
-
-    return attend
-
-
 @dataclass(frozen=True, slots=True)
 class RowGroup:
     """Rows of a packed pass that are attended together.

@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from cinnabar.engine.models.int8_matmul import project
-from cinnabar.engine.models.language.attention import Attend, self_attention
+from cinnabar.engine.models.language.attention import Attend
 from cinnabar.engine.models.language.expert_routing import choose_experts, place_pairs, sum_weighted
 from cinnabar.engine.models.language.traits import ExpertTraits, Traits
 
@@ -127,22 +127,11 @@ class Decoder(nn.Module):
         """The device of the weights."""
         return self.model.norm.weight.device
 
-    def forward(
-        self,
-        tokens: torch.Tensor,
-        positions: torch.Tensor,
-        attend: Attend | None = None,
-        opened: torch.Tensor | None = None,
-    ) -> torch.Tensor:
+    def forward(self, tokens: torch.Tensor, positions: torch.Tensor, attend: Attend) -> torch.Tensor:
         """Returns the hidden states [R, T, D] of tokens at these positions, both [R, T] int64.
 
-        A position of NOWHERE pads a row: no other position sees it. `attend` decides which places each token sees;
-        without it they are those of its row. opened: see `visibility_mask`.
+        A position of NOWHERE pads a row. `attend` decides which places each token sees.
         """
-        return self.hidden(tokens, positions, attend or self_attention(self.traits, positions, opened))
-
-    def hidden(self, tokens: torch.Tensor, positions: torch.Tensor, attend: Attend) -> torch.Tensor:
-        """Returns the hidden states [R, T, D]; `attend` decides which places each token sees."""
         x = self.model.embed_tokens(tokens)
         turn = self.rotary(positions.clamp_min(0), x.dtype)
         for layer, part in enumerate(self.model.layers):

@@ -15,7 +15,6 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from cinnabar.engine.models.language.cache import NOWHERE
 from cinnabar.engine.models.language.decoder import (
     Body,
     Decoder,
@@ -225,26 +224,6 @@ class DiffusionGemma(Decoder):
             attend = _attention(readings, sizes, number, window, masks, made)
             x = layer(x, turns[0 if window is None else 1], attend, canvas)
         return list(torch.split(self.model.norm(x), sizes)), made
-
-    def forward(
-        self,
-        tokens: torch.Tensor,
-        positions: torch.Tensor,
-        cache: object = None,
-        opened: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        """Returns the hidden states [R, T, D] of whole texts, see `Decoder.forward`; there must be no cache."""
-        if cache is not None:
-            raise ValueError("expected no cache: `read` takes keys and values")
-        real = positions != NOWHERE
-        ends = [int(many) for many in real.sum(1)]
-        opens = ends if opened is None else opened.tolist()
-        states, _ = self.read(
-            [PassText(row[kept], 0, begin) for row, kept, begin in zip(tokens, real, opens, strict=True)]
-        )
-        hidden = states[0].new_zeros(*tokens.shape, states[0].shape[-1])
-        hidden[real] = torch.cat(states)
-        return hidden
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """hidden: [..., D]; returns [..., V] float32."""

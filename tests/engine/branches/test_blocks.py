@@ -13,6 +13,7 @@ from tests.support.branch_checks import check_documents_are_apart, check_records
 from tests.support.effort import first
 from tests.support.family_traits import FAMILY_TRAITS
 from tests.support.tiny_checkpoint import write_checkpoint
+from tests.support.whole_texts import whole
 
 from cinnabar.engine.branches import branch_model, decoding
 from cinnabar.engine.branches.branch_model import BranchMemory, BranchModel
@@ -21,7 +22,6 @@ from cinnabar.engine.branches.engine import has_branches, language_engine
 from cinnabar.engine.branches.forks import DocumentKeys, read_document
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.language.attention import self_attention
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Filled, Request, text_passage
@@ -63,7 +63,7 @@ def shares_of_text(model: LanguageModel, text: Sequence[int], masks: int) -> tor
     tokens = torch.tensor([[*text, *[traits.mask] * masks]])
     positions = torch.arange(tokens.shape[1])[None]
     opened = torch.tensor([len(text) // traits.block * traits.block])
-    hidden = model.decoder(tokens, positions, self_attention(traits, positions, opened))
+    hidden = whole(model.decoder, tokens, positions, opened)
     first = len(text) - int(traits.shift)
     return model.decoder.logits(hidden)[0, first : first + masks].float().softmax(-1)
 

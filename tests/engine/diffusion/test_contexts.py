@@ -8,6 +8,7 @@ import torch
 from tests.kernels.paged_attention_reference import paged_attention
 from tests.support.effort import some
 from tests.support.tiny_models import CACHED, CAUSAL, END, VOCABULARY, decoder, record
+from tests.support.whole_texts import whole
 
 from cinnabar.engine.diffusion.contexts import PagedContext
 from cinnabar.engine.diffusion.record_graph import graph_of
@@ -43,7 +44,7 @@ def alone(model: Decoder, one: OpenSequence, at: np.ndarray) -> torch.Tensor:
     traits = model.traits
     end = one.block.end if traits.mask is not None else one.block.begin
     tokens = np.where(one.tokens[:end] < 0, traits.mask or 0, one.tokens[:end])
-    hidden = model(torch.from_numpy(tokens[None]), torch.arange(end)[None], None, torch.tensor([one.block.begin]))
+    hidden = whole(model, torch.from_numpy(tokens[None]), torch.arange(end)[None], torch.tensor([one.block.begin]))
     return hidden[0, torch.from_numpy(at - int(traits.shift))]
 
 

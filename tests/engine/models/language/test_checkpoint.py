@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 from tests.support.family_traits import EXPERTS, LLADA2
 from tests.support.saved_decoder import save_decoder
 from tests.support.tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
+from tests.support.whole_texts import whole
 
 from cinnabar.engine.models.language import checkpoint
 from cinnabar.engine.models.language.checkpoint import (
@@ -85,7 +86,7 @@ def test_every_stored_dtype_is_loaded_in_the_precision_asked_for(stored: torch.d
     for precision, dtype in (("float32", torch.float32), ("bfloat16", torch.bfloat16)):
         loaded = load_decoder(tmp_path, TRAITS, CPU, precision)
         assert {weight.dtype for weight in loaded.parameters()} == {dtype}
-    hidden = loaded(torch.arange(8)[None], torch.arange(8)[None])
+    hidden = whole(loaded, torch.arange(8)[None], torch.arange(8)[None])
     assert hidden.isfinite().all()
 
 

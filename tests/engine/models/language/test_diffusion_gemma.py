@@ -72,13 +72,6 @@ def test_texts_of_one_pass_are_computed_as_they_are_alone(tmp_path: Path, monkey
     for one, other, held in zip(alone, packed, made, strict=True):
         torch.testing.assert_close(one, other, atol=2e-5, rtol=1e-4)
         assert [keys.shape[1] for keys, _ in held] == [len(one)] * 4
-    monkeypatch.undo()
-    tokens, positions = torch.zeros(3, 27, dtype=torch.long), torch.full((3, 27), -1)
-    for row, reading in enumerate(readings):
-        tokens[row, : len(reading.tokens)], positions[row, : len(reading.tokens)] = reading.tokens, reading.positions
-    hidden = ours(tokens, positions, None, torch.tensor([3, 19, 8]))
-    for row, one in enumerate(alone):
-        assert torch.equal(hidden[row, : len(one)], one)
 
 
 def renamed(folder: Path, keep: bool) -> None:

@@ -11,6 +11,7 @@ import pytest
 import torch
 from gguf.quants import dequantize
 from tests.support.tiny_gguf import CLASSES, written
+from tests.support.whole_texts import whole
 
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.models.language.configuration import language_precision
@@ -34,7 +35,7 @@ def off(model: LanguageModel, theirs: Any) -> float:
     """The largest difference of logits, in shares of their spread."""
     tokens = torch.randint(0, theirs.config.vocab_size, (1, 24), generator=torch.Generator().manual_seed(1))
     with torch.inference_mode():
-        ours = model.decoder.logits(model.decoder(tokens, torch.arange(24)[None]))
+        ours = model.decoder.logits(whole(model.decoder, tokens, torch.arange(24)[None]))
         wanted = theirs(tokens).logits
         return float((ours - wanted).abs().max() / wanted.std())
 

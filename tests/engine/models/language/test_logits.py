@@ -11,6 +11,7 @@ import pytest
 import torch
 from tests.support.saved_decoder import save_decoder
 from tests.support.tiny_checkpoint import TRAITS, tiny_decoder
+from tests.support.whole_texts import whole
 
 from cinnabar.engine.models.language.checkpoint import load_decoder
 from cinnabar.engine.models.language.families import read_family
@@ -73,7 +74,7 @@ def test_logits_equal_those_of_transformers(case: str, tmp_path: Path) -> None:
     tokens = torch.randint(0, 96, (2, 48), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         expected = theirs(tokens).logits
-        found = ours.logits(ours(tokens, torch.arange(48).expand(2, -1)))
+        found = ours.logits(whole(ours, tokens, torch.arange(48).expand(2, -1)))
     assert (found - expected).abs().max() < 1e-4
     assert expected.abs().max() > 0.5
     assert (traits.visibility, traits.block, traits.shift) == ("causal", 1, True)
@@ -106,6 +107,6 @@ def test_logits_equal_those_of_the_published_code(case: str, tmp_path: Path) -> 
     ours = load_decoder(tmp_path, read, torch.device("cpu"), "float32")
     tokens = torch.from_numpy(np.random.RandomState(7).randint(0, 352, (2, 37)))
     tokens[:, 20:29:2] = 303
-    logits = ours.logits(ours(tokens, torch.arange(37).expand(2, -1)))
+    logits = ours.logits(whole(ours, tokens, torch.arange(37).expand(2, -1)))
     found = torch.cat([logits[0, 22, :6], logits[1, 36, 100:103]])
     assert (found - torch.tensor(expected)).abs().max() < 1.5e-4

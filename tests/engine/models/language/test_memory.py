@@ -10,6 +10,7 @@ import pytest
 import torch
 from tests.support.family_traits import LLADA2
 from tests.support.tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
+from tests.support.whole_texts import whole
 from torch import nn
 
 from cinnabar.engine.models.language import inspection
@@ -43,7 +44,7 @@ def test_keys_and_values_take_the_bytes_that_are_told(traits: Traits, precision:
         if name.endswith(("k_proj", "v_proj")):
             module.register_forward_hook(count)
     with torch.inference_mode():
-        decoder(torch.zeros(1, 40, dtype=torch.long), torch.arange(40)[None])
+        whole(decoder, torch.zeros(1, 40, dtype=torch.long), torch.arange(40)[None])
     assert len(made) == 2 * traits.layers
     assert sum(made) == 40 * position_bytes(traits, precision)
 

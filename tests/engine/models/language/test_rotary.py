@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from tests.support.tiny_checkpoint import TRAITS, write_checkpoint
+from tests.support.whole_texts import whole
 
 from cinnabar.engine.models.language.checkpoint import load_decoder
 from cinnabar.engine.models.language.decoder import Rotary
@@ -168,10 +169,10 @@ def test_a_model_gives_the_logits_of_transformers_beyond_its_first_window(tmp_pa
     ours = load_decoder(tmp_path, traits, torch.device("cpu"), "float32")
     tokens = torch.randint(0, 96, (1, 256), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
-        expected, found = model(tokens).logits, ours.logits(ours(tokens, torch.arange(256)[None]))
+        expected, found = model(tokens).logits, ours.logits(whole(ours, tokens, torch.arange(256)[None]))
     assert (found - expected).abs().max() < 1e-4
     # Without the scaling they are others.
     plain = load_decoder(tmp_path, replace(traits, rope={}), torch.device("cpu"), "float32")
     with torch.no_grad():
-        other = plain.logits(plain(tokens, torch.arange(256)[None]))
+        other = plain.logits(whole(plain, tokens, torch.arange(256)[None]))
     assert (other - expected).abs().max() > 0.1
