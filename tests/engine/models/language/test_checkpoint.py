@@ -145,7 +145,7 @@ def test_a_header_that_disagrees_with_its_bytes_is_one_clear_error(tmp_path: Pat
     header["model.norm.weight"]["data_offsets"][0] += 4
     changed = json.dumps(header).encode()
     (tmp_path / "model.safetensors").write_bytes(len(changed).to_bytes(8, "little") + changed + whole[8 + length :])
-    with pytest.raises(ModelError, match=r"model\.norm\.weight. lies at [0-9,]+, expected .*; fetch the file again"):
+    with pytest.raises(ModelError, match=r"invalid offset for .*model\.norm\.weight.*; fetch the file again"):
         load(tmp_path)
 
 
