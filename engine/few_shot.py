@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 from cinnabar.errors import UsageError
 from cinnabar.schemas.automata.strings import json_text, parse
@@ -54,16 +54,9 @@ def join_examples(given: Sequence[Examples]) -> Examples:
     return Examples(" ".join(one.fingerprint for one in given), by_form)
 
 
-class HasFingerprint(Protocol):
-    """Anything with a fingerprint, which stands for its content."""
-
-    @property
-    def fingerprint(self) -> str: ...
-
-
-def shown_with(model: str, examples: HasFingerprint | None) -> str:
-    """Returns the fingerprint of a model that is shown these examples."""
-    return model if examples is None else f"{model} nearest examples {examples.fingerprint}"
+def shown_with(model: str, examples: str | None) -> str:
+    """Returns the fingerprint of a model that is shown the examples of this fingerprint."""
+    return model if examples is None else f"{model} nearest examples {examples}"
 
 
 @dataclass(frozen=True, slots=True)

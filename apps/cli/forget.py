@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from cinnabar.apps.cli.options import AsJson
+from cinnabar.apps.cli.options import AsJson, StoredDocument
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.inputs import file_of
 from cinnabar.extraction.maintenance.forgetting import Forgotten
@@ -21,13 +21,7 @@ from cinnabar.wording import harmless, with_noun
 
 
 def forget(
-    document: Annotated[
-        str,
-        typer.Argument(
-            metavar="DOCUMENT",
-            help="Its path, the end of it, or the start of its digest.",
-        ),
-    ],
+    document: StoredDocument,
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be removed.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Remove without a question.")] = False,

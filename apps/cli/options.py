@@ -122,6 +122,10 @@ OnOption = Annotated[
         " list-incomplete=flag or quarantine (its document tells other rows).",
     ),
 ]
+StoredDocument = Annotated[
+    str,
+    typer.Argument(metavar="DOCUMENT", help="Its path, the end of it, or the start of its digest."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for programs.")]
 
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cinnabar.apps.cli.console import standard_output, table
-from cinnabar.apps.cli.options import OutOption
+from cinnabar.apps.cli.options import OutOption, StoredDocument
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.filling.planning import matched_columns
@@ -55,13 +55,7 @@ def sql(
 
 
 def show(
-    document: Annotated[
-        str,
-        typer.Argument(
-            metavar="DOCUMENT",
-            help="Its path, the end of it, or the start of its digest.",
-        ),
-    ],
+    document: StoredDocument,
     out: OutOption,
     steps: Annotated[
         bool, typer.Option("--steps", help="Fill the document again and show each denoising step.")

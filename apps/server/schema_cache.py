@@ -25,7 +25,7 @@ from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.parsing.texts import schema_text
 
 #: Schemas that are kept, their bytes, or so, and threads that wait for the processes that compile first.
-_KEPT, _KEPT_BYTES, _THREADS = 128, 64 << 20, 32
+_KEPT, _KEPT_BYTES, _THREADS = 128, 48 << 20, 32
 #: Processes that compile: one with a slow schema stops no other client. The address space of each, and the largest
 #: answer, in bytes.
 _PROCESSES, _MEMORY, _ANSWER = 4, 2 << 30, 1 << 20

@@ -212,7 +212,7 @@ class _Batch:
         self.apart: list[AwaitedText] = []
         self._take, self._count = take, 0
 
-    def take(self, idle: bool) -> tuple[int, Task] | None:  # noqa: ARG002, as in the protocol
+    def take(self) -> tuple[int, Task] | None:
         """Returns the next task with a new number."""
         one = None if self.apart else self._take()
         if one is None:

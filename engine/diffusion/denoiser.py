@@ -51,11 +51,8 @@ Watch = Callable[[int, Sequence[DecodingRun]], None]
 class Arrivals(Protocol):
     """The tasks that a batch takes in while it runs."""
 
-    def take(self, idle: bool) -> tuple[int, Task] | None:
-        """Returns the next task with a number that no earlier one had, None if none waits now.
-
-        With `idle` the batch has nothing else to do, so the call may wait for a task; None then ends the batch.
-        """
+    def take(self) -> tuple[int, Task] | None:
+        """Returns the next task with a number that no earlier one had, None if none waits now."""
         ...
 
     def given_up(self, number: int) -> bool:
@@ -69,7 +66,7 @@ class Listed:
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._waiting = deque(enumerate(tasks))
 
-    def take(self, idle: bool) -> tuple[int, Task] | None:  # noqa: ARG002, as in the protocol
+    def take(self) -> tuple[int, Task] | None:
         """Returns the next task with its place in the list, None after the last."""
         return self._waiting.popleft() if self._waiting else None
 
@@ -203,7 +200,7 @@ class Denoiser:
         """
         while True:
             if ready is None:
-                arrived = arrivals.take(idle=not active)
+                arrived = arrivals.take()
                 if arrived is None:
                     return None
                 index, task = arrived

@@ -56,7 +56,8 @@ class DiffusionEngine:
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the model and of everything in the engine that a record depends on."""
-        return engine_fingerprint(shown_with(self.model.fingerprint, self.examples), self.effort, "language")
+        examples = self.examples and self.examples.fingerprint
+        return engine_fingerprint(shown_with(self.model.fingerprint, examples), self.effort, "language")
 
     @property
     def context_tokens(self) -> int:

@@ -68,10 +68,7 @@ def _fingerprint(folder: Path, _: tuple[tuple[str, int, int], ...], told: str) -
         path = folder / name
         content = path.read_bytes() if path.is_file() else b""
         digest.update(f"\n{name} {len(content)}\n".encode() + content)
-    for name in OTHER_FILES:
-        if (folder / name).is_file():
-            digest.update(f"\n{name}\n".encode() + (folder / name).read_bytes())
-    for name in ADAPTED:
+    for name in OTHER_FILES + ADAPTED:
         if (folder / name).is_file():
             digest.update(f"\n{name}\n".encode() + (folder / name).read_bytes())
     for name, tensor in sorted(stored_tensors(folder).items()):

@@ -68,8 +68,8 @@ from cinnabar.schemas.kept_by_weight import KeptByWeight
 _WINDOWS_PROJECTED = 50
 #: In later steps over a longer passage each slot looks again at so many windows that most likely hold its value.
 _LOOKED_AT_AGAIN = 4
-#: The bytes of the encoded questions that are kept of forms: 30 kB a question, so 2,000 of them.
-_KEPT_BYTES = 64 << 20
+#: The bytes of the encoded questions that are kept of forms: 30 kB a question, so 1,600 of them.
+_KEPT_BYTES = 48 << 20
 
 
 @dataclass(frozen=True, slots=True)

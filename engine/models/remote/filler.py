@@ -71,7 +71,8 @@ class RemoteFiller:
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the model, its examples and its effort."""
-        return f"{shown_with(self._served.fingerprint, self.examples)}-{self._effort}"
+        examples = self.examples and self.examples.fingerprint
+        return f"{shown_with(self._served.fingerprint, examples)}-{self._effort}"
 
     @property
     def context_tokens(self) -> int:

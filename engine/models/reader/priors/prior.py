@@ -8,10 +8,9 @@ the less surely the more similar they are to another field's name. A list of tex
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Protocol
 
 import numpy as np
 
@@ -62,12 +61,8 @@ class PriorScores:
     rows: Mapping[str, Floats] = field(default_factory=dict)
 
 
-class Prior(Protocol):
-    """One prior; its scores leave out paths without any."""
-
-    def __call__(self, given: PriorInput) -> PriorScores:
-        """Returns the scores for this form on this page."""
-        ...
+#: One prior: the scores for a form on a page, which leave out paths without any.
+Prior = Callable[[PriorInput], PriorScores]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,8 @@ The probabilities of all candidates of several slots, as one array.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -43,12 +42,8 @@ class RequestSlots:
     pieces: Pieces
 
 
-class Reranker(Protocol):
-    """One rule; it changes the log probabilities of candidates in place."""
-
-    def __call__(self, slots: RequestSlots, out: Answers, config: PriorConfig) -> None:
-        """Changes the answers to these slots."""
-        ...
+#: One rule; it changes the log probabilities of candidates of these slots, the answers, in place.
+Reranker = Callable[[RequestSlots, Answers, PriorConfig], None]
 
 
 def gather_objects(slots: RequestSlots, out: Answers, config: PriorConfig) -> None:
