@@ -55,7 +55,7 @@ def test_known_values_never_change_and_the_model_sees_them() -> None:
     for seed in range(15):
         states: list[str] = []
         engine = Engine(Watching(seed), "high")
-        (result,) = engine.fill([request(form, known=known)], lambda _, s, states=states: states.append(s[0]))
+        (result,) = engine.fill([request(form, known=known)], lambda state, states=states: states.append(state.record))
         for state in [*states, filled(result).record]:
             record = json.loads(state)
             assert record["name"] == "Ada" and record["count"] is None and record["maybe"]["x"] == "kept"

@@ -157,10 +157,9 @@ def test_records_are_valid_and_do_not_depend_on_the_batch(model: LanguageModel, 
     requests = [asked(str(at), text) for at, text in enumerate(texts)]
     requests.append(asked("known", BILL.format(71), number='"K"'))
     engine = DiffusionEngine(model, effort, examples=SHOWN)
-    shown: list[list[str]] = []
-    together = engine.fill(requests, lambda _, states: shown.append(states))
-    for states in shown:
-        assert all(FORM.judge is not None and FORM.judge.accepts(json.loads(state)) for state in states)
+    shown: list[str] = []
+    together = engine.fill(requests, lambda state: shown.append(state.record))
+    assert all(FORM.judge is not None and FORM.judge.accepts(json.loads(record)) for record in shown)
     for own, result in zip(reversed(requests), reversed(together), strict=True):
         (alone,) = DiffusionEngine(model, effort, examples=SHOWN).fill([own])
         assert isinstance(result, Filled) and isinstance(alone, Filled) and alone.record == result.record

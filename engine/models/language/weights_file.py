@@ -161,7 +161,8 @@ def _header(path: Path) -> dict[str, StoredTensor]:
             raise ValueError("a name of a tensor cannot be shown")
         if end == size:
             # Raises unless each tensor follows the one before it, and is as long as its shape says.
-            safe_open(path, "numpy").__exit__(None, None, None)
+            with safe_open(path, "numpy"):
+                pass
     except (OSError, SafetensorError, ArithmeticError, ValueError, LookupError, TypeError, AttributeError,
             RecursionError) as error:  # fmt: skip
         raise ModelError(
