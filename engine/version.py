@@ -27,7 +27,7 @@ VERSIONS: dict[str, int] = {
     "language": 25,
     "remote": 12,
     "parsing": 16,
-    "merging": 22,
+    "merging": 23,
     "routing": 11,
     "plain": 14,
     "pdf": 16,
