@@ -275,7 +275,8 @@ FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HN28 HR21 HU28 IE22 IL23 IQ23 IS26 
 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 RS22 RU33 SA24
 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30
 """
-_ACCOUNT_LENGTHS = {row[:2]: int(row[2:]) for row in _ACCOUNTS.split()}
+#: The characters of an account number, by its country.
+ACCOUNT_LENGTHS = {row[:2]: int(row[2:]) for row in _ACCOUNTS.split()}
 # Groups of an account number on one line, and the characters in which its next line is looked for.
 _GROUPS, _NEAR = re.compile(r"[A-Z0-9]+(?:[ \u00a0.-]{1,3}[A-Z0-9]+)*"), 300
 
@@ -285,7 +286,7 @@ def account_at(text: str, start: int = 0) -> tuple[int, str] | None:
 
     It may go on in the next line, also in a column of it.
     """
-    length = _ACCOUNT_LENGTHS.get(text[start : start + 2], 0)
+    length = ACCOUNT_LENGTHS.get(text[start : start + 2], 0)
     head = _GROUPS.match(text, start, start + _NEAR) if length else None
     if head is None:
         return None

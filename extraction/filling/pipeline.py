@@ -32,7 +32,7 @@ from cinnabar.extraction.filling.records.indirect_evidence import row_region, wo
 from cinnabar.extraction.filling.records.marks import with_marks
 from cinnabar.extraction.filling.records.merging import merge
 from cinnabar.extraction.filling.records.validation import Validator
-from cinnabar.extraction.filling.surroundings.notes import INSTRUCTIONS, notes_in
+from cinnabar.extraction.filling.surroundings.notes import INSTRUCTIONS, STRUCK, notes_in
 from cinnabar.extraction.filling.surroundings.surroundings import read_surroundings
 from cinnabar.extraction.filling.tiers import ALONE, Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnListIncomplete, OnMissing
@@ -388,7 +388,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
         )
     rows = {pointer: chance for pointer, (_, chance) in filled.rows.items()}
     own = {REFUSED: bool(facts.refusals), SEVERAL: is_several(document)}
-    own[ALONE] = filled.alone
+    own[ALONE], own["struck_text"] = filled.alone, STRUCK.search(document.text) is not None
     own[INSTRUCTIONS] = any(notes_in(document.text))
     told = {*document.flags, *(flag for leaf in leaves for flag in leaf.flags), *_flags_that_hold(own)}
     lengths = {at: note for at, note in notes_of(document, filled, form).items() if not facts.holds(at)}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from cinnabar.engine.models.reader.confidence_features import list_names
+from cinnabar.engine.readings.digits import ascii_digits
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.readings import json_readings
 from cinnabar.engine.request import Filled, Leaf
@@ -115,7 +116,8 @@ _MAYBE = re.compile(r"\d\s?[./\s-]\s?\d{1,2}(?!\d)|\d[.,]\d{3}(?!\d)")
 
 def ambiguities(form: Form, leaf: Leaf, evidence: Evidence | None, locale: Locale) -> tuple[str, ...]:
     """Returns the flags of a leaf whose words mean other values in another locale that is possible."""
-    if evidence is None or not 0 <= leaf.slot < len(form.slots) or not _MAYBE.search(evidence.text):
+    words = "" if evidence is None else ascii_digits(evidence.text)
+    if not 0 <= leaf.slot < len(form.slots) or not _MAYBE.search(words):
         return ()
     slot, value = form.slots[leaf.slot], (leaf.text or "").encode()
     if slot.day_first is not None:
@@ -125,7 +127,7 @@ def ambiguities(form: Form, leaf: Leaf, evidence: Evidence | None, locale: Local
     for convention, flag in (("day_first", AMBIGUOUS_DATE), ("decimal_comma", AMBIGUOUS_NUMBER)):
         if getattr(locale, convention) is None:
             known = (replace(locale, **{convention: way}) for way in (True, False))
-            read = [next(filter(slot.accepts, json_readings(evidence.text, one)), None) for one in known]
+            read = [next(filter(slot.accepts, json_readings(words, one)), None) for one in known]
             flags += [flag] if value in read and read[0] != read[1] else []
     return tuple(flags)
 

@@ -129,20 +129,9 @@ def _unstated(one: Beside) -> Effect | None:
 # Beginnings of words that make them their opposites, and words that are opposites in a decision.
 _OPPOSED = re.compile(r"^(?:un|in|im|ir|il|dis|non|not|no|out of|nicht|non)[ -]?(?=\w)", re.IGNORECASE)
 _GRANTED = frozenset(
-    (
-        "approved",
-        "accepted",
-        "granted",
-        "confirmed",
-        "passed",
-        "allowed",
-        "genehmigt",
-        "angenommen",
-        "bestätigt",
-        "approuvé",
-        "accepté",
-    )
-)
+    ("approved", "accepted", "granted", "confirmed", "passed", "allowed", "genehmigt", "angenommen", "bestätigt",
+     "approuvé", "accepté")
+)  # fmt: skip
 _PAIRS = ("yes/no", "true/false", "on/off", "open/closed", "ja/nein", "offen/geschlossen", "ouvert/fermé")
 _REFUSED = frozenset(
     ("rejected", "declined", "denied", "refused", "failed", "forbidden", "abgelehnt", "verweigert", "refusé", "rejeté")

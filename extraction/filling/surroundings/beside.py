@@ -104,7 +104,7 @@ class Beside:
     def labels(self) -> Iterator[Span]:
         """Yields the places in the value's region where a line prints the words of the field's label."""
         text, (start, end) = self.document.text, self.region
-        for label in filter(stems, self._label_texts()):
+        for label in filter(stems, label_texts(self.asked.label, self.slot.path)):
             wanted = stems(label)
             found = _label_words(frozenset(wanted)).finditer(text, start, min(end, start + LONGEST_REGION))
             for _, words in groupby(found, lambda word: self.line_of(*word.span())):
@@ -114,23 +114,32 @@ class Beside:
                     whole = text[begin : begin + len(label)].lower() == label.lower()
                     yield begin, begin + len(label) if whole else own[-1].end()
 
-    def _label_texts(self) -> tuple[str, ...]:
-        """The title and the name of the field, if its label has both: "Net weight (weight)"."""
-        title, _, name = self.asked.label.removesuffix(")").rpartition(" (")
-        last = self.slot.path.rpartition("/")[2]
-        both = title and re.sub(r"[\W_]", "", name).lower() == re.sub(r"[\W_]", "", last).lower()
-        return (title, name) if both else (self.asked.label,)
+    def cells(self, at: int) -> list[Span]:
+        """Returns the cells of the line that holds this character, none behind the end of the text."""
+        text = self.document.text
+        return [one.span() for one in _CELL.finditer(text, *self.line_of(at, at))] if at < len(text) else []
 
     def below(self, start: int, end: int) -> Span | None:
         """Returns the cell below [start, end), if that is a cell of a row of heads and another row follows."""
-        text, (begin, stop) = self.document.text, self.line_of(start, end)
-        heads = [cell.span() for cell in _CELL.finditer(text, begin, stop)]
+        begin, stop = self.line_of(start, end)
+        heads = self.cells(begin)
         if len(heads) < 2 or (start, end) not in heads:
             return None
-        under = self.line_of(stop + 1, stop + 1)
-        down = under[0] - begin
-        cells = (cell.span() for cell in _CELL.finditer(text, *under))
+        cells, down = self.cells(stop + 1), stop + 1 - begin
+        if len(cells) == len(heads):
+            return cells[heads.index((start, end))]
         return next((cell for cell in cells if cell[0] < end + down and start + down < cell[1]), None)
+
+
+def label_texts(label: str, path: str) -> tuple[str, ...]:
+    """Returns the title and the name of a field, if its label has both: "Net weight (weight)"."""
+    title, _, name = label.removesuffix(")").rpartition(" (")
+    return (title, name) if title and plain(name) == plain(path.rpartition("/")[2]) else (label,)
+
+
+def plain(words: str) -> str:
+    """Returns the letters and digits of a name, in small letters."""
+    return re.sub(r"[\W_]", "", words).lower()
 
 
 @lru_cache(maxsize=256)

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 
 from cinnabar.engine.readings.codes import CURRENCY_CODES, currencies_of, names_of
-from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, Span
+from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.flags import STATED
 from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, CURRENCY_NAME, DOUBTED
 
@@ -29,7 +29,8 @@ def _currency(one: Beside) -> Effect | None:
     shared = currencies_of(sign[0]) if sign is not None else ()
     if one.value not in shared or len(shared) < 2:
         return None
-    stated = {code: place for code in shared if (place := _stated(code, one.document.text, sign[0]))}  # type: ignore[index]
+    found = {code: _pattern(code, sign[0]).search(one.document.text) for code in shared}  # type: ignore[index]
+    stated = {code: place.span() for code, place in found.items() if place is not None}
     own = stated.pop(one.value, None)
     # "dollars" within "Canadian dollars" states nothing of its own.
     if not stated or (own is not None and not any(a <= own[0] and own[1] <= b for a, b in stated.values())):
@@ -38,12 +39,6 @@ def _currency(one: Beside) -> Effect | None:
         return Effect(STATED, most=DOUBTED)
     ((code, place),) = stated.items()
     return Effect(STATED, json.dumps(code), (place,), CORRECTED)
-
-
-def _stated(code: str, text: str, sign: str) -> Span | None:
-    """Returns where a text states a currency by its code or by a name of its own; None if nowhere."""
-    found = _pattern(code, sign).search(text)
-    return None if found is None else found.span()
 
 
 @lru_cache(maxsize=256)

@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from cinnabar.engine.readings.dates import dates_in
+from cinnabar.engine.readings.dates import dates_in, read_month
 from cinnabar.engine.readings.periods import periods_in
 from cinnabar.extraction.filling.records.indirect_evidence import stems
-from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
+from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, label_texts
+from cinnabar.extraction.filling.surroundings.empties import is_shown
 from cinnabar.extraction.filling.surroundings.flags import ENDS_BEFORE_START, IN_THE_FUTURE, OF_PERIOD, OTHER_LABEL
 from cinnabar.extraction.filling.surroundings.thresholds import AGREED, CORRECTED, DOUBTED, LONGEST_REGION, UNLABELLED
 
@@ -37,6 +38,16 @@ _BARE_LABEL = re.compile(r"(?:^|\n)\W*(?:date|datum|data|fecha)\s*[:.]?\s*$", re
 _NAMED = frozenset(("due", "birth", "founded", "joined", "delivered"))
 #: Roles of what has happened when a document tells it.
 _PAST = frozenset(("birth", "founded", "joined", "signed"))
+# Words of a label that every date may have; a label with what stands behind it, and times without a day.
+_ANY_DATE = stems("date day time datum tag termin fecha fin start from begin end until beginn ende début")
+_LABEL = re.compile(r"^[ \t]*(\w[^\n:\d]{0,40}):[ \t]*(.*)", re.MULTILINE)
+_VAGUE = re.compile(
+    r"(?:ca\.? |about |approx\.? |early |mid-?|late |end of |in )*(?:[QHT][1-4]\b|\d+\. (?:quart|trim|halb)|kw ?\d"
+    r"|spring|summer|autumn|fall\b|winter|frühjahr|frühling|sommer|herbst|printemps|été|automne|hiver"
+    r"|\d+(?:-| bis | to )?\d* ?(?:days?|weeks?|months?|years?|tagen?|wochen?|monaten?|jahren?|jours|mois|ans)\b"
+    r"|upon|after|within|nach\b|innerhalb|open\b|offen\b|immediately|sofort|as soon|see\b|siehe\b|voir\b)",
+    re.IGNORECASE,
+)
 #: How many characters before a day another one may tell its year; months at the begin and at the end of one.
 _NEAR, _FIRST_MONTHS, _LAST_MONTHS = 120, 3, "09"
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)|\d\W\d+\W\d|['’]\d\d\b")
@@ -62,6 +73,23 @@ def _label(one: Beside) -> Effect | None:
     return Effect(
         OTHER_LABEL, "null" if one.slot.nullable else None, most=UNLABELLED if one.slot.nullable else DOUBTED
     )
+
+
+def _told_without_day(one: Beside) -> Effect | None:
+    """A field whose own label tells a quarter, a month or a term has not the date of another label."""
+    own = stems(one.asked.label) - _ANY_DATE
+    if not _is_date(one) or not one.spans or not own or own & stems(one.before) or not _LABEL.match(one.before):
+        return None
+    if _roles(one.asked.label) & _roles(one.before):
+        return None
+    begin, stop = one.region[0], min(one.region[1], one.region[0] + LONGEST_REGION)
+    texts = [stems(text) - _ANY_DATE for text in label_texts(one.asked.label, one.slot.path)]
+    for told in _LABEL.finditer(one.document.text, begin, stop):
+        said = told[2].strip(" .")
+        no_day = _VAGUE.match(said) or read_month(said) or not is_shown(said)
+        if no_day and any(text and text <= stems(told[1]) for text in texts):
+            return Effect(OTHER_LABEL, "null" if one.slot.nullable else None, most=UNLABELLED)
+    return None
 
 
 def _is_told_elsewhere(one: Beside, own: frozenset[str]) -> bool:
@@ -189,4 +217,4 @@ def _last_part(before: str) -> str:
     return re.split(r"\t| {3,}|\||;|\d", before)[-1][-60:]
 
 
-DATES: tuple[Kind, ...] = (_within_period, _label, _birth, _period, _turned_year, _told_start)
+DATES: tuple[Kind, ...] = (_within_period, _label, _told_without_day, _birth, _period, _turned_year, _told_start)

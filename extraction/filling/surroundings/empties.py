@@ -5,18 +5,26 @@ from __future__ import annotations
 import re
 
 from cinnabar.extraction.documents.plain.rows import CELL_ERROR
+from cinnabar.extraction.filling.records.indirect_evidence import stems
 from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.flags import NOT_SHOWN
 from cinnabar.extraction.filling.surroundings.thresholds import DOUBTED, UNLABELLED
 
 _ERROR = re.compile(rf"(?<!\w)(?:{CELL_ERROR.pattern})|\bNaN\b|#{{3,}}(?![^\s\t|,;])")
 _PLACEHOLDER = re.compile(
-    r"t\.?b\.?[acd]\.?|n\. ?n\.|to be (?:confirmed|announced|determined|advised|completed|filled in)"
-    r"|(?:wird )?noch (?:offen|zu klären|bekannt(?:zu|ge)geben|nachgereicht)|à (?:confirmer|définir|compléter)"
-    r"|(?:a|por) (?:confirmar|definir|determinar)|da (?:confermare|definire|stabilire)|_{3,}|\.{4,}|…+"
+    r"t\.?b\.?[acd]\.?|n\. ?n\.|n/a|k\. ?a\.|[-–—]+|\?+|x{4,}|_{3,}|\.{4,}|…+|\{\{[^{}\n]*\}\}|\$\{[^{}\n]*\}|%\w+%"
+    r"|lorem ipsum.*|(?:to|will) follow|not (?:specified|provided|yet (?:known|available|assigned|confirmed|announced"
+    r"|determined|decided|named))|(?:(?:is )?(?:still )?to|will) be (?:confirmed|announced|determined|advised|completed"
+    r"|filled in|decided|specified|agreed|named)|(?:please |bitte )(?:fill in|complete|enter|ausfüllen|eintragen)"
+    r"|(?:wird |ist )?noch (?:offen|zu klären|bekannt ?(?:zu)?ge?geben|nachgereicht|nicht \w+)|wird nachgereicht|folgt"
+    r"|à (?:confirmer|définir|compléter|venir)|non (?:précisé|renseigné|specificato)e?|keine angabe|sin especificar"
+    r"|(?:a|por) (?:confirmar|definir|determinar)|da (?:confermare|definire|stabilire)"
+    r"|(?:click|klicken|cliquez|haga clic)\b.{0,30} (?:text|a date|einzugeben|texte|une date|texto)\.?"
+    r"|(?:choose an item|wählen sie ein element aus|choisissez un élément|elija un elemento)\.?"
     r"|[\[<{](?:insert|enter|your|type|please|bitte|hier|ihre?|votre|saisir|inserire|insertar)\b[^\n]*[\]>}]",
     re.IGNORECASE,
 )
+_IN_BRACKETS = re.compile(r"[\[<({«]+\s*([^\[\]<>(){}«»\n]+?)\s*[\]>)}»]+")
 # Another label, all that stands before a value.
 _OTHER_LABEL = re.compile(r"\s*[^\W\d][^:\n|]{0,40}?(?::\s*|\s*\|\s*|\t| {2,})")
 # What may stand between a label and its value.
@@ -42,8 +50,16 @@ def _error(one: Beside) -> Effect | None:
 
 def _placeholder(one: Beside) -> Effect | None:
     """Words that stand until somebody fills a form in are no value."""
-    text = isinstance(one.value, str) and not one.slot.options and one.spans
-    return _nothing(one) if text and _PLACEHOLDER.fullmatch(one.printed.strip()) else None
+    if not isinstance(one.value, str) or one.slot.options or not one.spans:
+        return None
+    bare = _IN_BRACKETS.fullmatch(one.printed)
+    named = bare is not None and stems(bare[1]) & stems(one.asked.label)
+    return _nothing(one) if named or not is_shown(one.printed if bare is None else bare[1]) else None
+
+
+def is_shown(text: str) -> bool:
+    """Returns whether a cell has more than an error, a dash, or words that stand until somebody fills it."""
+    return not any(kind.fullmatch(text.strip()) for kind in (_ERROR, _PLACEHOLDER))
 
 
 def _beside_nothing(one: Beside) -> Effect | None:

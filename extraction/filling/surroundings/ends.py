@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from cinnabar.engine.readings.codes import account_at
+from cinnabar.engine.readings.codes import ACCOUNT_LENGTHS, account_at
 from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.flags import ACCOUNT, CODE, CUT
 from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DOUBTED
@@ -20,13 +20,15 @@ _GOES_ON = re.compile(r"[^\W_]|[ -](?=[^\W_])")
 
 
 def _account(one: Beside) -> Effect | None:
-    """An account number (ISO 13616) ends where its country's length and its check digits say."""
+    """An account number (ISO 13616) ends where its country's length and its check digits say, or is in doubt."""
     if not isinstance(one.value, str) or not one.spans or not _ACCOUNT.match(one.printed):
         return None
     start = one.spans[0][0]
     found = account_at(one.document.text, start)
     if found is None:
-        return None
+        printed = re.sub(r"\W", "", one.printed)
+        whole = ACCOUNT_LENGTHS.get(printed[:2]) == len(printed) or re.search(r"\biban\b", one.words)
+        return Effect(ACCOUNT, most=DOUBTED) if whole else None
     end, account = found
     printed = " ".join(one.document.text[start:end].split())
     text = json.dumps(printed if " " in one.value else account)

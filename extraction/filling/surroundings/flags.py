@@ -14,6 +14,8 @@ OTHER_LABEL, IN_THE_FUTURE, ENDS_BEFORE_START = "other_label", "in_the_future", 
 OF_PERIOD = "of_period"
 #: The flag of a value in whose place the document shows an error or nothing.
 NOT_SHOWN = "not_shown"
+#: The flag of a value that stands below its head, in a table of one row.
+BELOW_HEAD = "below_head"
 #: The flags of an account number and another code that end elsewhere, and of a text that the schema's length cut.
 ACCOUNT, CODE, CUT = "account_end", "code_end", "cut_text"
 #: The flags of one end of a range, and of a number whose sign the document prints otherwise.
@@ -28,26 +30,7 @@ OTHER_UNIT, OTHER_BASE = "other_unit", "other_base"
 NOT_AS_TOLD, NULL_AS_TOLD = "not_as_told", "null_as_told"
 #: The flags of values.
 FLAGS = frozenset(
-    (
-        CONTRADICTED,
-        ANSWERED,
-        UNSTATED,
-        STATED,
-        OTHER_LABEL,
-        IN_THE_FUTURE,
-        ENDS_BEFORE_START,
-        OF_PERIOD,
-        NOT_SHOWN,
-        ACCOUNT,
-        CODE,
-        CUT,
-        IN_RANGE,
-        SIGN,
-        SIGN_DROPPED,
-        RECEIVER,
-        OTHER_UNIT,
-        OTHER_BASE,
-        NOT_AS_TOLD,
-        NULL_AS_TOLD,
-    )
-)
+    {CONTRADICTED, ANSWERED, UNSTATED, STATED, OTHER_LABEL, IN_THE_FUTURE, ENDS_BEFORE_START, OF_PERIOD,
+     NOT_SHOWN, BELOW_HEAD, ACCOUNT, CODE, CUT, IN_RANGE, SIGN, SIGN_DROPPED, RECEIVER, OTHER_UNIT, OTHER_BASE,
+     NOT_AS_TOLD, NULL_AS_TOLD}
+)  # fmt: skip

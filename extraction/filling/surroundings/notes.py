@@ -1,4 +1,4 @@
-"""Notes in a document that tell an assistant what to answer: no reader sees them, and the record says so."""
+"""What no reader sees of a text, and the record says so: notes that tell an assistant what to answer, struck words."""
 
 from __future__ import annotations
 
@@ -20,9 +20,14 @@ _NOTES = re.compile(
     r"(?:ignore|disregard|forget|override|ignorieren?(?: sie)?|vergiss|ignorez|oubliez|ignora)\b[^\n.]{0,30}"
     r"\b(?:documents? above|(?:text|all(?: of)?(?: that)?) above|instructions?|prompts?|dokument|obige\w*|anweisung\w*"
     r"|ci-dessus|consignes|istruzioni|instrucciones)\b"
+    # What a mark of a role begins: "<|im_start|>system", "<|assistant|>", "[INST]".
+    r"|<\|(?:\w+\|>\s*)?(?:system|assistant|developer|model)\b(?:\|>|<\|end_header_id\|>)?"
+    r"(?:[^<]{0,2000}<\|\w+\|>|[^<\n]*\n?[^<\n]*)|<start_of_turn>model\b[^<]{0,2000}|\[INST\][^\[]{0,2000}\[/INST\]"
     rf"|\b(?:as|if you are|you are) an? {_READER}\b[^\n.]{{0,60}}\b(?:answer|respond|output|return|report|write)\b",
     re.IGNORECASE | re.MULTILINE,
 )
+#: Words that signs strike: "~~30~~", or a stroke over each letter.
+STRUCK = re.compile(r"~~(?=\S)[^~\n]{1,200}(?<=\S)~~|(?:\S[\u0335\u0336] ?)+")
 
 
 def notes_in(text: str) -> Iterator[tuple[int, int]]:
@@ -38,7 +43,7 @@ def notes_in(text: str) -> Iterator[tuple[int, int]]:
 
 
 def without_notes(text: str) -> str:
-    """Returns the text with blanks in place of such lines; each other character stays at its place."""
+    """Returns the text with blanks in place of such lines and struck words; the others stay at their places."""
     for start, end in [*notes_in(text)]:
         text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
-    return text
+    return STRUCK.sub(lambda struck: " " * len(struck[0]), text)

@@ -16,6 +16,7 @@ from cinnabar.extraction.filling.records.facts import put_value
 from cinnabar.extraction.filling.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.filling.surroundings import (
     answers,
+    columns,
     currencies,
     dates,
     empties,
@@ -34,6 +35,7 @@ from cinnabar.schemas.form.form import Form
 #: The kinds in the order in which they are asked; the first that finds something decides.
 KINDS: tuple[Kind, ...] = (
     *empties.EMPTIES,
+    *columns.COLUMNS,
     *answers.ANSWERS,
     *currencies.CURRENCIES,
     *numbers.NUMBERS,
@@ -97,21 +99,13 @@ def _findings(
 
 def _leaf(leaf: Leaf, found: Effect) -> Leaf:
     """Returns the leaf with what was found."""
-    text, flags = found.value, tuple(dict.fromkeys((*leaf.flags, *filter(None, [found.flag]))))
+    text, most = found.value, found.most
+    flags = tuple(dict.fromkeys((*leaf.flags, *filter(None, [found.flag]))))
     if text is None or text == leaf.text:
-        return replace(leaf, confidence=min(leaf.confidence, found.most), flags=flags)
+        return replace(leaf, confidence=min(leaf.confidence, most), flags=flags)
     if text == "null":
-        return replace(
-            leaf, text=text, confidence=found.most, spans=(), origin="absent", absence=found.most, flags=flags
-        )
+        return replace(leaf, text=text, confidence=most, spans=(), origin="absent", absence=most, flags=flags)
     return replace(
-        leaf,
-        text=text,
-        confidence=found.most,
-        posterior=found.most,
-        absence=0.0,
-        spans=found.spans or leaf.spans,
-        origin="copied" if leaf.origin == "absent" else leaf.origin,
-        missing=False,
-        flags=flags,
-    )
+        leaf, text=text, confidence=most, posterior=most, absence=0.0, spans=found.spans or leaf.spans,
+        origin="copied" if leaf.origin == "absent" else leaf.origin, missing=False, flags=flags,
+    )  # fmt: skip

@@ -93,18 +93,12 @@ _EACH = re.compile(
 _CENTS = re.compile(r"\s?(?:ct|cts|cent|cents|¢|centimes|céntimos|centesimi|pence)(?!\w)", re.IGNORECASE)
 _ASKS_CENTS = re.compile(r"\b(?:cents?|ct|pence|centimes|minor units?)\b", re.IGNORECASE)
 # Statements that all amounts are in thousands or millions.
-_SCALES = (
-    (
-        1000,
-        r"in thousands?|in tausend|en milliers|in migliaia|en miles|\bT(?:EUR|€|USD|CHF)\b|[$€£]\s?'?000s?\b|'000",
-    ),
-    (
-        1_000_000,
-        r"in millions?|in mio\.?|in millionen|en millions|in milioni|en millones"
-        r"|\b(?:EUR|USD|CHF|[$€£])\s?m(?:io|n|illion)?\b",
-    ),
+_THOUSANDS = r"in thousands?|in tausend|en milliers|in migliaia|en miles|\bT(?:EUR|€|USD|CHF)\b|[$€£]\s?'?000s?\b|'000"
+_MILLIONS = (
+    r"in millions?|in mio\.?|in millionen|en millions|in milioni|en millones"
+    r"|\b(?:EUR|USD|CHF|[$€£])\s?m(?:io|n|illion)?\b"
 )
-_SCALED = tuple((factor, re.compile(words, re.IGNORECASE)) for factor, words in _SCALES)
+_SCALED = ((1000, re.compile(_THOUSANDS, re.IGNORECASE)), (1_000_000, re.compile(_MILLIONS, re.IGNORECASE)))
 
 
 def _unit(one: Beside) -> Effect | None:

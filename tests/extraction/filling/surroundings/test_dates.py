@@ -25,6 +25,15 @@ DAY = {"type": ["string", "null"], "format": "date"}
         ("order_date", "Order date: 7 May 2024", "2024-05-07"),
         ("visit", "Issued: 7 May 2024", "2024-05-07"),
         ("renewal_date", "Renewal date: 7 May 2024\nDelivery: as agreed", "2024-05-07"),
+        ("opening_date", "Lease: 7 May 2024\nOpening: autumn 2025", None),
+        ("opening_date", "Lease: 7 May 2024\nOpening: Q3", None),
+        ("opening_date", "Lease: 7 May 2024\nOpening: TBD", None),
+        ("opening_date", "Lease: 7 May 2024\nOpening: June 2025", None),
+        ("warranty_end", "Bought: 7 May 2024\nWarranty: 24 months", None),
+        ("contract_end", "Contract term: 24 months\nEnds: 7 May 2024", "2024-05-07"),
+        ("contract_end", "Contract: lifts\nEnds: 7 May 2024", "2024-05-07"),
+        ("parcel_date", "Parcel: 5512\nPosted: 7 May 2024", "2024-05-07"),
+        ("warranty_end", "Warranty until: 7 May 2024\nWarranty: 24 months", "2024-05-07"),
     ],
 )
 def test_a_date_that_another_label_claims_is_left_out(name: str, text: str, told: str | None) -> None:
