@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from cinnabar.closing import Closing
 from cinnabar.engine.tables.table import tables_of
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.addresses import is_address
@@ -65,7 +65,7 @@ class WantedDocument:
         return f"{self.document} {self.hidden}"
 
 
-class Contents:
+class Contents(Closing):
     """The documents of an output folder. Threads may share it. A context manager."""
 
     def __init__(self, out: Path, settings: ParserSettings = DEFAULT) -> None:
@@ -80,14 +80,6 @@ class Contents:
         self._drawers = ThreadPoolExecutor(1, thread_name_prefix="pictures")
         # An empty one cannot be drawn; an entry takes room, too.
         self._pictures = KeptByWeight[tuple[str, int], bytes](_PICTURED, lambda jpeg: len(jpeg) + 256)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ends the parser's processes."""

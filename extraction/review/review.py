@@ -8,11 +8,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from cinnabar.closing import Closing
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed, corrections
@@ -68,7 +68,7 @@ class AskedChange(BaseModel):
     spans: Spans = []
 
 
-class Review:
+class Review(Closing):
     """An output folder under review. Threads may share it. A context manager.
 
     `who` is the name that corrections carry. With `behind` they are committed within seconds, behind the answers.
@@ -84,14 +84,6 @@ class Review:
         self.listing.mark(self._stored_marks())
         self._refreshing = threading.Thread(target=self._refresh, name="review-refresh", daemon=True)
         self._refreshing.start()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ends the processes and threads of the review."""

@@ -12,7 +12,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import pyarrow as pa
@@ -20,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.dataset import dataset
 
+from cinnabar.closing import Closing
 from cinnabar.engine.version import read_by
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.content.formats import format_named
@@ -68,7 +68,7 @@ def time_of(run_id: str) -> datetime:
     return datetime.strptime(run_id.split("-")[0], "%Y%m%dT%H%M%S%fZ").replace(tzinfo=UTC)
 
 
-class Store:
+class Store(Closing):
     """The one writer of an output folder; a context manager.
 
     Threads of one process may share it. Raises UsageError if the folder cannot be used or another process writes to it,
@@ -130,14 +130,6 @@ class Store:
             self.publish_if_stale()
         for entry in manifests.find_replaced(commits, before=manifests.now() - KEEP_REPLACED):
             manifests.remove(self.out, entry)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Publishes all commits and releases the lock."""

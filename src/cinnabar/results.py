@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from cinnabar.closing import Closing
 from cinnabar.errors import UsageError
 from cinnabar.extraction.store.manifest import read_live
 from cinnabar.extraction.store.names import quote_name
@@ -140,7 +141,7 @@ def _fits(exact: Decimal) -> bool:
     return Decimal(repr(float(exact))) == exact
 
 
-class Table(Generic[_R]):
+class Table(Closing, Generic[_R]):
     """The records of a schema in an output folder: all of them, or those of one run's documents.
 
     It reads the folder whenever it is asked, so values that are corrected later are seen. `summary` has the counts of
@@ -164,12 +165,6 @@ class Table(Generic[_R]):
         if self._is_closed:
             return f"<cinnabar.Table {self.schema_name}: closed>"
         return f"<cinnabar.Table {self.schema_name}: {len(self)} records, {len(self.failures)} failures, {self.out}>"
-
-    def __enter__(self) -> Table[_R]:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Removes the folder if it is a temporary one; such a table cannot be read after that."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from cinnabar.closing import Closing
 from cinnabar.engine.python_process import python_command
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.inputs import Content, modified_at, open_regular, own_path
@@ -79,7 +80,7 @@ class ArchiveMember(Content):
         return self.unpacker.read(self)
 
 
-class Unpacker:
+class Unpacker(Closing):
     """Lists the files of archives and reads them, by one process that keeps the last archive unpacked.
 
     Threads may share it. A context manager: its exit ends the process.
@@ -93,12 +94,6 @@ class Unpacker:
         self._open: Path | None = None
         # Files of the archive that is open.
         self._held = 0
-
-    def __enter__(self) -> Unpacker:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ends the process; the next request would start another one."""

@@ -11,11 +11,11 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
-from types import TracebackType
 from typing import Any, TypeVar
 
 import orjson
 
+from cinnabar.closing import Closing
 from cinnabar.engine.python_process import python_command
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, Fact, moment
@@ -80,7 +80,7 @@ def file_facts(item: Path | Content, size: int) -> dict[str, Fact]:
     return facts
 
 
-class ParserPool:
+class ParserPool(Closing):
     """Warm worker processes that turn files into documents, each bounded in time and memory.
 
     workers: processes. time_limit: seconds of wall clock for a document, enforced from outside by a kill. memory_limit:
@@ -122,14 +122,6 @@ class ParserPool:
         self._limits = (time_limit, memory_limit, restart_after, max_bytes)
         self._drawers = threading.Lock()
         self._drawing: ParserPool | None = None
-
-    def __enter__(self) -> ParserPool:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ends all workers; outstanding requests get no answer."""

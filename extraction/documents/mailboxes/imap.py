@@ -13,9 +13,9 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
+from cinnabar.closing import Closing
 from cinnabar.errors import CinnabarError, DocumentError, NoMailbox, RunError, UsageError
 from cinnabar.extraction.documents.content.inputs import Content
 from cinnabar.extraction.documents.content.limits import MAX_FILE
@@ -53,7 +53,7 @@ class ImapMessage(Content):
         return self.mailbox.fetch(self.uid)
 
 
-class ImapMailbox:
+class ImapMailbox(Closing):
     """A connection to a mailbox; a context manager. Threads may share it.
 
     Raises UsageError if the server or user does not exist, or the server offers no encryption for the password. Raises
@@ -68,13 +68,9 @@ class ImapMailbox:
         self._connection = self._connect()
         self._validity = self._select()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._hang_up()
+    def close(self) -> None:
+        """Hangs up."""
+        _close(self._connection)
 
     def messages(self) -> list[ImapMessage]:
         """Returns its present mails, sorted by UID. Raises RunError if the server does not answer."""
@@ -114,7 +110,7 @@ class ImapMailbox:
             try:
                 return self._lines_of(command())
             except (OSError, imaplib.IMAP4.abort):
-                self._hang_up()
+                self.close()
                 self._connection = self._connect()
                 if self._select() != self._validity:
                     raise RunError(
@@ -197,14 +193,11 @@ class ImapMailbox:
             listed, names = self._connection.list('""', name)
             raise (NoMailbox if listed == "OK" and names in ([], [None]) else UsageError)(reason)
         except (OSError, imaplib.IMAP4.error) as error:
-            self._hang_up()
+            self.close()
             raise UsageError(f"{self._address}: cannot be opened ({error})") from error
         except UsageError:
-            self._hang_up()
+            self.close()
             raise
-
-    def _hang_up(self) -> None:
-        _close(self._connection)
 
 
 def _refusal(error: ssl.SSLError) -> str:

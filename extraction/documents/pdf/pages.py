@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
+from cinnabar.closing import Closing
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.document import PartKind
@@ -236,7 +236,7 @@ def copied_answers(work: Work, count: int, seconds: float, until: float) -> Iter
                 number += 1
 
 
-class _Copy:
+class _Copy(Closing):
     """A copy of this process that works on the numbers from `first` to `count`; a context manager that ends it."""
 
     def __init__(self, work: Work, first: int, count: int) -> None:
@@ -255,12 +255,7 @@ class _Copy:
         self._poll = select.poll()
         self._poll.register(self._reader, select.POLLIN)
 
-    def __enter__(self) -> _Copy:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         with suppress(ProcessLookupError):
             os.kill(self._pid, signal.SIGKILL)
         os.waitpid(self._pid, 0)

@@ -11,9 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from cinnabar.closing import Closing
 from cinnabar.errors import NoMailbox, UsageError
 from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.content.inputs import Content, content_of, file_path, without_number
@@ -51,7 +50,7 @@ ELSEWHERE = "if it has moved, or lies behind IMAP, name its place with --from"
 _IN_MBOX = re.compile(r"(.+)#([1-9]\d*)", re.DOTALL)
 
 
-class DocumentLookup:
+class DocumentLookup(Closing):
     """Finds documents by their paths in an output folder and by the hash of their bytes.
 
     Relative paths are searched from the working folder, and from the start folders of the runs that wrote to `out`;
@@ -83,13 +82,9 @@ class DocumentLookup:
             self._connections = stack.pop_all()
         self._opened = OpenSources(out, self._connections)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._connections.__exit__(kind, error, trace)
+    def close(self) -> None:
+        """Ends the connections to sources."""
+        self._connections.close()
 
     def find(self, paths: Sequence[str], digest: str, size: int | None) -> Path | Content | None:
         """Returns the file or mail with these bytes that had one of these paths; None if there is none.
