@@ -245,16 +245,7 @@ def _copy_without(out: Path, entry: Manifest, one: Forgotten, number: int) -> Ma
     """Writes a copy of this batch without the rows of the document; it counts once its manifest is committed."""
     manifests.check_files(out, [entry])
     files = tuple(_copy(out, file, one, number) for file in entry.files)
-    return Manifest(
-        number=number,
-        level=entry.level,
-        created=manifests.now(),
-        schema_name=entry.schema_name,
-        schema_fingerprint=entry.schema_fingerprint,
-        files=files,
-        replaces=(entry.number,),
-        without=entry.place,
-    )
+    return entry.successor(number, files, without=entry.place)
 
 
 def _copy(out: Path, file: StoredFile, one: Forgotten, number: int) -> StoredFile:

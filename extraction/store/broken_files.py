@@ -117,16 +117,7 @@ def _stand_in(store: Store, entry: Manifest, bad: set[str], number: int) -> Mani
         if kept:
             contents[table] = pa.concat_tables([pq.read_table(path) for path in kept])
     files = tuple(store.write(folder, number, rows) for folder, rows in contents.items())
-    return Manifest(
-        number=number,
-        level=0,
-        created=manifests.now(),
-        schema_name=entry.schema_name,
-        schema_fingerprint=entry.schema_fingerprint,
-        files=files,
-        replaces=(entry.number,),
-        behind=entry.place,
-    )
+    return entry.successor(number, files, level=0, behind=entry.place)
 
 
 _TABLES = {"data": tables.SYSTEM_COLUMNS, **tables.TABLE_COLUMNS}

@@ -45,17 +45,8 @@ def merge_batches(out: Path, group: Sequence[Manifest], number: int) -> Manifest
         for file in entry.files:
             folders[file.path.rsplit("/", 1)[0]].append(file)
     files = tuple(_merge_files(out, folder, parts, number) for folder, parts in folders.items())
-    first = group[0]
-    return Manifest(
-        number=number,
-        level=max(entry.level for entry in group) + 1,
-        created=manifests.now(),
-        schema_name=first.schema_name,
-        schema_fingerprint=first.schema_fingerprint,
-        files=files,
-        replaces=tuple(entry.number for entry in group),
-        behind=max(entry.place for entry in group),
-    )
+    behind, replaces = max(entry.place for entry in group), tuple(entry.number for entry in group)
+    return group[0].successor(number, files, level=group[0].level + 1, replaces=replaces, behind=behind)
 
 
 def _merge_files(out: Path, folder: str, parts: Sequence[StoredFile], number: int) -> StoredFile:

@@ -7,7 +7,7 @@ import hashlib
 import re
 import warnings
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,11 @@ class Manifest:
     def records(self) -> int:
         """Returns the number of records that this commit wrote."""
         return sum(file.rows for file in self.files if file.table == "data")
+
+    def successor(self, number: int, files: tuple[StoredFile, ...], **other: Any) -> Manifest:
+        """Returns a commit of now with these files in the place of this one; `other` are fields that differ."""
+        new = Manifest(number, self.level, now(), self.schema_name, self.schema_fingerprint, files, (self.number,))
+        return replace(new, **other)
 
 
 class BrokenManifest(RunError):

@@ -356,8 +356,7 @@ class Store(Closing):
         with self.mutex, failures(f"{self.out}: could not write a batch"):
             if self._lost and self._manifests:
                 self._lost, last = 0, self._manifests[max(self._manifests)]
-                number, name, version = self._take_number(), last.schema_name, last.schema_fingerprint
-                self._commit(Manifest(number, 0, manifests.now(), name, version, (), behind=last.place))
+                self._commit(last.successor(self._take_number(), (), level=0, replaces=(), behind=last.place))
 
     def remove_replaced(self) -> None:
         """Removes all replaced batches now; a reader that has an older snapshot open has to open a new one."""
