@@ -1,4 +1,6 @@
-"""The time of one document from a cold start: processes that begin with nothing in memory.
+"""Measures one document from a cold start: processes that begin with nothing in memory.
+
+    python -m bench cold_start
 
 A start with a new schema has an empty cache folder, one with a kept schema the folder that the start before it filled.
 Starts of both kinds and of `import torch` alone take turns, so that other work on the machine falls on all alike.
@@ -12,11 +14,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from bench.mixed_volume import SAMPLES
 from bench.reporting import table
 
 #: The document, of the sample set of invoices.
@@ -58,12 +61,15 @@ def cold_starts(document: Path, count: int = STARTS) -> dict[str, list[Start]]:
     return {kind: starts[1:] for kind, starts in found.items()}
 
 
-def cold_report(samples: Path) -> Iterator[str]:
-    """The table of cold starts."""
-    yield f"## One document from a cold start ({DOCUMENT.name}, schema `invoice`, medians of {STARTS})"
-    found = cold_starts(samples / DOCUMENT)
+def main() -> None:
+    """Prints the table."""
+    found = cold_starts(SAMPLES / DOCUMENT)
     rows = [
         (kind, f"{median(one.seconds for one in starts):.2f}", f"{median(one.work for one in starts):.2f}")
         for kind, starts in found.items()
     ]
-    yield table(("start", "seconds", "processor seconds, parser included"), rows)
+    print(table((f"{DOCUMENT.name}, medians of {STARTS}", "seconds", "processor seconds, parser included"), rows))
+
+
+if __name__ == "__main__":
+    main()

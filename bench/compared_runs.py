@@ -116,9 +116,7 @@ def differences(out: Path, expected: dict[str, Any], read_by: bool = True) -> li
         lost = [row for row in expected[name] if row not in rows]
         more = [row for row in rows if row not in expected[name]]
         if lost or more or len(rows) != len(expected[name]):
-            wrong.append(
-                f"{name}: {len(lost)} lost, {len(more)} others, {len(rows)} of {len(expected[name])}"
-            )
+            wrong.append(f"{name}: {len(lost)} lost, {len(more)} others, {len(rows)} of {len(expected[name])}")
     checked = verify(out, clean=True)
     wrong += [f"verify: {problem.path}: {problem.detail}" for problem in checked.problems]
     left = [path for path in out.rglob("*") if ".part-" in path.name] + checked.leftovers

@@ -88,9 +88,7 @@ def fault_loop(root: Path, documents: int, every: int = 1, first: int = 0, tell:
     wrong, began = [], time.monotonic()
     for number, (point, way) in enumerate(cases):
         out = root / f"{point}-{way}"
-        wrong += [
-            f"{way} at operation {point}: {what}" for what in check_case(docs, out, point, way, expected)
-        ]
+        wrong += [f"{way} at operation {point}: {what}" for what in check_case(docs, out, point, way, expected)]
         shutil.rmtree(out, ignore_errors=True)
         if tell and number % 100 == 99:
             print(f"{number + 1} of {len(cases)} cases, {len(wrong)} wrong, {time.monotonic() - began:.0f} s")

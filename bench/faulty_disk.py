@@ -34,9 +34,7 @@ class Faults:
     #: For each operation so far, the ways in which it can be broken.
     seen: list[tuple[str, ...]] = field(default_factory=list)
 
-    def around(
-        self, act: Callable[[], Any], torn: Callable[[], Any] | None = None, writes: bool = False
-    ) -> Any:
+    def around(self, act: Callable[[], Any], torn: Callable[[], Any] | None = None, writes: bool = False) -> Any:
         """Does this operation, or fails at it. `torn` does half of it; `writes` says whether it takes space."""
         here = len(self.seen) == self.point
         usual = ("error", "before", "after")
@@ -117,9 +115,7 @@ class Faults:
                 data, self.waiting = self.waiting, b""
                 half = data[: len(data) // 2]
                 if data:
-                    faults.around(
-                        lambda: self.stream.write(data), lambda: self.stream.write(half), writes=True
-                    )
+                    faults.around(lambda: self.stream.write(data), lambda: self.stream.write(half), writes=True)
 
             def tell(self) -> int:
                 return self.length

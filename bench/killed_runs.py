@@ -70,9 +70,7 @@ def two_at_once(root: Path, documents: int) -> list[str]:
     wrong = []
     statuses = [first.returncode, second.returncode]
     if set(statuses) - expected_status or 0 not in statuses:
-        wrong.append(
-            f"expected one run to win and the other to have status 2 or nothing to do, got {statuses}"
-        )
+        wrong.append(f"expected one run to win and the other to have status 2 or nothing to do, got {statuses}")
     for status, line in zip(statuses, said, strict=True):
         if status == 2 and ("another run is writing here" not in line or len(line.splitlines()) != 1):
             wrong.append(f"expected one clear line, got {line!r}")

@@ -34,9 +34,7 @@ DRAWN = (
 
 def report_arguments(description: str | None, **numbers: int) -> argparse.Namespace:
     """The arguments of a report: sets, limit, model and device, and more numbers with their defaults."""
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="+", type=Path, help="labelled sets, or folders of them")
     parser.add_argument("--limit", type=int, default=20, help="documents of each set")
     parser.add_argument("--model", default="default")

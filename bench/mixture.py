@@ -41,9 +41,7 @@ def mixed_documents(samples: Path, count: int, seed: int = 0) -> Iterator[MixedD
             yield MixedDocument(kind, f"{number:05}.txt", text.encode())
         else:
             path = files[kind][turn // 2 % len(files[kind])]
-            yield MixedDocument(
-                kind, f"{number:05}{path.suffix}", marked(path.read_bytes(), path.suffix, number)
-            )
+            yield MixedDocument(kind, f"{number:05}{path.suffix}", marked(path.read_bytes(), path.suffix, number))
 
 
 def marked(data: bytes, suffix: str, number: int) -> bytes:

@@ -2,8 +2,7 @@
 
     python -m bench models_beside ../shared/data/sroie --models reader qwen2.5-coder-0.5b auto --limit 5
 
-A set counts as in `held_back_report`. The seconds are those of a document, parsing and loading included. Language
-models behind `--whole` write whole records, token by token.
+A set counts as in `held_back_report`. The seconds are those of a document, parsing and loading included.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from unittest.mock import patch
 
 from bench.held_back_report import summary_of, unseen_sets
 from cinnabar.apps.cli.console import standard_output, table
@@ -25,16 +23,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="+", type=Path, help="labelled sets, or folders of them")
     parser.add_argument("--models", nargs="+", default=["reader", "auto"])
-    parser.add_argument("--whole", nargs="*", default=[], help="language models that write records token by token")
     parser.add_argument("--limit", type=int, help="documents of each set")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     chosen = unseen_sets(asked.sets, asked.limit)
     found = {model: summary_of(model, chosen, device=asked.device) for model in asked.models}
-    for model in asked.whole:
-        with patch("cinnabar.engine.branches.engine.has_branches", lambda _: False):
-            found[f"{model}, whole records"] = summary_of(model, chosen, device=asked.device)
     if asked.json:
         print(json.dumps(found))
         return

@@ -1,7 +1,11 @@
-"""Measures documents per second on one core: whole fills, the encoder alone, and all matrix products alone."""
+"""Measures documents per second on one core: whole fills, the encoder alone, and all matrix products alone.
+
+    python -m bench rates
+"""
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,8 +17,10 @@ import torch
 from training.generator.generator import generate
 
 from bench.products import Recorder
+from bench.reporting import machine
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Model
+from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.request import Filled, Passage, Request
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
@@ -71,21 +77,12 @@ class Rate:
 
 
 def rate(model: Model, effort: str, documents: int = 64) -> Rate:
-    """Both rates, in turn, on one core; work done once a schema or a process is not counted.
+    """Both rates, in turn; work done once a schema or a process is not counted.
 
     Each round fills other documents: the engine keeps what it knows of the texts that it has seen.
 
     With two threads whole fills reach .39 of the encoder's rate, with one .57: small steps are not worth sharing.
     """
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        return _rate(model, effort, documents)
-    finally:
-        torch.set_num_threads(threads)
-
-
-def _rate(model: Model, effort: str, documents: int) -> Rate:
     form = compile_schema(FIELDS).form
     every = _passages(model)
     first, *rounds = (
@@ -110,16 +107,8 @@ def _rate(model: Model, effort: str, documents: int) -> Rate:
     turned = dict(zip(reversed(range(documents)), engine.fill(requests[::-1]), strict=True))
     alone = [engine.fill([request])[0] for request in requests]
     same = sum(turned[at] == alone[at] == result for at, result in enumerate(results))
-    calls = recorder.calls / documents
-    return Rate(
-        documents,
-        documents / filled,
-        documents / encoded,
-        documents / multiplied,
-        steps[len(steps) // 2],
-        calls,
-        same,
-    )
+    rates = documents / filled, documents / encoded, documents / multiplied
+    return Rate(documents, *rates, steps[len(steps) // 2], recorder.calls / documents, same)
 
 
 def _passages(model: Model) -> Iterator[Passage]:
@@ -139,3 +128,25 @@ def _passages(model: Model) -> Iterator[Passage]:
 def _timed(work: Callable[[], T]) -> tuple[T, float]:
     begin = time.perf_counter()
     return work(), time.perf_counter() - begin
+
+
+def main() -> None:
+    """Prints the rates of a model, on one core."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="default")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--effort", default="medium")
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    model = load_model(asked.model, asked.device)
+    found = rate(model, asked.effort)
+    print(
+        f"{machine(model)}\n\n{found.documents} documents of {TOKENS} tokens, {len(FIELDS['properties'])} fields:"
+        f" {found.filled:.1f} documents/s, {found.encoded:.1f} by the encoder alone, {found.steps} steps (median);"
+        f" {found.multiplied:.1f} by the matrix products alone, share {found.filled / found.multiplied:.2f};"
+        f" {found.calls:.0f} torch calls a document; {found.same} records are the same alone and in another order."
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -96,9 +96,7 @@ def read(out: Path, seconds: float, log: Path) -> dict[str, Any]:
             wrong.append(str(error))
         else:
             if not notes == documents == outcomes == fields == SIZE * (newest + 1) or notes < last:
-                wrong.append(
-                    f"{notes} records, {documents} documents, {outcomes} outcomes, {fields} after {last}"
-                )
+                wrong.append(f"{notes} records, {documents} documents, {outcomes} outcomes, {fields} after {last}")
             last = notes
             seen.append((began, newest))
             took.append(time.time() - began)
@@ -123,9 +121,7 @@ def measure(root: Path, readers: int, seconds: float) -> dict[str, Any]:
         said, _ = writer.communicate()
     commits: list[float] = json.loads(said)["commits"]
     found = [json.loads((root / f"read-{number}").read_text()) for number in range(readers)]
-    ages = [
-        age for one in found for at, newest in one["seen"] if (age := _age(commits, at, newest)) is not None
-    ]
+    ages = [age for one in found for at, newest in one["seen"] if (age := _age(commits, at, newest)) is not None]
     took = sorted(time for one in found for time in one["took"])
     return {
         "readers": readers,

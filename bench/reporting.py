@@ -1,11 +1,9 @@
-"""Parts of measurement reports: the description of the machine, its peak memory, and tables in Markdown."""
+"""Parts of measurement reports: the description of the machine, and tables in Markdown."""
 
 from __future__ import annotations
 
 import os
 import platform
-import resource
-import sys
 from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
@@ -32,13 +30,6 @@ def machine_line(on: torch.device, model: str) -> str:
         f"{torch.get_num_threads()} threads, device {device}, torch {torch.__version__}, "
         f"Python {platform.python_version()}, model {model}"
     )
-
-
-def peak_memory() -> int:
-    """The most memory that this process has had, in MiB."""
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    # Linux counts in KiB, macOS in bytes.
-    return most >> (20 if sys.platform == "darwin" else 10)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -164,9 +164,7 @@ def spent(report: Report, cases: Sequence[Case]) -> None:
         all(seconds <= most for seconds, most in zip(marks, (0.1, 2.0, 20.0), strict=True)),
     )
     most = max((cost.memory for cost in found), default=0)
-    report.say(
-        "memory of one compile, the process included", f"{most / GIB:.2f} GiB", "< 2 GiB", most < 2 * GIB
-    )
+    report.say("memory of one compile, the process included", f"{most / GIB:.2f} GiB", "< 2 GiB", most < 2 * GIB)
 
 
 def any_step(compiled: Sequence[tuple[Case, CompiledSchema]]) -> tuple[Count, int]:
@@ -243,9 +241,7 @@ def measure(suites: Path, sample: int | None = None) -> Report:
     compiles, forms, compiled = compiling(cases)
 
     report.add("invalid instances refused, all suites", unsound)
-    report.add(
-        "suite, required groups exact, without those that refer to something remote", exact["required"], 0.97
-    )
+    report.add("suite, required groups exact, without those that refer to something remote", exact["required"], 0.97)
     report.add("suite, `format` groups exact", exact["format"], 0.95)
     report.add("real schemas that compile", compiles, 0.98)
     report.add("real schemas exact", exactly, 0.98)
@@ -276,12 +272,8 @@ def _remote(reference: str) -> bool:
 
 def main() -> int:
     """Prints the table; returns 1 if a promise is not kept."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "suites", nargs="?", type=Path, default=Path("../shared/suites"), help="folder of suites"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("suites", nargs="?", type=Path, default=Path("../shared/suites"), help="folder of suites")
     parser.add_argument("--sample", type=int, metavar="N", help="about N groups and N real schemas")
     parser.add_argument("--details", action="store_true", help="name every deviation")
     parser.add_argument("--record", action="store_true", help="keep the promises' figures in bench/results/")

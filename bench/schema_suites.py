@@ -53,9 +53,7 @@ def real(suites: Path) -> list[Case]:
         entry = json.loads(line)
         case = json.loads((folder / entry["file"]).read_text(encoding="utf-8"))
         doubted = set(entry.get("label_disagree", ()))
-        tests = [
-            (json.dumps(t["data"]), bool(t["valid"])) for i, t in enumerate(case["tests"]) if i not in doubted
-        ]
+        tests = [(json.dumps(t["data"]), bool(t["valid"])) for i, t in enumerate(case["tests"]) if i not in doubted]
         found.append(Case(Path(entry["file"]).stem, case["schema"], tests))
     return found
 

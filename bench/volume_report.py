@@ -74,9 +74,7 @@ def note(number: int, chance: random.Random) -> str:
 def poison(number: int, text: str, chance: random.Random) -> tuple[str, bytes]:
     """The suffix and bytes of a file made to break a reader."""
     whole = pdf(text)
-    nested = b"".join(
-        b'Content-Type: multipart/mixed; boundary="%d"\n\n--%d\n' % (at, at) for at in range(3000)
-    )
+    nested = b"".join(b'Content-Type: multipart/mixed; boundary="%d"\n\n--%d\n' % (at, at) for at in range(3000))
     return (
         (".pdf", whole[: len(whole) // 2]),
         (".pdf", b""),

@@ -62,17 +62,11 @@ def texts_of(folder: Path, model: BranchModel) -> list[str]:
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
-    """Returns the arguments of a bench of GGUF files."""
+    """Returns the arguments of a bench of GGUF files on the documents of a set."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--record", action="store_true")
-    return parser
-
-
-def set_arguments(description: str | None) -> argparse.ArgumentParser:
-    """Returns the arguments of a bench of GGUF files on the documents of a set."""
-    parser = arguments(description)
     parser.add_argument("--set", type=Path, default=Path("data/samples/event"))
     return parser
 
@@ -139,7 +133,7 @@ def figures(folder: str, file: str, documents: Path, threads: int) -> tuple[list
 
 def main() -> None:
     """Prints the figures of the files, and with `--record` keeps them."""
-    parser = set_arguments(__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("--node", required=True, help="the folder in which npm put node-llama-cpp")
     asked = parser.parse_args()
     torch.set_num_threads(asked.threads)

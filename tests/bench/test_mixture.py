@@ -1,4 +1,4 @@
-"""The benchmark: each of its parts runs, and its tables name the machine and the documents."""
+"""The mixed documents that speed is measured on, and what heads a report."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from bench.benchmark import main
 from bench.mixture import mixed_documents
 from bench.reporting import machine, table
-from bench.timing import throughput
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.errors import UsageError
@@ -36,27 +34,9 @@ def test_mixed_documents_without_samples_are_refused(tmp_path: Path) -> None:
         next(mixed_documents(tmp_path, 1))
 
 
-@pytest.mark.slow
-def test_every_stage_of_a_run_has_its_rate(capsys: pytest.CaptureFixture[str]) -> None:
-    report = "\n".join(throughput(ReadingModel(100_000), list(mixed_documents(SAMPLES, 20)), "low", 1))
-    stages = re.findall(r"^\| ([a-z, ]+) \| [\d.]+ \| [\d.]+ \|", report, re.MULTILINE)
-    assert stages == [
-        "ingest", "encode", "rows", "score", "commit", "validate", "cut, merge, evidence",
-        "store", "all, one after the other",
-    ]  # fmt: skip
-    counts = re.findall(r"(\d+) (?:written|quarantined)", report)
-    assert sum(map(int, counts)) == 20
-    assert "20 of 20 documents" in capsys.readouterr().err
-
-
 def test_a_table_is_markdown() -> None:
     assert table(("a", "b"), [("x", "1")]) == "| a | b |\n|---|---:|\n| x | 1 |"
 
 
 def test_the_machine_is_named() -> None:
     assert re.search(r"commit \S+, .+ cores, \d+ threads, device cpu, torch ", machine(ReadingModel()))
-
-
-def test_a_folder_without_sets_is_one_clear_line(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match=r"benchmark: .*expected"):
-        main(["--model", str(tmp_path), "--parts", "rate"])
