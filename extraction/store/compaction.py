@@ -60,24 +60,19 @@ def _merge_files(out: Path, folder: str, parts: Sequence[StoredFile], number: in
             size = 0
             for part in parts:
                 for batch in pq.ParquetFile(out / part.path).iter_batches():
-                    waiting.append(_fit(pa.Table.from_batches([batch]), schema))
+                    waiting.append(pa.Table.from_batches([batch]))
                     size += batch.nbytes
                     if size >= _ROW_GROUP:
-                        writer.write_table(pa.concat_tables(waiting))
+                        writer.write_table(_joined(waiting, schema))
                         waiting, size = [], 0
             if waiting:
-                writer.write_table(pa.concat_tables(waiting))
+                writer.write_table(_joined(waiting, schema))
 
     write_whole(path, write)
     return manifests.describe_file(out, folder.split("/")[0], path, rows)
 
 
-def _fit(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+def _joined(tables: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
     # A file of an older version of Cinnabar may lack a column that newer ones have.
-    columns = [
-        rows[field.name].cast(field.type)
-        if field.name in rows.column_names
-        else pa.nulls(len(rows), field.type)
-        for field in schema
-    ]
-    return pa.table(columns, schema=schema)
+    whole = pa.concat_tables([schema.empty_table(), *tables], promote_options="permissive")
+    return whole.select(schema.names).cast(schema)
