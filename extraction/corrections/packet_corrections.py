@@ -72,4 +72,4 @@ def _is_replaced(parts: Sequence[set[str]], schema: str) -> bool:
 def _is_part(document: str, path: str, packets: Collection[str]) -> bool:
     """Returns whether a document is the pages of one of these packets that its path names."""
     named = named_part(path)
-    return named is not None and any(document in named[1].digests(packet) for packet in packets)
+    return named is not None and any(document == named[1].digest(packet) for packet in packets)

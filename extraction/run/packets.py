@@ -73,10 +73,7 @@ def _parts(item: Input, out: Path, pool: ParserPool) -> list[PacketPart]:
         store_packet(out, packet)
     if packet.digests() == [packet.digest]:
         return []
-    return [
-        PacketPart(item.content, item.path, item.digest, one, int(100 * sure), old=packet.old)
-        for one, sure in packet.parts()
-    ]
+    return [PacketPart(item.content, item.path, item.digest, one, int(100 * sure)) for one, sure in packet.parts()]
 
 
 def _found(item: Input, pool: ParserPool) -> Packet | None:
@@ -95,4 +92,4 @@ def _found(item: Input, pool: ParserPool) -> Packet | None:
             return None
         first += WINDOW
     likely, sheets = boundaries(signs)
-    return Packet(digest=item.digest, pages=count, version=VERSION, likely=likely, sheets=sheets, old=False)
+    return Packet(digest=item.digest, pages=count, version=VERSION, likely=likely, sheets=sheets)

@@ -44,8 +44,7 @@ class Packet(BaseModel):
     """The boundaries of a packet with this digest and so many pages, which the splitter of this `version` found.
 
     `likely` has the probability that a document begins on a page, 0 if it is left out, and 0 or 1 where a person
-    (`who`) said so; `sheets` are pages that only separate documents. `turns` and `kinds` as in `PacketStatement`. The
-    parts of an `old` one have names of another form (`PageRange.digest`).
+    (`who`) said so; `sheets` are pages that only separate documents. `turns` and `kinds` as in `PacketStatement`.
     """
 
     digest: str
@@ -56,7 +55,6 @@ class Packet(BaseModel):
     who: str = ""
     turns: dict[int, int] = {}
     kinds: dict[int, str] = {}
-    old: bool = True
 
     def parts(self) -> list[tuple[PageRange, float]]:
         """Returns the parts, which have every page but the sheets, with the probability that each is one document."""
@@ -75,7 +73,7 @@ class Packet(BaseModel):
         """Returns the digests of its documents; a file that is a single one has its own."""
         parts = [part for part, _ in self.parts()]
         whole = parts == [PageRange(1, self.pages)]
-        return [self.digest] if whole else [part.digest(self.digest, self.old) for part in parts]
+        return [self.digest] if whole else [part.digest(self.digest) for part in parts]
 
     def after(self, said: PacketStatement, who: str) -> Packet:
         """Returns the packet as a person says. Raises UsageError for pages or degrees with which that cannot be."""
@@ -145,5 +143,5 @@ def packets_of(out: Path, paths: Collection[str], digests: Collection[str]) -> l
     """Returns the digests of the packets that documents with these paths and digests are, or are parts of."""
     ranges = [part[1] for part in map(named_part, paths) if part is not None]
     stored = [path.stem for path in sorted((out / PACKETS).glob("*.json")) if is_own("digest", path.stem)]
-    parts = {one: {digest for part in ranges for digest in part.digests(one)} for one in stored}
+    parts = {one: {part.digest(one) for part in ranges} for one in stored}
     return [one for one in stored if one in digests or not parts[one].isdisjoint(digests)]

@@ -37,17 +37,9 @@ class PageRange:
         turned = "".join(f"&turn={page}:{degrees}" for page, degrees in self.turns)
         return f"pages={self.first}-{self.last}{turned}{self.kind and '&kind='}{quote(self.kind, safe=' ')}"
 
-    def digest(self, packet: str, old: bool = False) -> str:
-        """Returns the name of these pages of a packet with this digest; no bytes of a file have it.
-
-        Those of an `old` packet keep the name under which they are stored, a SHA-256 that a text may have too.
-        """
-        text = f"{packet}#{self}".encode()
-        return (hashlib.sha256(text) if old else hashlib.blake2b(text, digest_size=32, person=_PERSON)).hexdigest()
-
-    def digests(self, packet: str) -> tuple[str, str]:
-        """Returns the names that these pages of a packet have, and had in old folders."""
-        return self.digest(packet), self.digest(packet, old=True)
+    def digest(self, packet: str) -> str:
+        """Returns the name of these pages of a packet with this digest; no bytes of a file have it."""
+        return hashlib.blake2b(f"{packet}#{self}".encode(), digest_size=32, person=_PERSON).hexdigest()
 
 
 def named_part(path: str) -> tuple[str, PageRange] | None:
@@ -62,8 +54,7 @@ def named_part(path: str) -> tuple[str, PageRange] | None:
 class PacketPart(Content):
     """Pages of the packet `content`, whose path is `packet` and whose bytes have the SHA-256 `packet_digest`.
 
-    `certainty` is the probability, in percent, that they are one whole document; None if it is not known here. `old` as
-    for `PageRange.digest`.
+    `certainty` is the probability, in percent, that they are one whole document; None if it is not known here.
     """
 
     content: Path | Content
@@ -71,7 +62,6 @@ class PacketPart(Content):
     packet_digest: str
     pages: PageRange
     certainty: int | None = None
-    old: bool = False
 
     @property
     def path(self) -> str:
@@ -81,7 +71,7 @@ class PacketPart(Content):
     @property
     def digest(self) -> str:
         """Returns the digest of the pages."""
-        return self.pages.digest(self.packet_digest, self.old)
+        return self.pages.digest(self.packet_digest)
 
     def read(self) -> bytes:
         """Returns the bytes of the packet. Raises DocumentError if they cannot be read."""

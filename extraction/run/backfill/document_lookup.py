@@ -106,8 +106,7 @@ class DocumentLookup(Closing):
         for path in paths:
             if (part := named_part(path)) and (packets := packets_of(self._out, [path], [digest])):
                 content = self.find([part[0]], packets[0], size)
-                old = part[1].digest(packets[0]) != digest
-                return None if content is None else PacketPart(content, part[0], packets[0], part[1], old=old)
+                return None if content is None else PacketPart(content, part[0], packets[0], part[1])
         return None
 
     def _here(self, paths: Sequence[str], digest: str, size: int | None) -> Path | Content | None:

@@ -26,7 +26,6 @@ from cinnabar.extraction.maintenance.forgetting import forget
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.extract import extract
-from cinnabar.extraction.store.packets import PACKETS
 from cinnabar.extraction.store.reading import query, show
 
 MBOX = "From a@b.example Mon Jan  1 10:00:00 2024\nFrom: a@b.example\nSubject: s\n\n{}\n"
@@ -197,17 +196,3 @@ def test_a_file_named_like_a_digest_is_no_document_of_it(tmp_path: Path, monkeyp
     held = query(tmp_path / "out", "SELECT path, code FROM quarantine ORDER BY code").rows
     assert held == [(name, "empty"), ("a.txt", "missing")]
     assert [one.code for one in show(tmp_path / "out", name)] == ["empty"]
-
-
-def test_packets_of_an_older_folder_keep_the_names_of_their_parts(tmp_path: Path) -> None:
-    (tmp_path / "p.pdf").write_bytes(PACKET)
-    run(tmp_path / "p.pdf", tmp_path / "out")
-    (kept,) = (tmp_path / "out" / PACKETS).glob("*.json")
-    old = kept.read_text().replace('"old":false', '"old":true')
-    (tmp_path / "older" / PACKETS).mkdir(parents=True)
-    (tmp_path / "older" / PACKETS / kept.name).write_text(old.replace(',"old":true', ""))
-    run(tmp_path / "p.pdf", tmp_path / "older")
-    names = query(tmp_path / "older", "SELECT document FROM note").rows
-    parts = [PageRange(*pages).digest(kept.stem, old=True) for pages in ((1, 2), (3, 5), (6, 6))]
-    assert sorted(names) == sorted((one,) for one in parts)
-    assert run(tmp_path / "p.pdf", tmp_path / "older").skips == {"done": 3}
