@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 from cinnabar.errors import EngineFailure
 
+_T = TypeVar("_T")
 #: The code of a request whose model worked longer than the limit.
 TOO_SLOW = "too_slow"
 #: The code of a request that nobody waits for any more.
@@ -30,34 +32,27 @@ _abandoned: ContextVar[Callable[[], bool] | None] = ContextVar("_abandoned", def
 
 
 @contextmanager
-def limit_batches(seconds: float | None) -> Iterator[None]:
+def _held(variable: ContextVar[_T], value: _T) -> Iterator[None]:
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def limit_batches(seconds: float | None) -> AbstractContextManager[None]:
     """Limits each batch of requests in this block to so many seconds; None sets no limit."""
-    token = _seconds.set(seconds)
-    try:
-        yield
-    finally:
-        _seconds.reset(token)
+    return _held(_seconds, seconds)
 
 
-@contextmanager
-def until(abandoned: Callable[[], bool]) -> Iterator[None]:
+def until(abandoned: Callable[[], bool]) -> AbstractContextManager[None]:
     """Ends the batches of requests in this block as soon as this returns True."""
-    token = _abandoned.set(abandoned)
-    try:
-        yield
-    finally:
-        _abandoned.reset(token)
+    return _held(_abandoned, abandoned)
 
 
-@contextmanager
-def start_clock() -> Iterator[None]:
+def start_clock() -> AbstractContextManager[None]:
     """Starts the clock of one batch of requests."""
-    seconds = _seconds.get()
-    token = _end.set(None if seconds is None else time.thread_time() + seconds)
-    try:
-        yield
-    finally:
-        _end.reset(token)
+    return _held(_end, deadline())
 
 
 def deadline() -> float | None:
@@ -95,25 +90,15 @@ _listener: ContextVar[Callable[[float], object] | None] = ContextVar("_listener"
 _part: ContextVar[tuple[float, float]] = ContextVar("_part", default=(0.0, 1.0))
 
 
-@contextmanager
-def told_to(listener: Callable[[float], object]) -> Iterator[None]:
+def told_to(listener: Callable[[float], object]) -> AbstractContextManager[None]:
     """Has a listener receive the shares, 0 to 1, of the work in this block."""
-    token = _listener.set(listener)
-    try:
-        yield
-    finally:
-        _listener.reset(token)
+    return _held(_listener, listener)
 
 
-@contextmanager
-def part(begin: float, end: float) -> Iterator[None]:
+def part(begin: float, end: float) -> AbstractContextManager[None]:
     """Says that the work in this block is the part [begin, end) of the work around it."""
     first, last = _part.get()
-    token = _part.set((first + (last - first) * begin, first + (last - first) * end))
-    try:
-        yield
-    finally:
-        _part.reset(token)
+    return _held(_part, (first + (last - first) * begin, first + (last - first) * end))
 
 
 def tell_share(share: float) -> None:

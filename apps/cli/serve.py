@@ -153,7 +153,9 @@ def _serve(
         if mcp is not None:
             tools = _tools(lambda: loaded.result().documents, folders, out, settings)
             ending.callback(tools.queries.close)
-            agents = _agents(tools, read_only)
+            from cinnabar.apps.mcp.server import mcp_server  # Extra: server.
+
+            agents = mcp_server(tools, version("cinnabar-extract"), read_only)
         listener = None if mcp == _STDIO else ending.enter_context(bound(settings))
         loaded = loading.submit(load)
         ending.callback(_close, loaded)
@@ -185,12 +187,6 @@ def _serve_by_http(
 def _close(loaded: Future[Assembled]) -> None:
     if loaded.exception() is None:
         loaded.result().close()
-
-
-def _agents(tools: Tools, read_only: bool) -> MCPServer[Any]:
-    from cinnabar.apps.mcp.server import mcp_server  # Extra: server.
-
-    return mcp_server(tools, version("cinnabar-extract"), read_only)
 
 
 def _check_ways(mcp: str | None, folders: Sequence[Path], read_only: bool, as_json: bool) -> None:

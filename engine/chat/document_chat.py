@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -349,11 +350,4 @@ def _refusal(missing: Sequence[str]) -> str:
 
 def _cut(text: str, tokens: int, count_tokens: Callable[[str], int]) -> str:
     """Returns the longest beginning of the text with at most so many tokens."""
-    least, most = 0, len(text)
-    while least < most:
-        middle = (least + most + 1) // 2
-        if count_tokens(text[:middle]) <= tokens:
-            least = middle
-        else:
-            most = middle - 1
-    return text[:least]
+    return text[: bisect_right(range(1, len(text) + 1), tokens, key=lambda end: count_tokens(text[:end]))]

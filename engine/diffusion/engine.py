@@ -56,7 +56,7 @@ class DiffusionEngine:
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the model and of everything in the engine that a record depends on."""
-        examples = self.examples and self.examples.fingerprint
+        examples = None if self.examples is None else self.examples.fingerprint
         return engine_fingerprint(shown_with(self.model.fingerprint, examples), self.effort, "language")
 
     @property

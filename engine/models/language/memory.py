@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -87,14 +88,8 @@ def requests_within(traits: Traits, precision: Precision, free: int, positions: 
 
 def longest_within(traits: Traits, precision: Precision, free: int) -> int:
     """Returns the most positions of a request that runs in so many bytes beside the weights, at most the window."""
-    low, high = 0, traits.window
-    while low < high:
-        middle = (low + high + 1) // 2
-        if requests_within(traits, precision, free, middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    lengths = range(1, traits.window + 1)
+    return bisect_right(lengths, False, key=lambda length: not requests_within(traits, precision, free, length))
 
 
 def free_memory(device: torch.device | None = None) -> int | None:

@@ -123,7 +123,8 @@ def _sdar_block(settings: ConfigSettings) -> int | None:
 
 def read_sdar_moe(settings: ConfigSettings) -> Traits:
     """Returns the traits of SDAR with experts."""
-    _demand_experts_everywhere(settings)
+    settings.demand("decoder_sparse_step", 1, default=1)
+    settings.demand("mlp_only_layers", [], None, default=None)
     experts = ExpertTraits(
         count=settings.whole("num_experts"),
         chosen=settings.whole("num_experts_per_tok"),
@@ -132,11 +133,6 @@ def read_sdar_moe(settings: ConfigSettings) -> Traits:
         normed=settings.flag("norm_topk_prob", True),
     )
     return replace(read_sdar(settings), family="sdar_moe", experts=experts)
-
-
-def _demand_experts_everywhere(settings: ConfigSettings) -> None:
-    settings.demand("decoder_sparse_step", 1, default=1)
-    settings.demand("mlp_only_layers", [], None, default=None)
 
 
 def read_llada2(settings: ConfigSettings) -> Traits:

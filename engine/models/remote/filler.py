@@ -71,7 +71,7 @@ class RemoteFiller:
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the model, its examples and its effort."""
-        examples = self.examples and self.examples.fingerprint
+        examples = None if self.examples is None else self.examples.fingerprint
         return f"{shown_with(self._served.fingerprint, examples)}-{self._effort}"
 
     @property

@@ -143,7 +143,7 @@ class Assignment:
             named = f"{named} {self.escalation.source.fingerprint} {self.escalation.threshold}"
             if self.escalation.preferred:
                 named += f" {sorted(self.escalation.preferred.items())}"
-        return shown_with(named, self.examples and self.examples.fingerprint)
+        return shown_with(named, None if self.examples is None else self.examples.fingerprint)
 
     def _shown(self, source: Source) -> Source:
         return source if self.examples is None else self.examples.shown_to(source)

@@ -16,7 +16,7 @@ import numpy as np
 
 from cinnabar.engine.choices import is_compared, selectors
 from cinnabar.engine.model import Candidate, Row
-from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
+from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.models.reader.inputs.wordpieces import UNKNOWN_ID
 from cinnabar.engine.models.reader.memory.passage import Compared, ListedOption, Memory
 from cinnabar.engine.models.reader.priors.config import DescribedOptionsConfig
@@ -43,12 +43,6 @@ _WORD = re.compile(r"\S+")
 _SENTENCE = re.compile(r"[^.!?\n]*[^.!?\n\s][^.!?\n]*[.!?]*")
 #: Choices whose vectors of options are kept.
 _CHOICES_KEPT = 256
-
-
-def option_texts(options: Sequence[Question]) -> list[tuple[str, str]]:
-    """Returns two texts of each option: its name with its description, and the same behind the field's name."""
-    plain = [": ".join(part for part in (option.label, option.note) if part) for option in options]
-    return [(text, f"{option.parents}: {text}") for text, option in zip(plain, options, strict=True)]
 
 
 @dataclass(slots=True)
@@ -106,7 +100,10 @@ class OptionComparer:
         key = (form.fingerprint, slot.index)
         vectors = self._options.get(key)
         if vectors is None:
-            texts = option_texts(form_questions(form).options[slot.index])
+            # Two texts of each option: its name with its description, and the same behind the field's name.
+            options = form_questions(form).options[slot.index]
+            plain = [": ".join(part for part in (option.label, option.note) if part) for option in options]
+            texts = [(text, f"{option.parents}: {text}") for text, option in zip(plain, options, strict=True)]
             both = self.load().embed([text for pair in texts for text in pair]).reshape(len(texts), 2, -1).mean(1)
             if len(self._options) >= _CHOICES_KEPT:
                 self._options.pop(next(iter(self._options)))
