@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, get_args
+from typing import TYPE_CHECKING, get_args
 
 from cinnabar.engine.models.identity import (
     fingerprint_of,
@@ -42,35 +42,11 @@ if TYPE_CHECKING:
     from cinnabar.engine.model import Model
     from cinnabar.engine.models.language.language_model import LanguageModel
     from cinnabar.engine.models.remote.filler import RemoteFiller
-    from cinnabar.engine.request import Filler
 
 #: The name of the reader together with a fetched language model where the reader is unsure; that of the reader alone.
 AUTO, READER = "auto", "reader"
 #: The argument of a run with the folder of its model, if that is not the one that ships.
 MODEL_FOLDER = "model_folder"
-
-
-class Source(Protocol):
-    """Makes a filler; `fingerprint` names the model before it is loaded."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Returns the hash that names the model in the keys of records."""
-        ...
-
-    @property
-    def least_batch(self) -> int:
-        """Returns the least number of documents in a batch."""
-        ...
-
-    @property
-    def notice(self) -> str | None:
-        """Returns a warning to show before a run, None if there is none."""
-        ...
-
-    def filler(self, effort: str, steps: int | None) -> Filler:
-        """Returns the filler for a run."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +199,11 @@ class RemoteSource:
         return RemoteFiller(self.served, self.settings, effort, key or "none", self.examples)
 
 
+#: Makes a filler. `fingerprint` names the model in the keys of records, `least_batch` is the least number of documents
+#: in a batch, `notice` a warning to show before a run, None if there is none.
+Source = ModelSource | LanguageSource | RemoteSource
+
+
 def filler_part(source: Source) -> str:
     """Returns the part of the code that reads with the models of this source (engine/version.py)."""
     if isinstance(source, RemoteSource):
@@ -235,7 +216,7 @@ def model_source(
     device: str = "auto",
     settings: RemoteSettings | None = None,
     without: Collection[str] = (),
-) -> ModelSource | LanguageSource | RemoteSource:
+) -> Source:
     """Returns the source of this model name or folder, on this device or behind the server of the settings.
 
     A folder holds a model that `cinnabar improve` made (model.json), or a language model in Hugging Face form

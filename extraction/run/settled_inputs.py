@@ -7,26 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Protocol
 
-from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.formats import SUFFIXES, format_named
 from cinnabar.extraction.documents.content.inputs import content_of
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.inputs import Input, is_system_file
 from cinnabar.extraction.plan.outcomes import OTHER_KIND, SYSTEM_FILE
+from cinnabar.extraction.run.run_group import RunGroup
+from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store.records import Outcome
 
 
-class _Finished(Protocol):
-    """The things that earlier runs have done."""
-
-    def done(self, digest: str, path: str | None = None) -> bool: ...
-    def is_refused(self, digest: str) -> bool: ...
-    def known_problem(self, path: str, problem: DocumentError) -> bool: ...
-
-
-def settle_inputs(inputs: Iterable[Input], finished: _Finished) -> tuple[list[Outcome], list[Input]]:
+def settle_inputs(inputs: Iterable[Input], finished: Run | RunGroup) -> tuple[list[Outcome], list[Input]]:
     """Returns the outcomes of inputs that need no reading, and the inputs left to read.
 
     The former are files of the system, unreadable, done, duplicates, or of another kind as a person said.

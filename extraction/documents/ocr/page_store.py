@@ -16,7 +16,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,18 +31,6 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 #: Packed pages by the hash of their document and their own name.
 PackedPages = Mapping[str, Mapping[str, bytes]]
-
-
-class PageKeeper(Protocol):
-    """Keeps the words that OCR read from pictures, so that a later run reads none of them again."""
-
-    def get(self, document: str, picture: bytes, engine: str) -> PageText | None:
-        """Returns the page in a document's picture as this engine read it; None if it is not here."""
-        ...
-
-    def put(self, document: str, picture: bytes, engine: str, page: PageText) -> None:
-        """Keeps the page in a document's picture as this engine read it."""
-        ...
 
 
 class PageStore:
@@ -119,6 +106,10 @@ class CarriedPages:
     def put(self, document: str, picture: bytes, engine: str, page: PageText) -> None:
         """Keeps the page in a document's picture as this engine read it."""
         self._read[document][_name(picture, engine)] = page.pack()
+
+
+#: Keeps the words that OCR read from pictures, so that a later run reads none of them again.
+PageKeeper = PageStore | CarriedPages
 
 
 def _name(picture: bytes, engine: str) -> str:
