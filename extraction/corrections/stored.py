@@ -40,7 +40,7 @@ from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.records import LeafRow, Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.stored_records import stored_of
-from cinnabar.extraction.store.tables import CORRECTIONS, UNCORRECTED, evidence_columns, evidence_in, table_of
+from cinnabar.extraction.store.tables import UNCORRECTED, evidence_columns, evidence_in, table_of
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.pointers import MISSING, value_at
 
@@ -364,11 +364,6 @@ def _written(out: Path, entry: Manifest, document: str, run_id: str) -> Record |
     older: dict[str, Any] = {"flags": [], "row_confidence": None, "place": None}
     leaves = [older | row for row in rows["fields"]]
     return stored_of(written["record_json"], written["confidence"], written["flags"], leaves).record
-
-
-def correction_table(rows: Sequence[dict[str, Any]]) -> pa.Table:
-    """Returns rows of the table `corrections`. Raises NotStored if a value does not fit its column."""
-    return table_of(rows, CORRECTIONS)
 
 
 def base_table(rows: Sequence[tuple[str, str, str, str, ModelResult]]) -> pa.Table:

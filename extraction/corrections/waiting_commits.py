@@ -21,7 +21,6 @@ from cinnabar.extraction.corrections.stored import (
     Pair,
     base_table,
     correction_rows,
-    correction_table,
     row_of,
     states,
     undo_row,
@@ -34,7 +33,7 @@ from cinnabar.extraction.store.files import failures
 from cinnabar.extraction.store.names import identifier
 from cinnabar.extraction.store.records import DocumentInfo, Outcome, Record
 from cinnabar.extraction.store.store import Store
-from cinnabar.extraction.store.tables import COMMAND, CORRECT, Key, RecordColumns
+from cinnabar.extraction.store.tables import COMMAND, CORRECT, CORRECTIONS, Key, RecordColumns, table_of
 from cinnabar.schemas.columns.arrow import arrow_schema
 
 
@@ -165,7 +164,7 @@ def entry_rows(entry: WaitingCorrection, state: CorrectedState, run_id: str) -> 
     by_identity = {one.identity: one for one in state.corrections}
     rows = [row_of(one, run_id) for one in entry.corrections]
     rows += [undo_row(one, by_identity[one.undoes], run_id) for one in entry.undone if one.undoes in by_identity]
-    return correction_table(rows)
+    return table_of(rows, CORRECTIONS)
 
 
 def corrected_rows(

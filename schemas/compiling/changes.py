@@ -66,20 +66,15 @@ class Changes:
 
     def asks(self, path: str) -> bool:
         """Whether all of this place must be filled."""
-        return any(covers(place, path) for place in self.asked_places)
+        return any(lies_within(path, place) for place in self.asked_places)
 
     def within(self, path: str) -> bool:
         """Whether this place, or anything below it, must be filled."""
-        return any(covers(place, path) or covers(path, place) for place in self.asked_places)
+        return any(lies_within(path, place) or lies_within(place, path) for place in self.asked_places)
 
     def drops(self, path: str) -> bool:
         """Whether the new version has no such place."""
-        return any(covers(place, path) for place in self.gone)
-
-
-def covers(place: str, path: str) -> bool:
-    """Whether the pointer or template `path` lies at or below `place`."""
-    return lies_within(path, place)
+        return any(lies_within(path, place) for place in self.gone)
 
 
 def changes(old: CompiledSchema, new: CompiledSchema) -> Changes:

@@ -105,7 +105,8 @@ def _written(tree: Tree, work: list[int]) -> Written:
     if free != tree:
         with suppress(TooLarge):
             return Written(_compile(free, True, work), bound, exact)
-    short = clip(tree, _CLIPPED)
+    # The tree matches all that the shorter one does.
+    short = _with_counts(tree, _CLIPPED)
     if short == tree and problem is not None:
         raise problem
     return Written(_compile(short, True, work), None, False)
@@ -171,11 +172,6 @@ def loosen(tree: Tree) -> tuple[Tree, int | None, bool]:
     return free, min(most for repeat in counted if (most := repeat.most) is not None), False
 
 
-def clip(tree: Tree, most: int) -> Tree:
-    """The tree with no count above `most` unless a minimum demands it; the tree matches all that the result matches."""
-    return _with_counts(tree, most)
-
-
 def parts(tree: Tree) -> tuple[Tree, ...]:
     """The parts of the tree as one flat sequence."""
     return tuple(p for part in tree.parts for p in parts(part)) if isinstance(tree, Sequence) else (tree,)
@@ -194,7 +190,7 @@ def _long(tree: Tree) -> list[Repeat]:
 
 
 def _with_counts(tree: Tree, limit: int | None) -> Tree:
-    """The tree with counts cut to the limit; if the limit is None, with long counts removed."""
+    """The tree with no count above the limit unless a minimum demands it; for None, with long counts removed."""
     match tree:
         case Sequence(inner):
             return Sequence(tuple(_with_counts(part, limit) for part in inner))
