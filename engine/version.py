@@ -33,7 +33,7 @@ VERSIONS: dict[str, int] = {
     "pdf": 16,
     "ocr": 14,
     "mail": 14,
-    "office": 15,
+    "office": 16,
     "web": 14,
     "archives": 12,
 }

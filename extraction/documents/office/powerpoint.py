@@ -58,7 +58,11 @@ class _Slide:
         self._relations = package.relations(member)
 
     def add(self, root: Any, hidden: bool) -> None:
-        """Appends the slide with its notes and comments."""
+        """Appends the slide with its notes and comments, without struck text."""
+        for run in [*below(root, "r")]:
+            struck = value_at(run, "rPr", name="strike") not in ("", "noStrike") and "".join(run.itertext()).strip()
+            if struck and self._reading.leaves_out(flag="struck_text"):
+                run.clear()
         shapes = list(_shapes(root))
         titles = [one for one in shapes if _placeholder(one) in _TITLES]
         title = " ".join(" ".join(_paragraphs(one)) for one in titles).strip()

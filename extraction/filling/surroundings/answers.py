@@ -97,13 +97,8 @@ def _choice(one: Beside) -> Effect | None:
         return Effect(CONTRADICTED, "null", most=UNLABELLED)
     if other is None and not stems(one.asked.label) & stems(one.before):
         return None
-    spans = ((at, one.spans[-1][1]),)
-    return Effect(
-        CONTRADICTED,
-        None if other is None else json.dumps(other, ensure_ascii=False),
-        spans,
-        CORRECTED if other else DOUBTED,
-    )
+    told = None if other is None else json.dumps(other, ensure_ascii=False)
+    return Effect(CONTRADICTED, told, ((at, one.spans[-1][1]),), CORRECTED if other else DOUBTED)
 
 
 def _twice(one: Beside) -> Effect | None:

@@ -22,6 +22,8 @@ from cinnabar.schemas.form.form import Form, Slot
 Span = tuple[int, int]
 # A cell of a row that is printed in columns.
 _CELL = re.compile(r"[^\s|]+(?: [^\s|]+)*")
+# Blank lines, and lines that are drawn below heads.
+_NO_CELLS = re.compile(r"[\s|:+=-]*\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +117,9 @@ class Beside:
                     yield begin, begin + len(label) if whole else own[-1].end()
 
     def cells(self, at: int) -> list[Span]:
-        """Returns the cells of the line that holds this character, none behind the end of the text."""
-        text = self.document.text
+        """Returns the cells of the line that holds this character, or of the next one with any letters."""
+        text, begun = self.document.text, _NO_CELLS.match(self.document.text, at)
+        at = at if begun is None else begun.end()
         return [one.span() for one in _CELL.finditer(text, *self.line_of(at, at))] if at < len(text) else []
 
     def below(self, start: int, end: int) -> Span | None:
@@ -125,9 +128,10 @@ class Beside:
         heads = self.cells(begin)
         if len(heads) < 2 or (start, end) not in heads:
             return None
-        cells, down = self.cells(stop + 1), stop + 1 - begin
-        if len(cells) == len(heads):
-            return cells[heads.index((start, end))]
+        cells = self.cells(stop + 1)
+        if not cells or len(cells) == len(heads):
+            return cells[heads.index((start, end))] if cells else None
+        down = self.line_of(*cells[0])[0] - begin
         return next((cell for cell in cells if cell[0] < end + down and start + down < cell[1]), None)
 
 

@@ -12,9 +12,9 @@ from cinnabar.engine.readings.dates import dates_in, read_month
 from cinnabar.engine.readings.periods import periods_in
 from cinnabar.extraction.filling.records.indirect_evidence import stems
 from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, label_texts
-from cinnabar.extraction.filling.surroundings.empties import is_shown
+from cinnabar.extraction.filling.surroundings.empties import is_shown, nothing
 from cinnabar.extraction.filling.surroundings.flags import ENDS_BEFORE_START, IN_THE_FUTURE, OF_PERIOD, OTHER_LABEL
-from cinnabar.extraction.filling.surroundings.thresholds import AGREED, CORRECTED, DOUBTED, LONGEST_REGION, UNLABELLED
+from cinnabar.extraction.filling.surroundings.thresholds import AGREED, CORRECTED, DOUBTED, LONGEST_REGION
 
 # What a date is of, by words of its label in several languages.
 _ROLES = {
@@ -63,16 +63,10 @@ def _label(one: Beside) -> Effect | None:
     own, claimed = named or _roles(one.slot.description), _roles(beside)
     if set() < stems(one.asked.label) <= stems(beside):
         return None
-    if (
-        not own
-        or own & claimed
-        or {"start", "end"} & claimed
-        or not (claimed or _is_told_elsewhere(one, named & _NAMED) or (named & _NAMED and _BARE_LABEL.search(beside)))
-    ):
+    if not own or {"start", "end", *own} & claimed:
         return None
-    return Effect(
-        OTHER_LABEL, "null" if one.slot.nullable else None, most=UNLABELLED if one.slot.nullable else DOUBTED
-    )
+    other = claimed or _is_told_elsewhere(one, named & _NAMED) or (named & _NAMED and _BARE_LABEL.search(beside))
+    return nothing(one, OTHER_LABEL) if other else None
 
 
 def _told_without_day(one: Beside) -> Effect | None:
@@ -88,7 +82,7 @@ def _told_without_day(one: Beside) -> Effect | None:
         said = told[2].strip(" .")
         no_day = _VAGUE.match(said) or read_month(said) or not is_shown(said)
         if no_day and any(text and text <= stems(told[1]) for text in texts):
-            return Effect(OTHER_LABEL, "null" if one.slot.nullable else None, most=UNLABELLED)
+            return nothing(one, OTHER_LABEL)
     return None
 
 

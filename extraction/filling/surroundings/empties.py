@@ -36,15 +36,15 @@ def _error(one: Beside) -> Effect | None:
     if one.value is None or not any(sign in one.document.text for sign in ("#", "NaN", "Err:")):
         return None
     if one.spans and _covered(one):
-        return _nothing(one)
+        return nothing(one)
     for start, end in one.labels():
         if (cell := one.below(start, end)) and _ERROR.fullmatch(one.document.text, *cell) and cell not in one.spans:
-            return _nothing(one)
+            return nothing(one)
         line = one.line_of(start, end)
         behind = _TO_VALUE.match(one.document.text, end, line[1])
         at = behind.end() if behind is not None else end
         if _ERROR.match(one.document.text, at, line[1]) and not any(start <= a < line[1] for a, _ in one.spans):
-            return _nothing(one)
+            return nothing(one)
     return None
 
 
@@ -54,7 +54,7 @@ def _placeholder(one: Beside) -> Effect | None:
         return None
     bare = _IN_BRACKETS.fullmatch(one.printed)
     named = bare is not None and stems(bare[1]) & stems(one.asked.label)
-    return _nothing(one) if named or not is_shown(one.printed if bare is None else bare[1]) else None
+    return nothing(one) if named or not is_shown(one.printed if bare is None else bare[1]) else None
 
 
 def is_shown(text: str) -> bool:
@@ -74,7 +74,7 @@ def _beside_nothing(one: Beside) -> Effect | None:
     # A text below may belong to a block of which the label is the heading.
     if line == one.line or (one.slot.kind == "string" and not one.slot.format and line[0] < one.line[0]):
         return None
-    return _nothing(one) if text[line[0] : line[1]].strip(" :|\t") == text[start:end] else None
+    return nothing(one) if text[line[0] : line[1]].strip(" :|\t") == text[start:end] else None
 
 
 def _covered(one: Beside) -> bool:
@@ -85,8 +85,9 @@ def _covered(one: Beside) -> bool:
     return any(error.start() <= own[0] and own[1] <= error.end() for error in found)
 
 
-def _nothing(one: Beside) -> Effect:
-    return Effect(NOT_SHOWN, "null", most=UNLABELLED) if one.slot.nullable else Effect(NOT_SHOWN, most=DOUBTED)
+def nothing(one: Beside, flag: str = NOT_SHOWN) -> Effect:
+    """Returns that a field has no value, or a doubted one where its schema wants some."""
+    return Effect(flag, "null", most=UNLABELLED) if one.slot.nullable else Effect(flag, most=DOUBTED)
 
 
 EMPTIES: tuple[Kind, ...] = (_error, _placeholder, _beside_nothing)

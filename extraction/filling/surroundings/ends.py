@@ -68,7 +68,7 @@ def _longer_line(one: Beside) -> bool:
     for start, end in one.labels():
         line = one.line_of(start, end)
         said = re.match(r"\s*:\s*(\S.*)", text[end : line[1]])
-        if said and not text[line[0] : start].strip() and said[1].strip() != one.printed:
+        if said and not text[line[0] : start].strip() and said[1].strip() != one.value:
             return not one.slot.accepts(json.dumps(said[1].strip(), ensure_ascii=False).encode())
     return False
 

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 #: The flag of a record whose document has such notes.
 INSTRUCTIONS = "instructions"
 _READER = (
-    r"(?:ai|a\.i\.|assistant|chat ?bot|language model|llm|gpt|extractor|parser|assistent|sprachmodell|ki"
+    r"(?:ai|a\.i\.|assistant|chat ?(?:bot|gpt)|language model|llm|gpt|extractor|parser|assistent|sprachmodell|ki"
     r"|modèle de langage|asistente)"
 )
+_AGENTS = rf"(?:{_READER}|automated)(?:[- ]?(?:agent|system|model|reader|assistant|bot)e?s?)?"
+_TOLD = "(?:answer|respond|output|return|report|write|use|set|state|put|ignore)"
 _NOTES = re.compile(
     # "Note to the assistant", "Hinweis an die KI".
     r"\b(?:note|notice|message|instructions?|hinweis|anweisung|consigne|nota)\s+(?:to|for|an|für|pour|à|per|para)\s+"
@@ -20,9 +22,17 @@ _NOTES = re.compile(
     r"(?:ignore|disregard|forget|override|ignorieren?(?: sie)?|vergiss|ignorez|oubliez|ignora)\b[^\n.]{0,30}"
     r"\b(?:documents? above|(?:text|all(?: of)?(?: that)?) above|instructions?|prompts?|dokument|obige\w*|anweisung\w*"
     r"|ci-dessus|consignes|istruzioni|instrucciones)\b"
-    # What a mark of a role begins: "<|im_start|>system", "<|assistant|>", "[INST]".
-    r"|<\|(?:\w+\|>\s*)?(?:system|assistant|developer|model)\b(?:\|>|<\|end_header_id\|>)?"
-    r"(?:[^<]{0,2000}<\|\w+\|>|[^<\n]*\n?[^<\n]*)|<start_of_turn>model\b[^<]{0,2000}|\[INST\][^\[]{0,2000}\[/INST\]"
+    # What a mark of a role begins: "<|im_start|>system", "[INST]", "### Instruction:".
+    r"|<\|(?:\w+\|>\s*)?(?:system|assistant|developer|model|user)\b(?:\|>|<\|end_header_id\|>)?"
+    r"(?:[^<]{0,2000}<\|\w+\|>|(?:[ \t]*\n)?[^<\n]*)|<start_of_turn>(?:model|user)\b[^<]{0,2000}"
+    r"|\[INST\][^\[]{0,2000}\[/INST\]|<<SYS>>|</?(?:system|assistant|developer)>"
+    r"|^#{2,} (?:instruction|response|system|assistant):(?: *\n)?.*"
+    # "System: you must answer", "When extracting this, return", "AI agents must output", "Dear AI, please report".
+    rf"|^[^\w\n]*(?:system|assistant): ?(?:you (?:must|should|are|will)\b|(?:please|always) {_TOLD}\b)"
+    rf"|^[^\w\n]*(?:system|assistant) (?:prompt|instructions?|message): ?{_TOLD}\b"
+    rf"|\bwhen (?:extract|pars|summari[sz])ing (?:data|this|text|fields|values)\b[^\n.]{{0,60}}[, ]{_TOLD}\b"
+    rf"|(?:^|[.!?]\s+){_AGENTS}(?:[,:] ?(?:please|bitte|always) {_TOLD}| must {_TOLD}\b[^\n.]{{0,60}}[:=])"
+    rf"|^[^\w\n]*(?:dear|attention|an alle|to (?:all|any)|for) {_AGENTS}[,:]"
     rf"|\b(?:as|if you are|you are) an? {_READER}\b[^\n.]{{0,60}}\b(?:answer|respond|output|return|report|write)\b",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -89,12 +89,8 @@ def _sign(one: Beside) -> Effect | None:
         negative = f"-{text}"
         accepted = one.slot.accepts(negative.encode())
         return Effect(SIGN, negative, one.spans, CORRECTED) if accepted else Effect(SIGN_DROPPED, most=DOUBTED)
-    if (
-        text.startswith("-")
-        and not minus
-        and "(" not in before[-4:]
-        and (_DIVIDING_BEHIND.match(behind) or _LABEL_DASH.search(before))
-    ):
+    divided = "(" not in before[-4:] and (_DIVIDING_BEHIND.match(behind) or _LABEL_DASH.search(before))
+    if text.startswith("-") and not minus and divided:
         return Effect(SIGN, text[1:], one.spans, CORRECTED)
     return None
 

@@ -61,6 +61,19 @@ def test_slides_are_parts_with_title_table_and_notes() -> None:
     assert document.places.at(document.text.index("End")) == "slide 2"
 
 
+def test_struck_text_of_slides_is_left_out_unless_the_settings_ask_for_it() -> None:
+    made = pptx.Presentation()
+    box = made.slides.add_slide(made.slide_layouts[6]).shapes.add_textbox(0, 0, Inches(3), Inches(1)).text_frame
+    for text, strike in (("Price: ", "noStrike"), ("30", "sngStrike"), (" 24", "")):
+        run = box.paragraphs[0].add_run()
+        run.text = text
+        if strike:
+            run.font._element.set("strike", strike)
+    document = parse(saved(made), "a.pptx")
+    assert (document.text, document.flags) == ("Price:  24", ("struck_text",))
+    assert parse(saved(made), "a.pptx", ParserSettings(hidden=True)).text == "Price: 30 24"
+
+
 def test_hidden_slides_are_left_out_unless_the_settings_ask_for_them() -> None:
     made = presentation()
     made.slides[0]._element.set("show", "0")

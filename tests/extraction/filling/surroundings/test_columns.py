@@ -23,6 +23,9 @@ NOTHING = (None, None, None)
         ("Article  Sent\nParcel 7  7 May 2024 10:30", NOTHING, ("Parcel 7", None, "2024-05-07T10:30:00Z")),
         ("Article  Unit price\nHose     #N/A", NOTHING, ("Hose", None, None)),
         ("Article  Unit price\nTBD      12.50", NOTHING, (None, 12.5, None)),
+        ("| Article | Unit price |\n|---|---|\n| Hose | 12.50 |", NOTHING, ("Hose", 12.5, None)),
+        ("Article      Unit price\n\nHose      12.50\n\nThanks", NOTHING, ("Hose", 12.5, None)),
+        ("Article      Unit price\n\nHose      12.50\n\nRake      9.00", NOTHING, NOTHING),
         # Several rows, a form of labels and values, one known head, heads without a row.
         ("Article  Unit price\nHose     12.50\nRake     9.00", NOTHING, NOTHING),
         ("Article  Hose\nUnit price  12.50", NOTHING, NOTHING),
