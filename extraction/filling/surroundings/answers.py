@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from cinnabar.engine.readings.readings import BOOLEANS
-from cinnabar.extraction.filling.records.indirect_evidence import stems
-from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, Span
+from cinnabar.extraction.filling.records.indirect_evidence import OPTION_LETTERS, stems
+from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, Span, label_texts
 from cinnabar.extraction.filling.surroundings.flags import ANSWERED, CONTRADICTED, UNSTATED
 from cinnabar.extraction.filling.surroundings.thresholds import (
     CORRECTED,
@@ -22,14 +22,34 @@ from cinnabar.extraction.filling.surroundings.thresholds import (
 _DENIALS = (
     r"not(?! only)|no(?!\.)|never|no longer|no more|cannot|can't|isn't|aren't|wasn't|weren't|hasn't|haven't|won't"
     r"|without|nicht(?! nur)|nie|niemals|keine?n?|ohne|ne|pas|jamais|aucune?|sans|non|senza|nunca|ningún|niet|geen"
+    r"|nothing|none|nichts|rien|niente|nulla|nessun[oa]?|nada|ningun[oa]|niets|nooit"
 )
 _DENIED = re.compile(rf"\b(?:{_DENIALS})\b", re.IGNORECASE)
 # What ends a clause: a denial before it says nothing of what follows.
-_CLAUSE = re.compile(r"[.;:!?|\t]|,\s|\bbut\b|\baber\b|\bsondern\b|\bmais\b", re.IGNORECASE)
-# An answer right behind a label, with what may stand between.
-_ANSWER = re.compile(r"[\s:?=\-–→.|\"']*([^\W\d_]+)(?=$|[\s,.;:!|)\"'])", re.IGNORECASE)
+_CLAUSE = re.compile(r"[.;:!?|\t(]|,\s|\bbut\b|\baber\b|\bsondern\b|\bmais\b", re.IGNORECASE)
+# An answer right behind a label, with what may stand between, or alone on the line below it.
+_ANSWER = re.compile(
+    r"[\s:?=\-–→.|\"']*([^\W\d_]+|[01✓✔✅✗✘❌](?=\s*$))(?=$|[\s,.;:!|)\"'])(?! (?:info|data|angabe|details))",
+    re.IGNORECASE,
+)
+_ALONE_BELOW = re.compile(r"[ \t:?]*\n\s*([^\W_]+)[ \t]*$", re.MULTILINE)
+# A denial, first behind a label: "not yet", "noch nicht", "not allowed", and none of whether there is an answer.
+_REFUSED_BEHIND = re.compile(
+    rf"(?:\s*[:?=|\t]| {{2,}})\s*((?:noch|todavía|aún|nog|still)?\s?(?!without|ohne|sans|senza)(?:{_DENIALS})\b)"
+    r"(?!-| (?:later|before|vor|avant|app|stated|spec|known|info|data|angabe|angegeben|bekannt|ren?s|disp|noto|beken))",
+    re.IGNORECASE,
+)
+_YES = "checked ticked granted enabled vero verdadero waar ✅"
+_NO = (
+    "unchecked unticked falso onwaar never none nope negative declined refused denied withheld disabled excluded absent"
+    " verboten verboden interdit vietato prohibido nie jamais nunca nooit ✘ ❌"
+)
+_ANSWERS = BOOLEANS | dict.fromkeys(_YES.split(), True) | dict.fromkeys(_NO.split(), False)
 # A line of a form: a label and one word.
 _LABELLED = re.compile(r"^(?:[ \t]*\w[^\n:?]{1,40}:|\w[^\n:?]{1,40}\?)[ \t]*([^\W\d_]+)[ \t.]*$", re.MULTILINE)
+# What may stand between a denial and a choice, and between two choices.
+_BETWEEN = re.compile(r"\s*(?:(?:an?|the|yet|been|eine?|der|die|das|une?|el|la|il|een|het) )?\s*", re.IGNORECASE)
+_OR = r"/|,|\b(?:or|oder|ou|o|of|and|und|et)\b"
 _BOX = re.compile(r"\[\s?[xX]?\s?\]|[☐☑☒✓✔✗✘]")
 
 
@@ -39,7 +59,7 @@ def _boolean(one: Beside) -> Effect | None:
         return None
     told, sure = dict(_told(one)), CORRECTED
     if not told:
-        told, sure = _same_answers(one), UNLABELLED
+        told, sure = _same_answers(one) or _opposed(one), UNLABELLED
     values = {*told.values()}
     if len(values) == 2:
         return Effect(CONTRADICTED, spans=tuple(told), most=DOUBTED)
@@ -53,11 +73,22 @@ def _same_answers(one: Beside) -> dict[Span, bool]:
     fields = sum({*slot.options} == {"true", "false"} for slot in one.form.slots)
     text, start = one.document.text, one.region[0]
     lines = _LABELLED.finditer(text, start, min(one.region[1], start + LONGEST_REGION))
-    found = [match for match in lines if match[1].lower() in BOOLEANS]
+    found = [match for match in lines if match[1].lower() in _ANSWERS]
     # Who speaks in a conversation is no label.
     found = [match for match in found if text.count(f"\n{match[0].partition(':')[0]}:") < 2]
-    told = {match.span(1): BOOLEANS[match[1].lower()] for match in found}
+    told = {match.span(1): _ANSWERS[match[1].lower()] for match in found}
     return told if len(told) == fields and len({*told.values()}) == 1 else {}
+
+
+def _opposed(one: Beside) -> dict[Span, bool]:
+    """Returns where the document has the field's one word only with a beginning that makes it its opposite."""
+    words = [text for text in label_texts(one.asked.label, one.slot.path) if len(stems(text, OPTION_LETTERS)) == 1]
+    if not words or any(one.labels()):
+        return {}
+    own = "|".join(map(re.escape, set().union(*map(stems, words))))
+    opposite = re.compile(rf"\b(?:un|in|im|ir|non?-|nicht-?|not-|on)(?:{own})[^\W_]*", re.IGNORECASE)
+    found = opposite.search(one.document.text, one.region[0], min(one.region[1], one.region[0] + LONGEST_REGION))
+    return {found.span(): False} if found else {}
 
 
 def _told(one: Beside) -> Iterator[tuple[Span, bool]]:
@@ -65,14 +96,17 @@ def _told(one: Beside) -> Iterator[tuple[Span, bool]]:
     text = one.document.text
     for start, end in one.labels():
         line_start, line_end = one.line_of(start, end)
-        if _BOX.search(text, line_start, line_end):  # `records/marks.py` reads boxes
+        answer = _ANSWER.match(text, end, line_end) or _ALONE_BELOW.match(text, end)
+        value = _ANSWERS.get(answer[1].lower()) if answer is not None else None
+        boxes = len(_BOX.findall(text, line_start, line_end))
+        if boxes > (answer is not None and value is not None):  # `records/marks.py` reads boxes
             continue
-        answer = _ANSWER.match(text, end, line_end)
-        value = BOOLEANS.get(answer[1].lower()) if answer is not None else None
         if answer is not None and value is not None:
             yield answer.span(1), value
-        elif (cell := one.below(start, end)) and (below := BOOLEANS.get(text[slice(*cell)].lower())) is not None:
+        elif (cell := one.below(start, end)) and (below := _ANSWERS.get(text[slice(*cell)].lower())) is not None:
             yield cell, below
+        elif (refused := _REFUSED_BEHIND.match(text, end, line_end)) is not None:
+            yield refused.span(1), False
         elif (denial := denied(text[line_start:end])) is not None:
             yield (line_start + denial.start(), end), False
 
@@ -93,9 +127,10 @@ def _choice(one: Beside) -> Effect | None:
         return None
     at = one.spans[0][0] - len(near) + denial.start()
     other = _opposite(one.value, [json.loads(option) for option in options])
-    if other is None and one.slot.nullable and not near[denial.end() :].split():
+    adjacent = _BETWEEN.fullmatch(near[denial.end() :])
+    if other is None and one.slot.nullable and adjacent:
         return Effect(CONTRADICTED, "null", most=UNLABELLED)
-    if other is None and not stems(one.asked.label) & stems(one.before):
+    if other is None and not adjacent and not stems(one.asked.label) & stems(one.before):
         return None
     told = None if other is None else json.dumps(other, ensure_ascii=False)
     return Effect(CONTRADICTED, told, ((at, one.spans[-1][1]),), CORRECTED if other else DOUBTED)
@@ -106,11 +141,11 @@ def _twice(one: Beside) -> Effect | None:
     if len(one.slot.options) < 2 or not isinstance(one.value, str):
         return None
     told = dict[str, Span]()
+    option = "|".join(re.escape(str(json.loads(text))) for text in one.slot.options if text != "null")
+    said = re.compile(rf"\s*[:=|\t]\s*({option})(?:\s*(?:{_OR})\s*({option}))?\s*$", re.IGNORECASE | re.MULTILINE)
     for _, end in one.labels():
-        for option in (json.loads(text) for text in one.slot.options if text != "null"):
-            said = re.compile(rf"\s*[:=|\t]\s*({re.escape(str(option))})\s*$", re.IGNORECASE | re.MULTILINE)
-            if found := said.match(one.document.text, end):
-                told.setdefault(str(option), found.span(1))
+        if found := said.match(one.document.text, end):
+            told |= {found[group].lower(): found.span(group) for group in (1, 2) if found[group]}
     return Effect(CONTRADICTED, spans=tuple(told.values()), most=DOUBTED) if len(told) > 1 else None
 
 
@@ -123,13 +158,12 @@ def _unstated(one: Beside) -> Effect | None:
 
 # Beginnings of words that make them their opposites, and words that are opposites in a decision.
 _OPPOSED = re.compile(r"^(?:un|in|im|ir|il|dis|non|not|no|out of|nicht|non)[ -]?(?=\w)", re.IGNORECASE)
-_GRANTED = frozenset(
-    ("approved", "accepted", "granted", "confirmed", "passed", "allowed", "genehmigt", "angenommen", "bestätigt",
-     "approuvé", "accepté")
-)  # fmt: skip
+_GRANTED = re.compile(
+    "approved|accepted|granted|confirmed|passed|allowed|genehmigt|angenommen|bestätigt|approuvé|accepté|aprobado|goedgekeurd"
+)
 _PAIRS = ("yes/no", "true/false", "on/off", "open/closed", "ja/nein", "offen/geschlossen", "ouvert/fermé")
-_REFUSED = frozenset(
-    ("rejected", "declined", "denied", "refused", "failed", "forbidden", "abgelehnt", "verweigert", "refusé", "rejeté")
+_REFUSED = re.compile(
+    "rejected|declined|denied|refused|failed|forbidden|abgelehnt|verweigert|refusé|rejeté|rechazado|afgewezen"
 )
 
 
@@ -139,8 +173,8 @@ def _opposite(value: object, options: list[object]) -> object | None:
     plain = {option: _plain(option) for option in others}
     own = _plain(value)
     same = [option for option, words in plain.items() if _bare(words) == _bare(own) and words != own]
-    if not same and own in _GRANTED:
-        same = [option for option, words in plain.items() if words in _REFUSED]
+    if not same and _GRANTED.fullmatch(own):
+        same = [option for option, words in plain.items() if _REFUSED.fullmatch(words)]
     if not same:
         same = [option for option, words in plain.items() if {f"{own}/{words}", f"{words}/{own}"} & {*_PAIRS}]
     return same[0] if len(same) == 1 and _bare(own) in (own, own.removeprefix("in ")) else None

@@ -16,7 +16,7 @@ from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.request import Leaf
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.records.indirect_evidence import stems
-from cinnabar.extraction.filling.surroundings.thresholds import DOUBTED, LONGEST_REGION
+from cinnabar.extraction.filling.surroundings.thresholds import DOUBTED, FARTHEST_HEAD, LONGEST_REGION
 from cinnabar.schemas.form.form import Form, Slot
 
 Span = tuple[int, int]
@@ -125,8 +125,9 @@ class Beside:
     def below(self, start: int, end: int) -> Span | None:
         """Returns the cell below [start, end), if that is a cell of a row of heads and another row follows."""
         begin, stop = self.line_of(start, end)
-        heads = self.cells(begin)
-        if len(heads) < 2 or (start, end) not in heads:
+        heads, own = self.cells(begin), stems(self.document.text[start:end])
+        start, end = next((a, b) for a, b in [*heads, (start, end)] if a <= start and end <= b)
+        if len(heads) < 2 or (start, end) not in heads or stems(self.document.text[start:end]) != own:
             return None
         cells = self.cells(stop + 1)
         if not cells or len(cells) == len(heads):
@@ -134,11 +135,25 @@ class Beside:
         down = self.line_of(*cells[0])[0] - begin
         return next((cell for cell in cells if cell[0] < end + down and start + down < cell[1]), None)
 
+    def head(self) -> str:
+        """Returns the cell with letters above the column of a value that begins a cell of a row; "" for none."""
+        begin, at = self.line[0], self.spans[0][0]
+        first, last, top = at - begin, self.spans[-1][1] - begin, max(0, begin - FARTHEST_HEAD)
+        over = "0" if at in [start for start, _ in self.cells(begin)] else ""
+        while over and not over[0].isalpha() and begin > top:
+            begin = self.line_of(begin - 1, begin - 1)[0]
+            row = self.cells(begin)
+            cells = (self.document.text[a:b] for a, b in row if a - begin < last and first < b - begin)
+            over = next(cells, "") if len(row) > 1 else ""
+        return over
+
 
 def label_texts(label: str, path: str) -> tuple[str, ...]:
     """Returns the title and the name of a field, if its label has both: "Net weight (weight)"."""
     title, _, name = label.removesuffix(")").rpartition(" (")
-    return (title, name) if title and plain(name) == plain(path.rpartition("/")[2]) else (label,)
+    last = path.rpartition("/")[2]
+    whole = (last,) if re.search("[a-z][A-Z]", last) else ()  # a key of JSON in one word
+    return (title, name, *whole) if title and plain(name) == plain(last) else (label, *whole)
 
 
 def plain(words: str) -> str:

@@ -71,8 +71,11 @@ def _beside_nothing(one: Beside) -> Effect | None:
         return None
     ((start, end),) = own
     line = one.line_of(start, end)
-    # A text below may belong to a block of which the label is the heading.
-    if line == one.line or (one.slot.kind == "string" and not one.slot.format and line[0] < one.line[0]):
+    # A text below may belong to a block of which the label is the heading, and what is set in below it does.
+    headed = (one.slot.kind == "string" and not one.slot.format) or (
+        one.before[:1] == " " and not re.search(r"\n\S", text[line[1] : one.line[1]])
+    )
+    if line == one.line or (headed and line[0] < one.line[0]):
         return None
     return nothing(one) if text[line[0] : line[1]].strip(" :|\t") == text[start:end] else None
 

@@ -13,30 +13,36 @@ from cinnabar.extraction.filling.surroundings.flags import IN_RANGE, SIGN, SIGN_
 from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DOUBTED
 from cinnabar.schemas.automata.numbers import canonical_number
 
-_CURRENCY = rf"(?:[A-Z]{{3}}|[{CURRENCY_SIGNS}])"
+_CURRENCY = rf"(?:(?-i:[A-Z]{{3}})|[{CURRENCY_SIGNS}])"
 _NUMBER = r"\d(?:[\d.,'’]*\d)?(?: \d{3})*(?:[.,]\d+)?"
-_DASHES = "-\u2010-\u2015\u2212"
-_JOINT = rf"\s?{_CURRENCY}?\s?(?:[{_DASHES}]|\b(?:to|bis|à|au|al|hasta)\b)\s?{_CURRENCY}?\s?"
+_DASHES = "-\u2010-\u2015\u2212\ufe63\uff0d"
+_JOINT = rf"\s?{_CURRENCY}?\s?(?:[{_DASHES}…]|\b(?:up to|to|until|bis|jusqu'à|à|au|al?|hasta|tot)\b)\s?{_CURRENCY}?\s?"
 _OTHER_END = re.compile(rf"{_JOINT}(?P<number>{_NUMBER})")
 _FIRST_END = re.compile(rf"(?P<number>{_NUMBER}){_JOINT}$")
 _ASKS_LEAST = re.compile(
-    r"\b(?:lowest|least|minimum|min|smallest|shortest|earliest|cheapest|lower (?:end|bound|limit)|from"
-    r"|mindest\w*|kleinste\w*|kürzeste\w*|niedrigste\w*|untere\w*|minimal\w*"
-    r"|plus (?:bas|petit|court)\w*|mínim\w*|minim\w*)\b",
+    r"\b(?:lowest|least|minimum|min|smallest|shortest|earliest|cheapest|lower (?:end|bound|limit)"
+    r"|mindest\w*|kleinste\w*|kürzeste\w*|niedrigste\w*|unter(?:e|grenze)\w*|minimal\w*|laagste|minste|kortste"
+    r"|(?:plus|più|más) (?:ba[sj]|petit|court|piccol|brev|pequeñ|cort)\w*|mínim\w*|minim\w*)\b",
     re.IGNORECASE,
 )
 _ASKS_MOST = re.compile(
     r"\b(?:highest|most|maximum|max|largest|longest|latest|dearest|upper (?:end|bound|limit)|up to|at most"
-    r"|höchst\w*|größte\w*|längste\w*|obere\w*|maximal\w*|plus (?:haut|grand|long)\w*|máxim\w*|massim\w*)\b",
+    r"|höchst\w*|größte\w*|längste\w*|ober(?:e|grenze)\w*|maximal\w*|hoogste|meeste|langste"
+    r"|(?:plus|più|más) (?:haut|grand|long|élev|alt|lung|larg)\w*|máxim\w*|massim\w*)\b",
     re.IGNORECASE,
 )
+# What a field's label may end with.
+_FROM, _TO = re.compile(r"\b(?:from|von|ab|vanaf|desde|da)$", re.I), re.compile(r"\b(?:to|until|bis|tot|hasta)$", re.I)
 _MINUS_BEFORE = re.compile(
     # A dash with blanks around it is a sign behind a colon or a gap; it divides behind a word, and begins an item.
-    rf"(?:(?:^|[\s(:|])[{_DASHES}](?!\s)|(?:[(:|]|\S\t|\S\s\s+)\s?[{_DASHES}]|[△▲]|\b(?:minus|moins|meno|menos)\b)"
+    rf"(?:(?:^|[\s(:|{CURRENCY_SIGNS}])[{_DASHES}](?!\s)|(?:[(:|]|\S\t|\S\s\s+)\s?(?:{_CURRENCY}\s?)?[{_DASHES}]"
+    r"|[△▲]|\b(?:minus|moins|meno|menos|negative?)\b)"
     rf"\s?{_CURRENCY}?\s?$",
     re.IGNORECASE,
 )
-_MINUS_BEHIND = re.compile(rf"[{_DASHES}](?!\w)(?=\s|$)|\s?{_CURRENCY}?[{_DASHES}](?=\s*$)|\s?(?:CR|Cr)\b")
+_MINUS_BEHIND = re.compile(
+    rf"[{_DASHES}](?!\w)(?=\s|$)|\s?{_CURRENCY}?[{_DASHES}](?=\s*$)|\s?(?:{_CURRENCY}\s?)?(?:CR|Cr)\b"
+)
 # Accounts print what is lost in brackets.
 _BRACKET_BEFORE, _BRACKET_BEHIND = re.compile(r"[^\W\d_][\s:]*\($"), re.compile(r"\)\s*(?:$|\t|\||  )")
 _LABEL_DASH = re.compile(rf"[^\W\d_]\s[{_DASHES}]\s{_CURRENCY}?\s?$")
@@ -60,13 +66,15 @@ def _range(one: Beside) -> Effect | None:
     read = [digits_to_decimals(re.sub(r"[^\d.,'’ ]", "", text).strip(), one.locale) for text in numbers]
     if not all(read) or Decimal(read[0][0]) >= Decimal(read[1][0]):
         return None
-    least, most = bool(_ASKS_LEAST.search(one.words)), bool(_ASKS_MOST.search(one.words))
-    if least == most:
-        own = canonical_number(read[0 if behind else 1][0])
-        return Effect(IN_RANGE, own if one.slot.accepts(own.encode()) else None, most=DOUBTED)
-    text = canonical_number(read[1 if most else 0][0])
+    label = one.asked.label.partition(" (")[0]
+    least = bool(_ASKS_LEAST.search(one.words) or _FROM.search(label))
+    most = bool(_ASKS_MOST.search(one.words) or _TO.search(label))
     start, end = one.spans[0][0], one.spans[-1][1]
     span = (start, end + behind.end()) if behind else (start - len(other[0]), end)
+    if least == most:
+        own = canonical_number(read[0 if behind else 1][0])
+        return Effect(IN_RANGE, own if one.slot.accepts(own.encode()) else None, (span,), DOUBTED)
+    text = canonical_number(read[1 if most else 0][0])
     return Effect(IN_RANGE, text, (span,), one.leaf.confidence if text == one.leaf.text else CORRECTED)
 
 
@@ -81,7 +89,7 @@ def _sign(one: Beside) -> Effect | None:
     before, behind = one.before + one.printed[: inside.start()], one.printed[inside.end() :] + one.after
     minus = _MINUS_BEFORE.search(before) is not None or (
         (mark := _MINUS_BEHIND.match(behind)) is not None
-        and not (mark[0].strip().lower() == "cr" and _DEBIT.search(one.document.text))
+        and not (mark[0].lower().endswith("cr") and _DEBIT.search(one.document.text))
     )
     if _BRACKET_BEFORE.search(before) and _BRACKET_BEHIND.match(behind) and re.search(r"[.,'’]\d", inside[0]):
         minus = True

@@ -27,6 +27,7 @@ from cinnabar.extraction.filling.surroundings import (
     units,
 )
 from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
+from cinnabar.extraction.filling.surroundings.flags import FLAGS
 from cinnabar.extraction.filling.surroundings.thresholds import AGREED
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import accept
@@ -34,23 +35,19 @@ from cinnabar.schemas.form.form import Form
 
 #: The kinds in the order in which they are asked; the first that finds something decides.
 KINDS: tuple[Kind, ...] = (
-    *empties.EMPTIES,
-    *columns.COLUMNS,
-    *answers.ANSWERS,
-    *currencies.CURRENCIES,
-    *numbers.NUMBERS,
-    *units.UNITS,
-    *dates.DATES,
+    *empties.EMPTIES, *columns.COLUMNS, *answers.ANSWERS, *currencies.CURRENCIES, *numbers.NUMBERS, *dates.DATES,
     *ends.ENDS,
     *speakers.SPEAKERS,
-)
+)  # fmt: skip
+#: Those that are asked afterwards: a sign or an end of a range leaves the number its unit.
+KINDS_OF_UNITS: tuple[Kind, ...] = (*units.UNITS, *currencies.AMOUNTS)
 #: Values that nobody read from the document.
 _GIVEN = frozenset(("known", "fact", "default", "minimal"))
 
 
 def read_surroundings(form: Form, filled: Filled, document: Document, locale: Locale) -> Filled:
     """Returns a record in which each value is what its surroundings allow, as told, and knows their flags."""
-    for kinds in (KINDS, told.TOLD):
+    for kinds in (KINDS, KINDS_OF_UNITS, told.TOLD):
         filled = _with_findings(form, filled, dict(_findings(form, filled, document, locale, kinds)))
     return filled
 
@@ -87,6 +84,8 @@ def _findings(
     for pointer, leaf in filled.leaves.items():
         if leaf.origin in _GIVEN or not 0 <= leaf.slot < len(form.slots):
             continue
+        if kinds is KINDS_OF_UNITS and form.slots[leaf.slot].kind not in ("number", "integer"):
+            continue
         if kinds is told.TOLD and not told.is_told(form.slots[leaf.slot]):
             continue
         region = row_region(pointer, filled.rows, len(document.text))
@@ -99,10 +98,11 @@ def _findings(
 
 def _leaf(leaf: Leaf, found: Effect) -> Leaf:
     """Returns the leaf with what was found."""
-    text, most = found.value, found.most
+    text, most = found.value, min(found.most, leaf.confidence if FLAGS & {*leaf.flags} else AGREED)
     flags = tuple(dict.fromkeys((*leaf.flags, *filter(None, [found.flag]))))
     if text is None or text == leaf.text:
-        return replace(leaf, confidence=min(leaf.confidence, most), flags=flags)
+        spans = (text and found.spans) or leaf.spans
+        return replace(leaf, confidence=min(leaf.confidence, most), spans=spans, flags=flags)
     if text == "null":
         return replace(leaf, text=text, confidence=most, spans=(), origin="absent", absence=most, flags=flags)
     return replace(

@@ -15,5 +15,7 @@ CURRENCY_NAME = 4
 UNLABELLED = 0.6
 #: The most characters of a text in which a label, or the one period, is looked for.
 LONGEST_REGION = 40_000
+#: The most characters between a cell of a table and the head of its column.
+FARTHEST_HEAD = 4_000
 #: Surroundings that agree with a value leave its confidence as it is.
 AGREED = 1.0

@@ -8,62 +8,20 @@ from __future__ import annotations
 import re
 from decimal import Decimal, localcontext
 from functools import lru_cache
+from pathlib import Path
 
 from cinnabar.engine.readings.numerals import digits_to_decimals, number_in_words
 from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
-from cinnabar.extraction.filling.surroundings.flags import OTHER_BASE, OTHER_UNIT
+from cinnabar.extraction.filling.surroundings.flags import IN_RANGE, OTHER_BASE, OTHER_UNIT
 from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DOUBTED
 from cinnabar.schemas.automata.numbers import canonical_number
 
-# dimension|factor|names, the first ones exact in case.
-_UNITS = """
-mass|1000|kg|kilogram|kilograms|kilo|kilos|kilogramm|kilogramme|kilogrammes|chilogrammi|kilogramos
-mass|1|g|gram|grams|gramm|gramme|grammes|grammi|gramos|gr
-mass|0.001|mg|milligram|milligrams|milligramm|milligrammes
-mass|1000000|t|tonne|tonnes|metric tons|metric ton|tonnen
-mass|453.59237|lb|lbs|pound|pounds
-mass|28.349523125|oz|ounce|ounces
-length|1|m|metre|metres|meter|meters|mètre|mètres|metri|metros
-length|1000|km|kilometre|kilometres|kilometer|kilometers|kilomètres|chilometri|kilómetros
-length|0.01|cm|centimetre|centimetres|centimeter|centimeters|zentimeter|centimètres|centimetri|centímetros
-length|0.001|mm|millimetre|millimetres|millimeter|millimeters|millimètres|millimetri|milímetros
-length|0.0254|inch|inches|zoll|pouces
-length|0.3048|ft|foot|feet
-length|0.9144|yd|yard|yards
-length|1609.344|mi|mile|miles
-area|1|m²|m2|sqm|square metres|square meters|quadratmeter|mètres carrés|metros cuadrados|metri quadrati|qm
-area|10000|ha|hectare|hectares|hektar|hectáreas|ettari
-area|1000000|km²|km2|square kilometres|square kilometers|quadratkilometer
-area|0.0001|cm²|cm2|square centimetres|square centimeters
-volume|1|l|litre|litres|liter|liters|litri|litros
-volume|0.001|ml|millilitre|millilitres|milliliter|milliliters
-volume|0.01|cl|centilitre|centilitres|centiliter|zentiliter
-volume|0.1|dl|decilitre|decilitres|deciliter|deziliter
-volume|100|hl|hectolitre|hectolitres|hectoliter|hektoliter
-volume|1000|m³|m3|cubic metres|cubic meters|kubikmeter|mètres cubes|metros cúbicos|metri cubi
-time|1|s|sec|second|seconds|sekunde|sekunden|secondes|secondi|segundos
-time|0.001|ms|millisecond|milliseconds|millisekunden
-time|60|min|mins|minute|minutes|minuten|minuti|minutos
-time|3600|h|hr|hrs|hour|hours|stunde|stunden|std|heure|heures|ore|horas
-time|86400|d|day|days|tag|tage|tagen|jour|jours|giorni|días
-time|604800|week|weeks|woche|wochen|semaine|semaines|settimane|semanas
-months|1|month|months|monat|monate|monaten|mois|mesi|meses
-months|12|year|years|yr|yrs|jahr|jahre|jahren|an|ans|année|années|anni|años
-energy|1|wh|watt-hours
-energy|1000|kwh|kilowatt-hours|kilowatt hours|kilowattstunden
-energy|1000000|mwh|megawatt-hours|megawatt hours|megawattstunden
-power|1|w|watt|watts
-power|1000|kw|kilowatt|kilowatts
-power|1000000|mw|megawatt|megawatts
-data|1|mb|megabyte|megabytes
-data|1000|gb|gigabyte|gigabytes
-data|1000000|tb|terabyte|terabytes
-share|1|%|percent|per cent|prozent|pour cent|pourcent|per cento|por ciento
-share|0.1|‰|per mille|promille|per mil
-"""
+# Rows of a dimension, a factor and names, the first ones exact in case; of counts; and of times that a rate is for.
+_ROWS = [line.split("\t") for line in Path(__file__).with_name("units.tsv").read_text("utf-8").splitlines()]
 _TABLE = {
     name: (dimension, Decimal(factor))
-    for dimension, factor, *names in (row.split("|") for row in _UNITS.strip().splitlines())
+    for dimension, factor, *names in _ROWS
+    if dimension not in ("count", "rate")
     for name in names
 }
 _NAMES = "|".join(map(re.escape, sorted(_TABLE, key=len, reverse=True)))
@@ -72,33 +30,51 @@ _BEHIND = re.compile(rf"\s?(?P<unit>{_NAMES})(?![\w²³/^])", re.IGNORECASE)
 _NAMED = re.compile(
     rf"(?:\b(?:in|en|im|measured in)\s+|[(\[]\s*(?:in\s+)?)(?P<unit>{_NAMES})(?![\w²³/^-])", re.IGNORECASE
 )
+# A unit in a cell or a member of its own: "850 | g", "value: 850, unit: g".
+_APART = re.compile(
+    rf"(?:[ \t|]+|[\s,;]*(?:unit|uom|einheit|maßeinheit|unité|unità|unidad|eenheid)\w*\s*[:=]\s*)(?P<unit>{_NAMES})"
+    r"(?=\s*(?:$|\n|\||;|,)| {2,})",
+    re.IGNORECASE,
+)
 _LAST_OF_NAME = re.compile(rf"[\s_](?P<unit>{_NAMES})$", re.IGNORECASE)
 _FRACTION_ASKED = re.compile(
     r"between 0 and 1|zwischen 0 und 1|entre 0 et 1|as a (?:decimal )?fraction|\bshare of 1\b", re.I
 )
 _DIGITS = re.compile(r"\d[\d.,'’ \u00a0\u202f\u2009]*(?<=\d)|\d")
 # Bases: "per 100 pieces", "je 1.000", "% Stück" is not one.
+_COUNTS = {name: int(count) for kind, count, *names in _ROWS if kind == "count" for name in names}
 _PER = re.compile(
-    r"[^\n]{0,16}?(?:\bper|\bje|\bpro|\bpour|\bpar|\bal|/)\s*(?P<count>1[\d.,' ]*0)(?=\s|$|\)|[^\W\d]|[.,;])",
+    r"[^\n]{0,16}?(?:\b(?:per|je|pro|pour|par|por|al|les|an?(?=\s[^\W\d])|PE|preiseinheit)\b:?|/)\s*"
+    rf"(?P<count>1[\d.,' ]*0(?=\s|$|\)|[^\W\d]|[.,;])|(?:{'|'.join(_COUNTS)})(?!\w))",
     re.IGNORECASE,
 )
+_PER_LABEL = re.compile(rf"{_PER.pattern}[^\d\n,;]*[:=][^\d\n]{{0,6}}$", re.IGNORECASE)
 # A count that was read in place of its price: "per 100: 48.00".
 _PER_BEFORE = re.compile(r"(?:\bper|\bje|\bpro|\bpour|\bpar|\bpor|/)\s*$", re.IGNORECASE)
 _PRICE = re.compile(r"[^\W\d_ ]{0,8}\s?[^\W\d_]{0,8}\s*[:=]\s*(?:[A-Z]{3}|[^\w\s])?\s?(\d[\d.,'’]*\d|\d)")
 _EACH = re.compile(
     r"\b(?:per (?:piece|unit|item|article|one)|unit price|each|pro stück|je stück|stückpreis|einzelpreis|l'unité"
-    r"|unitaire|per pezzo|unitario|por unidad)\b",
+    r"|unitaire|per pezzo|unitario|por (?:unidad|pieza)|per stuk|stuk(?:s)?prijs)\b",
     re.IGNORECASE,
 )
 _CENTS = re.compile(r"\s?(?:ct|cts|cent|cents|¢|centimes|céntimos|centesimi|pence)(?!\w)", re.IGNORECASE)
 _ASKS_CENTS = re.compile(r"\b(?:cents?|ct|pence|centimes|minor units?)\b", re.IGNORECASE)
+# Words of what is told for a time: "per month", "monthly".
+_RATES = {
+    time: re.compile(
+        rf"(?:\b(?:per|an?|each|pro|je|im|par|al|por)\s+|all'|l'|/\s?)(?:{nouns})\b|\b(?:{words})\b", re.IGNORECASE
+    )
+    for time, nouns, words in (row[1:] for row in _ROWS if row[0] == "rate")
+}
 # Statements that all amounts are in thousands or millions.
-_THOUSANDS = r"in thousands?|in tausend|en milliers|in migliaia|en miles|\bT(?:EUR|€|USD|CHF)\b|[$€£]\s?'?000s?\b|'000"
-_MILLIONS = (
-    r"in millions?|in mio\.?|in millionen|en millions|in milioni|en millones"
-    r"|\b(?:EUR|USD|CHF|[$€£])\s?m(?:io|n|illion)?\b"
-)
-_SCALED = ((1000, re.compile(_THOUSANDS, re.IGNORECASE)), (1_000_000, re.compile(_MILLIONS, re.IGNORECASE)))
+_IN = r"in (?:[A-Z]{3} |[$€£] ?)?"
+_SCALES = {
+    1000: rf"{_IN}(?:thousands?|tausend|tsd\.?)|in duizend(?:en)?|en milliers|in migliaia|en miles"
+    r"|\bT(?:EUR|€|USD|CHF)\b|[$€£]\s?'?000s?\b|'000",
+    1_000_000: rf"{_IN}(?:millions?|millionen|mio\.?|mln\.?)|en millions|in mil(?:ioni|joen(?:en)?)|en millones"
+    r"|\b(?:EUR|USD|CHF|[$€£])\s?m(?:io|n|illion)?\b|^\s?(?:mln|miljoen)\b",
+}
+_SCALED = tuple((factor, re.compile(words, re.IGNORECASE)) for factor, words in _SCALES.items())
 
 
 def _unit(one: Beside) -> Effect | None:
@@ -109,10 +85,16 @@ def _unit(one: Beside) -> Effect | None:
     wanted = field_unit(one.asked.label, one.slot.description, one.slot.path)
     if wanted is None:
         return None
-    printed = _printed_unit(one)
+    printed = _printed_unit(one, wanted[0])
+    if printed is None and wanted == _TABLE["%"] and 0 < abs(number) < 1:
+        return Effect(OTHER_UNIT, most=DOUBTED)
+    printed = _TABLE["%"] if printed is None and wanted[0] == "fraction" and number > 1 else printed
     if printed is None or printed == wanted:
         return None
     (own_kind, own), (kind, factor) = printed, wanted
+    digits = _DIGITS.findall(one.printed)
+    if len(digits) == 1 and number > 0:  # the unit of the field made another reading likely, as of "2,500 g"
+        number = max(number, *map(Decimal, digits_to_decimals(digits[0], one.locale))) if own < factor else number
     if {own_kind, kind} == {"share", "fraction"}:
         own_kind = kind
     if own_kind != kind:
@@ -131,8 +113,9 @@ def _base(one: Beside) -> Effect | None:
         if read and _EACH.search(one.words):
             return _converted(one, Decimal(read[0]), Decimal(1), Decimal(count), OTHER_BASE)
         return Effect(OTHER_BASE, most=DOUBTED)
-    per = _PER.match(behind)
-    if per is not None and (count := _count(per["count"])) and _count_asked(one.words) != count:
+    per = _PER.match(behind) or _PER_LABEL.search(one.before)
+    priced = _is_money(one.words) or _EACH.search(one.words)  # "85/100" is a score
+    if per is not None and priced and (count := _count(per["count"])) and _count_asked(one.words) != count:
         if _EACH.search(one.words):
             return _converted(one, number, Decimal(1), Decimal(count), OTHER_BASE)
         return Effect(OTHER_BASE, most=DOUBTED)
@@ -157,12 +140,35 @@ def _scale(one: Beside) -> Effect | None:
     return None
 
 
+def _rate(one: Beside) -> Effect | None:
+    """What is told for another time than the field's, as per month for per year, is converted or in doubt."""
+    number, asked = _bare(one), _rates(one.words)
+    if number is None or len(asked) != 1:
+        return None
+    behind = re.match(r"[^\d\n(,;.]*", _behind(one))
+    told = _rates(behind[0] if behind else "") or _rates(re.split(r"[\d\t.;,|]", one.before)[-1])
+    if not told or asked & told:
+        return None
+    if told | asked == {"month", "year"}:
+        own, wanted = (12, 1) if "year" in asked else (1, 12)
+        return _converted(one, number, Decimal(own), Decimal(wanted), OTHER_BASE)
+    return Effect(OTHER_BASE, most=DOUBTED)
+
+
+def _rates(words: str) -> frozenset[str]:
+    return frozenset(time for time, pattern in _RATES.items() if pattern.search(words))
+
+
 def _bare(one: Beside) -> Decimal | None:
     """Returns the number of a leaf that is just what its digits say; None for others, converted ones among them."""
     if one.slot.kind not in ("number", "integer") or not one.spans or isinstance(one.value, bool | str | None):
         return None
     digits = [match[0] for match in _DIGITS.finditer(one.printed)]
     value = Decimal(one.leaf.text or "0")
+    if {OTHER_UNIT, OTHER_BASE} & {*one.leaf.flags}:
+        return None
+    if IN_RANGE in one.leaf.flags:
+        digits = [text for text in digits if abs(value) in map(Decimal, digits_to_decimals(text, one.locale))]
     if not digits:
         return value if number_in_words(one.printed) == value else None
     if len(digits) != 1 or abs(value) not in map(Decimal, digits_to_decimals(digits[0], one.locale)):
@@ -176,11 +182,16 @@ def _behind(one: Beside) -> str:
     return one.printed[ends[-1] :] + one.after
 
 
-def _printed_unit(one: Beside) -> tuple[str, Decimal] | None:
+def _printed_unit(one: Beside, wanted: str) -> tuple[str, Decimal] | None:
+    """Returns the unit beside a number or over its column; one in a cell of its own is of the wanted dimension."""
     behind = _BEHIND.match(_behind(one))
     if behind is not None:
         return _unit_of(behind["unit"])
+    if (apart := _APART.match(one.document.text, one.spans[-1][1])) and _unit_of(apart["unit"])[0] == wanted:
+        return _unit_of(apart["unit"])
     named = [*_NAMED.finditer(one.before[-60:])]
+    if not named and (head := one.head()):
+        named = [*_NAMED.finditer(head), *_LAST_OF_NAME.finditer(head)]
     return _unit_of(named[-1]["unit"]) if named else None
 
 
@@ -214,8 +225,8 @@ def _converted(one: Beside, number: Decimal, own: Decimal, wanted: Decimal, flag
 
 
 def _count(digits: str) -> int:
-    plain = re.sub(r"\D", "", digits)
-    return int(plain) if plain and set(plain[1:]) == {"0"} and plain[0] == "1" else 0
+    plain = re.sub(r"\D", "", str(_COUNTS.get(digits.lower(), digits)))
+    return int(plain) if re.fullmatch("10+|12", plain) and digits != "12" else 0
 
 
 def _count_asked(words: str) -> int:
@@ -224,8 +235,9 @@ def _count_asked(words: str) -> int:
 
 
 _MONEY = re.compile(
-    r"\b(?:price|amount|total|sum|cost|fee|revenue|profit|sales|turnover|income|balance|preis|betrag|summe|kosten|umsatz"
-    r"|gewinn|prix|montant|coût|chiffre d'affaires|importo|prezzo|precio|importe|euros?|dollars?|eur|usd)\b",
+    r"\b(?:price|amount|total|sum|cost|fee|revenue|profit|sales|turnover|income|balance|preis|betrag|summe|kosten"
+    r"|umsatz|gewinn|bilanz\w*|assets|budget|ventas|omzet|winst|fatturato|prix|montant|coût|chiffre d'affaires|importo"
+    r"|prezzo|precio|importe|euros?|dollars?|eur|usd)\b",
     re.IGNORECASE,
 )
 
@@ -234,4 +246,4 @@ def _is_money(words: str) -> bool:
     return _MONEY.search(words) is not None
 
 
-UNITS: tuple[Kind, ...] = (_unit, _base, _scale)
+UNITS: tuple[Kind, ...] = (_unit, _base, _rate, _scale)

@@ -32,6 +32,26 @@ STATE = {"enum": ["granted", "declined", "open", None], "description": "What bec
         ("house  leaking  painted\nNo. 7  no       yes", False),
         ("house  leaking  painted\nNo. 7  yes      no", True),
         ("The roof cannot leak while it is leaking: yes", True),
+        ("Leaking: unchecked", False),
+        ("Leaking: FALSO", False),
+        ("Leaking: 0", False),
+        ("Leaking: ✗", False),
+        ("Leaking: ✗ ☐ ☐", True),
+        ("Leaking: not yet", False),
+        ("Leaking: noch nicht", False),
+        ("Leaking: not known", True),
+        ("Leaking: without doubt", True),
+        ("Leaking: no data", True),
+        ("Leaking: non-stop", True),
+        ("Nothing is leaking", False),
+        ("Im Mai war es leaking", True),
+        ("Leaking\n\nno\n\nPainted", False),
+        ("Leaking\nno roof\nPainted", True),
+        ("House is nonleaking", True),
+        ("House is non-leaking", False),
+        ("The unleaking one is not leaking, the other is leaking", False),
+        ("house  is leaking  painted\nNo. 7  no          yes", False),
+        ("house  leaking since  painted\nNo. 7  no            yes", True),
     ],
 )
 def test_a_boolean_takes_the_answer_beside_its_label(text: str, told: bool) -> None:
@@ -55,6 +75,8 @@ def test_answers_against_each_other_are_doubted_and_told() -> None:
         ("Not now. Permit: granted", "granted", "granted", "granted"),
         ("Permit: not open", "open", "open", None),
         ("Permit: not yet in the open", "open", "open", "open?"),
+        ("This is not an open one", "open", "open", None),
+        ("Fee: none (open)", "open", "open", "open"),
     ],
 )
 def test_a_denied_choice_is_its_opposite_or_doubted(text: str, words: str, value: str, told: str | None) -> None:
@@ -88,6 +110,9 @@ def test_the_opposite_is_the_same_word_denied_or_one_of_a_known_pair(
         ("Permit: granted\nPermit: open", "granted?"),
         ("Permit: granted\nPermit: granted", "granted"),
         ("Permit: granted\nGate: open", "granted"),
+        ("Permit: granted / open", "granted?"),
+        ("Permit: granted or declined", "granted?"),
+        ("Permit: granted / in May", "granted"),
     ],
 )
 def test_a_choice_that_is_told_twice_against_itself_is_doubted(text: str, told: str) -> None:
@@ -111,6 +136,10 @@ def test_a_field_with_a_title_is_found_by_it_or_by_its_name() -> None:
     field = YES_OR_NO | {"title": "Water comes in"}
     assert one_value(field, "Water comes in: no\nPainted: yes", True, name="leaking") is False
     assert one_value(field, "Leaking: no\nPainted: yes", True, name="leaking") is False
+
+
+def test_a_key_of_two_words_in_one_is_a_label() -> None:
+    assert one_value(YES_OR_NO, "roofLeaks: 0\nage: 40", True, name="roofLeaks") is False
 
 
 def test_a_choice_in_a_row_needs_no_words_of_its_own() -> None:

@@ -25,6 +25,8 @@ HEIGHT = {"type": ["number", "null"], "description": "Height."}
         ("Width: 7\nHeight:", "7", 7, None),
         ("Height:\nWidth: 7", "7", 7, None),
         ("Height:\n7", "7", 7, 7),
+        ("Height:\n  value: 7\n  unit: m", "7", 7, 7),
+        ("Height:\nTree:\n  value: 7", "7", 7, None),
         ("Height: tall\nWidth: 7", "7", 7, 7),
     ],
 )
