@@ -140,7 +140,6 @@ class Reviewed:
     detail: str = ""
     pointers: tuple[str, ...] = ()
     schema_fingerprint: str = ""
-    run_id: str = ""
     guesses: frozenset[str] = frozenset()
     seen: Mapping[str, str] = field(default_factory=dict)
     moved: Mapping[str, tuple[str, str]] = field(default_factory=dict)

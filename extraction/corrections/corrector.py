@@ -210,7 +210,6 @@ def _review_of(state: CorrectedState, before: CorrectedState | None = None) -> R
         "" if state.other_kind else state.detail,
         state.pointers,
         state.schema_fingerprint,
-        state.run_id,
         guesses_of(state),
         now,
         {pointer: pair for pointer, pair in moved.items() if pair[0] != pair[1]},

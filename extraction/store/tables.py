@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +15,7 @@ from cinnabar.errors import NotStored
 from cinnabar.extraction.documents.content.document import Box, Evidence, Span
 from cinnabar.extraction.store.names import columns_of
 from cinnabar.extraction.store.records import LIST_INCOMPLETE, LeafRow, ListLengthNote, Outcome, Record
-from cinnabar.schemas.automata.strings import json_text
+from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.columns.arrow import arrow_value
 from cinnabar.schemas.facts import FACTS, FactKind, FactValue, column_of
 from cinnabar.schemas.pointers import escape, unescape, value_at
@@ -234,17 +232,13 @@ def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def parse_exact(text: str) -> Any:
-    """Returns the value of a JSON text, with exact numbers."""
-    return json.loads(text, parse_float=Decimal)
-
-
 def record_row(
     outcome: Outcome, key: Key, record_schema: pa.Schema, columns: RecordColumns
 ) -> pa.RecordBatch:
     """Returns the row of a written outcome, as a batch of one. Raises NotStored if a value does not fit its column."""
     assert outcome.record is not None
-    value = parse_exact(outcome.record.text)
+    with _explain_unstorable():
+        value = outcome.record.value
     whole = not isinstance(value, dict)
     if whole:
         value = {record_schema.names[0]: value}
@@ -293,7 +287,7 @@ def unstorable(outcome: Outcome, error: NotStored) -> Outcome:
 
 def length_note(row: Mapping[str, Any]) -> ListLengthNote:
     """Returns what a row of `fields` with the origin of a length tells."""
-    return ListLengthNote(str(parse_exact(row["value_json"])), LIST_INCOMPLETE in (row["flags"] or ()))
+    return ListLengthNote(str(parse(row["value_json"])), LIST_INCOMPLETE in (row["flags"] or ()))
 
 
 def field_rows(outcome: Outcome, key: Key) -> pa.Table:
@@ -303,8 +297,8 @@ def field_rows(outcome: Outcome, key: Key) -> pa.Table:
     """
     record = outcome.record
     assert record is not None
-    value = parse_exact(record.text)
     with _explain_unstorable():
+        value = record.value
         rows = [_field_row(leaf, record, value, outcome, key) for leaf in record.leaves]
         for pointer, sure in record.lists.items():
             counted = LeafRow(pointer, str(len(value_at(value, pointer))), sure, "known")
