@@ -101,6 +101,20 @@ def options_of(arguments: Mapping[str, Any]) -> RunOptions:
     return RunOptions(**known | {"limit": None})
 
 
+def steps_of(
+    out: Path, document: str, schema_name: str | None = None, *, model: str | None = None, device: str = "auto"
+) -> list[WatchedStep]:
+    """Returns the denoising steps of a stored document, which is filled again by its own schema, model and options.
+
+    `document` is named as for `cinnabar show`; without a `schema_name` the latest schema counts. `model` names another
+    model than that of the run. Raises UsageError if there is no such document, its file is gone or holds other bytes,
+    it cannot be parsed, or its model is not on this machine.
+    """
+    steps: list[WatchedStep] = []
+    watch(out, document, schema_name, steps.append, model=model, device=device)
+    return steps
+
+
 def watch(
     out: Path,
     document: str,
@@ -110,12 +124,7 @@ def watch(
     model: str | None = None,
     device: str = "auto",
 ) -> Outcome:
-    """Fills a stored document again by its own schema, model and options, and tells each step as soon as it is taken.
-
-    Returns the outcome that a run would store. `document` is named as for `cinnabar show`; without a `schema_name` the
-    latest schema counts. `model` names another model than that of the run. Raises UsageError if there is no such
-    document, its file is gone or holds other bytes, it cannot be parsed, or its model is not on this machine.
-    """
+    """Tells each step as soon as it is taken, and returns the outcome that a run would store. Raises as `steps_of`."""
     stored = _find_stored(out, document, schema_name)
     source = _model_of(stored, model, device)
     options = options_of(stored.arguments)

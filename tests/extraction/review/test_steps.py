@@ -1,4 +1,4 @@
-"""`watch` fills a stored document again: every state is valid, the last one is what was stored."""
+"""`steps_of` fills a stored document again: every state is valid, the last one is what was stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.filling.model_sources import ModelSource, model_source
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.review import steps
-from cinnabar.extraction.review.steps import WatchedStep, watch
+from cinnabar.extraction.review.steps import WatchedStep, steps_of
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import SchemaSource, load_schema
@@ -49,12 +49,6 @@ def stored(tmp_path: Path, text: str, model: Any, options: RunOptions = OPTIONS,
     out = tmp_path / "out"
     extract([tmp_path / "a.txt"], source, out, model, options)
     return out
-
-
-def steps_of(out: Path, document: str, schema: str | None = None, model: str | None = None) -> list[WatchedStep]:
-    found: list[WatchedStep] = []
-    watch(out, document, schema, found.append, model=model)
-    return found
 
 
 def check(found: list[WatchedStep], schema: Any) -> None:
