@@ -17,14 +17,10 @@ from cinnabar.extraction.filling.surroundings.thresholds import (
     LONGEST_REGION,
     UNLABELLED,
 )
+from cinnabar.extraction.filling.surroundings.words import WORDS, whole_words
 
 #: Words that deny what follows them within a clause.
-_DENIALS = (
-    r"not(?! only)|no(?!\.)|never|no longer|no more|cannot|can't|isn't|aren't|wasn't|weren't|hasn't|haven't|won't"
-    r"|without|nicht(?! nur)|nie|niemals|keine?n?|ohne|ne|pas|jamais|aucune?|sans|non|senza|nunca|ningún|niet|geen"
-    r"|nothing|none|nichts|rien|niente|nulla|nessun[oa]?|nada|ningun[oa]|niets|nooit"
-)
-_DENIED = re.compile(rf"\b(?:{_DENIALS})\b", re.IGNORECASE)
+_DENIED = whole_words("denial")
 # What ends a clause: a denial before it says nothing of what follows.
 _CLAUSE = re.compile(r"[.;:!?|\t(]|,\s|\bbut\b|\baber\b|\bsondern\b|\bmais\b", re.IGNORECASE)
 # An answer right behind a label, with what may stand between, or alone on the line below it.
@@ -35,16 +31,11 @@ _ANSWER = re.compile(
 _ALONE_BELOW = re.compile(r"[ \t:?]*\n\s*([^\W_]+)[ \t]*$", re.MULTILINE)
 # A denial, first behind a label: "not yet", "noch nicht", "not allowed", and none of whether there is an answer.
 _REFUSED_BEHIND = re.compile(
-    rf"(?:\s*[:?=|\t]| {{2,}})\s*((?:noch|todavía|aún|nog|still)?\s?(?!without|ohne|sans|senza)(?:{_DENIALS})\b)"
+    rf"(?:\s*[:?=|\t]| {{2,}})\s*((?:noch|todavía|aún|nog|still)?\s?(?!without|ohne|sans|senza)(?:{WORDS['denial']})\b)"
     r"(?!-| (?:later|before|vor|avant|app|stated|spec|known|info|data|angabe|angegeben|bekannt|ren?s|disp|noto|beken))",
     re.IGNORECASE,
 )
-_YES = "checked ticked granted enabled vero verdadero waar ✅"
-_NO = (
-    "unchecked unticked falso onwaar never none nope negative declined refused denied withheld disabled excluded absent"
-    " verboten verboden interdit vietato prohibido nie jamais nunca nooit ✘ ❌"
-)
-_ANSWERS = BOOLEANS | dict.fromkeys(_YES.split(), True) | dict.fromkeys(_NO.split(), False)
+_ANSWERS = BOOLEANS | dict.fromkeys(WORDS["yes"].split("|"), True) | dict.fromkeys(WORDS["no"].split("|"), False)
 # A line of a form: a label and one word.
 _LABELLED = re.compile(r"^(?:[ \t]*\w[^\n:?]{1,40}:|\w[^\n:?]{1,40}\?)[ \t]*([^\W\d_]+)[ \t.]*$", re.MULTILINE)
 # What may stand between a denial and a choice, and between two choices.
@@ -158,13 +149,8 @@ def _unstated(one: Beside) -> Effect | None:
 
 # Beginnings of words that make them their opposites, and words that are opposites in a decision.
 _OPPOSED = re.compile(r"^(?:un|in|im|ir|il|dis|non|not|no|out of|nicht|non)[ -]?(?=\w)", re.IGNORECASE)
-_GRANTED = re.compile(
-    "approved|accepted|granted|confirmed|passed|allowed|genehmigt|angenommen|bestätigt|approuvé|accepté|aprobado|goedgekeurd"
-)
+_GRANTED, _REFUSED = re.compile(WORDS["granted"]), re.compile(WORDS["refused"])
 _PAIRS = ("yes/no", "true/false", "on/off", "open/closed", "ja/nein", "offen/geschlossen", "ouvert/fermé")
-_REFUSED = re.compile(
-    "rejected|declined|denied|refused|failed|forbidden|abgelehnt|verweigert|refusé|rejeté|rechazado|afgewezen"
-)
 
 
 def _opposite(value: object, options: list[object]) -> object | None:

@@ -14,13 +14,14 @@ from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, CURRE
 
 _SIGN = re.compile(r"[^\w\s.,'()+\-−–/:*]+|\b(?:kr|Rs|R)\b")
 
-# A code that ends the amount whose sign was read.
+# A code right behind a label, the letters before a sign, codes beside a number.
 _CODE_BEHIND = re.compile(r"(?: code)?\s*[:=|\t ]\s*([A-Z]{3})(?=\s*(?:$|[,;.)|\t]|  ))", re.MULTILINE)
 _LETTERS = re.compile(r"(?<!\w)[A-Z]{1,3}$")
 _IS_CURRENCY = re.compile(r"\b(?:currenc|währung|devise|monnaie|valuta|moneda|divisa|munteenheid)", re.IGNORECASE)
 _CODE_BEFORE, _CODE_BEHIND_NUMBER = re.compile(r"(?<![^\W_])[A-Z]{3}\s?$"), re.compile(r"\s?[A-Z]{3}(?![^\W_])")
 _CURRENCY_SIGN = re.compile(f"[{CURRENCY_SIGNS}]")
 _IN_CURRENCY = re.compile(r"\b(?:in|en)\s+([^\W\d_]+(?: [^\W\d_]+){0,2})")
+# A code that ends the amount whose sign was read.
 _CODE_BESIDE = re.compile(r"[\d.,'’ ]*\(?([A-Z]{3})(?=\s*(?:$|[,;.)|\t]|  ))")
 
 

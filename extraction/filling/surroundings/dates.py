@@ -15,24 +15,14 @@ from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.empties import is_shown, nothing
 from cinnabar.extraction.filling.surroundings.flags import ENDS_BEFORE_START, IN_THE_FUTURE, OF_PERIOD, OTHER_LABEL
 from cinnabar.extraction.filling.surroundings.thresholds import AGREED, CORRECTED, DOUBTED, LONGEST_REGION
+from cinnabar.extraction.filling.surroundings.words import WORDS
 
 # What a date is of, by words of its label in several languages.
-_ROLES = {
-    "due": r"\bdue|payable|pay(?:ment)? (?:by|until|before)|deadline|fällig|zahlbar|zahlungsziel|échéance|à payer avant"
-    r"|scadenza|vencimiento|vervaldatum",
-    "issued": r"invoice|issued?\b|issuing|bill(?:ed|ing)? date|ausgestellt|ausstell|rechnung|facture|émis|fattura|emiss"
-    r"|emisión|factura|factuur|order(?:ed)?\b|bestell|commande|ordine|pedido|printed|gedruckt",
-    "delivered": r"deliver|shipp|liefer|versand|livr|consegna|entrega|levering|arriv",
-    "birth": r"\bborn|birth|geboren|geburt|\bgeb\b|naissance|\bnée?\b|nascita|\bnat[oa]\b|nacimiento|geboorte",
-    "founded": r"\bfounded|foundation|incorporated|gegründet|gründung|fondée?|costituita|fundada",
-    "joined": r"\bjoined|hired|entry date|eintritt|embauche|assunzione|member since|mitglied seit",
-    "signed": r"\bsigned|signature|unterschrieben|unterschrift|unterzeichn|signé|firmat",
-    "start": r"\bfirst day|\bstart|\bbegin|valid from|\bfrom\b|beginn|\bab\b|\bvon\b"
-    r"|début|inizio|\bdal\b|inicio|\bdesde\b",
-    "end": r"\blast day|\bends?\b|ending|until|expir|valid (?:to|thru|through)|\bto\b|ende\b"
-    r"|\bbis\b|ablauf|fin\b|jusqu|fine\b|\bhasta\b",
+_ROLE_WORDS = {
+    name.removeprefix("date "): re.compile(words, re.IGNORECASE)
+    for name, words in WORDS.items()
+    if name.startswith("date ")
 }
-_ROLE_WORDS = {role: re.compile(words, re.IGNORECASE) for role, words in _ROLES.items()}
 # A date of no particular kind, which is none of these.
 _BARE_LABEL = re.compile(r"(?:^|\n)\W*(?:date|datum|data|fecha)\s*[:.]?\s*$", re.IGNORECASE)
 _NAMED = frozenset(("due", "birth", "founded", "joined", "delivered"))

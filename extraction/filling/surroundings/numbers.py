@@ -11,6 +11,7 @@ from cinnabar.engine.readings.numerals import asks_unsigned, digits_to_decimals
 from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.flags import IN_RANGE, SIGN, SIGN_DROPPED
 from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DOUBTED
+from cinnabar.extraction.filling.surroundings.words import whole_words
 from cinnabar.schemas.automata.numbers import canonical_number
 
 _CURRENCY = rf"(?:(?-i:[A-Z]{{3}})|[{CURRENCY_SIGNS}])"
@@ -19,18 +20,7 @@ _DASHES = "-\u2010-\u2015\u2212\ufe63\uff0d"
 _JOINT = rf"\s?{_CURRENCY}?\s?(?:[{_DASHES}…]|\b(?:up to|to|until|bis|jusqu'à|à|au|al?|hasta|tot)\b)\s?{_CURRENCY}?\s?"
 _OTHER_END = re.compile(rf"{_JOINT}(?P<number>{_NUMBER})")
 _FIRST_END = re.compile(rf"(?P<number>{_NUMBER}){_JOINT}$")
-_ASKS_LEAST = re.compile(
-    r"\b(?:lowest|least|minimum|min|smallest|shortest|earliest|cheapest|lower (?:end|bound|limit)"
-    r"|mindest\w*|kleinste\w*|kürzeste\w*|niedrigste\w*|unter(?:e|grenze)\w*|minimal\w*|laagste|minste|kortste"
-    r"|(?:plus|più|más) (?:ba[sj]|petit|court|piccol|brev|pequeñ|cort)\w*|mínim\w*|minim\w*)\b",
-    re.IGNORECASE,
-)
-_ASKS_MOST = re.compile(
-    r"\b(?:highest|most|maximum|max|largest|longest|latest|dearest|upper (?:end|bound|limit)|up to|at most"
-    r"|höchst\w*|größte\w*|längste\w*|ober(?:e|grenze)\w*|maximal\w*|hoogste|meeste|langste"
-    r"|(?:plus|più|más) (?:haut|grand|long|élev|alt|lung|larg)\w*|máxim\w*|massim\w*)\b",
-    re.IGNORECASE,
-)
+_ASKS_LEAST, _ASKS_MOST = whole_words("least"), whole_words("most")
 # What a field's label may end with.
 _FROM, _TO = re.compile(r"\b(?:from|von|ab|vanaf|desde|da)$", re.I), re.compile(r"\b(?:to|until|bis|tot|hasta)$", re.I)
 _MINUS_BEFORE = re.compile(

@@ -14,6 +14,7 @@ from cinnabar.engine.readings.numerals import digits_to_decimals, number_in_word
 from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.flags import IN_RANGE, OTHER_BASE, OTHER_UNIT
 from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DOUBTED
+from cinnabar.extraction.filling.surroundings.words import whole_words
 from cinnabar.schemas.automata.numbers import canonical_number
 
 # Rows of a dimension, a factor and names, the first ones exact in case; of counts; and of times that a rate is for.
@@ -52,11 +53,7 @@ _PER_LABEL = re.compile(rf"{_PER.pattern}[^\d\n,;]*[:=][^\d\n]{{0,6}}$", re.IGNO
 # A count that was read in place of its price: "per 100: 48.00".
 _PER_BEFORE = re.compile(r"(?:\bper|\bje|\bpro|\bpour|\bpar|\bpor|/)\s*$", re.IGNORECASE)
 _PRICE = re.compile(r"[^\W\d_ ]{0,8}\s?[^\W\d_]{0,8}\s*[:=]\s*(?:[A-Z]{3}|[^\w\s])?\s?(\d[\d.,'’]*\d|\d)")
-_EACH = re.compile(
-    r"\b(?:per (?:piece|unit|item|article|one)|unit price|each|pro stück|je stück|stückpreis|einzelpreis|l'unité"
-    r"|unitaire|per pezzo|unitario|por (?:unidad|pieza)|per stuk|stuk(?:s)?prijs)\b",
-    re.IGNORECASE,
-)
+_EACH, _MONEY = whole_words("each"), whole_words("money")
 _CENTS = re.compile(r"\s?(?:ct|cts|cent|cents|¢|centimes|céntimos|centesimi|pence)(?!\w)", re.IGNORECASE)
 _ASKS_CENTS = re.compile(r"\b(?:cents?|ct|pence|centimes|minor units?)\b", re.IGNORECASE)
 # Words of what is told for a time: "per month", "monthly".
@@ -232,14 +229,6 @@ def _count(digits: str) -> int:
 def _count_asked(words: str) -> int:
     asked = _PER.search(words)
     return _count(asked["count"]) if asked is not None else 0
-
-
-_MONEY = re.compile(
-    r"\b(?:price|amount|total|sum|cost|fee|revenue|profit|sales|turnover|income|balance|preis|betrag|summe|kosten"
-    r"|umsatz|gewinn|bilanz\w*|assets|budget|ventas|omzet|winst|fatturato|prix|montant|coût|chiffre d'affaires|importo"
-    r"|prezzo|precio|importe|euros?|dollars?|eur|usd)\b",
-    re.IGNORECASE,
-)
 
 
 def _is_money(words: str) -> bool:
