@@ -45,5 +45,5 @@ def test_a_form_that_nothing_fits_is_flagged_and_one_that_is_told_keeps_its_conf
 @pytest.mark.parametrize(("net", "gross", "kept"), [(10, 10, None), (9, 10, 10), (0, 0, None)])
 def test_a_number_is_null_where_its_description_says_so(net: int, gross: int, kept: int | None) -> None:
     told = {"type": ["integer", "null"], "description": "Null if it is zero. Null if the same as the net."}
-    fields = {"net": {"type": "integer"}, "gross": told}
+    fields: dict[str, dict[str, Any]] = {"net": {"type": "integer"}, "gross": told}
     assert surrounded(fields, "net and gross", {"net": net, "gross": gross}, {})["gross"][0] == kept
