@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from cinnabar.closing import Closing
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserSettings
@@ -26,7 +27,7 @@ _KEPT = 20_000_000
 _Found = Document | DocumentError
 
 
-class BatchReader:
+class BatchReader(Closing):
     """Parses batches of inputs in `workers` processes, which start at the first use.
 
     Batches may be added meanwhile. Documents of more than `max_tokens` words are refused. `seconds` counts those in
@@ -51,10 +52,8 @@ class BatchReader:
         self._late: dict[str, Future[_Found]] = {}
         self._kept: dict[str, OpenedInput] = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Ends the parser processes."""
         if self._pool is not None:
             self._pool.close()
         self._ahead.shutdown()

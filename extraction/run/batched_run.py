@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from cinnabar.closing import Closing
 from cinnabar.engine.work_time import told_to
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.plan.outcomes import OTHER_KIND
@@ -89,7 +90,7 @@ def _counts(part: RunSummary) -> dict[str, Any]:
     return {"schema": part.schema_name} | {name: getattr(part, name) for name in names}
 
 
-class BatchedRun:
+class BatchedRun(Closing):
     """A run that has begun: `batches` hold what is left to read, a driver fills them, and `commits` takes the outcomes.
 
     The stages of a document: its input is found and examined before (`begin_extraction`, `begin_backfill`), then read
@@ -116,10 +117,8 @@ class BatchedRun:
         self._stack = stack.pop_all()
         return self
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Closes what the run holds."""
         self._stack.close()
 
     def work_through(self, cluster: Cluster | None = None) -> Summary:

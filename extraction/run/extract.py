@@ -97,7 +97,7 @@ def begin_extraction(
         opening = Opening(store, [name for name, _ in chosen], assignment.fingerprint, about)
         commits = Commits(assignment, opening, progress)
         known = store.digests([one.prefix for one in sources if one.prefix is not None])
-        examined = [_with_name(examine(item, paths, known), name) for name, item in chosen]
+        examined = [replace(examine(item, paths, known), path=name) for name, item in chosen]
         settled, left = settle_inputs(examined, commits.begin())
         commits.settle(settled)
         models = LoadedModels(_with_finished(assignment, commits, left), commits)
@@ -154,10 +154,6 @@ def _end_packets(commits: Commits, packets: Collection[str]) -> None:
     elif commits.several:
         some = with_noun(commits.several, "file looks like several documents", "files look like several documents")
         commits.progress.note(f"{some} (flag {SEVERAL}); --split reads them one by one")
-
-
-def _with_name(content: Input, name: str) -> Input:
-    return content if content.path == name else replace(content, path=name)
 
 
 def _name_of(source: InputSource, spelled: Spelling) -> str:

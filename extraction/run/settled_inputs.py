@@ -32,7 +32,7 @@ def settle_inputs(inputs: Iterable[Input], finished: Run | RunGroup) -> tuple[li
     settled: list[Outcome] = []
     left: list[Input] = []
     # The parser depends on the file name: of files with the same bytes, one with a known suffix comes first.
-    for item in sorted(inputs, key=_is_nameless):
+    for item in sorted(inputs, key=lambda one: content_of(one.content).name.suffix.lower() not in SUFFIXES):
         digest, kind = item.digest, (item.digest, format_named(item.path))
         if is_system_file(item.path):
             settled.append(Outcome(item.path, "skipped", SYSTEM_FILE, digest=digest))
@@ -58,7 +58,3 @@ def settle_inputs(inputs: Iterable[Input], finished: Run | RunGroup) -> tuple[li
                 left.append(replace(item, instead_of=reading[digest]) if digest in reading else item)
                 reading.setdefault(digest, item.path)
     return settled, left
-
-
-def _is_nameless(item: Input) -> bool:
-    return content_of(item.content).name.suffix.lower() not in SUFFIXES

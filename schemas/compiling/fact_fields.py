@@ -87,7 +87,8 @@ def check_places(form: Form, schema: dict[str, Any] | bool) -> None:
     for place_of_schema in Documents(schema).subschemas():
         pointer = f"{place_of_schema.pointer}/{BINDING}"
         # Definitions may be unused.
-        if BINDING in place_of_schema.value and pointer not in there and not _is_definition(pointer):
+        defined = pointer.startswith(("/$defs/", "/definitions/"))
+        if BINDING in place_of_schema.value and pointer not in there and not defined:
             problem = "the form has no single field for this part of the schema"
             raise refused(Refusal.FACT_PLACE, pointer, problem=problem)
 
@@ -99,7 +100,3 @@ def _inside(node: Node, within: bool = False) -> Iterator[str]:
     inner = within or not isinstance(node, (Slot, ObjectNode))
     for part in children(node):
         yield from _inside(part, inner or part in getattr(node, "rest", ()))
-
-
-def _is_definition(pointer: str) -> bool:
-    return pointer.startswith(("/$defs/", "/definitions/"))

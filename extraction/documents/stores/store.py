@@ -18,6 +18,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints, TypeAdapter
 
+from cinnabar.closing import Closing
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES, SUFFIXES
 from cinnabar.extraction.documents.content.inputs import Content, content_of, file_path, own_path
@@ -239,7 +240,7 @@ class StoreItem(Content):
         return self.store.data(self)
 
 
-class ObjectStore:
+class ObjectStore(Closing):
     """An open store; a context manager. Threads may share it.
 
     `opened` unfolds archives. Raises UsageError if the extra is not installed or the store refuses.
@@ -254,10 +255,8 @@ class ObjectStore:
         self._folder = tempfile.TemporaryDirectory(prefix="cinnabar-")
         self._unfolded: tuple[Path, dict[str, Content]] | None = None
 
-    def __enter__(self) -> ObjectStore:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Lets go of what was fetched, and keeps what was learned."""
         self._ahead.close()
         self._memory.close()
         self._kept.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-# Torch takes a second to import, and the run's own process does not need it beside its engines.
 import os
 import pickle
 import sys
@@ -11,8 +10,10 @@ from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
+# Torch takes a second to import, and the run's own process does not need it beside its engines.
+from cinnabar.closing import Closing
 from cinnabar.engine.python_process import python_command
 from cinnabar.errors import NoEngine, RunError, UsageError
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess
@@ -56,7 +57,7 @@ class _Engine(WorkerProcess):
         return answer  # type: ignore[no-any-return]
 
 
-class EnginePool:
+class EnginePool(Closing):
     """Fills batches in `count` processes, which start with the first batches; one that dies is replaced.
 
     A context manager: its exit ends the processes.
@@ -69,10 +70,8 @@ class EnginePool:
         classes = any(part.source.model is not None for part in assignment.parts)
         self._more = {name: value for name, value in os.environ.items() if classes and name not in _SECRETS}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Ends the processes."""
         self._pool.close()
 
     def submit(self, read: Sequence[OpenedInput], known: Known | None, attempts: _Attempts) -> Future[Batch]:
