@@ -21,9 +21,12 @@ from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import Fact
 from cinnabar.extraction.documents.content.limits import FRAMES_SECONDS, MAX_DECODED, MAX_FRAMES, MAX_PICTURE_BYTES
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.ocr.thresholds import LEAST_DPI, LEAST_SIDE, MOST_DPI
 from cinnabar.extras import install_line
 
+#: Fewer pixels on a side show no letter: such images are lines and counters in mails.
+LEAST_SIDE = 8
+#: A resolution outside of these is not believed; without one the longer side is as long as A4, within these bounds.
+LEAST_DPI, MOST_DPI = 50.0, 1_300.0
 Pixels = npt.NDArray[np.uint8]
 
 #: Pillow's names of the formats that are decoded; no other decoder sees the bytes.

@@ -32,21 +32,25 @@ from cinnabar.extraction.documents.ocr.text_lines import (
     rotate_points,
     strip,
 )
-from cinnabar.extraction.documents.ocr.thresholds import (
-    FOREIGN_LETTERS,
-    LEAST_HEIGHT,
-    LEAST_WORD,
-    LINE_GROWTH,
-    LINE_PROBABILITY,
-    PIXEL_PROBABILITY,
-    SPARSE_LETTERS,
-    TILE_HEIGHT,
-    TILE_SHARED,
-    TURNED_LINES,
-    TURNED_SETTLED,
-)
 from cinnabar.extraction.documents.pdf.glyphs import PageWords
 from cinnabar.extraction.documents.pdf.layout import linearise
+
+#: The lines that tell whether a page stands on its head, and the mean probability of their letters that settles it
+#: without a look at the reverse. Upright lines of the samples had .93 and more, reversed ones .75 and less.
+TURNED_LINES, TURNED_SETTLED = 6, 0.9
+#: Fewer letters for each height of a line that it is long are those of another script: the recogniser leaves letters
+#: out that it does not know. Latin text has 1.2 to 2.5, Cyrillic .3.
+SPARSE_LETTERS = 0.6
+#: So are letters with a smaller mean probability: Greek ones have .82, Latin and Chinese ones .98 even on poor scans.
+FOREIGN_LETTERS = 0.9
+#: A word with a smaller probability is a picture's or a pen's stroke.
+LEAST_WORD = 0.05
+#: A taller picture is read in tiles of so many times its width, of which neighbours share a part. A wide one is not
+#: cut, because its lines would be.
+TILE_HEIGHT, TILE_SHARED = 2.0, 0.25
+#: RapidOCR's own settings: the least probability of a pixel and of a line, and how far a line's rectangle grows, as a
+#: share of its area by its outline (the network marks only the core of letters). The least height is in its pixels.
+PIXEL_PROBABILITY, LINE_PROBABILITY, LINE_GROWTH, LEAST_HEIGHT = 0.3, 0.5, 1.6, 3.0
 
 
 class RapidReader:

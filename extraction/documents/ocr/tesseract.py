@@ -19,11 +19,15 @@ from cinnabar.extraction.documents.content.limits import MAX_PAGE_WORDS
 from cinnabar.extraction.documents.ocr.page_store import PageText, page_text
 from cinnabar.extraction.documents.ocr.pictures import Pixels, decode_picture
 from cinnabar.extraction.documents.ocr.text_lines import marked_page, rotate_points
-from cinnabar.extraction.documents.ocr.thresholds import LEANING_LINE, UPRIGHT_SETTLED
 from cinnabar.extraction.documents.pdf.glyphs import PageWords
 from cinnabar.extraction.documents.pdf.layout import linearise
 from cinnabar.extraction.documents.processes.serving import end_with
 
+#: A page that is read with this mean probability stands upright. The program's own guess of the direction was wrong for
+#: a page with large letters.
+UPRIGHT_SETTLED = 0.75
+#: A line leans only if it is so many times as long as high.
+LEANING_LINE = 5.0
 # The columns of its table of words: the level of a word, its line, its box, its probability in percent, and its text.
 _WORD, _LINE, _LEFT, _SURE, _TEXT = "5", slice(1, 5), 6, 10, 11
 # The layout expects boxes that reach from accents to descenders; these reach as far as the letters do.

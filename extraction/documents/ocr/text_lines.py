@@ -16,10 +16,15 @@ import numpy.typing as npt
 from cinnabar.extraction.documents.content.limits import MAX_PAGE_WORDS
 from cinnabar.extraction.documents.marks.scanned import scanned_marks
 from cinnabar.extraction.documents.ocr.pictures import Pixels
-from cinnabar.extraction.documents.ocr.thresholds import MARK_SURE, PRINTED_WORD, TELLING_LINE
 from cinnabar.extraction.documents.pdf.drawn_marks import with_marks
 from cinnabar.extraction.documents.pdf.glyphs import PageWords
 
+#: A rectangle so many times as long as high tells the direction of its text.
+TELLING_LINE = 3.0
+#: The probability of a mark: a box in doubt has a sign of its own.
+MARK_SURE = 0.99
+#: OCR is so sure of words that are printed.
+PRINTED_WORD = 0.9
 _Floats = npt.NDArray[np.float64]
 
 

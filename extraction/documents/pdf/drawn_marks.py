@@ -32,8 +32,11 @@ from cinnabar.extraction.documents.marks.boxes_and_lines import (
 )
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords
 from cinnabar.extraction.documents.pdf.rendering import grey_pixels
-from cinnabar.extraction.documents.pdf.thresholds import LETTER_ACROSS, LETTER_DOWN, WORD_WITHIN
 
+#: Points that a letter within a box may reach beyond it, across and down.
+LETTER_ACROSS, LETTER_DOWN = 1.0, 4.0
+#: A word with so much of it in a box is no other word's: OCR reads a box as a letter, and a tick may be one.
+WORD_WITHIN = 0.6
 _Floats = npt.NDArray[np.float64]
 
 # Pixels to a point in which drawn marks are judged, and those of a scan.

@@ -14,8 +14,9 @@ import numpy.typing as npt
 import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.pdf.bidi import RTL_RANGES, read_word, without_ligatures
-from cinnabar.extraction.documents.pdf.thresholds import RAISED_HIGHER, RAISED_SMALLER
 
+#: How much smaller a raised character is than the one beside it, and how much higher it ends, in heights of that one.
+RAISED_SMALLER, RAISED_HIGHER = 0.85, 0.15
 _Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]
 

@@ -19,17 +19,17 @@ import pypdfium2.raw as pdfium
 from cinnabar.extraction.documents.content.limits import MAX_HYPHEN_OBJECTS, MAX_HYPHENS
 from cinnabar.extraction.documents.content.marked_text import raised_text
 from cinnabar.extraction.documents.pdf.glyphs import PageWords, raised_pairs
-from cinnabar.extraction.documents.pdf.thresholds import (
-    BOXED_LEAST,
-    BOXED_MOST,
-    BOXED_NEXT,
-    BOXED_THICK,
-    BOXED_WALLS,
-    RAISED_CLOSE,
-    RAISED_TELLING,
-    WALLS_TOUCH,
-)
 
+#: Letters of a value at least, and of a page at most.
+BOXED_LEAST, BOXED_MOST = 4, 2_000
+#: In heights of a letter: the next letter, the walls between two boxes, and how far these are from each other.
+BOXED_NEXT, BOXED_WALLS, BOXED_THICK = 2.5, (0.3, 2.5), 0.6
+#: Points between the ends of walls that touch each other, whose bounds contain the width of their lines.
+WALLS_TOUCH = 3.5
+#: A raised word stands as close to its neighbour as letters do, in shares of the neighbour's height.
+RAISED_CLOSE = 0.12
+#: Words before a raised one that tell what it is.
+RAISED_TELLING = 6
 SOFT_HYPHEN = "\u00ad"
 # pdfium writes this code for a hyphen between letters at the end of a line, a soft one or a real one.
 _HYPHEN = 0x02

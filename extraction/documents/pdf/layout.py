@@ -12,14 +12,15 @@ import numpy.typing as npt
 
 from cinnabar.extraction.documents.pdf.bidi import read_line
 from cinnabar.extraction.documents.pdf.glyphs import OBLIQUE, PageWords, turn_boxes
-from cinnabar.extraction.documents.pdf.thresholds import (
-    CLEARLY_LATER,
-    COLUMN_DIGITS,
-    COLUMN_FILL,
-    COLUMN_LINES,
-    COLUMN_WORDS,
-)
 
+#: A gutter between columns of prose needs this many lines on each side, so many words a line, and lines that fill this
+#: share of their column. Tables have cells of one to three words and stay row by row.
+COLUMN_LINES = 6
+COLUMN_WORDS = 4
+COLUMN_FILL = 0.6
+COLUMN_DIGITS = 0.3
+#: A word belongs to a later line only if that line overlaps it by this much more than an earlier one.
+CLEARLY_LATER = 0.1
 _Floats = npt.NDArray[np.float64]
 
 _MAX_GAP = 8

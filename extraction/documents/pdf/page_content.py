@@ -40,9 +40,12 @@ from cinnabar.extraction.documents.pdf.joined_letters import (
 from cinnabar.extraction.documents.pdf.layout import linearise
 from cinnabar.extraction.documents.pdf.rendering import picture_of, switch_off_unseen
 from cinnabar.extraction.documents.pdf.struck_words import struck_words
-from cinnabar.extraction.documents.pdf.thresholds import OUTLINED_LETTERS, STAMP_MARGIN, STAMPED_SCAN
 from cinnabar.extraction.documents.pdf.visibility import hidden_words, is_searched, is_text, mostly_unknown
 
+#: So many filled shapes may be letters in outline.
+OUTLINED_LETTERS = 30
+#: Words only in these shares of a scan, at its top and bottom, are a stamp and not its text.
+STAMP_MARGIN, STAMPED_SCAN = 0.1, 0.6
 _DPI = 300.0
 
 

@@ -29,8 +29,11 @@ from cinnabar.extraction.documents.pdf.page_content import (
     page_content,
     plain_content,
 )
-from cinnabar.extraction.documents.pdf.thresholds import PAGE_SHARE, PLAIN_AFTER, STOP_AFTER
 from cinnabar.extraction.documents.processes.serving import end_with
+
+#: Shares of a document's time: after the first, pages are read as plain text; after the second, none. In a second try a
+#: page may take the third.
+PLAIN_AFTER, STOP_AFTER, PAGE_SHARE = 0.5, 0.75, 0.15
 
 
 @dataclass(slots=True)

@@ -16,8 +16,9 @@ import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.content.limits import MAX_PIXELS
 from cinnabar.extraction.documents.pdf.glyphs import Frame
-from cinnabar.extraction.documents.pdf.thresholds import PAGE_CONTRAST
 
+#: Less contrast on a whole page is an empty one.
+PAGE_CONTRAST = 24
 _Pixels = npt.NDArray[np.uint8]
 
 

@@ -26,17 +26,22 @@ from cinnabar.extraction.documents.content.limits import (
 )
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords
 from cinnabar.extraction.documents.pdf.rendering import grey_pixels
-from cinnabar.extraction.documents.pdf.thresholds import (
-    BAD_CHARACTERS,
-    LEAST_HEIGHT,
-    NEAR_WHITE,
-    OPAQUE_FROM,
-    SCAN_BESIDE,
-    SCAN_SHARE,
-    SMALL_LETTERS,
-    SMALL_LETTERS_OF,
-)
 
+#: Letters below this height in points cannot be seen. Filings hold the text of their scans in letters of .9 points.
+LEAST_HEIGHT = 0.5
+#: Colours from this value of each channel on are near white; below this opacity nothing shows.
+NEAR_WHITE, OPAQUE_FROM = 225, 24
+#: An image over this share of a page is its scan, and text at it what OCR read there.
+SCAN_SHARE = 0.5
+#: Words of a scan may lie beside the page by this share of its width.
+SCAN_BESIDE = 0.05
+#: Of this share of bad characters on, a layer is none. Of 1,162 pages of contracts, forms, invoices, tables and odd
+#: files all but one had a share of 0, and that one, with formulas, .3.
+BAD_CHARACTERS = 0.5
+#: Text without a mapping comes as numbers of glyphs, in most fonts 29 below the characters: "6XPPD" for "Summa". There
+#: small letters become capitals and signs; of 4 such pages 2 were sound, and had small letters.
+SMALL_LETTERS = 0.2
+SMALL_LETTERS_OF = 200
 _Floats = npt.NDArray[np.float64]
 _Bools = npt.NDArray[np.bool_]
 _Ints = npt.NDArray[np.int64]
