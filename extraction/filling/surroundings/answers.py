@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 
 from cinnabar.engine.readings.readings import BOOLEANS
 from cinnabar.extraction.filling.records.indirect_evidence import OPTION_LETTERS, stems
@@ -48,7 +47,7 @@ def _boolean(one: Beside) -> Effect | None:
     """A boolean takes the answer printed beside its label; a denied statement is false."""
     if set(one.slot.options) != {"true", "false"}:
         return None
-    told, sure = dict(_told(one)), CORRECTED
+    told, sure = _told(one), CORRECTED
     if not told:
         told, sure = _same_answers(one) or _opposed(one), UNLABELLED
     values = {*told.values()}
@@ -82,10 +81,15 @@ def _opposed(one: Beside) -> dict[Span, bool]:
     return {found.span(): False} if found else {}
 
 
-def _told(one: Beside) -> Iterator[tuple[Span, bool]]:
-    """Yields the answers beside the field's label, with their places; a denial counts where no answer stands."""
-    text = one.document.text
-    for start, end in one.labels():
+def _told(one: Beside) -> dict[Span, bool]:
+    """Returns the answers beside the field's label, with their places; a denial counts where no answer stands.
+
+    It does not if the words of the field deny by themselves, or if most of their places are not denied: a contract that
+    says what "insurance does not cover" has one.
+    """
+    text, told, denials = one.document.text, dict[Span, bool](), list[Span]()
+    places = [*one.labels()]
+    for start, end in places:
         line_start, line_end = one.line_of(start, end)
         answer = _ANSWER.match(text, end, line_end) or _ALONE_BELOW.match(text, end)
         value = _ANSWERS.get(answer[1].lower()) if answer is not None else None
@@ -93,13 +97,15 @@ def _told(one: Beside) -> Iterator[tuple[Span, bool]]:
         if boxes > (answer is not None and value is not None):  # `records/marks.py` reads boxes
             continue
         if answer is not None and value is not None:
-            yield answer.span(1), value
+            told[answer.span(1)] = value
         elif (cell := one.below(start, end)) and (below := _ANSWERS.get(text[slice(*cell)].lower())) is not None:
-            yield cell, below
+            told[cell] = below
         elif (refused := _REFUSED_BEHIND.match(text, end, line_end)) is not None:
-            yield refused.span(1), False
+            told[refused.span(1)] = False
         elif (denial := denied(text[line_start:end])) is not None:
-            yield (line_start + denial.start(), end), False
+            denials.append((line_start + denial.start(), end))
+    many = 2 * len(denials) > len(places) and _DENIED.search(one.asked.label) is None
+    return told | (dict.fromkeys(denials, False) if many else {})
 
 
 def denied(clause: str) -> re.Match[str] | None:
@@ -141,10 +147,18 @@ def _twice(one: Beside) -> Effect | None:
 
 
 def _unstated(one: Beside) -> Effect | None:
-    """A choice of which the document has no word is none, where the schema allows that; rows may tell it as a whole."""
+    """A choice of which the document has no word is none, where the schema allows that; rows may tell it as a whole.
+
+    One that the model is likelier right about than not is left, in doubt: a report without units has those of its kind.
+    """
     in_row = re.search(r"/\d+(?:/|$)", one.pointer)
-    chosen = one.leaf.origin == "chosen" and isinstance(one.value, str) and not in_row
-    return Effect(UNSTATED, "null", most=UNLABELLED) if chosen and not one.spans and one.slot.nullable else None
+    if one.leaf.origin != "chosen" or not isinstance(one.value, str) or in_row or one.spans or not one.slot.nullable:
+        return None
+    glued = re.compile(rf"(?<=\d){re.escape(one.value)}(?![^\W_])", re.IGNORECASE)
+    if glued.search(one.document.text, *one.region) is not None:
+        return None
+    unlikely = one.leaf.confidence < UNLABELLED
+    return Effect(UNSTATED, "null", most=UNLABELLED) if unlikely else Effect(UNSTATED, most=DOUBTED)
 
 
 # Beginnings of words that make them their opposites, and words that are opposites in a decision.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.support.cases import each
 from tests.support.surrounded_values import one_value, surrounded
 
@@ -83,8 +84,26 @@ def test_a_denied_choice_is_its_opposite_or_doubted(text: str, words: str, value
     assert one_value(STATE, text, value, words, name="permit") == told
 
 
-def test_a_choice_that_nothing_states_is_left_out() -> None:
-    assert one_value(STATE, "Dear neighbours, see you on Friday.", "granted", name="permit") is None
+@each("sure,told", [(0.55, None), (0.97, "granted?")])
+def test_a_choice_that_nothing_states_is_left_out_or_in_doubt(
+    monkeypatch: pytest.MonkeyPatch, sure: float, told: str | None
+) -> None:
+    monkeypatch.setattr("tests.support.surrounded_values.SURE", sure)
+    assert one_value(STATE, "Dear neighbours, see you on Friday.", "granted", name="permit") == told
+
+
+def test_a_choice_that_stands_behind_digits_is_stated() -> None:
+    units = {"enum": ["kt", "mps", None]}
+    assert one_value(units, "Wind 31007KT", "kt", name="unit") == "kt"
+
+
+@each(
+    "text,value",
+    [("Insurance is taken.\nInsurance that does not cover fire.", True), ("No insurance is taken.", False)],
+)
+def test_words_that_most_places_do_not_deny_hold(text: str, value: bool) -> None:
+    told = one_value({"type": "boolean"}, text, True, name="insurance")
+    assert told is value
 
 
 @each(
