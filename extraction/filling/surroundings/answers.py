@@ -13,6 +13,7 @@ from cinnabar.extraction.filling.surroundings.thresholds import (
     CORRECTED,
     DENIAL_WORDS,
     DOUBTED,
+    FORM_LINES,
     LONGEST_REGION,
     UNLABELLED,
 )
@@ -67,7 +68,9 @@ def _same_answers(one: Beside) -> dict[Span, bool]:
     # Who speaks in a conversation is no label.
     found = [match for match in found if text.count(f"\n{match[0].partition(':')[0]}:") < 2]
     told = {match.span(1): _ANSWERS[match[1].lower()] for match in found}
-    return told if len(told) == fields and len({*told.values()}) == 1 else {}
+    # Of a longer page one line that says no tells nothing.
+    is_form = len(text.split("\n")) <= FORM_LINES * fields
+    return told if is_form and len(told) == fields and len({*told.values()}) == 1 else {}
 
 
 def _opposed(one: Beside) -> dict[Span, bool]:
@@ -117,7 +120,7 @@ def denied(clause: str) -> re.Match[str] | None:
 def _choice(one: Beside) -> Effect | None:
     """A choice that is denied where it is printed is its opposite, or is doubted."""
     options = one.slot.options
-    if len(options) < 2 or one.value is None or one.leaf.text not in options or not one.spans:
+    if len(options) < 2 or not isinstance(one.value, str) or one.leaf.text not in options or not one.spans:
         return None
     near = " ".join(one.before.split(" ")[-DENIAL_WORDS:])
     if (denial := denied(near)) is None:

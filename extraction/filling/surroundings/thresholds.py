@@ -9,6 +9,8 @@ from __future__ import annotations
 DOUBTED, CORRECTED = 0.45, 0.85
 #: A denial counts among so many words before a choice.
 DENIAL_WORDS = 5
+#: The most lines, for each field of yes and no, of a form whose labels are in other words than the fields.
+FORM_LINES = 15
 #: The fewest letters of a currency's name that tells it alone ("yen" and "real" are words too).
 CURRENCY_NAME = 4
 #: How sure it is that a field has no date, if the one that was read has another label.
