@@ -1,6 +1,6 @@
 """Posterior and best text of one block under the part of a graph that it can reach, on a CPU.
 
-Its definition is in `tests/kernels`. The sequential part of a scan takes some 60 operations a position; torch needs
+Its definition is `block_scan_reference`. The sequential part of a scan takes some 60 operations a position; torch needs
 3 µs to start one, which for a small model is more than its pass. Here sums forward, sums backward and the best text run
 side by side in one reduction a position, and the posterior of all positions is one more.
 """

@@ -92,10 +92,9 @@ def _attend(  # type: ignore[no-untyped-def]
 def paged_attention_triton(
     q: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, rows: PagedRows, page: int, sight: Sight, block: int
 ) -> torch.Tensor:
-    """Returns [N, H, W]; q: [N, H, W], keys, values: [P, G, W], of all places of all pages; H is a multiple of G.
+    """Returns what `paged_attention` returns; a tile has at most `tile_tokens` tokens, and pages a power of two places.
 
-    A tile has at most `tile_tokens` tokens, and pages a power of two places. The softmax is in float32. Tokens of no
-    tile have zeros. The program of a kernel depends on heads, width, page, sight and block alone.
+    The program of a kernel depends on heads, width, page, sight and block alone.
     """
     many, heads, width = q.shape
     groups = keys.shape[1]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 import torch
 
+from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.memory import LOGITS
-from cinnabar.kernels.block_scan import Bools, Floats, Ints
 from cinnabar.kernels.score_limits import FLOOR, LEAST
 
 #: Logits that are reduced at a time: they stay in a core's cache.

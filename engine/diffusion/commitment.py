@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores
 from cinnabar.engine.diffusion.decoded import Undecoded
 from cinnabar.engine.diffusion.graph_tables import GraphTables, LookaheadQuery
@@ -14,7 +15,6 @@ from cinnabar.engine.diffusion.lookahead import Lookahead
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
 from cinnabar.engine.engine import NO_NUMBERS
 from cinnabar.engine.step import GRAIN
-from cinnabar.kernels.block_scan import Bools, Floats, Ints
 
 #: Told of a sequence whose scores mean nothing.
 NOT_FINITE = Undecoded(NO_NUMBERS, "expected finite scores, got NaN or infinity")

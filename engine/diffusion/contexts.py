@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.sequences import OpenSequence
 from cinnabar.engine.models.language.cache import PAGE, CacheRow, PagedCache, page_bytes, page_size
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.memory import cache_budget, free_memory, prefill_tokens
 from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.kernels.block_scan import Ints
 
 #: From so many rows on, and so many positions of their open blocks, the host's work is worth reading the weights twice:
 #: the products of a half take longer than that (128 blocks of 4 gain nothing).

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cinnabar.engine.diffusion.arrays import Bools, Ints
 from cinnabar.engine.diffusion.forced import TokenTexts
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import OpenSequence
 from cinnabar.engine.engine import failure_of, out_of_memory
 from cinnabar.engine.work_time import check, deadline
 from cinnabar.errors import RunError
-from cinnabar.kernels.block_scan import Bools, Ints
 
 #: How many times an answer goes back although no beginning of it is accepted.
 BLIND_REPAIRS = 4

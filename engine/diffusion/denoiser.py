@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
+from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.commitment import AskedPass, Commitment, grade
 from cinnabar.engine.diffusion.contexts import PagedContext
 from cinnabar.engine.diffusion.decoded import Decoded, DecodingRun, Undecoded
@@ -28,7 +29,6 @@ from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.step import GRAIN
 from cinnabar.engine.work_time import check_time
 from cinnabar.errors import ModelError
-from cinnabar.kernels.block_scan import Ints
 
 #: How often an answer that the judge refuses goes back to the block in which it left the accepted states; in the second
 #: half one choice more, so that a list whose next item would repeat another one ends.

@@ -16,9 +16,9 @@ from typing import Protocol
 
 import numpy as np
 
+from cinnabar.engine.diffusion.arrays import Bools
 from cinnabar.engine.diffusion.record_graph import RecordGraph, distances, edges_from
 from cinnabar.engine.lifting import Ints, Vocabulary
-from cinnabar.kernels.block_scan import Bools
 from cinnabar.schemas.automata.automaton import Automaton
 
 

@@ -10,13 +10,13 @@ import numpy as np
 import torch
 
 from cinnabar.engine.backend import backend_of
+from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores, Reduced, TokenClasses
 from cinnabar.engine.diffusion.forced import ForcedText
 from cinnabar.engine.diffusion.lookahead import KEPT, Constraint, GreedyConstraint, Lookahead, ScanSpan
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.kernels.block_scan import Ints
 from cinnabar.kernels.device_tables import upload
 
 #: Graphs whose tables are kept besides those of the present tasks, and the edges of all these tables.

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses
 from cinnabar.engine.diffusion.record_graph import GraphPart, RecordGraph
-from cinnabar.kernels.block_scan import Bools, Floats, Ints, PartTables, block_scan, part_tables
+from cinnabar.kernels.block_scan import PartTables, block_scan, part_tables
 from cinnabar.kernels.device_tables import DevicePart, device_part
 from cinnabar.kernels.score_limits import FLOOR, POSSIBLE
 

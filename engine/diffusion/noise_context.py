@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
+from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, PassText
 from cinnabar.engine.models.language.memory import cache_budget, free_memory, position_numbers
-from cinnabar.kernels.block_scan import Ints
 
 #: Tokens of a text that are read in one pass, at most; shared prefixes that are kept. Passes end at multiples of them,
 #: and so do prefixes, so that the parts of a text do not depend on what other texts share with it.

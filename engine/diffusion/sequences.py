@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.settings import ANSWER_DIVISOR, SETTINGS, DecodingSettings
-from cinnabar.kernels.block_scan import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,9 @@ from typing import get_args
 
 import numpy as np
 import torch
-from tests.kernels.paged_attention_reference import paged_attention
 from tests.kernels.test_paged_attention import PAGE, rows_of
 
-from cinnabar.kernels.paged_attention import PagedRows, Sight, tile_tokens
+from cinnabar.kernels.paged_attention import PagedRows, Sight, paged_attention, tile_tokens
 from cinnabar.kernels.paged_attention_triton import paged_attention_triton
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")

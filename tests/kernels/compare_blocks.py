@@ -13,9 +13,10 @@ import numpy as np
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.kernels.block_scan_reference import block_scan_reference
 
-from cinnabar.kernels.block_scan import BlockScan, Floats, Ints, block_scan, part_tables
+from cinnabar.engine.diffusion.arrays import Floats, Ints
+from cinnabar.kernels.block_scan import BlockScan, block_scan, part_tables
+from cinnabar.kernels.block_scan_reference import block_scan_reference
 from cinnabar.kernels.block_scan_triton import ScoredBlock, block_scan_triton
 from cinnabar.kernels.device_tables import device_part
 from cinnabar.kernels.score_limits import FLOOR, POSSIBLE

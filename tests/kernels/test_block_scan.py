@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.kernels.block_scan_reference import block_scan_reference
 from tests.support.cases import each
 
 from cinnabar.kernels.block_scan import block_scan, part_tables
+from cinnabar.kernels.block_scan_reference import block_scan_reference
 from cinnabar.kernels.score_limits import FLOOR, POSSIBLE
 
 #: States, classes, edges, positions, and why.

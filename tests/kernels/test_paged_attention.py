@@ -7,9 +7,8 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 import torch
-from tests.kernels.paged_attention_reference import paged_attention, seen_end
 
-from cinnabar.kernels.paged_attention import PagedRows, Sight, tiles_of
+from cinnabar.kernels.paged_attention import PagedRows, Sight, paged_attention, seen_end, tiles_of
 
 PAGE = 16
 

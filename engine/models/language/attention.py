@@ -24,7 +24,7 @@ from cinnabar.kernels.paged_attention import PagedRows, Sight
 Attend = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, int], torch.Tensor]
 #: The first position of the open block where none is open: behind all positions.
 NONE_OPEN = 1 << 40
-#: Computes attention over pages: see `kernels/paged_attention_triton.py`.
+#: Computes attention over pages: see `paged_attention`.
 PagedKernel = Callable[
     [torch.Tensor, torch.Tensor, torch.Tensor, PagedRows, int, Sight, int], torch.Tensor
 ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tests.kernels.paged_attention_reference import paged_attention
 from tests.support.effort import some
 from tests.support.tiny_models import CACHED, CAUSAL, END, VOCABULARY, decoder, record
 from tests.support.whole_texts import whole
@@ -16,6 +15,7 @@ from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.models.language import memory
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.passes import Passes
+from cinnabar.kernels.paged_attention import paged_attention
 
 AUTOMATON, _, MINIMAL = record({"name": {"type": "string"}})
 GRAPH = graph_of(AUTOMATON, VOCABULARY)

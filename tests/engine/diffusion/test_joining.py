@@ -13,7 +13,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.diffusion.test_denoiser import INVOICE, RECORD, certain, form_of, task
-from tests.kernels.paged_attention_reference import paged_attention
 from tests.support.effort import examples, some
 from tests.support.scripted_decoder import ScriptedDecoder, edited, favour
 from tests.support.tiny_models import BLOCK, CACHED, END, FEW_KINDS, KINDS, TOKENIZER, VOCABULARY, decoder
@@ -28,6 +27,7 @@ from cinnabar.engine.models.language import memory
 from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.settings import EFFORTS
 from cinnabar.engine.work_time import limit_batches
+from cinnabar.kernels.paged_attention import paged_attention
 
 SHORT = form_of({"kind": {"enum": ["ab", "the", "no"]}})
 UNIQUE = form_of({"kind": {"type": "array", "uniqueItems": True, "maxItems": 3, "items": {"enum": ["ab", "the"]}}})

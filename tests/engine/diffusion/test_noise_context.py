@@ -16,12 +16,12 @@ from tests.support.tiny_models import END, UNIFORM, decoder
 from tests.support.tiny_models import VOCABULARY as TINY
 
 from cinnabar.engine.diffusion import noise_context
+from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.noise_context import NoiseContext, temperature
 from cinnabar.engine.diffusion.record_graph import graph_of
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, PassText
 from cinnabar.engine.models.language.language_model import load_language_model
-from cinnabar.kernels.block_scan import Ints
 from cinnabar.schemas.automata.operations import literal
 
 GRAPH = graph_of(literal(b"{}"), TINY)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.kernels.paged_attention_reference import paged_attention
 from tests.support.tiny_models import CACHED, decoder
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -22,7 +21,7 @@ from cinnabar.engine.models.language.passes import (
     tiled_numbers,
     unpacked_tiles,
 )
-from cinnabar.kernels.paged_attention import tile_tokens
+from cinnabar.kernels.paged_attention import paged_attention, tile_tokens
 
 #: What makes the host wait for a device.
 WAITING = ("_local_scalar_dense", "nonzero", "unique", "masked_select", "item")
