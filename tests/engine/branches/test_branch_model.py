@@ -13,6 +13,7 @@ import torch
 from tests.support.branch_checks import check_documents_are_apart, check_records_are_valid
 from tests.support.random_schemas import forms
 from tests.support.tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
+from tests.support.whole_texts import whole as whole_text
 
 from cinnabar.engine.branches import branch_model, decoding
 from cinnabar.engine.branches.branch_model import BranchAnswer, BranchModel
@@ -85,7 +86,7 @@ def test_a_branch_reads_what_a_text_of_its_own_would() -> None:
         ends = [states[3], states[1], states[6]]
         for end, tokens in zip(ends, own, strict=True):
             whole = torch.tensor([document + tokens])
-            alone = decoder(whole, torch.arange(whole.shape[1])[None])[0, -1]
+            alone = whole_text(decoder, whole, torch.arange(whole.shape[1])[None])[0, -1]
             torch.testing.assert_close(end, alone, atol=1e-4, rtol=1e-4)
 
 
@@ -99,7 +100,7 @@ def test_a_branch_of_a_branch_goes_on_with_what_that_has_read() -> None:
         ends = read_branches(decoder, [(forks, first, [21]), (forks, second, [22, 4])])
         for end, tokens in ((ends[0], [21]), (ends[2], [22, 4])):
             whole = torch.tensor([[5, 9, 11, 7, 8, 3, *tokens]])
-            alone = decoder(whole, torch.arange(whole.shape[1])[None])[0, -1]
+            alone = whole_text(decoder, whole, torch.arange(whole.shape[1])[None])[0, -1]
             torch.testing.assert_close(end, alone, atol=1e-4, rtol=1e-4)
 
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 from tests.support.saved_decoder import save_decoder
 from tests.support.tiny_checkpoint import TRAITS, tiny_decoder
+from tests.support.whole_texts import whole as whole_text
 
 from cinnabar.engine.models.int8_matmul import PackedLinear, eight_bits, packs_integers
 from cinnabar.engine.models.language import checkpoint, rounded
@@ -94,7 +95,7 @@ def test_an_embedding_gives_the_floats_of_its_rows_and_their_mixture(monkeypatch
 
 def logits(decoder: Decoder) -> torch.Tensor:
     at = torch.arange(30)[None]
-    return decoder.logits(decoder(at, at))
+    return decoder.logits(whole_text(decoder, at, at))
 
 
 @pytest.mark.parametrize("integers", [False, True])
