@@ -9,7 +9,7 @@ import pytest
 import torch
 from tests.support.saved_decoder import save_decoder
 from tests.support.tiny_checkpoint import HEADERS, TRAITS, tiny_decoder, write_checkpoint, write_texts
-from tests.support.whole_texts import whole
+from tests.support.whole_texts import whole as whole_text
 
 from cinnabar.engine.models.int8_matmul import Int8Linear, PackedLinear, packs_integers
 from cinnabar.engine.models.language import checkpoint, language_model
@@ -31,7 +31,7 @@ def test_a_folder_gives_decoder_tokenizer_template_and_fingerprint(tmp_path: Pat
     assert model.fingerprint == model_fingerprint(tmp_path)
     assert model.fingerprint != load_language_model(tmp_path, "cpu", "bfloat16").fingerprint
     at = torch.arange(12)[None]
-    assert torch.equal(whole(model.decoder, at, at), whole(tiny_decoder(), at, at))
+    assert torch.equal(whole_text(model.decoder, at, at), whole_text(tiny_decoder(), at, at))
     assert model.chat.render([{"role": "user", "content": "x"}])[-1] == model.tokenizer.encode("\n")[0]
 
 
@@ -61,7 +61,7 @@ def test_a_model_is_evaluated_and_keeps_no_gradients(tmp_path: Path) -> None:
     decoder = load_language_model(tmp_path, "cpu").decoder
     assert not decoder.training
     at = torch.arange(3)[None]
-    assert not decoder.logits(whole(decoder, at, at)).requires_grad
+    assert not decoder.logits(whole_text(decoder, at, at)).requires_grad
 
 
 def test_texts_are_checked_before_weights_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,7 +156,7 @@ def test_matrices_of_8_bits_are_near_and_the_same_with_and_without_integer_produ
         monkeypatch.setattr(checkpoint, "packs_integers", lambda: packed)
         decoder = checkpoint.load_decoder(tmp_path, traits, CPU, precision)
         assert type(decoder.model.layers[0].self_attn.o_proj) is layer
-        return decoder.logits(whole(decoder, at, at))
+        return decoder.logits(whole_text(decoder, at, at))
 
     whole, rounded = loaded("float32", torch.nn.Linear, False), loaded("int8", RoundedLinear, False)
     size = whole.abs().mean()
