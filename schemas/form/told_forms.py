@@ -65,6 +65,7 @@ _DAY_HOURS = re.compile(r"\b24[- ](?:hours?|h)\b(?! (?:after|before|of|from|noti
 _NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "1": 1, "2": 2, "3": 3, "4": 4}
 _COUNT = r"(?P<count>one|two|three|four|[1-4])[- ]"
 _BEGINS = r"(?:^|(?<=[.;:,(] )|(?<=[(])|(?<=\bas )|(?<=\bas a )|(?<=\bas an )|(?<=\bas the )|(?<=\bits )|(?<=\bin ))"
+_ENDS = r"(?= ?(?:$|[.,;:)]|letters|words|only))"
 _CODES: tuple[tuple[ToldKind, re.Pattern[str]], ...] = (
     ("currency", re.compile(r"\bISO[- ]?4217\b|\b(?:ISO|(?:three|3)-letter) currency code\b", re.IGNORECASE)),
     ("country", re.compile(
@@ -86,16 +87,17 @@ _WORDS: tuple[tuple[ToldKind, str, str, re.Pattern[str]], ...] = (
         r"|s[oó]lo d[ií]gitos|solo cifre|alleen cijfers)\b", re.IGNORECASE)),
     ("upper", "in upper case", r"[^a-zß-öø-ÿ]*", re.compile(
         rf"{_BEGINS}(?:all )?(?:upper-?case|upper case|capital letters|(?:all )?capitals|gro(?:ß|ss)buchstaben"
-        r"|majuscules|may[uú]sculas|maiuscol[oe]|hoofdletters)\b", re.IGNORECASE)),
+        rf"|majuscules|may[uú]sculas|maiuscol[oe]|hoofdletters)\b{_ENDS}", re.IGNORECASE)),
     ("lower", "in lower case", r"[^A-ZÀ-ÖØ-Þ]*", re.compile(
         rf"{_BEGINS}(?:all )?(?:lower-?case|lower case|small letters|kleinbuchstaben|minuscules|min[uú]sculas"
-        r"|minuscol[oe]|kleine letters)\b", re.IGNORECASE)),
+        rf"|minuscol[oe]|kleine letters)\b{_ENDS}", re.IGNORECASE)),
 )  # fmt: skip
 # What a form before or behind these words is: one that is not wanted, one that documents have, or an example.
 _NOT_ASKED = re.compile(
-    r"\b(?:not|never|no|instead of|rather than|nicht|print(?:s|ed)|appears?|appearing|found|usually|often|may be"
-    r"|documents?|letters?|invoices?|pages?|source|originally|from|by|e\.g\.|such as|like|for example|examples?"
-    r"|see|whether|convert(?:ed)?|read(?:s)?)\W+(?:[\w'’]+\W+){0,3}$",
+    r"(?:\b(?:not|never|no|instead of|rather than|nicht|print(?:s|ed)|appears?|appearing|found|usually|often|may be"
+    r"|(?:documents?|letters?|invoices?|pages?) (?:have|has|use|uses|print|write|writes|show|shows|say|says)|source"
+    r"|originally|such as|like|whether|convert(?:ed)?)(?:\s+[\w'’]+){0,3}\s+"
+    r"|\b(?:from|by|see|e\.g\.,?|for example,?|examples?:?)\s+(?:the |its |an? )?)$",
     re.IGNORECASE,
 )
 _OF_DOCUMENT = re.compile(

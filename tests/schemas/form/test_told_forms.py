@@ -28,6 +28,9 @@ ASKED = [
     ("Day of issue, ISO 8601", "YYYY-MM-DD"),
     ("Moment of the call, ISO 8601 with its time", "ISO 8601"),
     ("Month, MM/YYYY", "MM/YYYY"),
+    ("Date of the invoice as DD/MM/YYYY", "DD/MM/YYYY"),
+    ("Day printed below the letter, YYYY-MM-DD", "YYYY-MM-DD"),
+    ("Begin of the period: from, DD/MM/YYYY", "DD/MM/YYYY"),
     ("ISO 4217 code of the amounts.", "currency code of 3 letters"),
     ("ISO 3166-1 alpha-3 code", "country code of 3 letters"),
     ("Country of origin, two-letter country code", "country code of 2 letters"),
@@ -44,6 +47,8 @@ NOT_ASKED = [
     "Day of the call, which letters often write like DD/MM",
     "DD/MM/YYYY, MM/DD/YYYY and YYYY-MM-DD are seen",
     "Width in mm",
+    "Their invoices have it as DD/MM/YYYY",
+    "The day, for example DD/MM/YYYY",
     "Answer within 24 hours of arrival",
     "What is warned of (the two-letter code and the text say it)",
     "Kind of product by the one-letter code: W warning",
@@ -52,6 +57,7 @@ NOT_ASKED = [
     "Length of the stay, an ISO 8601 duration",
     "The name as the page prints it, not in upper case",
     "Number without digits",
+    "Name as listed (capitals may be set to normal case)",
 ]
 
 
