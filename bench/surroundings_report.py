@@ -1,4 +1,4 @@
-"""Measures whether what stands beside a value is read: drawn documents of seven kinds, each beside its control.
+"""Measures whether what stands beside a value is read: drawn documents of eight kinds, each beside its control.
 
     python -m bench surroundings_report [--model auto] [--json] [--record]
 
@@ -61,11 +61,13 @@ class Reading:
 
     @property
     def is_right(self) -> bool:
-        """Whether the value is right: numbers to a thousandth, moments to the minute, texts by their letters."""
+        """Whether the value is right: numbers to a thousandth, moments to the minute, other texts by letters."""
         if None in (self.right, self.got) or isinstance(self.right, bool):
             return self.right is self.got
         if isinstance(self.right, int | float):
             return bool(abs(self.got - self.right) <= 0.001 * abs(self.right))
+        if self.kind == "told forms":
+            return bool(self.got == self.right)
         got = self.got[:16] if "T" in self.right and ":" in self.right else self.got
         return _letters(got) == _letters(self.right)
 
@@ -177,7 +179,7 @@ def main() -> None:
             rows.append(Row(what, f"{wanted:.0%}", f"{share:.1%}", missed))
         record(
             "surroundings", "what stands beside a value", "python -m bench surroundings_report", rows, precision="int8",
-            note=f"Model {asked.model}, {own['documents']} documents of seven kinds and as many controls",
+            note=f"Model {asked.model}, {own['documents']} documents of eight kinds and as many controls",
         )  # fmt: skip
 
 

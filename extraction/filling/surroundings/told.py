@@ -86,7 +86,8 @@ def _meant(form: ToldForm, one: Beside) -> tuple[str, ...]:
     locale = one.locale.in_order(one.slot.day_first)
     if one.spans and form.kind not in ("upper", "lower", "digits"):
         beside = surroundings(one.document.text, one.spans[0][0], one.spans[-1][1])
-        printed = spelled(form, one.printed, locale, *beside)
+        # The hour stands behind the day, which may have been all that was read.
+        printed = spelled(form, one.printed, locale, *beside) or spelled(form, one.printed + one.after[:40], locale)
         # A model that wrote the value may have read more than these words.
         if printed and (one.leaf.origin == "copied" or not form.fits(one.value)):
             return printed
