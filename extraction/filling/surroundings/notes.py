@@ -39,6 +39,9 @@ _NOTES = re.compile(
 #: Words that signs strike: "~~30~~", or a stroke over each letter.
 STRUCK = re.compile(r"~~(?=\S)[^~\n]{1,200}(?<=\S)~~|(?:\S[\u0335\u0336] ?)+")
 
+# A sentence of a line that stands behind itself four times and more: it would be what the text is about.
+_SAID_AGAIN = re.compile(r"(?:^|(?<=[.!?] ))([^\s.!?][^.!?\n]{7,200}[.!?])(?: \1){4,}", re.MULTILINE)
+
 
 def notes_in(text: str) -> Iterator[tuple[int, int]]:
     """Yields the lines [start, end) of a text that tell an assistant what to do."""
@@ -53,7 +56,8 @@ def notes_in(text: str) -> Iterator[tuple[int, int]]:
 
 
 def without_notes(text: str) -> str:
-    """Returns the text with blanks in place of such lines and struck words; the others stay at their places."""
+    """Returns the text with blanks in place of such lines, struck words and what is said again; the others stay."""
     for start, end in [*notes_in(text)]:
         text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
-    return STRUCK.sub(lambda struck: " " * len(struck[0]), text)
+    text = STRUCK.sub(lambda struck: " " * len(struck[0]), text)
+    return _SAID_AGAIN.sub(lambda said: f"{said[1]:{len(said[0])}}", text)

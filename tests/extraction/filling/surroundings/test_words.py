@@ -191,3 +191,10 @@ def test_words_that_signs_strike_are_not_read(text: str, plain: str) -> None:
 def test_digits_of_any_script_are_digits_at_their_places(text: str, plain: str) -> None:
     assert ascii_digits(text) == plain
     assert len(ascii_digits(text)) == len(text)
+
+
+def test_a_sentence_that_is_said_again_and_again_is_read_once() -> None:
+    said = "See our terms. " * 6
+    assert without_notes(f"A lamp broke. {said}\nBye").split() == "A lamp broke. See our terms. Bye".split()
+    twice = "See our terms. See our terms.\nSee our terms."
+    assert without_notes(twice) == twice
