@@ -195,6 +195,6 @@ def test_digits_of_any_script_are_digits_at_their_places(text: str, plain: str) 
 
 def test_a_sentence_that_is_said_again_and_again_is_read_once() -> None:
     said = "See our terms. " * 6
-    assert without_notes(f"A lamp broke. {said}\nBye").split() == "A lamp broke. See our terms. Bye".split()
+    assert without_notes(f"A lamp broke. {said}\nBye").split() == ["A", "lamp", "broke.", "See", "our", "terms.", "Bye"]
     twice = "See our terms. See our terms.\nSee our terms."
     assert without_notes(twice) == twice
