@@ -15,7 +15,7 @@ from cinnabar.engine.request import Filled, Leaf, Request
 from cinnabar.engine.writing import Writer, WrittenValue, known_value
 from cinnabar.errors import EngineFailure
 from cinnabar.schemas.automata.strings import parse, scalar_text
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.pointers import parts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class BatchState:
         judge = request.form.judge
         if judge is None or judge.accepts(parse(writer.record)):
             return KeptRecord(writer.record, writer.leaves, writer.rows)
-        return KeptRecord(request.form.instance, dict(_leaves(parse(request.form.instance), "")), {}, False)
+        return KeptRecord(request.form.instance, dict(_leaves(parse(request.form.instance))), {}, False)
 
     def _collect(self, r: int) -> None:
         batch, kept = self.active[r], self.kept[self.active[r]]
@@ -194,13 +194,8 @@ def _of(own: Sequence[int], alternatives: Alternatives) -> Alternatives:
     return lambda at: alternatives(own[at])
 
 
-def _leaves(value: Any, pointer: str) -> Iterator[tuple[str, Leaf]]:
+def _leaves(value: Any) -> Iterator[tuple[str, Leaf]]:
     """Yields the leaves of the form's own instance, flagged as missing."""
-    if isinstance(value, dict):
-        for name, part in value.items():
-            yield from _leaves(part, f"{pointer}/{escape(name)}")
-    elif isinstance(value, list):
-        for at, part in enumerate(value):
-            yield from _leaves(part, f"{pointer}/{at}")
-    else:
-        yield pointer, Leaf(scalar_text(value), 0.0, origin="minimal", missing=value is not None)
+    for at, part in parts_of(value):
+        if not isinstance(part, dict | list):
+            yield at, Leaf(scalar_text(part), 0.0, origin="minimal", missing=part is not None)

@@ -7,8 +7,8 @@ are not joined by "or" say nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
@@ -126,7 +126,7 @@ def told_form(description: str) -> ToldForm | None:
     if others and not _are_joined(text, [place for _, place in found]):
         return None
     is_open = bool(others) or _OPEN.search(text) is not None
-    return ToldForm(first.name, first.kind, first.pattern, first.parts, first.length, is_open)
+    return replace(first, open=is_open)
 
 
 def _asks(text: str, start: int, end: int) -> bool:
@@ -145,28 +145,25 @@ def _are_joined(text: str, places: list[tuple[int, int]]) -> bool:
 def _moments(text: str) -> list[tuple[ToldForm, tuple[int, int]]]:
     found = []
     for match in _MOMENT.finditer(text):
-        parts = _roles(match[0])
-        if parts is None and len(match[0]) > len("DD/MM/YYYY HH:MM"):
+        form = _moment(match[0])
+        if form is None and len(match[0]) > len("DD/MM/YYYY HH:MM"):
             return []  # several forms in a row
-        if parts is not None and _asks(text, *match.span()):
-            pattern = "".join(_part_pattern(parts, role, run) for role, run in parts)
-            found.append((ToldForm(match[0].strip("'"), "moment", pattern, parts), match.span()))
+        if form is not None and _asks(text, *match.span()):
+            found.append((form, match.span()))
     if not found:
         for iso in _ISO.finditer(text):
             if _asks(text, *iso.span()) and not re.search(r"\bduration|\bweek", text, re.IGNORECASE):
-                form = told_form("YYYY-MM-DD") if _TELLS_TIME.search(text) is None else None
+                form = _moment("YYYY-MM-DD") if _TELLS_TIME.search(text) is None else None
                 found.append((form or ToldForm("ISO 8601", "moment", _ISO_PATTERN), iso.span()))
-    if not found:
-        for hours in _DAY_HOURS.finditer(text):
-            if _asks(text, *hours.span()) and re.search(r"\btime|\bclock|\bhour|format", text, re.IGNORECASE):
-                clock: tuple[tuple[Role, str], ...] = (("hour", "HH"), ("", ":"), ("minute", "MM"))
-                pattern = "".join(_part_pattern(clock, role, run) for role, run in clock)
-                found.append((ToldForm("24-hour HH:MM", "moment", pattern, clock), hours.span()))
+    of_time = not found and re.search(r"\btime|\bclock|\bhour|format", text, re.IGNORECASE)
+    if of_time and (clock := _moment("HH:MM")) is not None:
+        clock = replace(clock, name="24-hour HH:MM")
+        found += [(clock, hours.span()) for hours in _DAY_HOURS.finditer(text) if _asks(text, *hours.span())]
     return found
 
 
-def _roles(form: str) -> tuple[tuple[Role, str], ...] | None:
-    """Returns the runs of a form of dates and times with what each stands for; None if they are no such form."""
+def _moment(form: str) -> ToldForm | None:
+    """Returns the form of dates and times that these runs of letters are; None if they are no such form."""
     parts: list[tuple[Role, str]] = []
     runs = _RUN.findall(form)
     french = any(run.upper() in ("AA", "AAAA") for run in runs)
@@ -183,7 +180,10 @@ def _roles(form: str) -> tuple[tuple[Role, str], ...] | None:
         elif letter:
             role = _ROLES.get(letter, "")
         parts.append((role, "T" if run == "'T'" else run))
-    return tuple(parts) if _is_moment(parts) else None
+    if not _is_moment(parts):
+        return None
+    pattern = "".join(_part_pattern(parts, role, run) for role, run in parts)
+    return ToldForm(form, "moment", pattern, tuple(parts))
 
 
 _ROLES: dict[str, Role] = {
@@ -207,7 +207,7 @@ def _is_moment(parts: list[tuple[Role, str]]) -> bool:
     return max(map(len, runs.values())) > 1 and len(runs.get("minute", "mm")) == len(runs.get("second", "ss")) == 2
 
 
-def _part_pattern(parts: tuple[tuple[Role, str], ...], role: Role, run: str) -> str:
+def _part_pattern(parts: Sequence[tuple[Role, str]], role: Role, run: str) -> str:
     two = len(run) > 1
     if role == "month" and len(run) > 2:
         return f"(?:{'|'.join(name if len(run) == 4 else name[:3] for name in MONTHS)})"

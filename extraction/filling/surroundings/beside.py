@@ -15,7 +15,7 @@ from cinnabar.engine.readings.align import NAME_STEM
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.request import Leaf
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.filling.records.indirect_evidence import stems
+from cinnabar.extraction.filling.records.indirect_evidence import stems, words_behind
 from cinnabar.extraction.filling.surroundings.thresholds import DOUBTED, FARTHEST_HEAD, LONGEST_REGION
 from cinnabar.schemas.form.form import Form, Slot
 
@@ -44,8 +44,7 @@ class Effect:
 class Beside:
     """A value of a record with its place in the document.
 
-    `spans` are its words, () if none are known. `region` has the characters of its row, or of the whole text.
-    `others` are the leaves of the record by pointer.
+    `region` has the characters of its row, or of the whole text. `others` are the leaves of the record by pointer.
     """
 
     form: Form
@@ -53,9 +52,13 @@ class Beside:
     leaf: Leaf
     document: Document
     locale: Locale
-    spans: tuple[Span, ...]
     region: Span
     others: Mapping[str, Leaf]
+
+    @cached_property
+    def spans(self) -> tuple[Span, ...]:
+        """The words of the value, () if none are known: a search, which many kinds need not."""
+        return words_behind(self.form, self.leaf, self.document.text, self.region)
 
     @cached_property
     def slot(self) -> Slot:
@@ -102,6 +105,13 @@ class Beside:
         text = self.document.text
         stop = text.find("\n", end)
         return text.rfind("\n", 0, start) + 1, len(text) if stop < 0 else stop
+
+    def siblings(self) -> Iterator[tuple[str, Leaf]]:
+        """Yields the other leaves of the same object, with their pointers."""
+        parent = self.pointer.rpartition("/")[0]
+        for pointer, leaf in self.others.items():
+            if pointer != self.pointer and pointer.rpartition("/")[0] == parent:
+                yield pointer, leaf
 
     def labels(self) -> Iterator[Span]:
         """Yields the places in the value's region where a line prints the words of the field's label."""

@@ -6,6 +6,7 @@ import datetime
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 
 from cinnabar.engine.readings.dates import dates_in, read_month
@@ -171,10 +172,9 @@ _MAY_BE_PERIOD = re.compile(r"[\d.\w]\s?(?:[-–—]|to|till|until|through|bis|a
 
 def _partners(one: Beside, role: str) -> Iterator[tuple[datetime.date, float]]:
     """Yields the dates of this role beside a field, in the same object, with their confidence."""
-    parent = one.pointer.rpartition("/")[0]
-    for pointer, leaf in one.others.items():
-        if pointer != one.pointer and pointer.rpartition("/")[0] == parent and 0 <= leaf.slot < len(one.form.slots):
-            other = Beside(one.form, pointer, leaf, one.document, one.locale, leaf.spans, one.region, one.others)
+    for pointer, leaf in one.siblings():
+        if 0 <= leaf.slot < len(one.form.slots):
+            other = replace(one, pointer=pointer, leaf=leaf)
             if _is_date(other) and role in _roles(other.asked.label) and (day := _day(other)) is not None:
                 yield day, leaf.confidence
 

@@ -13,7 +13,7 @@ from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.records.facts import put_value
-from cinnabar.extraction.filling.records.indirect_evidence import row_region, words_behind
+from cinnabar.extraction.filling.records.indirect_evidence import row_region
 from cinnabar.extraction.filling.surroundings import (
     answers,
     columns,
@@ -84,13 +84,8 @@ def _findings(
     for pointer, leaf in filled.leaves.items():
         if leaf.origin in _GIVEN or not 0 <= leaf.slot < len(form.slots):
             continue
-        if kinds is KINDS_OF_UNITS and form.slots[leaf.slot].kind not in ("number", "integer"):
-            continue
-        if kinds is told.TOLD and not told.is_told(form.slots[leaf.slot]):
-            continue
         region = row_region(pointer, filled.rows, len(document.text))
-        spans = words_behind(form, leaf, document.text, region)
-        beside = Beside(form, pointer, leaf, document, locale, spans, region, filled.leaves)
+        beside = Beside(form, pointer, leaf, document, locale, region, filled.leaves)
         finding = next(filter(None, (kind(beside) for kind in kinds)), None)
         if finding is not None and (finding.most < AGREED or finding.value != leaf.text):
             yield pointer, finding

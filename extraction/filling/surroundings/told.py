@@ -10,9 +10,8 @@ from typing import Any
 
 from cinnabar.engine.readings.readings import surroundings
 from cinnabar.engine.readings.told import spelled
-from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
+from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, plain
 from cinnabar.extraction.filling.surroundings.flags import NOT_AS_TOLD, NULL_AS_TOLD
-from cinnabar.schemas.form.form import Slot
 from cinnabar.schemas.form.told_forms import ToldForm
 
 _NULL_IF = re.compile(r"\b(?:null|empty) (?:if|when|where|for) ([^.;\n]{1,80})", re.IGNORECASE)
@@ -20,11 +19,6 @@ _IS = r"(?:(?:it|this|that|the [a-z]+(?: [a-z]+)?) (?:is|was|equals|says|reads) 
 _ZERO = re.compile(rf"{_IS}(?:equal to )?(?:zero|0(?:[.,]0+)?)", re.IGNORECASE)
 _SAME = re.compile(rf"{_IS}(?:the same as|same as|equal to|identical (?:to|with)) (?:the )?(.+)", re.IGNORECASE)
 _QUOTED = re.compile(r"[\"'“‘]([^\"'“”‘’]{1,40})[\"'”’]")
-
-
-def is_told(slot: Slot) -> bool:
-    """Returns whether the description of a slot tells a form, or when its value is null."""
-    return slot.told is not None or (slot.nullable and _null_conditions(slot.description) != ())
 
 
 @lru_cache(maxsize=4096)
@@ -46,13 +40,12 @@ def _holds(condition: str, one: Beside) -> bool:
         return _number(one.value) == 0
     if same := _SAME.fullmatch(condition):
         return any(
-            _folded(name) == _folded(same[1]) and leaf.text == one.leaf.text
-            for at, leaf in one.others.items()
-            if at != one.pointer and at.rpartition("/")[0] == one.pointer.rpartition("/")[0]
+            plain(name) == plain(same[1]) and leaf.text == one.leaf.text
+            for at, leaf in one.siblings()
             for name in (at.rpartition("/")[2], one.form.slots[leaf.slot].title)
         )
-    texts = map(_folded, _QUOTED.findall(condition))
-    return isinstance(one.value, str) and _folded(one.value) in texts
+    texts = map(plain, _QUOTED.findall(condition))
+    return isinstance(one.value, str) and plain(one.value) in texts
 
 
 def _number(value: Any) -> Decimal | None:
@@ -60,10 +53,6 @@ def _number(value: Any) -> Decimal | None:
         return Decimal(str(value))
     except InvalidOperation:
         return None
-
-
-def _folded(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text).lower()
 
 
 def _form(one: Beside) -> Effect | None:
