@@ -20,7 +20,7 @@ import torch
 from cinnabar.engine.batch_state import BatchState
 from cinnabar.engine.choices import drop_unsupported_choices
 from cinnabar.engine.model import Helped, Model, Row
-from cinnabar.engine.request import Failed, Passage, RefusedRow, Request, Result
+from cinnabar.engine.request import Failed, Filler, Passage, RefusedRow, Request, Result
 from cinnabar.engine.settings import Effort, effort_of
 from cinnabar.engine.step import commit
 from cinnabar.engine.version import engine_fingerprint
@@ -81,8 +81,8 @@ class Engine:
         """Encodes the questions of a form, which the model keeps for its requests; from any thread."""
         self.model.prepare(form)
 
-    def beside(self, load: Callable[[], Model | None]) -> Engine:
-        """Returns this engine, whose model has another one read rows of tables, if it asks for that (`Helped`)."""
+    def beside(self, load: Callable[[], Filler]) -> Engine:
+        """Returns this engine, whose model has a filler read rows of tables, if it asks for that (`Helped`)."""
         if not isinstance(self.model, Helped):
             return self
         other = copy.copy(self)

@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import torch
 
-from cinnabar.engine.request import Filled, Origin, Passage
+from cinnabar.engine.request import Filled, Filler, Origin, Passage
 from cinnabar.schemas.form.form import Form, Slot
 
 
@@ -125,10 +125,10 @@ class Model(Protocol):
 
 @runtime_checkable
 class Helped(Protocol):
-    """A model that may ask another one for a few rows of a table."""
+    """A model that may ask a language model for a few rows of a table."""
 
-    def beside(self, load: Callable[[], Model | None]) -> Model:
-        """Returns this model with another one beside it, which is loaded at the first table; None stands for none."""
+    def beside(self, load: Callable[[], Filler]) -> Model:
+        """Returns this model with a filler beside it, which is loaded at the first table."""
         ...
 
 

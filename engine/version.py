@@ -24,7 +24,7 @@ VERSIONS: dict[str, int] = {
     "engine": 32,
     "reader": 30,
     "replies": 13,
-    "language": 25,
+    "language": 26,
     "remote": 12,
     "parsing": 16,
     "merging": 23,

@@ -5,8 +5,8 @@
         --diagram docs/model/reliability.svg
     python -m training.calibrate my_set --model my_model
 
-Of a set that trains the shipped weights, or the adapters of releases, the documents held back count, of a set that the
-recipe leaves out any; other sets are passed over. For another model all documents count but those that
+Of a set that trains the shipped weights the documents held back count, of a set that the recipe leaves out any; other
+sets are passed over. For another model all documents count but those that
 `cinnabar improve` took. The sets of `--lists` only tell whether lists are complete: labelled documents with long lists
 are few. The calibration error is printed before and after, by cross-validation: each part of the sets is measured with
 a fit on the other parts.

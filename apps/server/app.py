@@ -130,7 +130,7 @@ def _models(
     from cinnabar.engine.chat.language_chat import LanguageChat
 
     shared = _language_engine(source, True, options.max_seconds, examples)
-    chat = LanguageChat(source.load(fields=False), shared, name, text_passage, settings.max_clients)
+    chat = LanguageChat(source.load(), shared, name, text_passage, settings.max_clients)
     return chat, shared
 
 
@@ -142,8 +142,7 @@ def _language_engine(
     from cinnabar.engine.chat.language_chat import shared_language_engine
 
     calibration = load_calibration(Path(source.folder), checkpoint_fingerprint(source.folder))
-    plain = source.load(fields=False) if chats else None
-    return shared_language_engine(source.load(), plain, seconds, calibration, examples)
+    return shared_language_engine(source.load(), chats, seconds, calibration, examples)
 
 
 def text_passage(text: str) -> Passage:

@@ -5,7 +5,7 @@
 
 Kernels are compared with their definitions on the device. A pass reads an open block of each row behind a prompt of
 random tokens; its time is the median of several, with the scores of all open positions. The constraint's share is that
-of all that a decoding does beside. Fetched releases fill receipts of data/samples, by branches and token by token under
+of all that a decoding does beside. Fetched releases fill receipts of data/samples, token by token under
 the record's graph.
 
 Each row is written to the JSON file as it is measured. A row that fails says why, and the next one follows, unless the
@@ -162,10 +162,9 @@ def pass_rows(
 
 
 def released(name: str, device: torch.device) -> list[list[str]]:
-    """Returns documents a second of a fetched model, by branches and as whole records token by token."""
+    """Returns documents a second of a fetched model, as whole records."""
     from training.labelled import labelled_documents
 
-    from cinnabar.engine.branches.engine import language_engine
     from cinnabar.engine.diffusion.engine import DiffusionEngine
     from cinnabar.engine.models.language.language_model import load_language_model
     from cinnabar.engine.request import Request
@@ -176,12 +175,10 @@ def released(name: str, device: torch.device) -> list[list[str]]:
     form = compile_schema(load_schema("receipt").schema).form
     documents = PAGES if device.type == "cuda" else FEW_PAGES
     requests = [Request(str(at), form, passages[at % len(passages)]) for at in range(documents)]
-    rows = []
-    for how, engine in (("branches", language_engine(model)), ("token by token", DiffusionEngine(model))):
-        engine.fill(requests[:1])
-        rate = len(requests) / timed(device, partial(engine.fill, requests))
-        rows.append([f"{name}, {how}", str(len(requests)), f"{rate:.2f} documents/s"])
-    return rows
+    engine = DiffusionEngine(model)
+    engine.fill(requests[:1])
+    rate = len(requests) / timed(device, partial(engine.fill, requests))
+    return [[name, str(len(requests)), f"{rate:.2f} documents/s"]]
 
 
 def _comparison(script: str, arguments: Sequence[str]) -> list[list[str]]:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import torch
 
-from cinnabar.engine.branches.engine import has_branches, language_engine
 from cinnabar.engine.chat.document_chat import OPEN, DocumentChat, OpenRequest, Planned
 from cinnabar.engine.chat.planning import RequestPlan, RequestPlanner
 from cinnabar.engine.chat.requests import Ability, ChatRequest, Done, FinishReason, ToolCall, Usage
 from cinnabar.engine.chat.shared_engine import Awaited, SharedEngine
 from cinnabar.engine.diffusion.decoded import Decoded, DecodingRun, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
+from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.engine import ALONE, failure_of, out_of_memory
 from cinnabar.engine.few_shot import Examples
@@ -96,26 +95,21 @@ def _answer(request: ChatRequest, plan: RequestPlan, decoded: Decoded) -> Done:
 
 def shared_language_engine(
     model: LanguageModel,
-    chats: LanguageModel | None,
+    chats: bool,
     seconds: float | None = None,
     calibration: Calibration | None = None,
     examples: Examples | None = None,
 ) -> SharedEngine:
     """Returns the shared engine of a language model.
 
-    chats: the one that decodes tasks, the same without its adapter for fields; None if there are none. The others are
-    those of `SharedEngine` and `language_engine`.
+    chats: whether it decodes tasks, too. The others are those of `SharedEngine` and `DiffusionEngine`.
     """
-    # A document of branches is a batch of its own, so that the others wait less.
-    branched = examples is None and has_branches(model)
-    denoiser = None if chats is None else Denoiser(chats.decoder, chats.tokenizer)
     # One cache for all that is read with the same weights.
-    own = denoiser if branched or model is chats else Denoiser(model.decoder, model.tokenizer)
+    denoiser = Denoiser(model.decoder, model.tokenizer)
     return SharedEngine(
-        lambda effort: language_engine(model, effort, None, calibration, examples, own),
+        lambda effort: DiffusionEngine(model, effort, calibration=calibration, examples=examples, denoiser=denoiser),
         seconds,
-        not branched,
-        None if denoiser is None else TaskStream(denoiser, branched or own is not denoiser, seconds),
+        tasks=TaskStream(denoiser, seconds) if chats else None,
     )
 
 
@@ -144,19 +138,17 @@ class AwaitedText(Awaited):
 class TaskStream:
     """Decodes tasks with one denoiser.
 
-    in_turns: as in `Tasks`. seconds: the most seconds that the thread may work while a task is decoded, None for no
-    limit.
+    seconds: the most seconds that the thread may work while a task is decoded, None for no limit.
     """
 
-    def __init__(self, denoiser: Denoiser, in_turns: bool = False, seconds: float | None = None) -> None:
-        self.denoiser, self.in_turns = denoiser, in_turns
-        self._seconds, self._room = seconds, ROOM
+    def __init__(self, denoiser: Denoiser, seconds: float | None = None) -> None:
+        self.denoiser, self._seconds, self._room = denoiser, seconds, ROOM
 
-    def run(self, take: Callable[[], Awaited | None], between: Callable[[], None]) -> None:
-        """Decodes what it takes, until there is nothing more to take; calls `between` between two passes."""
+    def run(self, take: Callable[[], Awaited | None]) -> None:
+        """Decodes what it takes, until there is nothing more to take."""
         batch, memory = _Batch(take), False
         try:
-            self._decode(batch, between)
+            self._decode(batch)
         except Exception as error:
             # Outside of the handler: the exception no longer holds the failed batch's tensors.
             memory = out_of_memory(error)
@@ -173,22 +165,17 @@ class TaskStream:
         """Decodes a task that failed beside others once more; its failure is its own then."""
         one.alone, only = True, [one]
         try:
-            self._decode(_Batch(lambda: only.pop() if only else None), lambda: None)
+            self._decode(_Batch(lambda: only.pop() if only else None))
         except Exception as error:
             _log.exception("request %s failed alone", one.identity)
             one.settle(failure_of(one.identity, error, out_of_memory(error)))
 
-    def _decode(self, batch: _Batch, between: Callable[[], None]) -> None:
+    def _decode(self, batch: _Batch) -> None:
         def watch(_: int, runs: Sequence[DecodingRun]) -> None:
             for run in runs:
                 one = batch.open[run.index]
                 if one.watch is not None and not one.result.done():
                     one.watch(run)
-            begun = time.thread_time()
-            between()
-            spent = time.thread_time() - begun
-            for run in runs:
-                run.postpone(spent)
 
         with limit_batches(self._seconds):
             for number, decoded in self.denoiser.serve(batch, watch, room=self._room):

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Protocol
 
 from cinnabar.engine.engine import FormState, Watcher, cost_of
@@ -68,13 +67,10 @@ class AwaitedRecord(Awaited):
 
 
 class Tasks(Protocol):
-    """Decodes tasks. in_turns: whether batches may be filled between its passes, as they need nothing in its cache."""
+    """Decodes tasks."""
 
-    @property
-    def in_turns(self) -> bool: ...
-
-    def run(self, take: Callable[[], Awaited | None], between: Callable[[], None]) -> None:
-        """Decodes what it takes, until there is nothing more to take; calls `between` between two passes."""
+    def run(self, take: Callable[[], Awaited | None]) -> None:
+        """Decodes what it takes, until there is nothing more to take."""
         ...
 
 
@@ -88,19 +84,17 @@ class SharedEngine:
     """Engines of one model, one for each effort, and the thread that does what waits for them.
 
     engine_of: makes the engine of an effort. max_seconds: of work on a batch, then on each of its requests alone; None
-    sets no limit. shares: whether requests gain by sharing a batch; else each is one of its own, so that others wait
-    less. tasks: decodes those of `decode`. The results are those of an engine that is asked one request at a time.
+    sets no limit. tasks: decodes those of `decode`. The results are those of an engine that is asked one request at a
+    time.
     """
 
     def __init__(
         self,
         engine_of: Callable[[Effort], Observed],
         max_seconds: float | None = None,
-        shares: bool = True,
         tasks: Tasks | None = None,
     ) -> None:
-        self._engine_of, self._max_seconds = engine_of, max_seconds
-        self._shares, self._tasks = shares, tasks
+        self._engine_of, self._max_seconds, self._tasks = engine_of, max_seconds, tasks
         self._engines: dict[Effort, Observed] = {}
         self._queue: deque[AwaitedRecord] = deque()
         self._unprepared: deque[AwaitedRecord] = deque()
@@ -108,7 +102,6 @@ class SharedEngine:
         self._prepared: OrderedDict[tuple[Effort, str], None] = OrderedDict()
         self._changed = threading.Condition()
         self._closed = False
-        self._turn = 0.0
         self._thread = threading.Thread(target=self._work, name="shared engine", daemon=True)
         self._thread.start()
         self._preparing = threading.Thread(target=self._prepare, name="shared engine, forms", daemon=True)
@@ -235,25 +228,12 @@ class SharedEngine:
                 self._fill(batch)
             else:
                 assert self._tasks is not None, "tasks need what decodes them"
-                turns = self._tasks.in_turns
-                self._tasks.run(partial(self._take, turns), self._between if turns else lambda: None)
+                self._tasks.run(self._take)
 
-    def _take(self, turns: bool) -> Awaited | None:
-        """Returns the next task, if one waits; requests that get no turns between the passes have theirs first."""
+    def _take(self) -> Awaited | None:
+        """Returns the next task, if one waits and no older request does."""
         with self._changed:
-            taken = self._undecoded if turns else self._is_task_next()
-            return self._undecoded.popleft() if taken else None
-
-    def _between(self) -> None:
-        """Fills a batch, if one waits and the passes since the last one took as long as that one."""
-        begun = time.monotonic()
-        if begun < self._turn:
-            return
-        with self._changed:
-            batch = self._batch()
-        if batch:
-            self._fill(batch)
-            self._turn = 2 * time.monotonic() - begun
+            return self._undecoded.popleft() if self._is_task_next() else None
 
     def _is_task_next(self) -> bool:
         """Returns whether a task has waited longer than the request that is to be filled next."""
@@ -274,7 +254,7 @@ class SharedEngine:
         first = self._first()
         if first is None:
             return []
-        batch, room = [first], _BUDGET - first.cost if self._shares else 0
+        batch, room = [first], _BUDGET - first.cost
         for one in self._queue:
             if one is not first and one.effort == first.effort and one.cost <= room:
                 batch.append(one)

@@ -200,8 +200,8 @@ def _in_folder(path: Path) -> str | None:
         return None
     if (path / "adapter_config.json").is_file():
         return (
-            "this is a LoRA folder (adapter_config.json): changes to another model and no model; put it as `fields`"
-            " into the folder of that one, which is loaded with it"
+            "this is a LoRA folder (adapter_config.json): changes to another model and no model; join both with"
+            " `merge_and_unload` of the package peft, and name the folder that it saves"
         )
     if files := sorted(path.glob("*.gguf")):
         return f"this folder holds a GGUF file; name the file itself: {files[0]}"

@@ -102,11 +102,8 @@ class LanguageSource:
     least_batch: int = 1
     examples: Examples | None = None
 
-    def load(self, fields: bool = True) -> LanguageModel:
-        """Returns the model, with its adapter for fields or without.
-
-        Raises ModelError if the folder no longer holds the same one, as on another machine.
-        """
+    def load(self) -> LanguageModel:
+        """Returns the model. Raises ModelError if the folder no longer holds the same one, as on another machine."""
         # Cold start: it imports torch.
         from cinnabar.engine.models.language.language_model import load_language_model
 
@@ -115,7 +112,7 @@ class LanguageSource:
                 f"{socket.gethostname()}: --model {self.folder}: expected the folder of the language model on every"
                 " machine, in the same place"
             )
-        model = load_language_model(self.folder, self.device, self.precision, fields)
+        model = load_language_model(self.folder, self.device, self.precision)
         if model.fingerprint != self.fingerprint:
             raise ModelError(
                 f"{socket.gethostname()}: --model {self.folder}: expected the model {self.fingerprint}, got"
@@ -159,15 +156,15 @@ class LanguageSource:
             raise UsageError(f"context {context}: expected at most {room}; {memory}")
         return None
 
-    def filler(self, effort: str, steps: int | None) -> DiffusionEngine | Engine:
+    def filler(self, effort: str, steps: int | None) -> DiffusionEngine:
         """Returns an engine with the model."""
         # Cold start: it imports torch.
-        from cinnabar.engine.branches.engine import language_engine
+        from cinnabar.engine.diffusion.engine import DiffusionEngine
         from cinnabar.engine.models.reader.calibration import load_calibration
 
         model = self.load()
         calibration = load_calibration(Path(self.folder), checkpoint_fingerprint(self.folder))
-        return language_engine(model, effort, steps, calibration, self.examples)
+        return DiffusionEngine(model, effort, steps=steps, calibration=calibration, examples=self.examples)
 
 
 @dataclass(frozen=True, slots=True)

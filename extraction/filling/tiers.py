@@ -15,7 +15,6 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.model import Model
 from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Request, Result
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.chunking import Chunk
@@ -60,15 +59,11 @@ class Tier:
         """Returns the model's filler; the first call loads it."""
         return self.load()
 
-    def rows_model(self) -> Model | None:
-        """Returns the model that reads rows of tables for the reader, None of one that writes whole records."""
-        return self.filler.model if isinstance(self.filler, Engine) else None
-
     def beside(self, engine: Filler) -> Filler:
         """Returns the first model's filler, which asks a surer model for rows of tables, if its time has no limit."""
         if not self.prefer_confident or self.seconds is not None or not isinstance(engine, Engine):
             return engine
-        return engine.beside(self.rows_model)
+        return engine.beside(lambda: self.filler)
 
     @property
     def loaded_fillers(self) -> list[Filler]:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from tests.support.tiny_checkpoint import CHATML, HEADERS, SPECIAL, add_special, write_checkpoint
 
-from cinnabar.engine.branches.prompt import messages as of_branches
 from cinnabar.engine.chat.planning import chat_messages
 from cinnabar.engine.chat.requests import ChatRequest, Message
 from cinnabar.engine.diffusion.prompt import messages as of_records
@@ -22,7 +21,6 @@ FORM = compile_schema({"type": "object", "properties": {"total": {"type": "numbe
 
 def prompts(document: str) -> Iterator[list[Rendered]]:
     """The messages of each way to ask a language model of a document."""
-    yield [*of_branches("note", "- total", document)]
     yield [*of_records(FORM, {"/total": f'"{document}"'}, document, [(document, '{"total": 5}')])]
     request = ChatRequest("x", (Message("user", document),))
     yield [*chat_messages(request, FORM, (), False, True)]

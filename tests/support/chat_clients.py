@@ -50,7 +50,7 @@ def tiny(folder: Path, template: str = CHATML, **changed: Any) -> LanguageModel:
 @contextmanager
 def serving(model: LanguageModel, **options: Any) -> Iterator[LanguageChat]:
     """Yields a chat of this model, and closes it."""
-    engine = shared_language_engine(model, model)
+    engine = shared_language_engine(model, chats=True)
     chat = LanguageChat(model, engine, "tiny", **options)
     try:
         yield chat

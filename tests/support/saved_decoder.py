@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
-from cinnabar.engine.models.language.configuration import ANSWERS, CONFIG, PRECISION, RECORDS
+from cinnabar.engine.models.language.configuration import CONFIG, PRECISION
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.families import family_of
 from cinnabar.engine.models.language.traits import ExpertTraits, LocalTraits, Traits
@@ -19,13 +19,10 @@ from cinnabar.engine.settings import Precision
 BIASED = ("qwen2", "Fast_dLLM_Qwen")
 
 
-def save_decoder(
-    folder: Path, decoder: Decoder, precision: Precision = "float32", writes_records: bool = False
-) -> None:
+def save_decoder(folder: Path, decoder: Decoder, precision: Precision = "float32") -> None:
     """Writes config.json and model.safetensors of a decoder, by the names of its family; each file atomically.
 
-    precision: the one that config.json states, for which the model is made; writes_records: whether it says that the
-    model was trained to write whole records.
+    precision: the one that config.json states, for which the model is made.
     """
     folder.mkdir(parents=True, exist_ok=True)
     traits = decoder.traits
@@ -43,7 +40,6 @@ def save_decoder(
     part_file.replace(folder / "model.safetensors")
     part_file = folder / f"{CONFIG}.part"
     config = config_of(traits) | ({} if precision == "float32" else {PRECISION: precision})
-    config |= {ANSWERS: RECORDS} if writes_records else {}
     part_file.write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     part_file.replace(folder / CONFIG)
 

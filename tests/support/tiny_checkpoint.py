@@ -121,10 +121,9 @@ def write_checkpoint(
     template: str = CHATML,
     seed: int = 0,
     traits: Traits = TRAITS,
-    writes_records: bool = False,
     **changed: Any,
 ) -> Path:
     """Writes a whole checkpoint of these traits with some changed; returns its folder."""
     write_texts(folder, template)
-    save_decoder(folder, tiny_decoder(replace(traits, **changed), seed), writes_records=writes_records)
+    save_decoder(folder, tiny_decoder(replace(traits, **changed), seed))
     return folder

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from cinnabar.engine.models.int8_matmul import (
     supports_int8,
     take_integers,
 )
-from cinnabar.engine.models.language.adapter import ADAPTER, WEIGHTS, products_of
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.models.language.families import Family, family_of
@@ -56,7 +55,7 @@ _DTYPES: dict[Precision, torch.dtype] = {
 #: The folder of the cache with weights of 8 bits, and its most bytes.
 KEPT, LIMIT = "language", 16 << 30
 #: The code that decides what these files hold.
-_CODE = ("adapter", "checkpoint", "families", "gguf_folder", "rounded", "weights_file")
+_CODE = ("checkpoint", "families", "gguf_folder", "rounded", "weights_file")
 #: Numbers of a matrix that are rounded at a time.
 _ROUNDED = 1 << 22
 _EMBEDDING, _HEAD = "model.embed_tokens.weight", "lm_head.weight"
@@ -71,7 +70,6 @@ class CheckpointContents:
     stored: the tensors that are there and fit, by the checkpoint's names. places: shape and parts of the decoder's
     tensors, by our names. missing: expected and not there. odd: there, and of another name, shape or dtype than
     expected, with the reason. ignored: there, and for what this version does not do, such as to read images.
-    adapter: a LoRA folder whose changes are added to the tensors as they are read.
     """
 
     stored: dict[str, StoredTensor]
@@ -79,7 +77,6 @@ class CheckpointContents:
     missing: tuple[str, ...]
     odd: tuple[str, ...]
     ignored: tuple[str, ...] = ()
-    adapter: Path | None = None
 
     @property
     def parameters(self) -> int:
@@ -207,17 +204,13 @@ def check_memory(folder: Path, needed: int, device: torch.device, precision: Pre
         )
 
 
-def load_decoder(
-    folder: Path, traits: Traits, device: torch.device, precision: Precision, adapter: Path | None = None
-) -> Decoder:
+def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: Precision) -> Decoder:
     """Returns the decoder with a checkpoint's weights, in this precision, on this device, for evaluation.
-
-    adapter: a LoRA folder whose changes are added to the weights.
 
     On a CPU weights of this precision stay mapped from their files, but for experts and whole numbers; in `int8` from a
     file that is written once. Raises ModelError for missing or odd tensors, and for too little memory.
     """
-    contents = replace(read_contents(folder, traits), adapter=adapter)
+    contents = read_contents(folder, traits)
     check_contents(folder, contents)
     check_memory(folder, weight_bytes(contents, precision), device, precision)
     decoder = _empty_network(traits)
@@ -265,7 +258,6 @@ def _state(
 def _kept_state(contents: CheckpointContents, integers: bool) -> dict[str, torch.Tensor]:
     """Returns the state of a decoder in 8 bits, mapped from a file that is written at the first use."""
     files = sorted({stored.path.resolve() for stored in contents.stored.values()})
-    files += [] if contents.adapter is None else [contents.adapter / name for name in (ADAPTER, WEIGHTS)]
     identity = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files], contents.places, integers
     own = Path(__file__).parent
     code = digest_of([own.parent / "int8_matmul.py", *(own / f"{name}.py" for name in _CODE)])
@@ -329,8 +321,6 @@ def _open_part(contents: CheckpointContents) -> Iterator[_Read]:
     """Gives a function that reads these rows of a part's stored tensor, the part's own ones if they are None."""
     with ExitStack() as opened:
         files: dict[Path, Any] = {}
-        shapes = {name: stored.shape for name, stored in contents.stored.items()}
-        changes = {} if contents.adapter is None else products_of(contents.adapter, shapes)
         for path in {stored.path for stored in contents.stored.values() if not stored.in_gguf}:
             with _naming_file(path):
                 files[path] = opened.enter_context(safe_open(path, "pt"))
@@ -338,10 +328,6 @@ def _open_part(contents: CheckpointContents) -> Iterator[_Read]:
         def read(part: TensorRows, rows: slice | None) -> torch.Tensor:
             if rows is None and part.rows is not None:
                 rows = slice(part.begin, part.begin + part.rows)
-            found, change = stored_rows(part, rows), changes.get(part.name)
-            return found if change is None else found.float() + change(rows)
-
-        def stored_rows(part: TensorRows, rows: slice | None) -> torch.Tensor:
             stored = contents.stored[part.name]
             with _naming_file(stored.path):
                 if stored.path not in files and not stored.heads and rows is not None:

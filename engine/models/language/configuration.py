@@ -23,8 +23,6 @@ GENERATION = "generation_config.json"
 ORIGIN = "origin.json"
 #: Its key for the precision that a model was made for, one of our own.
 PRECISION = "precision"
-#: Its key for what a model was trained to fill forms by, also our own: RECORDS if it writes whole ones.
-ANSWERS, RECORDS = "answers", "records"
 #: No model has more tokens, a longer window or wider layers: tables of such lengths are made before weights are read.
 _MOST = 1 << 24
 #: The most bytes of a JSON file; tokenizers of 262,144 tokens have 33 MB.
@@ -153,13 +151,6 @@ def stated_precision(folder: str | Path) -> Precision:
     settings = read_settings(Path(folder) / CONFIG)
     settings.demand(PRECISION, *get_args(Precision), default="float32")
     return cast(Precision, settings.values.get(PRECISION, "float32"))
-
-
-def writes_records(folder: str | Path) -> bool:
-    """Returns whether a checkpoint was trained to write whole records. Raises ModelError if it states other answers."""
-    settings = read_settings(Path(folder) / CONFIG)
-    settings.demand(ANSWERS, RECORDS, default=RECORDS)
-    return ANSWERS in settings.values
 
 
 VOCABULARY, MERGES = "vocab.json", "merges.txt"

@@ -22,8 +22,6 @@ FILES = (
     "special_tokens_map.json",
     "chat_template.jinja",
 )
-#: Those of the adapter for filling fields (adapter.py).
-ADAPTED = ("fields/adapter_config.json", "fields/adapter_model.safetensors")
 #: Those in place of tokenizer.json.
 OTHER_FILES = (VOCABULARY, MERGES, "added_tokens.json")
 #: Tensors of fewer bytes are read whole, of others so many bytes at each of `_PLACES` places.
@@ -44,8 +42,6 @@ def checkpoint_fingerprint(folder: str | Path) -> str:
         for file in sorted(path.iterdir())
         if file.name in FILES + OTHER_FILES or file.name.endswith((".safetensors", ".safetensors.index.json"))
     ]
-    adapted = [path / name for name in ADAPTED if (path / name).is_file()]
-    state += [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in adapted]
     return _fingerprint(path.resolve(), tuple(state), fingerprint_extras(path))
 
 
@@ -68,7 +64,7 @@ def _fingerprint(folder: Path, _: tuple[tuple[str, int, int], ...], told: str) -
         path = folder / name
         content = path.read_bytes() if path.is_file() else b""
         digest.update(f"\n{name} {len(content)}\n".encode() + content)
-    for name in OTHER_FILES + ADAPTED:
+    for name in OTHER_FILES:
         if (folder / name).is_file():
             digest.update(f"\n{name}\n".encode() + (folder / name).read_bytes())
     for name, tensor in sorted(stored_tensors(folder).items()):

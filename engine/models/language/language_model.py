@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.engine.backend import device_of
-from cinnabar.engine.models.language.adapter import FIELDS
 from cinnabar.engine.models.language.checkpoint import load_decoder
 from cinnabar.engine.models.language.configuration import language_precision
 from cinnabar.engine.models.language.decoder import Decoder
@@ -172,31 +171,29 @@ class LanguageModel:
 
 
 def load_language_model(
-    folder: str | Path, device: str = "auto", precision: Precision | None = None, fields: bool = True
+    folder: str | Path, device: str = "auto", precision: Precision | None = None
 ) -> LanguageModel:
     """Returns the language model of a folder in Hugging Face form, on this device.
 
-    fields: with the adapter for filling fields, if its folder has one; chats and code go without. Without a `precision`
-    it has the one of language models (engine/settings.py). Raises UsageError if the folder is none, and ModelError if
-    something in it is missing, odd or too large; texts are checked before weights are read.
+    Without a `precision` it has the one of language models (engine/settings.py). Raises UsageError if the folder is
+    none, and ModelError if something in it is missing, odd or too large; texts are checked before weights are read.
     """
     path = checkpoint_folder(folder).resolve()
     reading = precision or language_precision(path)
-    adapter = path / FIELDS if fields and (path / FIELDS).is_dir() else None
-    return _load(path, device, reading, precise_fingerprint(path, reading), adapter)
+    return _load(path, device, reading, precise_fingerprint(path, reading))
 
 
 @lru_cache(maxsize=2)
-def _load(folder: Path, device: str, precision: Precision, _: str, adapter: Path | None) -> LanguageModel:
+def _load(folder: Path, device: str, precision: Precision, _: str) -> LanguageModel:
     # Files that changed have another fingerprint.
-    return fresh_language_model(folder, device, precision, adapter)
+    return fresh_language_model(folder, device, precision)
 
 
-def fresh_language_model(folder: Path, device: str, precision: Precision, adapter: Path | None = None) -> LanguageModel:
+def fresh_language_model(folder: Path, device: str, precision: Precision) -> LanguageModel:
     """Returns a language model that nobody else has, to train it; see `load_language_model`."""
     on = device_of(device)
     traits, tokenizer, chat = load_texts(folder)
-    decoder = load_decoder(folder, traits, on, precision, adapter)
+    decoder = load_decoder(folder, traits, on, precision)
     return LanguageModel(decoder, tokenizer, chat, precise_fingerprint(folder, precision), folder)
 
 

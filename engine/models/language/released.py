@@ -70,7 +70,7 @@ def fetch_released(
 
 
 def _equip(name: str, folder: Path) -> None:
-    """Puts what the project ships for a release beside its weights: an adapter for filling fields, a calibration."""
+    """Puts what the project ships for a release beside its weights: a calibration."""
     own = SHIPPED / re.sub(r"\W", "_", name)
     for path in own.rglob("*.*") if own.is_dir() else ():
         place = folder / path.relative_to(own)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from cinnabar.engine.model import WHOLE, Canvas, Model, Row, Scores, SlotInstance
+from cinnabar.engine.model import WHOLE, Canvas, Row, Scores, SlotInstance
 from cinnabar.engine.models.int8_matmul import with_integer_products
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.models.reader.decoding import WindowDecoder, WindowsAsked
@@ -57,7 +57,7 @@ from cinnabar.engine.models.reader.tables.lists import (
     write_cell,
 )
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
-from cinnabar.engine.request import Passage
+from cinnabar.engine.request import Filler, Passage
 from cinnabar.engine.settings import DEFAULT, Precision, in_precision
 from cinnabar.engine.tables.table import PrintedTable, tables_of
 from cinnabar.engine.work_time import check_time
@@ -114,9 +114,9 @@ class ExtractiveReader:
         self.comparer = OptionComparer(self.sentences, config.described_options) if self.sentences else None
         self.decoder = WindowDecoder(self.network, wordpieces, self.device, config, precision, self.comparer)
         self._forms = KeptByWeight[str, FormMemory](_KEPT_BYTES, lambda memory: memory.nbytes)
-        self._beside: Callable[[], Model | None] | None = None
+        self._beside: Callable[[], Filler] | None = None
 
-    def beside(self, load: Callable[[], Model | None]) -> ExtractiveReader:
+    def beside(self, load: Callable[[], Filler]) -> ExtractiveReader:
         """Returns this reader with a language model that reads a few rows of each table, loaded at the first one."""
         other = copy.copy(self)
         other._beside = load

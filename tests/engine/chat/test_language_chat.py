@@ -30,7 +30,6 @@ from tests.support.chat_clients import (
 from tests.support.effort import some
 from tests.support.tiny_models import KINDS, decoder
 
-from cinnabar.engine.branches.engine import language_engine
 from cinnabar.engine.chat.language_chat import LanguageChat, shared_language_engine
 from cinnabar.engine.chat.requests import (
     ChatRequest,
@@ -44,6 +43,7 @@ from cinnabar.engine.chat.requests import (
 )
 from cinnabar.engine.chat.shared_engine import SharedEngine
 from cinnabar.engine.diffusion.decoded import DecodingRun
+from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.request import Filled, Request, text_passage
 from cinnabar.engine.settings import EFFORTS
@@ -302,7 +302,7 @@ def test_a_client_that_cannot_take_its_states_ends_itself_alone(model: LanguageM
 
 
 def test_closing_ends_all_requests_and_refuses_further_ones(model: LanguageModel) -> None:
-    engine = shared_language_engine(model, model)
+    engine = shared_language_engine(model, chats=True)
     chat = LanguageChat(model, engine, "tiny")
     found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(6)]
     for at, events in enumerate(found):
@@ -320,7 +320,7 @@ def test_closing_ends_all_requests_and_refuses_further_ones(model: LanguageModel
 
 def test_the_chat_extracts_what_the_engine_extracts(model: LanguageModel) -> None:
     texts = [f"No. {at}7 of 4 March 2026: the first" for at in range(4)]
-    engine = language_engine(model).fill([Request("", NOTE.form, text_passage(text)) for text in texts])
+    engine = DiffusionEngine(model).fill([Request("", NOTE.form, text_passage(text)) for text in texts])
     with serving(model) as chat:
         for text, filled in zip(texts, engine, strict=True):
             event = done(chat, wanted(text=text, schema=NOTE, extract=True, guesses=True, max_tokens=None))
@@ -363,7 +363,7 @@ def test_a_causal_model_copies_a_record_from_a_document_and_writes_any_other_one
 ) -> None:
     text, asks = "No. R-77 the name", {"schema": NOTE, "extract": True, "guesses": True, "max_tokens": None}
     with serving(causal) as chat:
-        (filled,) = language_engine(causal).fill([Request("", NOTE.form, text_passage(text))])
+        (filled,) = DiffusionEngine(causal).fill([Request("", NOTE.form, text_passage(text))])
         plan, planned = chat._planner.plan, list[str]()
         monkeypatch.setattr(chat._planner, "plan", lambda asked: planned.append(asked.identity) or plan(asked))
         states, read = asked(chat, wanted("read", text, states=True, **asks))

@@ -100,16 +100,6 @@ def test_what_waits_during_a_batch_shares_the_next_one(shared: SharedEngine, scr
     assert record(other) == '"other"' and scripted.batches == [["first"], ["a", "b", "c"], ["other"]]
 
 
-def test_requests_that_gain_nothing_from_each_other_are_filled_one_by_one(scripted: Scripted) -> None:
-    shared = SharedEngine(lambda _: scripted, shares=False)
-    first = begin(shared, scripted)
-    found = [first, *(shared.submit(request(name), MEDIUM) for name in "ab")]
-    scripted.go.release(3)
-    assert [record(one) for one in found] == ['"first"', '"a"', '"b"']
-    assert scripted.batches == [["first"], ["a"], ["b"]]
-    shared.close()
-
-
 def test_a_long_request_waits_for_shorter_ones_and_is_filled_alone(
     shared: SharedEngine, scripted: Scripted
 ) -> None:
@@ -260,11 +250,11 @@ def test_requests_that_wait_when_the_engine_is_closed_end(shared: SharedEngine, 
 class Passes:
     """Decodes tasks in passes, each of which waits until it may go on; a task ends with its last one."""
 
-    def __init__(self, in_turns: bool, order: list[list[str]]) -> None:
-        self.in_turns, self.order = in_turns, order
+    def __init__(self, order: list[list[str]]) -> None:
+        self.order = order
         self.begun, self.go = threading.Semaphore(0), threading.Semaphore(0)
 
-    def run(self, take: Callable[[], Awaited | None], between: Callable[[], None]) -> None:
+    def run(self, take: Callable[[], Awaited | None]) -> None:
         open_tasks: list[Awaited] = []
         while True:
             while (one := take()) is not None:
@@ -275,12 +265,11 @@ class Passes:
             self.begun.release()
             assert self.go.acquire(timeout=10)
             open_tasks.pop(0).settle("decoded")
-            between()
 
 
-def beside(in_turns: bool, scripted: Scripted) -> tuple[SharedEngine, Passes]:
+def beside(scripted: Scripted) -> tuple[SharedEngine, Passes]:
     """An engine whose first task is at work, with a second one, a request, and a third task behind it."""
-    passes = Passes(in_turns, scripted.batches)
+    passes = Passes(scripted.batches)
     shared = SharedEngine(lambda _: scripted, tasks=passes)
     shared.decode(Awaited(identity="one"))
     assert passes.begun.acquire(timeout=10)
@@ -288,7 +277,7 @@ def beside(in_turns: bool, scripted: Scripted) -> tuple[SharedEngine, Passes]:
 
 
 def test_tasks_join_each_other_but_not_before_an_older_request(scripted: Scripted) -> None:
-    shared, passes = beside(False, scripted)
+    shared, passes = beside(scripted)
     found = [shared.decode(Awaited(identity="two")), shared.submit(request("a"), MEDIUM)]
     found.append(shared.decode(Awaited(identity="three")))
     assert queued(shared) == 3
@@ -299,37 +288,8 @@ def test_tasks_join_each_other_but_not_before_an_older_request(scripted: Scripte
     shared.close()
 
 
-def test_where_both_can_go_on_a_batch_is_filled_between_two_passes(scripted: Scripted) -> None:
-    shared, passes = beside(True, scripted)
-    two, filled = shared.decode(Awaited(identity="two")), shared.submit(request("a"), MEDIUM)
-    passes.go.release()
-    scripted.go.release()
-    assert record(filled) == '"a"' and passes.begun.acquire(timeout=10) and not two.done()
-    passes.go.release()
-    assert two.result(timeout=10) == "decoded" and scripted.batches == [["one"], ["a"], ["two"]]
-    shared.close()
-    assert shared.wait_for_end(5)
-
-
-def test_passes_take_as_long_as_the_batch_before_them_until_the_next_one(scripted: Scripted) -> None:
-    shared, passes = beside(True, scripted)
-    tasks = [shared.decode(Awaited(identity=name)) for name in ("two", "three")]
-    first = shared.submit(request("a"), MEDIUM)
-    passes.go.release()
-    assert scripted.begun.acquire(timeout=10)
-    later = shared.submit(request("b"), MEDIUM)
-    time.sleep(0.3)
-    scripted.go.release()
-    passes.go.release()
-    assert record(first) == '"a"' and tasks[0].result(timeout=10) == "decoded"
-    scripted.go.release()
-    passes.go.release()
-    assert record(later) == '"b"' and scripted.batches == [["one"], ["a"], ["two"], ["three"], ["b"]]
-    shared.close()
-
-
 def test_a_task_that_waits_can_be_given_up_and_is_ended_by_closing(scripted: Scripted) -> None:
-    shared, passes = beside(False, scripted)
+    shared, passes = beside(scripted)
     given_up, left = shared.decode(Awaited(identity="two")), shared.decode(Awaited(identity="three"))
     shared.give_up(given_up)
     shared.close()

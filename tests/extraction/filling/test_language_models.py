@@ -68,7 +68,7 @@ QUICK = RunOptions(workers=1, effort="instant", on_missing="guess")
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model that writes whole records."""
-    return write_checkpoint(tmp_path_factory.mktemp("language"), writes_records=True, window=2048, block=8)
+    return write_checkpoint(tmp_path_factory.mktemp("language"), window=2048, block=8)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cinnabar.engine.model import Canvas, Model, SlotInstance
+from cinnabar.engine.model import Canvas, SlotInstance
 from cinnabar.engine.models.reader.inputs.views import RowExtent
 from cinnabar.engine.models.reader.memory.form import FormRequest
 from cinnabar.engine.models.reader.memory.passage import Memory
@@ -28,10 +28,10 @@ from cinnabar.engine.models.reader.tables.columns import (
     is_merged,
     spread,
 )
-from cinnabar.engine.request import Passage, text_passage
+from cinnabar.engine.request import Failed, Filler, Leaf, Passage, Request, text_passage
 from cinnabar.engine.tables.heads import Span
 from cinnabar.engine.tables.table import PrintedTable
-from cinnabar.errors import UsageError
+from cinnabar.engine.writing import minimal
 from cinnabar.schemas.form.form import Form, ObjectNode, Property, Slot
 
 #: The characters above a table that are looked at.
@@ -83,13 +83,13 @@ def values_above(
     if not slots or not memory.passage.text[above : table.start].strip():
         return {}
     # What stands above the first table is read once by a language model, if there is one, else by the network.
-    model = asked.beside() if asked.beside is not None and not is_later else None
+    filler = asked.beside() if asked.beside is not None and not is_later else None
     lines = memory.passage.text[above : table.start]
-    said = [] if model is None else ask(model, form_of_row(asked.form, slots), [lines])
+    said = [] if filler is None else ask(filler, form_of_row(asked.form, slots), [lines])
     read = {} if said else _read_above(asked, slots, above, table.start, memory)
     for at, one in said[0].items() if said else ():
-        if one.values:
-            read[slots[at].index] = max(one.values, key=lambda value: value[1])
+        if one.value is not None:
+            read[slots[at].index] = one.value
     told: dict[int, Value] = {}
     for index, (spans, chance) in read.items():
         if chance >= asked.config.carried:
@@ -123,7 +123,7 @@ def _part(passage: Passage, start: int, end: int) -> Passage:
     return Passage(digest, passage.text[start:end], 0, begins, ends, passage.word_box[first:last], passage.locale)
 
 
-def read_rows(asked: ListFields, beside: Callable[[], Model | None], table: PrintedTable, memory: Memory) -> Floats:
+def read_rows(asked: ListFields, beside: Callable[[], Filler], table: PrintedTable, memory: Memory) -> Floats:
     """Returns the mean share of each field's value that a language model reads in each column, and in none: [F, C + 1].
 
     The model, which `beside` loads, reads a few rows, once for tables with the same heads; a choice has no share. With
@@ -135,17 +135,17 @@ def read_rows(asked: ListFields, beside: Callable[[], Model | None], table: Prin
     key: tuple[str | int, ...] = (asked.form.fingerprint, asked.array, *heads)
     known = memory.columns_read
     all_chosen = all(slot.options for slot in asked.slots)
-    if all_chosen or key in known or len(known) == CARRIED_LAYOUTS or (model := beside()) is None:
+    if all_chosen or key in known or len(known) == CARRIED_LAYOUTS:
         return known.get(key, shares)
     cards = [cards_of(table, [row], memory.passage.text) for row in spread(table.rows, CARRIED_ROWS)]
-    said = ask(model, form_of_row(asked.form, asked.slots), [text for text, _ in cards])
+    said = ask(beside(), form_of_row(asked.form, asked.slots), [text for text, _ in cards])
     for (_, (row,)), answers in zip(cards, said, strict=False):
         for slot, one in answers.items():
             shares[slot, -1] += one.none / len(cards)
-            for spans, share in one.values:
-                columns = {column_at(row, start) for start, _ in spans}
-                if len(columns) == 1 and (column := columns.pop()) >= 0:
-                    shares[slot, column] += share / len(cards)
+            spans, share = one.value or ((), 0.0)
+            columns = {column_at(row, start) for start, _ in spans}
+            if len(columns) == 1 and (column := columns.pop()) >= 0:
+                shares[slot, column] += share / len(cards)
     # Shares are products over a value's tokens: how they lie to each other tells more than how high they are.
     shares[:, :-1] /= shares[:, :-1].sum(1, keepdims=True) + CARRIED_SURELY
     return known.setdefault(key, shares)
@@ -153,28 +153,28 @@ def read_rows(asked: ListFields, beside: Callable[[], Model | None], table: Prin
 
 @dataclass(frozen=True, slots=True)
 class FieldSaid:
-    """A language model's answer about a field: the share of no value, and values by their spans, with their shares."""
+    """A language model's answer about a field: the share of no value, and its value, if any, with its share."""
 
     none: float
-    values: list[tuple[tuple[Span, ...], float]]
+    value: Value | None
 
 
-def ask(model: Model, form: Form, texts: Sequence[str]) -> list[dict[int, FieldSaid]]:
-    """Returns what a language model reads in each text, by field, but for choices; empty if no text has room."""
-    passages = model.encode([text_passage(text) for text in texts])
-    free = [slot for slot in form.slots if not slot.options]
-    canvas = Canvas.open([SlotInstance(text, slot, -1) for text in range(len(texts)) for slot in free])
-    try:
-        scores = model.score([form] * len(texts), passages, [[]] * len(texts), canvas)
-    except UsageError:
-        # The schema leaves no room for a document.
-        return []
-    said: list[dict[int, FieldSaid]] = [{} for _ in texts]
-    for k, (one, candidates) in enumerate(zip(canvas.instances, scores.candidates, strict=True)):
-        both = zip(candidates, scores.candidate_logits[k].tolist(), strict=False)
-        values = [(candidate.spans, math.exp(log)) for candidate, log in both]
-        said[one.request][one.slot.index] = FieldSaid(math.exp(float(scores.absent_logit[k])), values)
+def ask(filler: Filler, form: Form, texts: Sequence[str]) -> list[dict[int, FieldSaid]]:
+    """Returns what a language model reads in each text, by field, but for choices; empty if it fails at one."""
+    asked = [Request(str(at), form, text_passage(text)) for at, text in enumerate(texts)]
+    said: list[dict[int, FieldSaid]] = []
+    for result in filler.fill(asked):
+        if isinstance(result, Failed):
+            return []
+        leaves = (leaf for leaf in result.leaves.values() if not form.slots[leaf.slot].options)
+        said.append({leaf.slot: _said(leaf) for leaf in leaves})
     return said
+
+
+def _said(leaf: Leaf) -> FieldSaid:
+    if leaf.text in (None, "null") or leaf.origin == "minimal" or not leaf.spans:
+        return FieldSaid(leaf.confidence, None)
+    return FieldSaid(leaf.absence, ((tuple(leaf.spans)), leaf.confidence))
 
 
 def form_of_row(form: Form, slots: Sequence[Slot]) -> Form:
@@ -184,4 +184,5 @@ def form_of_row(form: Form, slots: Sequence[Slot]) -> Form:
     own = tuple(replace(slot, index=at, path=path) for at, (slot, path) in enumerate(zip(slots, paths, strict=True)))
     root = ObjectNode(0, "", tuple(Property(slot.path.strip("/"), slot, True) for slot in own))
     title = f"row of {outer.rpartition('/')[2]}"
-    return replace(form, root=root, slots=own, arrays=(), objects=(root,), choices=(), title=title, instance="")
+    flat = replace(form, root=root, slots=own, arrays=(), objects=(root,), choices=())
+    return replace(flat, title=title, judge=None, instance=minimal(root).decode())

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.engine.model import Canvas, Model, SlotInstance
+from cinnabar.engine.model import Canvas, SlotInstance
 from cinnabar.engine.models.reader.inputs.questions import form_questions, kind_of, plain_words
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.inputs.views import RowExtent
@@ -33,7 +33,7 @@ from cinnabar.engine.models.reader.scoring.spans import WindowScores
 from cinnabar.engine.models.reader.tables.namesakes import distinct_heads, field_words, lowest_words, name_shares
 from cinnabar.engine.models.reader.tables.sums import counts_up, number_of, total_columns
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
-from cinnabar.engine.request import Passage
+from cinnabar.engine.request import Filler, Passage
 from cinnabar.engine.tables.heads import Span, words_of
 from cinnabar.engine.tables.table import PrintedTable, TableRow
 from cinnabar.schemas.form.form import Form, Slot
@@ -79,7 +79,7 @@ class ListFields:
     encode: Encode
     encoder: Callable[[], SentenceEncoder] | None
     config: TableConfig
-    beside: Callable[[], Model | None] | None = None
+    beside: Callable[[], Filler] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ def test_each_label_is_once_a_demanded_field_of_its_kind(
     labels: list[dict[str, str | None]], names: list[str] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = Filled("draft", json.dumps({"labels": labels}), {}, {}, 0, 0)
-    monkeypatch.setattr(draft, "language_engine", lambda _: SimpleNamespace(fill=lambda _: [answer]))
+    monkeypatch.setattr(draft, "DiffusionEngine", lambda _: SimpleNamespace(fill=lambda _: [answer]))
     schema = drafted_schema(parse(INVOICE.encode(), "invoice.txt"), SimpleNamespace())  # type: ignore[arg-type]
     if names is None:
         assert schema is None

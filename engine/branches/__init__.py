@@ -1,1 +1,0 @@
-"""Released language models that fill a form: each field is a branch behind the document, grounded in its words."""
