@@ -13,8 +13,9 @@ from typing import Any, Literal
 
 from cinnabar.engine.models.reader.calibration import RecordFeatures, features_of
 from cinnabar.engine.models.reader.confidence_features import ConfidenceFeatures
-from cinnabar.engine.request import Filled, Filler, Passage
+from cinnabar.engine.request import Filled, Filler, Passage, Request
 from cinnabar.engine.version import FAMILIES, values_version
+from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
@@ -67,11 +68,10 @@ def observe(
     source = load_schema(labelled.folder / "schema.json")
     form = compile_schema(source.schema).form
     files = {labelled.folder / line["file"]: line for line in labelled.truths}
-    characters = 0
-    observations: list[Observation] = []
+    characters, requests = 0, list[tuple[Path, list[Chunk], FactValues, Request]]()
     for path, read in pool.parse_many(files):
         done(1)
-        if len(observations) >= _ENOUGH or characters >= _ENOUGH_TEXT or not isinstance(read, Document):
+        if characters >= _ENOUGH_TEXT or not isinstance(read, Document):
             continue
         pieces = chunks_for(read, engine, form=form)
         if len(pieces) > 1:
@@ -79,7 +79,13 @@ def observe(
         passage = passage_of(read)
         characters += len(passage.text)
         facts = FactValues.of(read, fact_fields(form))
-        (result,) = engine.fill([facts.request(read.digest, form, passage)])
+        requests.append((path, pieces, facts, facts.request(read.digest, form, passage)))
+    observations: list[Observation] = []
+    results = engine.fill([request for *_, request in requests])
+    for (path, pieces, facts, request), result in zip(requests, results, strict=True):
+        passage = request.passage
+        if len(observations) >= _ENOUGH:
+            break
         if isinstance(result, Filled):
             lists = features_of(form, passage, result).lists
             if (merged := merge(form, pieces, [result])).rows.keys() != result.rows.keys():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -104,12 +105,12 @@ def shared_language_engine(
 
     chats: whether it decodes tasks, too. The others are those of `SharedEngine` and `DiffusionEngine`.
     """
-    # One cache for all that is read with the same weights.
-    denoiser = Denoiser(model.decoder, model.tokenizer)
+    # Forms have a cache of their own, so that they are filled between two passes of a long chat.
+    own = Denoiser(model.decoder, model.tokenizer)
     return SharedEngine(
-        lambda effort: DiffusionEngine(model, effort, calibration=calibration, examples=examples, denoiser=denoiser),
+        lambda effort: DiffusionEngine(model, effort, calibration=calibration, examples=examples, denoiser=own),
         seconds,
-        tasks=TaskStream(denoiser, seconds) if chats else None,
+        tasks=TaskStream(Denoiser(model.decoder, model.tokenizer), seconds) if chats else None,
     )
 
 
@@ -144,11 +145,11 @@ class TaskStream:
     def __init__(self, denoiser: Denoiser, seconds: float | None = None) -> None:
         self.denoiser, self._seconds, self._room = denoiser, seconds, ROOM
 
-    def run(self, take: Callable[[], Awaited | None]) -> None:
-        """Decodes what it takes, until there is nothing more to take."""
+    def run(self, take: Callable[[], Awaited | None], between: Callable[[], None]) -> None:
+        """Decodes what it takes, until there is nothing more to take; calls `between` between two passes."""
         batch, memory = _Batch(take), False
         try:
-            self._decode(batch)
+            self._decode(batch, between)
         except Exception as error:
             # Outside of the handler: the exception no longer holds the failed batch's tensors.
             memory = out_of_memory(error)
@@ -165,17 +166,22 @@ class TaskStream:
         """Decodes a task that failed beside others once more; its failure is its own then."""
         one.alone, only = True, [one]
         try:
-            self._decode(_Batch(lambda: only.pop() if only else None))
+            self._decode(_Batch(lambda: only.pop() if only else None), lambda: None)
         except Exception as error:
             _log.exception("request %s failed alone", one.identity)
             one.settle(failure_of(one.identity, error, out_of_memory(error)))
 
-    def _decode(self, batch: _Batch) -> None:
+    def _decode(self, batch: _Batch, between: Callable[[], None]) -> None:
         def watch(_: int, runs: Sequence[DecodingRun]) -> None:
             for run in runs:
                 one = batch.open[run.index]
                 if one.watch is not None and not one.result.done():
                     one.watch(run)
+            begun = time.thread_time()
+            between()
+            spent = time.thread_time() - begun
+            for run in runs:
+                run.postpone(spent)
 
         with limit_batches(self._seconds):
             for number, decoded in self.denoiser.serve(batch, watch, room=self._room):

@@ -67,10 +67,10 @@ class AwaitedRecord(Awaited):
 
 
 class Tasks(Protocol):
-    """Decodes tasks."""
+    """Decodes tasks; batches are filled between its passes, as they need nothing in its cache."""
 
-    def run(self, take: Callable[[], Awaited | None]) -> None:
-        """Decodes what it takes, until there is nothing more to take."""
+    def run(self, take: Callable[[], Awaited | None], between: Callable[[], None]) -> None:
+        """Decodes what it takes, until there is nothing more to take; calls `between` between two passes."""
         ...
 
 
@@ -102,6 +102,7 @@ class SharedEngine:
         self._prepared: OrderedDict[tuple[Effort, str], None] = OrderedDict()
         self._changed = threading.Condition()
         self._closed = False
+        self._turn = 0.0
         self._thread = threading.Thread(target=self._work, name="shared engine", daemon=True)
         self._thread.start()
         self._preparing = threading.Thread(target=self._prepare, name="shared engine, forms", daemon=True)
@@ -228,12 +229,23 @@ class SharedEngine:
                 self._fill(batch)
             else:
                 assert self._tasks is not None, "tasks need what decodes them"
-                self._tasks.run(self._take)
+                self._tasks.run(self._take, self._between)
 
     def _take(self) -> Awaited | None:
-        """Returns the next task, if one waits and no older request does."""
+        """Returns the next task, if one waits."""
         with self._changed:
-            return self._undecoded.popleft() if self._is_task_next() else None
+            return self._undecoded.popleft() if self._undecoded else None
+
+    def _between(self) -> None:
+        """Fills a batch, if one waits and the passes since the last one took as long as that one."""
+        begun = time.monotonic()
+        if begun < self._turn:
+            return
+        with self._changed:
+            batch = self._batch()
+        if batch:
+            self._fill(batch)
+            self._turn = 2 * time.monotonic() - begun
 
     def _is_task_next(self) -> bool:
         """Returns whether a task has waited longer than the request that is to be filled next."""

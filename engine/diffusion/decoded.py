@@ -95,6 +95,11 @@ class DecodingRun:
         ends = self.sequence.task.ends
         return ends is not None and ends(self.settled_beginning())
 
+    def postpone(self, seconds: float) -> None:
+        """Gives the task so many seconds more, which its thread has spent on something else."""
+        if self._deadline is not None:
+            self._deadline += seconds
+
     def check_time(self) -> None:
         """Raises EngineFailure with the code TOO_SLOW if the batch has worked too long since the task began."""
         check(self._deadline)

@@ -27,7 +27,7 @@ from cinnabar.engine.diffusion.settings import SETTINGS, DecodingSettings
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.step import GRAIN
-from cinnabar.engine.work_time import check_time
+from cinnabar.engine.work_time import check_time, tell_share
 from cinnabar.errors import ModelError
 
 #: How often an answer that the judge refuses goes back to the block in which it left the accepted states; in the second
@@ -133,15 +133,22 @@ class Denoiser:
         """
         states = [task.minimal for task in tasks]
 
+        shares = [0.0] * len(tasks)
+
         def watch(step: int, runs: Sequence[DecodingRun]) -> None:
             for run in runs:
-                states[run.index] = run.shown(states[run.index])
-            assert observer is not None
-            observer(step, [*states])
+                shares[run.index] = run.sequence.share
+                if observer is not None:
+                    states[run.index] = run.shown(states[run.index])
+            tell_share(sum(shares) / len(tasks))
+            if observer is not None:
+                observer(step, [*states])
 
         if observer is not None:
             observer(0, [*states])
-        yield from self.serve(Listed(tasks), None if observer is None else watch, room)
+        for index, decoded in self.serve(Listed(tasks), watch, room):
+            shares[index] = 1.0
+            yield index, decoded
 
     @torch.inference_mode()
     def serve(

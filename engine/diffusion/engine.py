@@ -23,6 +23,7 @@ from cinnabar.errors import NotAccepted, UsageError
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.pointers import parts_of
 
 #: Tokens of a batch. On a CPU keys and values take some hundred megabytes, and eight rows are as good as thirty.
 TOKENS, TOKENS_OF_ACCELERATOR = 8_192, 32_768
@@ -142,6 +143,7 @@ class _Shown:
 
     def __init__(self, plans: Sequence[Plan | Failed], watcher: Watcher) -> None:
         self._plans, self._watcher = plans, watcher
+        self._told = [set[str]() for _ in plans]
         self._last = ["" if isinstance(plan, Failed) else self._record(plan, None) for plan in plans]
 
     def of(self, numbers: Sequence[int]) -> Callable[[int, list[bytes]], None]:
@@ -154,11 +156,16 @@ class _Shown:
             for number, state in zip(numbers, states, strict=True):
                 plan, before = self._plans[number], self._last[number]
                 assert isinstance(plan, Plan)
-                self._last[number] = self._record(plan, state) or before
-                if not step or self._last[number] != before:
-                    frozen = tuple(at for at, text in plan.request.known.items() if text is not None and not step)
+                now = self._last[number] = self._record(plan, state) or before
+                if step and now != before:
+                    fresh, told = tuple(_changed(before, now)), self._told[number]
+                    doubted = tuple(at for at in fresh if at in told)
+                    told.update(fresh)
+                    notify(self._watcher, FormState(plan.request.id, step, now, fresh, doubted, {}))
+                elif not step:
+                    frozen = tuple(at for at, text in plan.request.known.items() if text is not None)
                     sure = dict.fromkeys(frozen, 1.0)
-                    notify(self._watcher, FormState(plan.request.id, step, self._last[number], frozen, (), sure))
+                    notify(self._watcher, FormState(plan.request.id, step, now, frozen, (), sure))
 
         return show
 
@@ -171,3 +178,11 @@ class _Shown:
             return fit(plan.request.form, record).text
         except (NotAccepted, ValueError):
             return ""
+
+
+def _changed(before: str, now: str) -> Iterator[str]:
+    """Yields the pointers of the scalars of a record that another one lacks, or has otherwise."""
+    old = dict(parts_of(parse(before)))
+    for at, part in parts_of(parse(now)):
+        if not isinstance(part, dict | list) and (at not in old or old[at] != part):
+            yield at

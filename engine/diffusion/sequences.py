@@ -124,6 +124,12 @@ class OpenSequence:
         return sum(block.log_mass for block in self._blocks if block.log_mass is not None)
 
     @property
+    def share(self) -> float:
+        """The part of an answer of usual length that is written, below 1: few answers use up their budget."""
+        front = self.limit if self.block is None else self.block.front
+        return min((front - self.begin) / max(self.task.budget // ANSWER_DIVISOR, 1), 0.95)
+
+    @property
     def over(self) -> bool:
         """Whether the answer is whole: its end token, or the last token of its budget, is behind the front."""
         block = self.block

@@ -136,10 +136,12 @@ def drafted_schema(document: Document, model: LanguageModel) -> dict[str, Any] |
     passage = passage_of(document, 0, min(len(document.text), SHOWN))
     (answer,) = DiffusionEngine(model).fill([Request("draft", compile_schema(QUESTION).form, passage)])
     properties: dict[str, Any] = {}
+    printed = " ".join(document.text.split())
     for found in [] if isinstance(answer, Failed) else json.loads(answer.record)["labels"]:
-        label = str(found.get("label") or "").strip(" :")
+        label = " ".join(str(found.get("label") or "").split()).strip(" :")
         name = re.sub(r"\W+", "_", label.lower()).strip("_")[:_NAME]
-        if name and name not in properties and len(properties) < MOST_FIELDS:
+        # A model may word a label anew; nobody would find that one in the document.
+        if name and label in printed and name not in properties and len(properties) < MOST_FIELDS:
             properties[name] = _TYPES[found.get("kind") or "text"] | {"title": label, "description": label}
     if len(properties) < 2:
         return None

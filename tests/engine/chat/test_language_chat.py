@@ -104,9 +104,7 @@ def test_every_state_under_a_schema_is_a_whole_record(chat: LanguageChat, sort: 
     assert states[-1].text == event.text
     if sort != "any JSON":
         assert all(accepts(NOTE, state.text) for state in states)
-        # A record that branches fill begins with its lists empty, one that is written with the least text.
-        kinds = {"kinds": []} if sort == "extraction" else {}
-        assert json.loads(states[0].text) == json.loads(NOTE.minimal()) | kinds
+        assert json.loads(states[0].text) == json.loads(NOTE.minimal())
 
 
 def test_the_settled_beginning_of_a_text_stays_as_it_is(chat: LanguageChat) -> None:
@@ -346,7 +344,7 @@ def test_models_of_all_kinds_answer_alike_alone_and_together(model: LanguageMode
     assert sum(isinstance(event, Done) for _, event in alone) > 8
 
 
-#: A tiny model that fills fields as branches.
+#: A tiny model that writes token by token.
 CAUSAL: dict[str, Any] = {
     "visibility": "causal", "noise": "none", "block": 1, "shift": True, "qk_norm": False, "qkv_bias": True,
     "family": "qwen2",
@@ -358,7 +356,7 @@ def causal(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
     return tiny(tmp_path_factory.mktemp("causal"), **CAUSAL)
 
 
-def test_a_causal_model_copies_a_record_from_a_document_and_writes_any_other_one(
+def test_a_causal_model_reads_a_record_out_of_a_document_and_writes_any_other_one(
     causal: LanguageModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text, asks = "No. R-77 the name", {"schema": NOTE, "extract": True, "guesses": True, "max_tokens": None}
@@ -370,7 +368,6 @@ def test_a_causal_model_copies_a_record_from_a_document_and_writes_any_other_one
         assert isinstance(filled, Filled) and isinstance(read, Done) and read.text == filled.record
         assert states[-1].text == read.text and all(accepts(NOTE, state.text) for state in states)
         assert read.confidence.keys() == filled.leaves.keys() and not planned
-        assert json.loads(read.text)["number"] in ("", *text.split(), "R-77 the")
         cut = done(chat, wanted("cut", text, **asks | {"max_tokens": 3}))
         assert cut.finish_reason == "length" and read.text.startswith(cut.text)
         assert accepts(NOTE, done(chat, wanted("write", text, schema=NOTE)).text) and planned == ["write"]

@@ -254,7 +254,7 @@ class Passes:
         self.order = order
         self.begun, self.go = threading.Semaphore(0), threading.Semaphore(0)
 
-    def run(self, take: Callable[[], Awaited | None]) -> None:
+    def run(self, take: Callable[[], Awaited | None], between: Callable[[], None]) -> None:
         open_tasks: list[Awaited] = []
         while True:
             while (one := take()) is not None:
@@ -265,6 +265,7 @@ class Passes:
             self.begun.release()
             assert self.go.acquire(timeout=10)
             open_tasks.pop(0).settle("decoded")
+            between()
 
 
 def beside(scripted: Scripted) -> tuple[SharedEngine, Passes]:
@@ -276,15 +277,32 @@ def beside(scripted: Scripted) -> tuple[SharedEngine, Passes]:
     return shared, passes
 
 
-def test_tasks_join_each_other_but_not_before_an_older_request(scripted: Scripted) -> None:
+def test_a_batch_is_filled_between_two_passes(scripted: Scripted) -> None:
     shared, passes = beside(scripted)
-    found = [shared.decode(Awaited(identity="two")), shared.submit(request("a"), MEDIUM)]
-    found.append(shared.decode(Awaited(identity="three")))
-    assert queued(shared) == 3
-    passes.go.release(3)
+    two, filled = shared.decode(Awaited(identity="two")), shared.submit(request("a"), MEDIUM)
+    passes.go.release()
     scripted.go.release()
-    assert [one.result(timeout=10) for one in found[::2]] == ["decoded"] * 2 and record(found[1]) == '"a"'
-    assert scripted.batches == [["one"], ["two"], ["a"], ["three"]]
+    assert record(filled) == '"a"' and passes.begun.acquire(timeout=10) and not two.done()
+    passes.go.release()
+    assert two.result(timeout=10) == "decoded" and scripted.batches == [["one"], ["a"], ["two"]]
+    shared.close()
+    assert shared.wait_for_end(5)
+
+
+def test_passes_take_as_long_as_the_batch_before_them_until_the_next_one(scripted: Scripted) -> None:
+    shared, passes = beside(scripted)
+    tasks = [shared.decode(Awaited(identity=name)) for name in ("two", "three")]
+    first = shared.submit(request("a"), MEDIUM)
+    passes.go.release()
+    assert scripted.begun.acquire(timeout=10)
+    later = shared.submit(request("b"), MEDIUM)
+    time.sleep(0.3)
+    scripted.go.release()
+    passes.go.release()
+    assert record(first) == '"a"' and tasks[0].result(timeout=10) == "decoded"
+    scripted.go.release()
+    passes.go.release()
+    assert record(later) == '"b"' and scripted.batches == [["one"], ["a"], ["two"], ["three"], ["b"]]
     shared.close()
 
 

@@ -22,6 +22,7 @@ from cinnabar.engine.settings import effort_of
 from cinnabar.engine.version import engine_fingerprint
 from cinnabar.errors import RunError, UsageError
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.pointers import parts_of
 
 TEXT = "No. R-77, 14 March 2026\napples 2,00\n"
 LINE = {
@@ -194,4 +195,9 @@ def test_a_watched_fill_tells_the_valid_states_of_each_request(tmp_path: Path) -
         assert [state.step for state in own] == sorted({state.step for state in own}) and own[0].step == 0
         assert len(own) > 1 and all(one.record != other.record for one, other in pairwise(own))
         assert FORM.judge is not None and all(FORM.judge.accepts(json.loads(state.record)) for state in own)
-    assert [state.committed for state in states if state.committed] == [("/day",)]
+    assert [state.committed for state in states if not state.step] == [("/day",), ()]
+    for before, state in pairwise(states):
+        if before.id == state.id:
+            old, new = (dict(parts_of(json.loads(one.record))) for one in (before, state))
+            fresh = {at for at, one in new.items() if not isinstance(one, dict | list) and old.get(at, ...) != one}
+            assert {*state.committed} == fresh
