@@ -122,7 +122,8 @@ class Denoiser:
         self._tables = GraphTables(decoder, self.settings.local)
         self._commitment = Commitment(self._tables, self.end)
         # Other devices capture the passes of few shapes, and drafts have many.
-        self._drafter = Drafter(tokenizer, self.texts) if traits.noise == "none" and decoder.device.type == "cpu" else None
+        drafts = traits.noise == "none" and decoder.device.type == "cpu"
+        self._drafter = Drafter(tokenizer, self.texts) if drafts else None
 
     @torch.inference_mode()
     def decode(self, tasks: Sequence[Task], observer: Observer | None = None) -> list[Decoded | Undecoded]:
@@ -328,12 +329,12 @@ class Denoiser:
             return _Pass(runs, rows, None)
         sequences = [runs[row].sequence for row in rows]
         scores = self._tables.scores(sequences, hidden, [wanted[row] for row in rows])
-        if self._drafter is None:
-            asked = self._commitment.ask(sequences, [checked[row] for row in rows], [scored[row] for row in rows], scores)
-            return _Pass(runs, rows, asked)
-        ahead = [(wanted[row], one) for row, one in zip(rows, scores, strict=True)]
-        none, first = [checked[row] for row in rows], [at[:1] for at, _ in ahead]
-        asked = self._commitment.ask(sequences, none, first, [one.at(slice(1)) for one in scores])
+        ahead = list[tuple[Ints, ClassScores | DeviceScores]]()
+        if self._drafter is not None:
+            # Each position has its turn when those before it are committed.
+            ahead = [(scored[row], one) for row, one in zip(rows, scores, strict=True)]
+            scored, scores = [at[:1] for at in scored], [one.at(slice(1)) for one in scores]
+        asked = self._commitment.ask(sequences, [checked[row] for row in rows], [scored[row] for row in rows], scores)
         return _Pass(runs, rows, asked, ahead)
 
     def _finish(self, one: _Pass) -> bool:

@@ -7,8 +7,16 @@ changes the number of passes and never the record.
 
 from __future__ import annotations
 
+import re
+
 from cinnabar.engine.diffusion.forced import ForcedText, TokenSpelling, TokenTexts
 from cinnabar.engine.diffusion.record_graph import RecordGraph
+from cinnabar.engine.readings.locale import document_locale
+from cinnabar.engine.readings.readings import json_readings, surroundings
+from cinnabar.engine.request import Passage
+from cinnabar.schemas.automata.strings import canonical_string
+from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.pointers import unescape
 
 #: The fewest and the most bytes at the end of a written text that are looked for, and the bytes behind them of a draft.
 FEWEST_WRITTEN, MOST_WRITTEN, DRAFT_BYTES = 2, 32, 64
@@ -33,7 +41,7 @@ class Drafter:
         while len(drafted) < most and state != graph.done:
             ahead = forced.after(state).tokens
             for token in ahead or self._spelled(graph, state, written, source):
-                before, state = state, graph.run([token], state)
+                state = graph.run([token], state)
                 if state < 0 or len(drafted) == most:
                     return drafted
                 drafted.append(token)
@@ -79,3 +87,20 @@ def _continuation(written: bytes, source: bytes) -> tuple[bytes, bool]:
                 line, end, _ = text[at + size : at + size + DRAFT_BYTES].partition(b"\n")
                 return line, bool(end)
     return b"", False
+
+
+def draft_source(form: Form, passage: Passage) -> bytes:
+    """Returns the lines for `Drafter.draft`: the values that another model read, in one, then those of the text."""
+    text, slots = passage.text, {slot.path: slot for slot in form.slots}
+    locale = passage.locale or (document_locale(text) if passage.marked else None)
+    values = list[bytes]()
+    for pointer, (begin, end) in passage.marked.items():
+        slot = slots.get(re.sub(r"/[0-9]+(?=/|$)", "/*", pointer))
+        if slot is None or locale is None:
+            continue
+        found = json_readings(text[begin:end], locale.in_order(slot.day_first), *surroundings(text, begin, end))
+        value = next((one for one in found if one != b"null" and slot.accepts(one)), None)
+        name = pointer.rsplit("/", 1)[-1]
+        values += [] if value is None else [b"%s: %s" % (canonical_string(unescape(name)), value)]
+    lines = (line.strip().encode("utf-8", "replace").decode() for line in text.splitlines())
+    return b"\n".join([b", ".join(values), *(canonical_string(line)[1:-1] for line in lines)])

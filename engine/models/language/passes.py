@@ -385,7 +385,7 @@ def _attended_parts(piece: Piece, size: int) -> list[Piece]:
         return [piece]
     alone = min(max(piece.alone, piece.begin), piece.end)
     tiles = range(piece.begin // size * size + size, alone, size)
-    cuts = [piece.begin, *tiles, *range(alone, piece.end + 1)] if alone > piece.begin else [*range(alone, piece.end + 1)]
+    cuts = [*([piece.begin, *tiles] if alone > piece.begin else []), *range(alone, piece.end + 1)]
     return [
         Piece(piece.row, begin, piece.tokens[begin - piece.begin : end - piece.begin], piece.opened, piece.wanted[:0])
         for begin, end in pairwise(cuts)
