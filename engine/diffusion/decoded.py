@@ -122,9 +122,8 @@ class DecodingRun:
         sequence = self.sequence
         stop = sequence.limit if sequence.block is None else sequence.block.stop
         tokens = sequence.tokens[sequence.begin : stop]
-        if sequence.size == 1:
-            tokens = sequence.answer()
-        tokens = np.where(tokens < 0, sequence.witness[sequence.begin : sequence.begin + len(tokens)], tokens)
+        tokens = np.where(tokens < 0, sequence.witness[sequence.begin : stop], tokens)
+        tokens = sequence.answer() if sequence.size == 1 else tokens
         ended = np.flatnonzero(tokens == sequence.end)
         tokens = tokens[: ended[0]] if len(ended) else tokens
         if self.failed is not None or (tokens < 0).any():

@@ -384,6 +384,7 @@ class Denoiser:
             (result,) = self._commitment.commit(asked)
             run.failed = result if isinstance(result, Undecoded) else None
         differs = np.flatnonzero(sequence.tokens[begin : begin + len(draft)] != draft)
+        assert isinstance(self._context, PagedContext)
         self._context.keep_draft(sequence, begin + (int(differs[0]) if len(differs) else len(draft)))
         sequence.draft = []
 

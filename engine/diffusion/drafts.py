@@ -42,7 +42,7 @@ class Drafter:
             ahead = forced.after(state).tokens
             for token in ahead or self._spelled(graph, state, written, source):
                 state = graph.run([token], state)
-                if state < 0 or len(drafted) == most:
+                if state in (-1, graph.done) or len(drafted) == most:
                     return drafted
                 drafted.append(token)
                 written += self._texts.texts[token]
