@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,10 @@ from cinnabar.engine.diffusion.drafts import Drafter, draft_source
 from cinnabar.engine.diffusion.forced import ForcedText, TokenTexts
 from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.diffusion.sequences import Task
+from cinnabar.engine.models.language.attention import PagedAttention
+from cinnabar.engine.models.language.cache import PagedCache
 from cinnabar.engine.models.language.language_model import load_language_model
+from cinnabar.engine.models.language.passes import Piece, packed_numbers, unpack_numbers
 
 FORM = form_of(INVOICE, ["name", "lines"])
 TEXTS = TokenTexts(VOCABULARY)
@@ -194,3 +198,33 @@ def test_scores_that_are_no_numbers_within_a_draft_fail_their_task_alone() -> No
     model.logits = broken  # type: ignore[method-assign]
     first, second = Denoiser(model, TOKENIZER).decode([one, other])
     assert not isinstance(first, Decoded) and isinstance(second, Decoded)
+
+
+def attended(cuts: Sequence[int], beside: int = 0, alone: int = 70) -> torch.Tensor:
+    """The attention of a text's tokens that passes read in parts, beside other texts."""
+    traits = replace(CAUSAL, layers=1, heads=14, key_heads=2, head_width=64, width=32)
+    q, k, v = (torch.randn(1, heads, cuts[-1], 64, generator=torch.Generator().manual_seed(heads)) for heads in (14, 2, 2))
+    cache = PagedCache(traits, 64, torch.device("cpu"), torch.float32, page=16)
+    rows = [cache.open(np.zeros(0, np.int64)) for _ in range(1 + beside)]
+    made = list[torch.Tensor]()
+    for begin, end in pairwise([0, *cuts]):
+        pieces = list[Piece]()
+        for number, row in enumerate(rows):
+            # The other texts are a page and more behind.
+            first, last = (max(at - 20 * number, 0) for at in (begin, end))
+            assert cache.extend(row, last)
+            pieces += [Piece(row, first, np.zeros(last - first, np.int64), None, np.zeros(0, np.int64), alone)]
+        pieces = [piece for piece in pieces if len(piece.tokens)]
+        cache.prepare()
+        shape, numbers = packed_numbers(pieces, cache)
+        packed, _ = unpack_numbers(torch.from_numpy(numbers), shape, ())
+        parts = (torch.cat([one[:, :, piece.begin : piece.end] for piece in pieces], 2) for one in (q, k, v))
+        made.append(PagedAttention(traits, cache, packed, torch.float32)(*parts, 0)[0, :, : end - begin])
+    return torch.cat(made, 1)
+
+
+def test_the_attention_of_a_token_is_the_same_to_the_bit_whatever_a_pass_reads() -> None:
+    one_by_one = attended([70, *range(71, 121)])
+    for cuts in ([120], [70, 75, 80, 90, 120], [72, 77, 80, 85, 95, 120], [48, 75, 120], [64, 71, 120]):
+        assert torch.equal(attended(cuts), one_by_one)
+        assert torch.equal(attended(cuts, beside=2), one_by_one)
