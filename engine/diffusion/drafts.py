@@ -56,11 +56,12 @@ class Drafter:
     def _spelled(self, graph: RecordGraph, state: int, written: bytes, source: bytes) -> list[int]:
         """Returns the tokenizer's tokens of what may go on behind what is written."""
         line, ends = _continuation(written, source)
-        automaton = graph.automaton
-        if ends and automaton.run(line + b'"', state) >= 0:
-            line += b'"'
-        while line and automaton.run(line, state) < 0:
-            line = line[:-1]
+        line += b'"' if ends else b""
+        for size in range(len(line)):
+            state = graph.automaton.run(line[size : size + 1], state)
+            if state < 0:
+                line = line[:size]
+                break
         before = written[-_BEFORE:]
         while before and before[0] & 0xC0 == 0x80:
             before = before[1:]  # The rest of a character.

@@ -78,7 +78,7 @@ def test_a_draft_of_random_tokens_is_refused_one_by_one(monkeypatch: pytest.Monk
     plain, draw, refused = answers(tasks), random.Random(3), [0]
 
     def any_tokens(_: Drafter, graph: RecordGraph, *others: Any) -> list[int]:
-        (_, state, *_, most), drafted = others, list[int]()
+        state, most, drafted = others[1], others[-1], list[int]()
         while len(drafted) < most:
             begin, end = np.searchsorted(graph.source, [state, state + 1])
             labels = graph.label[begin:end]
