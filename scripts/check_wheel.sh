@@ -31,7 +31,8 @@ check() {  # NAME PYTHON CONSTRAINTS
     echo "wheel-check: $1: $("$env/bin/python" --version), $packages packages, $size MB, installed in $((SECONDS - began)) s"
     mkdir "$place/$1-example"
     # -I and another folder: the wheel is tried, not the checkout.
-    PATH="$env/bin:$PATH" "$env/bin/python" -I "$here/scripts/readme_example.py" "$place/$1-example"
+    # Models that were fetched on this machine are none of its business.
+    XDG_DATA_HOME="$place/$1-data" PATH="$env/bin:$PATH" "$env/bin/python" -I "$here/scripts/readme_example.py" "$place/$1-example"
     echo "wheel-check: $1: the README's first example runs, $((SECONDS - began)) s in all"
 }
 

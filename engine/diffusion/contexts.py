@@ -29,7 +29,7 @@ class _Reading:
     """A row in a pass that is being planned.
 
     begin: the first position to read, at most `first`, which is the first one that its scores need. border: the end of
-    its full blocks. whole: the end of all that is read before the row is scored.
+    its full blocks. whole: the end of all that is read before the row is scored, with `drafted` tokens.
     """
 
     number: int
@@ -37,6 +37,7 @@ class _Reading:
     first: int
     border: int
     whole: int
+    drafted: int = 0
     begin: int = 0
 
     def __post_init__(self) -> None:
@@ -61,6 +62,7 @@ class PagedContext:
     def __init__(self, decoder: Decoder, pages: int | None = None, page: int | None = None) -> None:
         """pages: of the cache; without them as many as the free memory has room for."""
         self._decoder, self._traits = decoder, decoder.traits
+        self._causal = decoder.traits.noise == "none"
         dtype = decoder.model.norm.weight.dtype
         page = page or PAGE
         self.prefill = prefill_tokens(decoder.device)
@@ -100,6 +102,10 @@ class PagedContext:
         """Keeps the keys of a sequence up to this border of blocks."""
         self.cache.keep(self._rows[id(sequence)][0], begin)
 
+    def keep_draft(self, sequence: OpenSequence, end: int) -> None:
+        """Keeps what the last pass read before this position, the part of a draft that was right."""
+        self._rows[id(sequence)][0].length = end
+
     def parts(self, sequences: Sequence[OpenSequence]) -> int:
         """Returns 2 for many sequences on a device beside the host, if there are pages for all of them to their end.
 
@@ -133,9 +139,12 @@ class PagedContext:
             sequence, whole = sequences[reading.number], end == reading.whole
             tokens = sequence.tokens[reading.begin : end]
             tokens = np.where(tokens < 0, self._traits.mask or 0, tokens)
+            if whole and reading.drafted:
+                tokens[-reading.drafted :] = sequence.draft
             at = wanted[reading.number] - shift if whole else np.zeros(0, np.int64)
             opened = reading.border if whole else None
-            pieces[reading.number] = Piece(reading.row, reading.begin, tokens, opened, at)
+            alone = sequence.begin if self._causal else None
+            pieces[reading.number] = Piece(reading.row, reading.begin, tokens, opened, at, alone)
             reading.row.length = min(end, reading.border)
             if whole:
                 scored.append(reading.number)
@@ -171,21 +180,23 @@ class PagedContext:
         row, _ = self._rows[id(sequence)]
         border, checked = _border(sequence), sequence.checked
         first = max((border if checked is None else checked.begin) - int(self._traits.shift), 0)
-        whole = border + self._block_length(sequence)
+        drafted = len(sequence.draft)
+        whole = border + self._block_length(sequence) + drafted
         self._rows[id(sequence)] = row, whole
-        return _Reading(number, row, first, border, whole)
+        return _Reading(number, row, first, border, whole, drafted)
 
     def _block_length(self, sequence: OpenSequence) -> int:
         return self._traits.block if self._traits.noise != "none" and sequence.block is not None else 0
 
     def _prompt(self, reading: _Reading) -> int:
         """Returns the tokens to read beyond those of a usual pass: two blocks, and what the shift reads again."""
-        many = reading.whole - reading.begin
+        many = reading.whole - reading.drafted - reading.begin
         return many if many > 2 * self._traits.block + 1 else 0
 
     def _cut(self, end: int) -> int:
-        """Returns the last border of blocks up to this position."""
-        return end // self._traits.block * self._traits.block
+        """Returns the last border of blocks, or of a causal text's pages, up to this position."""
+        size = self.cache.size if self._causal else self._traits.block
+        return end // size * size
 
     def _room(self, wanting: tuple[CacheRow, int]) -> int:
         """Returns the pages that a row without any takes for all that it reads before it is scored."""

@@ -117,12 +117,13 @@ class DecodingRun:
     def shown(self, before: bytes) -> bytes:
         """Returns the record of the present state, or `before` if the judge refuses it or there is none.
 
-        A block that was just masked again has no witness yet.
+        A block that was just masked again has no witness yet. Blocks of one token have none beside it.
         """
         sequence = self.sequence
         stop = sequence.limit if sequence.block is None else sequence.block.stop
         tokens = sequence.tokens[sequence.begin : stop]
         tokens = np.where(tokens < 0, sequence.witness[sequence.begin : stop], tokens)
+        tokens = sequence.answer() if sequence.size == 1 else tokens
         ended = np.flatnonzero(tokens == sequence.end)
         tokens = tokens[: ended[0]] if len(ended) else tokens
         if self.failed is not None or (tokens < 0).any():

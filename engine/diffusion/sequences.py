@@ -20,7 +20,8 @@ class Task:
     answer, the end token included. judge: whether a record's text fulfils all demands, also those that the graph does
     not know; None if the graph knows all. minimal: the text of a smallest valid record. settings: those of the task,
     None for the denoiser's; `local` is always the denoiser's. ends: whether the answer ends
-    with this beginning of it, as at a text before which it shall stop; it is no whole record then.
+    with this beginning of it, as at a text before which it shall stop; it is no whole record then. source: lines that
+    the answer may well be put together from, the likeliest first, for drafts; without any nothing is drafted.
     """
 
     prompt: Sequence[int]
@@ -30,6 +31,7 @@ class Task:
     minimal: bytes
     settings: DecodingSettings | None = None
     ends: Callable[[bytes], bool] | None = None
+    source: bytes = b""
 
     @property
     def tokens(self) -> int:
@@ -73,7 +75,8 @@ class OpenSequence:
     int64, of the open block, -1 where it was not scanned. posterior: [T] float32, of each token at its commit, and of
     the witness's tokens where the block is open. `block` is the open block, None if the answer is whole;
     `checked` is a full block whose tokens the next pass scores again. doubts: [T] int64, how often each position was
-    masked again while its block was open. bans: positions with a token that they must not have.
+    masked again while its block was open. bans: positions with a token that they must not have. draft: tokens that may
+    well follow from the open block's begin on; only the next pass knows them.
     """
 
     def __init__(
@@ -96,6 +99,7 @@ class OpenSequence:
         self.witness: Ints = np.full(length, -1, np.int64)
         self.doubts: Ints = np.zeros(length, np.int64)
         self.bans: list[tuple[int, int]] = []
+        self.draft: list[int] = []
         self._blocks: list[Block] = []
         self.passes = self.reopened = 0
         at = origin + (self.begin - origin) // size * size

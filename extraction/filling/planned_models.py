@@ -41,6 +41,7 @@ from cinnabar.extraction.plan.thresholds import (
 )
 from cinnabar.extraction.store.files import write_bytes
 from cinnabar.extraction.store.spelling import began_with
+from cinnabar.extras import EXTRAS, check_extra
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
@@ -163,6 +164,7 @@ def upper_model(out: Path | None) -> str:
         )
     model = began or largest_model()
     if model is None:
+        check_extra("models", f"--model {AUTO}")
         raise UsageError(
             f"--model {AUTO}: expected a fetched language model that fits the free memory; `cinnabar model fetch"
             f" {SMALLEST}` brings one, and --model {READER} reads without"
@@ -171,7 +173,12 @@ def upper_model(out: Path | None) -> str:
 
 
 def largest_model() -> str | None:
-    """Returns the largest release in its place that is calibrated and fits the free memory, None if there is none."""
+    """Returns the largest release in its place that is calibrated and fits the free memory, None if there is none.
+
+    Without the packages that read its weights there is none: a new folder then begins with the reader.
+    """
+    if EXTRAS["models"].missing_packages():
+        return None
     free = free_memory()
     for name, release in sorted(RELEASED.items(), key=lambda item: -item[1].size):
         folder, needed = named_model(name), RELEASE_MEMORY * release.size + RUN_MEMORY

@@ -105,6 +105,11 @@ class PagedAttention:
         self.packed = packed
         self._cache = cache
         self._masks = [self._mask(traits, group, dtype) for group in packed.groups]
+        #: Keys of one row are there once for all of its tokens.
+        self._pages = [
+            pages[:1] if len(pages) > 1 and bool((pages == pages[0]).all()) else pages
+            for pages in (group.pages for group in packed.groups)
+        ]
 
     def _mask(self, traits: Traits, group: RowGroup, dtype: torch.dtype) -> torch.Tensor:
         places = torch.arange(group.pages.shape[1] * self._cache.size, device=group.pages.device)
@@ -119,9 +124,9 @@ class PagedAttention:
         self._cache.write(layer, self.packed.places, k[0].transpose(0, 1), v[0].transpose(0, 1))
         asking, (_, heads, _, width) = q[0].transpose(0, 1), q.shape
         parts = []
-        for group, mask in zip(self.packed.groups, self._masks, strict=True):
-            keys, values = self._cache.read(layer, group.pages)
+        for group, pages, mask in zip(self.packed.groups, self._pages, self._masks, strict=True):
             rows, length = group.queries.shape
+            keys, values = (one.expand(rows, -1, -1, -1) for one in self._cache.read(layer, pages))
             own = asking.index_select(0, group.queries.flatten()).view(rows, length, heads, width).transpose(1, 2)
             parts.append(attention(own, keys, values, mask).transpose(1, 2).reshape(-1, heads, width))
         whole = parts[0] if len(parts) == 1 else torch.cat(parts)

@@ -47,6 +47,7 @@ from cinnabar.extraction.run.work.labelled_sets import find_sets
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome, Record
+from cinnabar.extras import Extra
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 
 NAME = {"type": "string", "maxLength": 6}
@@ -260,6 +261,12 @@ def test_auto_is_the_reader_with_a_fetched_model_behind_it(
     assert isinstance(source, ModelSource) and escalation is not None and escalation.prefer_confident
     assert escalation.source.fingerprint == source_of(folder).fingerprint
     assert escalation.threshold == planned_models.ESCALATE_AUTO_BELOW
+    assert planned_models.largest_model() == name
+    with monkeypatch.context() as without:
+        without.setattr(Extra, "missing_packages", lambda _: ("gguf",))
+        assert planned_models.largest_model() is None, "a new folder then begins with the reader"
+        with pytest.raises(UsageError, match="needs the package gguf"):
+            sources_of(RunPlan.of(), "auto")
     _, other = sources_of(RunPlan.of(escalate_to=str(folder)), str(checkpoint))
     assert other is not None and not other.prefer_confident
     shutil.rmtree(folder)
