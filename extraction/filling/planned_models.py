@@ -33,7 +33,6 @@ from cinnabar.extraction.filling.model_sources import (
 from cinnabar.extraction.plan.folder_settings import folder_settings
 from cinnabar.extraction.plan.run_options import Device, RunPlan
 from cinnabar.extraction.plan.thresholds import (
-    ESCALATE_AUTO_BELOW,
     ESCALATE_BELOW,
     MAX_ESCALATED_ROWS,
     RELEASE_MEMORY,
@@ -95,7 +94,6 @@ def sources_of(
     auto = auto or (kept and plan.out is not None and began_with(plan.out) is not None)
     model = reader_of(model)
     if auto:
-        threshold = ESCALATE_AUTO_BELOW
         plan = plan.model_copy(update={"escalate_to": plan.escalate_to or upper_model(plan.out)})
     if plan.options.seconds_each is not None and not auto:
         raise UsageError(f"--seconds-each: expected --model {AUTO} with it, whose reader answers in its place")

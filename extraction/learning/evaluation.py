@@ -20,7 +20,7 @@ from cinnabar.extraction.filling.tiers import are_doubtful
 from cinnabar.extraction.learning.pairing import LeafPair, ListPair, leaf_pairs, list_pairs, says_something
 from cinnabar.extraction.learning.pairing import Path as FieldPath
 from cinnabar.extraction.learning.scoring import Figures, Prediction, Scoring, spell_path
-from cinnabar.extraction.plan.thresholds import ESCALATE_AUTO_BELOW
+from cinnabar.extraction.plan.thresholds import ESCALATE_BELOW
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, Truth, read_set
 from cinnabar.extraction.store.records import Outcome
 
@@ -222,7 +222,7 @@ def doubtful_pointers(read: Prediction) -> set[str]:
     """Returns the pointers of the values that the reader is unsure of: all of a document of an unknown kind."""
     sure = read["confidence"]
     unknown = are_doubtful(sure.values())
-    return {at for at, one in sure.items() if unknown or one < ESCALATE_AUTO_BELOW}
+    return {at for at, one in sure.items() if unknown or one < ESCALATE_BELOW}
 
 
 def read_until(reads: Sequence[OpenedInput], job: Job, end: float) -> dict[str, dict[str, Any]]:

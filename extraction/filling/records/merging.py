@@ -284,10 +284,12 @@ def prefer_confident_record(
     kept: Collection[str] = (),
     preferred: Mapping[str, bool] | None = None,
     weight: float = 1.0,
+    told: Collection[str] = (),
 ) -> Filled:
     """Returns the record of the surer values and lists of two readings of a document; those of the first if equal.
 
-    weight: of the first one's confidences in single values, where the two differ.
+    weight: of the first one's confidences in single values, where the two differ. told: the places of values that the
+    second reading was told by the first one, with which it thus does not agree.
 
     What lies at the places that are `kept`, and what is taken as a whole with them, is the first one's. Where both have
     found a value of a `preferred` place, that of the second one counts (True) or of the first one, however sure it is.
@@ -296,7 +298,7 @@ def prefer_confident_record(
     counts less than any that was found. If the schema does not allow the values together, the record is that of the
     reading that is surer on the whole.
     """
-    chosen = _Chosen(one, other, kept, preferred or {}, weight)
+    chosen = _Chosen(one, other, kept, preferred or {}, weight, told)
     record = accept(form, chosen.place(form.root, parse(one.record), parse(other.record), ""))
     if record is None and kept:
         return one
@@ -314,6 +316,7 @@ class _Chosen:
     kept: Collection[str] = ()
     preferred: Mapping[str, bool] = field(default_factory=dict)
     weight: float = 1.0
+    told: Collection[str] = ()
     leaves: dict[str, Leaf] = field(default_factory=dict)
     rows: dict[str, tuple[int, float]] = field(default_factory=dict)
     lists: dict[str, float] = field(default_factory=dict)
@@ -332,7 +335,7 @@ class _Chosen:
         holds = any(lies_within(at, pointer) for at in self.kept)
         first = holds or self._first_is_surer(node, pointer)
         self._take(self.one if first else self.other, pointer)
-        if not holds and isinstance(node, Slot):
+        if not holds and isinstance(node, Slot) and pointer not in self.told:
             self._agree(pointer)
         return mine if first else theirs
 
@@ -353,7 +356,9 @@ class _Chosen:
             weight = 1.0 if mine.text == theirs.text else self.weight
             return (not mine.missing, weight * mine.confidence) >= (not theirs.missing, theirs.confidence)
         if isinstance(node, ArrayNode) and pointer in self.one.lists and pointer in self.other.lists:
-            return self.one.lists[pointer] >= self.other.lists[pointer]
+            # Of a list in prose a reader of tables finds some rows; which reading has all, its own shares do not tell.
+            read = any(at.startswith(f"{pointer}/") for at in self.other.leaves)
+            return not read and self.one.lists[pointer] >= self.other.lists[pointer]
         of_mine, of_theirs = ([*_below(filled.leaves, pointer).values()] for filled in (self.one, self.other))
         return not of_theirs or (bool(of_mine) and _mean(of_mine) >= _mean(of_theirs))
 

@@ -38,9 +38,9 @@ def read(form: Form, text: str, sure: float, lists: float | None = None, **sures
     return replace(filled, leaves=leaves, lists={} if lists is None else {"/orders": lists})
 
 
-def test_the_surer_value_and_the_surer_list_count() -> None:
+def test_the_surer_value_counts_and_the_list_of_the_second_reading_if_it_has_items() -> None:
     form = form_of(ORDERS)
-    one = read(form, "title=One\n- id=A\ntotal=5\n", 0.6, lists=0.2)
+    one = read(form, "title=One\n- id=A\ntotal=5\n", 0.6, lists=0.8)
     other = read(form, "title=Two\n- id=B\n- id=C\ntotal=7\n", 0.5, lists=0.7, title=0.9)
     both = prefer_confident_record(form, one, other)
     assert json.loads(both.record) == {"title": "Two", "total": 5, "orders": [{"id": "B"}, {"id": "C"}]}
@@ -58,8 +58,15 @@ def test_a_first_reading_that_weighs_less_must_be_surer_by_that_where_the_two_di
     other = read(form, "title=Two\n- id=B\ntotal=7\n", 0.5, lists=0.6)
     assert json.loads(prefer_confident_record(form, one, other).record)["title"] == "One"
     both = prefer_confident_record(form, one, other, weight=0.6)
-    assert json.loads(both.record) == {"title": "Two", "total": 5, "orders": [{"id": "A"}]}
+    assert json.loads(both.record) == {"title": "Two", "total": 5, "orders": [{"id": "B"}]}
     assert both.leaves["/total"].confidence == 0.9
+
+
+def test_a_value_that_was_told_is_no_second_reading() -> None:
+    form = form_of(ORDERS)
+    one, other = read(form, "title=One\ntotal=5\n", 0.6), read(form, "title=One\ntotal=5\n", 0.6)
+    both = prefer_confident_record(form, one, other, told={"/title"})
+    assert [both.leaves[at].confidence for at in ("/title", "/total")] == [0.6, 0.84]
 
 
 def test_a_preferred_reading_has_the_last_word_where_both_found_a_value() -> None:

@@ -186,7 +186,7 @@ def test_beyond_its_seconds_the_readers_values_stand_and_are_flagged(
 ) -> None:
     fetch(folder)
     # All values are asked for, whatever the calibration says.
-    monkeypatch.setattr("cinnabar.extraction.filling.planned_models.ESCALATE_AUTO_BELOW", 1.0)
+    monkeypatch.setattr("cinnabar.extraction.filling.planned_models.ESCALATE_BELOW", 1.0)
     assert extract("--seconds-each", "0.0001") == 0
     capsys.readouterr()
     assert run(["sql", "select flags from letter", "--out", "tables", "--json"]) == 0
